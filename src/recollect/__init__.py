@@ -1,0 +1,64 @@
+"""recollect: durable long-term memory for AI agents.
+
+    turns ─▶ history ─▶ marks ─▶ worker ─▶ …
+    collect/                     organize/
+
+`collect` stores every turn before it acknowledges it, and marks the sessions that hold something new.
+`organize` works in the background on what is marked. Start reading at `memory.py`, then `collect/`.
+"""
+
+from recollect.aio import AsyncMemory
+from recollect.collect.descriptors import (
+    App,
+    Cron,
+    Descriptor,
+    MemoryAgent,
+    Permanent,
+    Subagent,
+    System,
+    Task,
+    User,
+)
+from recollect.errors import RecollectError
+from recollect.memory import Memory
+from recollect.types import (
+    Advance,
+    Agent,
+    AssistantMessage,
+    Note,
+    Record,
+    Recorded,
+    Session,
+    SystemMessage,
+    ToolCall,
+    ToolResult,
+    Turn,
+    UserMessage,
+)
+
+__all__ = [
+    "Advance",
+    "Agent",
+    "App",
+    "AssistantMessage",
+    "AsyncMemory",
+    "Cron",
+    "Descriptor",
+    "Memory",
+    "MemoryAgent",
+    "Note",
+    "Permanent",
+    "RecollectError",
+    "Record",
+    "Recorded",
+    "Session",
+    "Subagent",
+    "System",
+    "SystemMessage",
+    "Task",
+    "ToolCall",
+    "ToolResult",
+    "Turn",
+    "User",
+    "UserMessage",
+]

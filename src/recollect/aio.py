@@ -1,0 +1,91 @@
+"""AsyncMemory: the calls of `Memory`, awaited. No logic of its own: each call runs in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from recollect.memory import Memory
+from recollect.types import Clock, utc_now
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+THREADS = 32  # calls under way at once; those that wait for the disk share one commit
+
+
+class awaited(Generic[P, T]):  # noqa: N801 - reads as a word where it is used
+    """A method of Memory as a coroutine, with the same parameters."""
+
+    def __init__(self, call: Callable[Concatenate[Memory, P], T]) -> None:
+        self._call = call
+        self.__doc__ = call.__doc__
+
+    def __get__(self, owner: AsyncMemory, kind: type[AsyncMemory]) -> Callable[P, Awaitable[T]]:
+        def start(*args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+            return owner._run(partial(self._call, owner._memory, *args, **kwargs))
+
+        return start
+
+
+class AsyncMemory:
+    """`Memory` for event loops.
+
+    async with await AsyncMemory.open("home") as memory:
+        alice = await memory.agent(User("cli", "alice", "main"))
+        await memory.append(alice, UserMessage("I moved to Lisbon in May."))
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="recollect")
+
+    @classmethod
+    async def open(
+        cls,
+        home: str | Path,
+        profile: str = "default",
+        *,
+        clock: Clock = utc_now,
+        **settings: Mapping[str, object],
+    ) -> Self:
+        return cls(await asyncio.to_thread(partial(Memory.open, home, profile, clock=clock, **settings)))
+
+    agent = awaited(Memory.agent)
+    agents = awaited(Memory.agents)
+    find_agent = awaited(Memory.find_agent)
+    get_agent = awaited(Memory.get_agent)
+    append = awaited(Memory.append)
+    append_many = awaited(Memory.append_many)
+    end_turn = awaited(Memory.end_turn)
+    reset = awaited(Memory.reset)
+    compact_context = awaited(Memory.compact_context)
+    sleep = awaited(Memory.sleep)
+    advance = awaited(Memory.advance)
+    session = awaited(Memory.session)
+    sessions = awaited(Memory.sessions)
+    history = awaited(Memory.history)
+    transcript = awaited(Memory.transcript)
+    backup = awaited(Memory.backup)
+    check = awaited(Memory.check)
+    start = awaited(Memory.start)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._memory.close)
+        self._threads.shutdown(wait=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _run(self, call: Callable[[], T]) -> Awaitable[T]:
+        return asyncio.get_running_loop().run_in_executor(self._threads, call)

@@ -1,0 +1,175 @@
+"""The rows of `session_history`: what was said, written once, in an order that never changes.
+
+`append_keys` remembers which record a caller's idempotency key became.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from hashlib import blake2b
+from typing import TypeAlias, get_args
+
+from recollect.errors import InputError
+from recollect.gate import checked_text, checked_time
+from recollect.storage.base import Row, Transaction
+from recollect.types import PROVENANCES, Record, Recorded, micros, moment
+
+log = logging.getLogger("recollect.collect")
+
+Written: TypeAlias = tuple[str, str, int, str]
+"""A record ready to be stored: type, provenance, at, data."""
+
+_RECORDS: dict[str, type[Record]] = {kind.type: kind for kind in get_args(Record)}
+_CONTENT = {
+    kind: tuple((f.name, f.default) for f in fields(kind) if f.name not in ("provenance", "at"))
+    for kind in _RECORDS.values()
+}
+"""What each kind keeps in `data`: field and default (a value equal to it is not written)."""
+
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_EVERYTHING = 2**62
+_NUL_IN_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Records that were loaded, and the id of the last row that was looked at, readable or not."""
+
+    records: tuple[Recorded, ...]
+    until: int
+
+
+class History:
+    """`session_history`, seen through a transaction."""
+
+    __slots__ = ("_tx",)
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def insert(self, rows: Iterable[tuple[str, Written, int]]) -> list[int]:
+        """Store (session, record, recorded at), in order, and say which ids they got. The sessions' rows
+        are already taken, so ids within a session become visible in order."""
+        returned = self._tx.many(
+            "INSERT INTO session_history (session_id, type, provenance, at, recorded_at, data) "
+            "VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+            [
+                (session_id, kind, provenance, at, recorded_at, data)
+                for session_id, (kind, provenance, at, data), recorded_at in rows
+            ],
+        )
+        return [row[0] for row in returned]
+
+    def max_id(self, session_id: str) -> int | None:
+        """The session's newest record; none when it is empty."""
+        row = self._tx.one("SELECT max(id) FROM session_history WHERE session_id = ?", session_id)
+        return row[0] if row else None
+
+    def count_since_id(self, session_id: str, after: int) -> int:
+        row = self._tx.one(
+            "SELECT count(*) FROM session_history WHERE session_id = ? AND id > ?", session_id, after
+        )
+        return row[0] if row else 0
+
+    def find_since_id(self, session_id: str, after: int) -> list[Recorded]:
+        """The records strictly after this id, ascending."""
+        return list(self.load(session_id, after).records)
+
+    def load(self, session_id: str, after: int, limit: int = _EVERYTHING) -> Stretch:
+        """The next records strictly after this id, ascending. One that cannot be read is left out with
+        a warning, and is behind us all the same."""
+        rows = self._tx.all(
+            "SELECT id, session_id, type, provenance, at, recorded_at, data FROM session_history "
+            "WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?",
+            *(session_id, after, limit),
+        )
+        readable = tuple(recorded for row in rows if (recorded := read(row)))
+        return Stretch(readable, rows[-1][0] if rows else after)
+
+    def last_recorded_at(self, session_id: str) -> datetime | None:
+        """When the session's newest record arrived."""
+        row = self._tx.one(
+            "SELECT recorded_at FROM session_history WHERE session_id = ? ORDER BY id DESC LIMIT 1",
+            session_id,
+        )
+        return moment(row[0]) if row else None
+
+    def find_keys(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, str]]:
+        """Which of these (agent, key) pairs were stored before: as which record, with which digest."""
+        if not pairs:
+            return {}
+        rows = self._tx.many(
+            "SELECT agent_id, key, record_id, digest FROM append_keys WHERE agent_id = ? AND key = ?", pairs
+        )
+        return {(row[0], row[1]): (row[2], row[3]) for row in rows}
+
+    def insert_keys(self, keys: Sequence[tuple[str, str, int, str]]) -> None:
+        if keys:
+            self._tx.many("INSERT INTO append_keys (agent_id, key, record_id, digest) VALUES (?, ?, ?, ?)", keys)
+
+
+def write(record: Record, now: int, limit: int) -> Written:
+    """The record as a row, or an error that says what is wrong with it."""
+    kind = type(record)
+    if kind not in _CONTENT:
+        names = ", ".join(known.__name__ for known in _CONTENT)
+        raise InputError(f"{record!r:.200} is not a record. Use one of: {names}.")
+    if record.provenance not in PROVENANCES:
+        raise InputError(f"{record.provenance!r} is no provenance. Use one of: {', '.join(sorted(PROVENANCES))}.")
+    at = now if record.at is None else micros(checked_time(record.at, f"{kind.__name__}.at"))
+    content: dict[str, object] = {}
+    for name, default in _CONTENT[kind]:
+        value = getattr(record, name)
+        if value == default:
+            continue
+        if isinstance(value, str):
+            checked_text(value, f"{kind.__name__}.{name}", limit)
+        elif not _fits(value, name, default):
+            raise InputError(f"{kind.__name__}.{name} cannot be {type(value).__name__}.")
+        content[name] = dict(value) if isinstance(value, Mapping) else value
+    return record.type, record.provenance, at, _as_json(content, kind.__name__, limit)
+
+
+def read(row: Row) -> Recorded | None:
+    """The record of a row; none, with a warning, where it cannot be read."""
+    record_id, session_id, kind, provenance, at, recorded_at, data = row
+    try:
+        if provenance not in PROVENANCES:
+            raise ValueError(f"unknown provenance {provenance!r}")  # noqa: TRY301
+        record = _RECORDS[kind](**json.loads(data), provenance=provenance, at=moment(at))
+        for name, default in _CONTENT[type(record)]:
+            if not _fits(getattr(record, name), name, default):
+                raise ValueError(f"{name} is of the wrong type")  # noqa: TRY301
+        return Recorded(record_id, session_id, moment(at), moment(recorded_at), record)
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        log.warning("record %s of session %s cannot be read and is left out: %r", record_id, session_id, error)
+        return None
+
+
+def digest(written: Written) -> str:
+    """What a record says, in a few characters: equal for a retry, different for anything else."""
+    kind, provenance, _, data = written
+    return blake2b(f"{kind} {provenance} {data}".encode(), digest_size=12).hexdigest()
+
+
+def _fits(value: object, name: str, default: object) -> bool:
+    if name == "arguments":
+        return isinstance(value, Mapping)
+    return isinstance(value, bool if isinstance(default, bool) else str)
+
+
+def _as_json(content: dict[str, object], what: str, limit: int) -> str:
+    try:
+        text = _JSON.encode(content)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{what} holds something that JSON cannot say: {error}.") from error
+    if "arguments" in content:
+        checked_text(text, f"{what}.arguments", limit)
+        if _NUL_IN_JSON.search(text):
+            raise InputError(f"{what}.arguments has a NUL character in it. Remove it and try again.")
+    return text

@@ -1,0 +1,122 @@
+"""How agents fall asleep, wake and die. Deadlines are rows, so any process can act on them.
+
+An append to an active agent does not move its deadline: that would be a second write for each record.
+`sleep_due` is the earliest time to look; `advance` looks then at what was really heard last, and either
+puts the agent to sleep or moves the deadline to where it belongs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+
+from recollect.collect.agents import Agents
+from recollect.collect.descriptors import is_mortal
+from recollect.collect.history import History
+from recollect.collect.sessions import Sessions
+from recollect.errors import RecollectError
+from recollect.storage.base import Database, Transaction
+from recollect.types import Advance, Agent, AgentState
+
+log = logging.getLogger("recollect.collect")
+
+_PAGE = 100
+
+
+class Lifecycle:
+    """The states of the agents of a home: active, sleeping, dead."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        idle_after: timedelta = timedelta(seconds=60),
+        dead_after: timedelta = timedelta(hours=1),
+    ) -> None:
+        self._database = database
+        self._idle_after = idle_after
+        self._dead_after = dead_after
+
+    def sleep_due(self, now: datetime) -> datetime:
+        """When an agent heard from now may fall asleep."""
+        return now + self._idle_after
+
+    def wake(self, tx: Transaction, agent: Agent, now: datetime) -> None:
+        """A message has come: a sleeping agent wakes, and neither sleep nor death is near."""
+        if agent.state == "sleeping":
+            Agents(tx).set_active(agent.id, now, self.sleep_due(now))
+
+    def touch(self, tx: Transaction, agent: Agent, now: datetime) -> None:
+        """Something was done with the agent that is not a message: an active one stays active."""
+        if agent.state == "active":
+            Agents(tx).set_active(agent.id, now, self.sleep_due(now))
+
+    def sleep(self, owner: str, agent_id: str, now: datetime) -> None:
+        """Put the agent to sleep now, and mark what it has not had organized."""
+
+        def work(tx: Transaction) -> None:
+            agent = Agents(tx).take(owner, agent_id)
+            if agent.state == "active":
+                self._fall_asleep(tx, agent, now)
+
+        self._database.write(work)
+
+    def advance(self, now: datetime) -> Advance:
+        """Act on every deadline of the home that has come, each in a short transaction of its own. An
+        agent that cannot be carried on is logged and left as it is."""
+        slept: list[str] = []
+        died: list[str] = []
+        for agent_id in self._due(now):
+            try:
+                state = self._database.write(partial(self._step, agent_id=agent_id, now=now))
+            except RecollectError as error:
+                log.error("agent %s could not be put to sleep and stays as it is: %s", agent_id, error)
+                continue
+            if state:
+                (slept if state == "sleeping" else died).append(agent_id)
+        return Advance(tuple(slept), tuple(died))
+
+    def _due(self, now: datetime) -> Iterator[str]:
+        """The ids of the agents whose deadline has come, a page at a time."""
+        last = ""
+        while page := self._database.read(partial(_find_due, now=now, after=last, limit=_PAGE)):
+            yield from page
+            last = page[-1]
+
+    def _step(self, tx: Transaction, agent_id: str, now: datetime) -> AgentState | None:
+        """The state the agent came to, if it changed. The row is taken first, then looked at."""
+        agent = Agents(tx).lock([agent_id]).get(agent_id)
+        if agent is None:
+            return None
+        if agent.death_due and agent.death_due <= now:
+            return self._die(tx, agent, now)
+        if agent.sleep_due and agent.sleep_due <= now:
+            due = self.sleep_due(self._heard_last(tx, agent))
+            if due <= now:
+                return self._fall_asleep(tx, agent, now)
+            Agents(tx).postpone_sleep(agent_id, due)
+        return None
+
+    def _heard_last(self, tx: Transaction, agent: Agent) -> datetime:
+        session = Sessions(tx).active(agent.id)
+        recorded_at = session and History(tx).last_recorded_at(session.id)
+        return max(agent.active_at, recorded_at or agent.active_at)
+
+    def _fall_asleep(self, tx: Transaction, agent: Agent, now: datetime) -> AgentState:
+        session = Sessions(tx).active(agent.id)
+        if session and (newest := History(tx).max_id(session.id)):
+            Sessions(tx).mark([(agent, session.id, newest)])
+        Agents(tx).set_sleeping(agent.id, now + self._dead_after if is_mortal(agent.descriptor) else None)
+        return "sleeping"
+
+    def _die(self, tx: Transaction, agent: Agent, now: datetime) -> AgentState:
+        if session := Sessions(tx).active(agent.id):
+            Sessions(tx).end(session.id, now)
+        Agents(tx).set_dead(agent.id)
+        return "dead"
+
+
+def _find_due(tx: Transaction, now: datetime, after: str, limit: int) -> list[str]:
+    return Agents(tx).due(now, after, limit)

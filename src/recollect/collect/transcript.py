@@ -1,0 +1,107 @@
+"""How a stretch of history reads: Markdown blocks, one a record, that a person and a model can follow.
+
+Text cannot forge a block: a line in it that looks like one of our headings is escaped, and fences are
+longer than any in what they hold. Text that recall injected is left out, so that nothing is learned from
+its own echo.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import assert_never
+
+from recollect.types import (
+    AssistantMessage,
+    Note,
+    Recorded,
+    SystemMessage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+
+FOREGROUND = "The following is a conversation between a person (User) and an agent (Assistant)."
+BACKGROUND = (
+    "The following is the log of an agent that works on its own: no person speaks in it. "
+    "System Message is what the agent was told, Agent is what it said."
+)
+
+_INJECTED = re.compile(r"<recollect-context\s+id=[^>]*>.*?(?:</recollect-context>|\Z)\n?", re.DOTALL)
+_LIKE_A_BLOCK = re.compile(
+    r"^(\s{0,3})(?=#{2,3}\s*(?:User|Assistant|System Message|Agent|Tool Call|Tool Result)\b|>\s*Note:)",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def transcript(records: Iterable[Recorded], *, foreground: bool, tool_result_chars: int = 2_000) -> str:
+    """The records as Markdown, under a sentence that says what kind of talk it is. Empty when nothing
+    was said."""
+    blocks = [block for r in records if (block := _block(r, foreground, tool_result_chars))]
+    return "\n\n".join([FOREGROUND if foreground else BACKGROUND, *blocks]) if blocks else ""
+
+
+def without_injected(text: str) -> str:
+    """The text less everything that recall put into it."""
+    return _INJECTED.sub("", text).strip()
+
+
+def _block(recorded: Recorded, foreground: bool, tool_result_chars: int) -> str:
+    record, stamp = recorded.record, _stamp(recorded)
+    match record:
+        case UserMessage():
+            return _spoken("User" if foreground else "System Message", record.speaker, stamp, record.text)
+        case AssistantMessage():
+            return _spoken("Assistant" if foreground else "Agent", record.speaker, stamp, record.text)
+        case SystemMessage():
+            about = "summary of what came before" if record.summary else ""
+            return _spoken("System Message", about, stamp, record.text)
+        case Note():
+            text = without_injected(record.text)
+            return f"> Note: {' '.join(text.split())} {stamp}" if text else ""
+        case ToolCall():
+            arguments = without_injected(json.dumps(dict(record.arguments), ensure_ascii=False, indent=2))
+            return f"### Tool Call: {_line(record.name)} {stamp}\n\n{_fenced(arguments, 'json')}"
+        case ToolResult():
+            return _result(record, stamp, tool_result_chars)
+        case _:
+            assert_never(record)
+
+
+def _spoken(who: str, name: str, stamp: str, text: str) -> str:
+    text = without_injected(text)
+    if not text:
+        return ""
+    called = f" ({_line(name)})" if name else ""
+    return f"## {who}{called} {stamp}\n\n{_LIKE_A_BLOCK.sub(_escape, text)}"
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"{found[1]}\\"
+
+
+def _result(record: ToolResult, stamp: str, most: int) -> str:
+    text = without_injected(record.text)
+    cut = f"\n\n[cut: {most:,} of {len(text):,} characters shown]" if len(text) > most else ""
+    said = [part for part in (_line(record.name), "failed" if record.failed else "") if part]
+    about = f" ({', '.join(said)})" if said else ""
+    return f"### Tool Result{about} {stamp}\n\n{_fenced(text[:most])}{cut}"
+
+
+def _fenced(text: str, language: str = "") -> str:
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _line(text: str) -> str:
+    """Text that stays in its heading."""
+    return " ".join(text.split())
+
+
+def _stamp(recorded: Recorded) -> str:
+    """What a claim cites, and when it was said. Provenance is told where it is not the usual one."""
+    usual = type(recorded.record).__dataclass_fields__["provenance"].default
+    source = "" if recorded.record.provenance == usual else f", from {recorded.record.provenance}"
+    return f"[r{recorded.id}, {recorded.at:%Y-%m-%d %H:%M:%S} UTC{source}]"

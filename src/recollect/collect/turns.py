@@ -1,0 +1,250 @@
+"""How turns come in. Each call is one transaction: what it returns is durable, what it raises left no trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.collect.agents import Agents, check_living, unknown_agent
+from recollect.collect.history import History, Written, digest, write
+from recollect.collect.lifecycle import Lifecycle
+from recollect.collect.sessions import Sessions
+from recollect.errors import InputError, RecollectError
+from recollect.gate import checked_name, checked_text
+from recollect.gather import Gather
+from recollect.storage.base import Database, Transaction
+from recollect.types import Agent, Clock, Record, Session, SystemMessage, Turn, micros
+
+OVERFLOWED = "The context overflowed."
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record on its way in."""
+
+    written: Written
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records for one agent that are stored together or not at all."""
+
+    agent_id: str
+    entries: Sequence[Entry]
+    now: datetime
+
+    def keyed(self) -> list[tuple[str, str]]:
+        return [(self.agent_id, entry.key) for entry in self.entries if entry.key is not None]
+
+
+class _Held:
+    """Another transaction holds the agent's row: this batch waits for it by itself, not in a group."""
+
+
+_HELD = _Held()
+Ids = list[int]
+
+
+class Turns:
+    """Everything that writes history for the agents of one owner."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        lifecycle: Lifecycle,
+        clock: Clock,
+        *,
+        turn_threshold: int = 5,
+        max_record_chars: int = 1_000_000,
+    ) -> None:
+        self._database = database
+        self._owner = owner
+        self._lifecycle = lifecycle
+        self._clock = clock
+        self._threshold = turn_threshold
+        self._limit = max_record_chars
+        self._gather: Gather[Batch, Ids | _Held] = Gather(self._store_group, "recollect-append")
+
+    def append(self, agent_id: str, record: Record, key: str | None = None) -> int:
+        """Store one record; its id, once it is durable."""
+        return self.append_many(agent_id, (record,), (key,))[0]
+
+    def append_many(
+        self, agent_id: str, records: Sequence[Record], keys: Sequence[str | None] | None = None
+    ) -> Ids:
+        """Store records in order, all or none. A record whose key was seen before is not stored again:
+        its first id stands in its place."""
+        now = self._clock()
+        entries = self._entries(records, keys, now)
+        if not entries:
+            return []
+        batch = Batch(agent_id, entries, now)
+        ids = self._gather.submit(batch)
+        if isinstance(ids, _Held):
+            return self._database.write(lambda tx: self._store_alone(tx, batch))
+        return ids
+
+    def end_turn(self, agent_id: str) -> Turn | None:
+        """The agent's turn is over: what was said since the last one ended. None when nothing was."""
+        now = self._clock()
+
+        def work(tx: Transaction) -> Turn | None:
+            agent = Agents(tx).take(self._owner, agent_id)
+            self._lifecycle.touch(tx, agent, now)
+            session = Sessions(tx).active(agent.id)
+            newest = session and History(tx).max_id(session.id)
+            return Sessions(tx).end_turn(session.id, newest, now) if session and newest else None
+
+        return self._database.write(work)
+
+    def reset(self, agent_id: str, message: str | None = None, *, emergency: bool = False) -> Session:
+        """Close the agent's session and open a new one. The old one is marked first."""
+        if message is not None:
+            checked_text(message, "The reset message", self._limit)
+        now = self._clock()
+
+        def work(tx: Transaction) -> Session:
+            agent = Agents(tx).take(self._owner, agent_id)
+            self._lifecycle.touch(tx, agent, now)
+            return self._next_session(tx, agent, now, message or (OVERFLOWED if emergency else None))
+
+        return self._database.write(work)
+
+    def compact_context(self, agent_id: str, summary: str) -> Session:
+        """Like reset, with the summary as the first record of the new session: said by the system, not
+        by the user."""
+        checked_name(summary, "The summary", self._limit)
+        now = self._clock()
+        opening = Entry(write(SystemMessage(summary, summary=True), micros(now), self._limit), None)
+
+        def work(tx: Transaction) -> Session:
+            agent = Agents(tx).take(self._owner, agent_id)
+            session = self._next_session(tx, agent, now, None)
+            self._store_alone(tx, Batch(agent.id, (opening,), now))
+            return session
+
+        return self._database.write(work)
+
+    def close(self) -> None:
+        self._gather.close()
+
+    def _entries(
+        self, records: Sequence[Record], keys: Sequence[str | None] | None, now: datetime
+    ) -> tuple[Entry, ...]:
+        if keys is None:
+            keys = (None,) * len(records)
+        elif len(keys) != len(records):
+            raise InputError(f"{len(records)} records need as many keys (or none), not {len(keys)}.")
+        arrived = micros(now)
+        return tuple(
+            Entry(write(record, arrived, self._limit), key if key is None else checked_name(key, "The key"))
+            for record, key in zip(records, keys, strict=True)
+        )
+
+    def _next_session(self, tx: Transaction, agent: Agent, now: datetime, message: str | None) -> Session:
+        sessions = Sessions(tx)
+        if old := sessions.active(agent.id):
+            if newest := History(tx).max_id(old.id):
+                sessions.mark([(agent, old.id, newest)])
+            sessions.end(old.id, now, message)
+        return sessions.create(agent.id, now)
+
+    # Storing. A group is what waited together; one transaction takes all of it in a handful of statements.
+
+    def _store_group(self, batches: Sequence[Batch]) -> Sequence[Ids | _Held | BaseException]:
+        return self._database.write(lambda tx: self._store(tx, batches, wait=False))
+
+    def _store_alone(self, tx: Transaction, batch: Batch) -> Ids:
+        outcome = self._store(tx, (batch,), wait=True)[0]
+        if isinstance(outcome, BaseException):
+            raise outcome
+        assert not isinstance(outcome, _Held), "who waits for a row gets it"
+        return outcome
+
+    def _store(
+        self, tx: Transaction, batches: Sequence[Batch], *, wait: bool
+    ) -> list[Ids | _Held | BaseException]:
+        """Take the agents, leave out what was stored before, insert the rest, mark what grew too long."""
+        agents = Agents(tx).lock({batch.agent_id for batch in batches}, wait=wait)
+        intake = _Intake(History(tx).find_keys([pair for batch in batches for pair in batch.keyed()]))
+        outcomes: list[Ids | _Held | BaseException] = []
+        for batch in batches:
+            agent = agents.get(batch.agent_id)
+            if agent is None and not wait:
+                outcomes.append(_HELD)
+                continue
+            try:
+                outcomes.append(intake.take(batch, agent, self._owner))
+            except RecollectError as error:
+                outcomes.append(error)
+        if intake.rows:
+            ids = self._insert(tx, intake.rows, agents)
+            return [[ref if ref > 0 else ids[~ref] for ref in o] if isinstance(o, list) else o for o in outcomes]
+        return outcomes
+
+    def _insert(self, tx: Transaction, rows: Sequence[tuple[Batch, Entry]], agents: dict[str, Agent]) -> Ids:
+        sessions, history = Sessions(tx), History(tx)
+        grown = Counter(batch.agent_id for batch, _ in rows)
+        enough = {agent_id: max(1, self._threshold + 1 - new) for agent_id, new in grown.items()}
+        active = sessions.active_with_backlog(enough)
+        for batch, _ in rows:
+            if batch.agent_id not in active:
+                active[batch.agent_id] = (sessions.create(batch.agent_id, batch.now).id, False)
+            self._lifecycle.wake(tx, agents[batch.agent_id], batch.now)
+        ids = history.insert(
+            (active[batch.agent_id][0], entry.written, micros(batch.now)) for batch, entry in rows
+        )
+        newest = {batch.agent_id: record_id for (batch, _), record_id in zip(rows, ids, strict=True)}
+        sessions.mark(
+            (agents[agent_id], active[agent_id][0], newest[agent_id])
+            for agent_id, new in grown.items()
+            if active[agent_id][1] or new > self._threshold
+        )
+        history.insert_keys(
+            [
+                (batch.agent_id, entry.key, record_id, digest(entry.written))
+                for (batch, entry), record_id in zip(rows, ids, strict=True)
+                if entry.key is not None
+            ]
+        )
+        return ids
+
+
+class _Intake:
+    """What one transaction takes in: the new rows, in order, and where each entry's id comes from."""
+
+    def __init__(self, known: dict[tuple[str, str], tuple[int, str]]) -> None:
+        self.rows: list[tuple[Batch, Entry]] = []
+        self._known = known
+
+    def take(self, batch: Batch, agent: Agent | None, owner: str) -> list[int]:
+        """A reference for each entry: the id of a record stored before, or ~n for the n-th new row."""
+        if agent is None or agent.owner != owner:
+            raise unknown_agent(batch.agent_id)
+        self._check_retries(batch)
+        if any(entry.key is None or (agent.id, entry.key) not in self._known for entry in batch.entries):
+            check_living(agent)
+        return [self._refer(batch, entry) for entry in batch.entries]
+
+    def _refer(self, batch: Batch, entry: Entry) -> int:
+        if entry.key is not None and (known := self._known.get((batch.agent_id, entry.key))):
+            return known[0]
+        self.rows.append((batch, entry))
+        ref = ~(len(self.rows) - 1)
+        if entry.key is not None:
+            self._known[batch.agent_id, entry.key] = (ref, digest(entry.written))
+        return ref
+
+    def _check_retries(self, batch: Batch) -> None:
+        """A key that comes again must come with the same content: else something new would be lost."""
+        for entry in batch.entries:
+            known = entry.key is not None and self._known.get((batch.agent_id, entry.key))
+            if known and known[1] != digest(entry.written):
+                raise InputError(
+                    f"The key {entry.key!r} was used before for another record. Nothing was stored; "
+                    "use a new key for a new record."
+                )

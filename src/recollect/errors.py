@@ -1,0 +1,99 @@
+"""Everything that can go wrong, in one tree. Each message says what happened and what to do next.
+
+    RecollectError
+    ├── InputError (ValueError)      what was given cannot be taken; nothing was changed
+    │   ├── ConfigError              a setting that is unknown or does not fit
+    │   └── PromptError              a replacement prompt with nothing in it
+    ├── UnknownAgent (LookupError)   no agent of this profile has that id
+    ├── UnknownSession (LookupError) no session of this profile has that id
+    ├── AgentDead                    the agent takes no more messages
+    ├── MemoryClosed                 the call came after close()
+    └── StorageError                 the database could not do it
+        ├── StorageBusy              another process held the database for too long
+        ├── StorageFull              no room left
+        ├── StorageUnavailable       the database cannot be reached, or the home cannot be used
+        ├── OutcomeUnknown           the connection broke during the commit
+        ├── StorageConflict          a uniqueness or reference rule of the database refused it
+        ├── StorageCorrupt           the file is damaged
+        ├── ForeignDatabase          the database belongs to another program
+        └── NewerDatabase            a newer recollect made it
+
+The docstring of a class is its default message. Errors of `apsw` and `psycopg` never leave `storage/`:
+they are translated there, once.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+
+class RecollectError(Exception):
+    """recollect could not do what was asked."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or inspect.cleandoc(type(self).__doc__ or ""))
+
+
+class InputError(RecollectError, ValueError):
+    """What was given cannot be taken. Nothing was changed."""
+
+
+class ConfigError(InputError):
+    """A setting is unknown or does not fit. See docs/configuration.md."""
+
+
+class PromptError(InputError):
+    """A prompt that replaces the whole system prompt must not be empty."""
+
+
+class UnknownAgent(RecollectError, LookupError):  # noqa: N818
+    """No agent of this profile has that id. Get one with memory.agent(descriptor)."""
+
+
+class UnknownSession(RecollectError, LookupError):  # noqa: N818
+    """No session of this profile has that id. List them with memory.sessions(agent)."""
+
+
+class AgentDead(RecollectError):  # noqa: N818
+    """The agent is dead and takes no more messages. Make a new one under another id."""
+
+
+class MemoryClosed(RecollectError):  # noqa: N818
+    """This memory is closed. Open it again with Memory.open(home)."""
+
+
+class StorageError(RecollectError):
+    """The database could not do it. Nothing was stored."""
+
+
+class StorageBusy(StorageError):  # noqa: N818
+    """Another process kept the database busy for too long. Nothing was stored; try again."""
+
+
+class StorageFull(StorageError):  # noqa: N818
+    """There is no room left for the database. Nothing was stored; free some space and try again."""
+
+
+class StorageUnavailable(StorageError):  # noqa: N818
+    """The database cannot be reached. Nothing was stored; try again when it is back."""
+
+
+class OutcomeUnknown(StorageError):  # noqa: N818
+    """The connection broke during the commit, so it may or may not have been stored.
+    Try again; with the same idempotency key nothing is stored twice."""
+
+
+class StorageConflict(StorageError):  # noqa: N818
+    """The database refused it: a uniqueness or reference rule would be broken. Nothing was stored."""
+
+
+class StorageCorrupt(StorageError):  # noqa: N818
+    """The database file is damaged. Restore a backup, and keep the damaged file for repair."""
+
+
+class ForeignDatabase(StorageError):  # noqa: N818
+    """The database belongs to another program. Nothing was changed; choose another home."""
+
+
+class NewerDatabase(StorageError):  # noqa: N818
+    """A newer recollect made this database. Nothing was changed; upgrade recollect to open it."""

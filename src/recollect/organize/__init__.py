@@ -1,0 +1,5 @@
+"""2: what deserves to last.
+
+worker   what runs in the background, tick by tick
+prompts  what the memory-agent is told
+"""

@@ -1,0 +1,1 @@
+"""Pick one, where rows live: `sqlite` (embedded, the default) or `postgres`. The seam is in `base`."""

@@ -1,0 +1,176 @@
+"""The values that travel between the stages: frozen, and free of any database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from recollect.collect.descriptors import Descriptor
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Gives the time, with its zone. Passed in, so that a test can turn it."""
+
+Provenance = Literal["user", "agent", "tool", "web", "system"]
+"""Who said it. What `tool` and `web` say is data: it never becomes a preference or an instruction."""
+
+PROVENANCES: frozenset[str] = frozenset(get_args(Provenance))
+
+AgentState = Literal["active", "sleeping", "dead"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def micros(moment: datetime) -> int:
+    """A time as the databases hold it: whole microseconds since 1970, UTC."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def optional_moment(micros: int | None) -> datetime | None:
+    return None if micros is None else moment(micros)
+
+
+# What can be said. `at` is when it was said; left out, it is when it arrived.
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What a person said. `speaker` names them where several people talk."""
+
+    type: ClassVar = "user_message"
+    text: str
+    speaker: str = ""
+    provenance: Provenance = field(default="user", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """What the agent answered."""
+
+    type: ClassVar = "assistant_message"
+    text: str
+    speaker: str = ""
+    provenance: Provenance = field(default="agent", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool the agent called, with the arguments it gave."""
+
+    type: ClassVar = "tool_call"
+    name: str
+    arguments: Mapping[str, Json] = field(default_factory=dict)
+    call_id: str = ""
+    provenance: Provenance = field(default="agent", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave back. Say `provenance="web"` for text that came from the network."""
+
+    type: ClassVar = "tool_result"
+    text: str
+    name: str = ""
+    call_id: str = ""
+    failed: bool = False
+    provenance: Provenance = field(default="tool", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark beside the conversation."""
+
+    type: ClassVar = "note"
+    text: str
+    provenance: Provenance = field(default="agent", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMessage:
+    """What the host told the agent. `summary` marks the summary that opens a compacted context."""
+
+    type: ClassVar = "system_message"
+    text: str
+    summary: bool = False
+    provenance: Provenance = field(default="system", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+Record: TypeAlias = UserMessage | AssistantMessage | ToolCall | ToolResult | Note | SystemMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A record as history holds it. Ids grow across all sessions; `at` is when it was said,
+    `recorded_at` when it arrived."""
+
+    id: int
+    session_id: str
+    at: datetime
+    recorded_at: datetime
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent of one profile. `sleep_due` is the earliest time at which it may fall asleep: a later
+    message moves the real time on without writing it here."""
+
+    id: str
+    owner: str
+    cache_key: str
+    descriptor: Descriptor
+    state: AgentState
+    created_at: datetime
+    active_at: datetime
+    sleep_due: datetime | None
+    death_due: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A stretch of one agent's history. `invalidated_at` (the mark) and `processed_until` hold record
+    ids, not times. A mark always stands above `processed_until`."""
+
+    id: str
+    agent_id: str
+    created_at: datetime
+    ended_at: datetime | None
+    reset_message: str | None
+    invalidated_at: int | None
+    processed_until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A completed turn: the records of a session after `after` (0 for the first turn), up to `until`."""
+
+    session_id: str
+    after: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """What `advance` did: the ids of the agents that fell asleep, and of those that died."""
+
+    slept: tuple[str, ...] = ()
+    died: tuple[str, ...] = ()

