@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -193,6 +194,13 @@ def reference() -> str:
             f"| `{name}` | {_shown(key.default)} | {key.description} |" for name, key in model.model_fields.items()
         ]
     return "\n".join(lines) + "\n"
+
+
+def shown(settings: Settings) -> dict[str, dict[str, Any]]:
+    """The settings for a person's eyes: a password in an address is not among them."""
+    dumped = settings.model_dump(mode="json")
+    dumped["storage"]["url"] = re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", dumped["storage"]["url"])
+    return dumped
 
 
 def known_keys() -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import blake2b
-from typing import TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from recollect.errors import InputError
 from recollect.gate import checked_text, checked_time
@@ -133,6 +133,18 @@ def write(record: Record, now: int, limit: int) -> Written:
             raise InputError(f"{kind.__name__}.{name} cannot be {type(value).__name__}.")
         content[name] = dict(value) if isinstance(value, Mapping) else value
     return record.type, record.provenance, at, _as_json(content, kind.__name__, limit)
+
+
+def from_json(content: Mapping[str, Any]) -> Record:
+    """The record that JSON describes: its `type` and fields, `at` already a time."""
+    fields = dict(content)
+    kind = _RECORDS.get(fields.pop("type", ""))
+    if kind is None:
+        raise InputError(f"{content!r:.200} has no known type. Use one of: {', '.join(_RECORDS)}.")
+    try:
+        return kind(**fields)
+    except TypeError as error:
+        raise InputError(f"{kind.__name__} does not take these fields: {error}.") from error
 
 
 def read(row: Row) -> Recorded | None:

@@ -1,0 +1,1 @@
+"""How to reach it: the command line."""

@@ -1,0 +1,155 @@
+"""The command line. Each command imports what it uses, so that help is quick."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+app = typer.Typer(
+    name="recollect",
+    help="Durable long-term memory for AI agents.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+HomeOption = Annotated[
+    Path,
+    typer.Option("--home", envvar="RECOLLECT_HOME", help="The folder the memory lives in.", show_default=True),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+DEFAULT_HOME = Path("~/.recollect")
+
+
+@app.callback()
+def common(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """What every command takes."""
+
+
+@app.command()
+def demo(
+    home: HomeOption = Path("demo-home"),
+    as_json: JsonOption = False,
+) -> None:
+    """Collect sample conversations before your eyes.
+
+    Example: recollect demo --home /tmp/try
+    """
+    from rich.console import Console
+
+    from recollect.serve.demo import SLOWLY
+    from recollect.serve.demo import demo as run
+
+    result = run(home, Console(quiet=as_json), pace=0 if as_json else SLOWLY)
+    if as_json:
+        _print_json(result)
+
+
+@app.command()
+def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+    """Read the whole database and say what is wrong with it. Exits with 1 if anything is.
+
+    Example: recollect doctor --home ~/.recollect
+    """
+    from rich.console import Console
+
+    console = Console(quiet=as_json)
+    with _existing(home) as memory, console.status("Reading the whole database …"):
+        problems = memory.check()
+    if as_json:
+        _print_json({"sound": not problems, "problems": problems})
+    for problem in problems:
+        console.print(f"[red]✗[/] {problem}")
+    if problems:
+        raise typer.Exit(1)
+    console.print("[green]✓[/] The database is sound.")
+
+
+@app.command()
+def backup(
+    target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a whole copy of the database while work goes on.
+
+    Example: recollect backup ~/backups/memory.db
+    """
+    from rich.console import Console
+
+    console = Console(quiet=as_json)
+    with _existing(home) as memory, console.status(f"Writing {target} …"):
+        memory.backup(target)
+    size = target.expanduser().stat().st_size
+    if as_json:
+        _print_json({"backup": str(target), "bytes": size})
+    console.print(f"[green]✓[/] {target} ({size:,} bytes). To restore, put it in an empty home as recollect.db.")
+
+
+@app.command()
+def config(
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference of every key.")] = False,
+) -> None:
+    """Show the settings in force: defaults, recollect.toml, environment.
+
+    Example: recollect config --json
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from recollect.config import Settings, reference, shown
+    from recollect.home import Home
+
+    if markdown:
+        sys.stdout.write(reference())
+        return
+    settings = shown(Settings.load(Home(home).settings))
+    if as_json:
+        _print_json(settings)
+        return
+    table = Table("setting", "value")
+    for section, keys in settings.items():
+        for key, value in keys.items():
+            table.add_row(f"{section}.{key}", json.dumps(value))
+    Console().print(table)
+
+
+def main() -> None:
+    """Run a command. An error is one sentence and the next step; --debug shows where it came from."""
+    from recollect.errors import RecollectError
+
+    try:
+        app()
+    except RecollectError as error:
+        if "--debug" in sys.argv:
+            raise
+        sys.stderr.write(f"recollect: {error}\n")
+        sys.exit(1)
+
+
+def _existing(home: Path) -> Memory:
+    """The memory in a home that is there already: a typing mistake must not make a new one."""
+    from recollect.errors import StorageUnavailable
+    from recollect.home import Home
+    from recollect.memory import Memory
+
+    place = Home(home)
+    if not place.path.is_dir():
+        raise StorageUnavailable(f"There is no home at {place.path}. Name one with --home or RECOLLECT_HOME.")
+    return Memory.open(place.path)
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")

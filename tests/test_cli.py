@@ -1,0 +1,148 @@
+"""The command line, as a person calls it: a real process, real output."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from recollect import Memory, User, UserMessage
+from recollect.serve.cli import app
+from recollect.serve.demo import demo
+
+
+def recollect(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "recollect.serve", *words],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    with Memory.open(tmp_path / "home") as memory:
+        memory.append(memory.agent(User("cli", "mara", "main")), UserMessage("I moved to Lisbon."))
+    return tmp_path / "home"
+
+
+def test_the_demo_collects_marks_and_sleeps(tmp_path: Path) -> None:
+    """C4, C9: what `make run` shows."""
+    console = Console(record=True, width=160, quiet=False, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+    shown = demo(tmp_path / "home", console, pace=0)
+    console.file.close()
+    assert [(a["agent"], a["state"], a["records"], a["mark"]) for a in shown["agents"]] == [
+        ("/connectors/cli/mara/travel", "sleeping", 8, 8),
+        ("/cron/nightly-backup", "sleeping", 4, 12),
+    ]
+    text = console.export_text()
+    assert "not marked" in text
+    assert "marked at r6" in text
+    assert "fell asleep" in text
+    assert "System Message" in text
+
+
+def test_the_demo_again_stores_nothing_twice(tmp_path: Path) -> None:
+    """C7: each sample turn has its key."""
+    first = recollect("demo", "--json", cwd=tmp_path)
+    second = recollect("demo", "--json", cwd=tmp_path)
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    assert json.loads(first.stdout) == json.loads(second.stdout)
+    assert (tmp_path / "demo-home" / "recollect.db").exists()
+
+
+def test_the_doctor_finds_a_sound_database_sound(home: Path) -> None:
+    answer = CliRunner().invoke(app, ["doctor", "--home", str(home)])
+    assert answer.exit_code == 0
+    assert "sound" in answer.output
+    assert json.loads(CliRunner().invoke(app, ["doctor", "--home", str(home), "--json"]).output) == {
+        "sound": True,
+        "problems": [],
+    }
+
+
+def test_the_doctor_says_what_is_damaged_and_exits_with_1(home: Path) -> None:
+    file = home / "recollect.db"
+    damaged = bytearray(file.read_bytes())
+    middle = len(damaged) // 2
+    damaged[middle : middle + 4096] = b"\xff" * 4096
+    file.write_bytes(damaged)
+    answer = recollect("doctor", "--home", str(home), cwd=home)
+    assert answer.returncode == 1
+    assert "damaged" in answer.stdout + answer.stderr
+
+
+def test_a_backup_can_be_opened_as_a_home(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "restored").mkdir()
+    target = tmp_path / "restored" / "recollect.db"
+    answer = CliRunner().invoke(app, ["backup", str(target), "--home", str(home)])
+    assert answer.exit_code == 0
+    assert "restore" in answer.output
+    with Memory.open(tmp_path / "restored") as memory:
+        assert "I moved to Lisbon." in memory.transcript(memory.agents()[0])
+    again = recollect("backup", str(target), "--home", str(home), "--json", cwd=tmp_path)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+    assert json.loads(
+        CliRunner().invoke(app, ["backup", str(tmp_path / "b.db"), "--home", str(home), "--json"]).output
+    )["bytes"]
+
+
+def test_config_shows_what_is_in_force(home: Path, tmp_path: Path) -> None:
+    """K1: file, then environment; the password of an address stays hidden."""
+    (home / "recollect.toml").write_text("[collect]\nturn_threshold = 8\nidle_after = 30\n", encoding="utf-8")
+    answer = recollect(
+        "config",
+        "--json",
+        "--home",
+        str(home),
+        cwd=tmp_path,
+        RECOLLECT_COLLECT_IDLE_AFTER="9",
+        RECOLLECT_STORAGE_URL="postgresql://me:hush@db/x",
+    )
+    shown = json.loads(answer.stdout)
+    assert shown["collect"]["turn_threshold"] == 8
+    assert shown["collect"]["idle_after"] == 9
+    assert "hush" not in answer.stdout
+    table = CliRunner().invoke(app, ["config", "--home", str(home)])
+    assert "collect.turn_threshold" in table.output
+    assert CliRunner().invoke(app, ["config", "--markdown"]).output.startswith("# Configuration")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["doctor", "--home", "nowhere"], "There is no home at"),
+        (["backup", "x.db", "--home", "nowhere"], "There is no home at"),
+        (["demo", "--home", "a-file"], "is a file, so it cannot be a home"),
+    ],
+)
+def test_an_error_is_one_sentence_and_a_traceback_only_with_debug(
+    tmp_path: Path, words: list[str], sentence: str
+) -> None:
+    (tmp_path / "a-file").write_text("", encoding="utf-8")
+    answer = recollect(*words, cwd=tmp_path)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("recollect: ")
+    assert sentence in answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert "Traceback" in recollect("--debug", *words, cwd=tmp_path).stderr
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_an_unknown_setting_in_the_environment_names_the_nearest(tmp_path: Path) -> None:
+    """K1."""
+    answer = recollect("config", cwd=tmp_path, RECOLLECT_COLLECT_TURNS_THRESHOLD="3")
+    assert answer.returncode == 1
+    assert "Did you mean 'collect.turn_threshold'?" in answer.stderr

@@ -1,0 +1,47 @@
+"""A process that appends, and says on its standard output what was acknowledged. Made to be killed.
+
+    python tests/writer.py HOME STORAGE_JSON NAME COUNT
+
+Each acknowledged record is a line `ok <id> <agent> <text>`. An error that the writer met is a line
+`error <class> <message>`, after which it tries the same record again, with the same key.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import time
+
+from recollect import Agent, Memory, RecollectError, User, UserMessage
+
+
+def main(home: str, storage: str, name: str, count: int) -> None:
+    with Memory.open(home, storage=json.loads(storage)) as memory:
+        agents = [memory.agent(User("cli", name, f"channel-{number}")) for number in range(3)]
+        say("ready")
+        for number in itertools.islice(itertools.count(), count or None):
+            agent = agents[number % 3]
+            say(f"ok {append(memory, agent, f'{name} says {number}')} {agent.id} {name} says {number}")
+            if number % 40 == 39:
+                memory.reset(agent, "a new day")
+            if number % 50 == 49:
+                memory.sleep(agent)
+
+
+def append(memory: Memory, agent: Agent, text: str) -> int:
+    while True:
+        try:
+            return memory.append(agent, UserMessage(text), key=text)
+        except RecollectError as error:
+            say(f"error {type(error).__name__} {error}")
+            time.sleep(0.05)
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
