@@ -19,7 +19,7 @@ from recollect.serve.demo import demo
 
 def recollect(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "recollect.serve", *words],
+        [sys.executable, "-m", "recollect", *words],
         cwd=cwd,
         env={**os.environ, **environment},
         capture_output=True,

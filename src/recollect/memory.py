@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from recollect.collect.agents import Agents
-from recollect.collect.descriptors import Descriptor, Strategy, is_foreground, matches
+from recollect.collect.descriptors import Descriptor, Strategy, check_descriptor, is_foreground, matches
 from recollect.collect.history import History
 from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions
@@ -82,6 +82,10 @@ class Memory:
 
     def agent(self, descriptor: Descriptor) -> Agent:
         """The one agent of this descriptor, made on first use."""
+        check_descriptor(descriptor)
+        known = self._read(lambda tx: Agents(tx).find(self.profile, descriptor))
+        if known and known.descriptor == descriptor:
+            return known
         now = self._clock()
         return self._write(
             lambda tx: Agents(tx).resolve(self.profile, descriptor, now, self._lifecycle.sleep_due(now))

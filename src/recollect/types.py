@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -24,6 +26,12 @@ AgentState = Literal["active", "sleeping", "dead"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+
+def new_id() -> str:
+    """An id that nobody else makes. Ids sort by when they were made, so that what belongs together lies
+    together in an index."""
+    return f"{time.time_ns():016x}{secrets.token_hex(8)}"
 
 
 def utc_now() -> datetime:

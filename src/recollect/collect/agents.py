@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
-from uuid import uuid4
 
 from recollect.collect.descriptors import Descriptor, cache_key, decode, encode, source_agent
 from recollect.errors import AgentDead, UnknownAgent
 from recollect.storage.base import Row, Transaction
-from recollect.types import Agent, micros, moment, optional_moment
+from recollect.types import Agent, micros, moment, new_id, optional_moment
 
 _COLUMNS = "id, owner, cache_key, descriptor, state, created_at, active_at, sleep_due, death_due"
 
@@ -33,14 +32,14 @@ class Agents:
         self._tx.run(
             f"INSERT INTO agents ({_COLUMNS}) VALUES (?, ?, ?, ?, 'active', ?, ?, ?, NULL) "
             "ON CONFLICT (owner, cache_key) DO UPDATE SET descriptor = excluded.descriptor",
-            *(uuid4().hex, owner, key, text, micros(now), micros(now), micros(sleep_due)),
+            *(new_id(), owner, key, text, micros(now), micros(now), micros(sleep_due)),
         )
         agent = self.find(owner, descriptor)
         assert agent, "an agent that was just made is there"
         return agent
 
     def find(self, owner: str, descriptor: Descriptor) -> Agent | None:
-        """The agent of this descriptor, if it was made already."""
+        """The agent of this descriptor's key, if it was made already."""
         row = self._tx.one(
             f"SELECT {_COLUMNS} FROM agents WHERE owner = ? AND cache_key = ?", owner, cache_key(descriptor)
         )

@@ -226,8 +226,8 @@ def memory_agent_prompt() -> str:
     return files("recollect.organize").joinpath("prompts/memory_agent.md").read_text(encoding="utf-8")
 
 
-def encode(descriptor: Descriptor) -> str:
-    """A descriptor as the database holds it. Refuses what could not be read back."""
+def check_descriptor(descriptor: Descriptor) -> None:
+    """Refuse what does not describe an agent."""
     if type(descriptor) not in _KINDS.values():
         raise InputError(
             f"{descriptor!r} does not describe an agent. Use one of: "
@@ -239,6 +239,11 @@ def encode(descriptor: Descriptor) -> str:
             checked_text(value, what, _LONGEST_PROMPT)
         else:
             checked_name(value, what, _LONGEST_PART)
+
+
+def encode(descriptor: Descriptor) -> str:
+    """A descriptor as the database holds it."""
+    check_descriptor(descriptor)
     return json.dumps({"kind": descriptor.kind, **asdict(descriptor)}, ensure_ascii=False, sort_keys=True)
 
 

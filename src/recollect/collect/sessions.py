@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from uuid import uuid4
 
 from recollect.collect.descriptors import is_organized
 from recollect.errors import UnknownSession
 from recollect.storage.base import Row, Transaction
-from recollect.types import Agent, Session, Turn, micros, moment, optional_moment
+from recollect.types import Agent, Session, Turn, micros, moment, new_id, optional_moment
 
 _COLUMNS = "id, agent_id, created_at, ended_at, reset_message, invalidated_at, processed_until"
-
 
 _NEWEST = "COALESCE((SELECT max(id) FROM session_history h WHERE h.session_id = sessions.id), 0)"
 
@@ -36,7 +34,7 @@ class Sessions:
 
     def create(self, agent_id: str, now: datetime) -> Session:
         """A new active session. The database allows one an agent."""
-        session = Session(uuid4().hex, agent_id, now, None, None, None, None)
+        session = Session(new_id(), agent_id, now, None, None, None, None)
         self._tx.run(
             "INSERT INTO sessions (id, agent_id, created_at) VALUES (?, ?, ?)",
             *(session.id, agent_id, micros(now)),
@@ -95,9 +93,7 @@ class Sessions:
             return None
         self._tx.run(
             "INSERT INTO turns (session_id, until_id, ended_at) VALUES (?, ?, ?)",
-            session_id,
-            until,
-            micros(now),
+            *(session_id, until, micros(now)),
         )
         return Turn(session_id, after, until)
 
@@ -130,16 +126,13 @@ class Sessions:
         )
         return [from_row(row) for row in rows]
 
-    def mark_processed(
-        self, session: Session, processed_until: int, expected_invalidated_at: int | None = None
-    ) -> bool:
+    def mark_processed(self, session: Session, processed_until: int) -> bool:
         """Compare and swap: if mark and position are still those of `session` as it was read, move the
         position to `processed_until`, the last record that was actually loaded, and clear the mark. A
         mark that covers records beyond it stays. Says whether it did. The position never goes back, nor
         beyond what the session holds."""
-        expected = session.invalidated_at if expected_invalidated_at is None else expected_invalidated_at
         position = session.processed_until or 0
-        if expected is None or processed_until < position:
+        if processed_until < position:
             return False
         changed = self._tx.run(
             "UPDATE sessions SET processed_until = ?, invalidated_at = CASE WHEN EXISTS ("
@@ -147,7 +140,7 @@ class Sessions:
             "AND h.id <= sessions.invalidated_at) THEN invalidated_at END "
             "WHERE id = ? AND invalidated_at = ? AND COALESCE(processed_until, 0) = ? "
             f"AND (? = ? OR ? <= {_NEWEST})",
-            *(processed_until, processed_until, session.id, expected, position),
+            *(processed_until, processed_until, session.id, session.invalidated_at, position),
             *(processed_until, position, processed_until),
         )
         return changed == 1

@@ -40,12 +40,11 @@ class Batch:
         return [(self.agent_id, entry.key) for entry in self.entries if entry.key is not None]
 
 
-class _Held:
-    """Another transaction holds the agent's row: this batch waits for it by itself, not in a group."""
-
-
-_HELD = _Held()
 Ids = list[int]
+
+Outcome = Ids | BaseException | None
+"""What became of a batch. None: another transaction holds the agent's row, and the batch has to wait for
+it by itself, so that the others of its group do not."""
 
 
 class Turns:
@@ -67,7 +66,7 @@ class Turns:
         self._clock = clock
         self._threshold = turn_threshold
         self._limit = max_record_chars
-        self._gather: Gather[Batch, Ids | _Held] = Gather(self._store_group, "recollect-append")
+        self._gather: Gather[Batch, Ids | None] = Gather(self._store_group, "recollect-append")
 
     def append(self, agent_id: str, record: Record, key: str | None = None) -> int:
         """Store one record; its id, once it is durable."""
@@ -84,9 +83,7 @@ class Turns:
             return []
         batch = Batch(agent_id, entries, now)
         ids = self._gather.submit(batch)
-        if isinstance(ids, _Held):
-            return self._database.write(lambda tx: self._store_alone(tx, batch))
-        return ids
+        return self._database.write(lambda tx: self._store_alone(tx, batch)) if ids is None else ids
 
     def end_turn(self, agent_id: str) -> Turn | None:
         """The agent's turn is over: what was said since the last one ended. None when nothing was."""
@@ -155,27 +152,25 @@ class Turns:
 
     # Storing. A group is what waited together; one transaction takes all of it in a handful of statements.
 
-    def _store_group(self, batches: Sequence[Batch]) -> Sequence[Ids | _Held | BaseException]:
+    def _store_group(self, batches: Sequence[Batch]) -> Sequence[Outcome]:
         return self._database.write(lambda tx: self._store(tx, batches, wait=False))
 
     def _store_alone(self, tx: Transaction, batch: Batch) -> Ids:
         outcome = self._store(tx, (batch,), wait=True)[0]
         if isinstance(outcome, BaseException):
             raise outcome
-        assert not isinstance(outcome, _Held), "who waits for a row gets it"
+        assert outcome is not None, "who waits for a row gets it"
         return outcome
 
-    def _store(
-        self, tx: Transaction, batches: Sequence[Batch], *, wait: bool
-    ) -> list[Ids | _Held | BaseException]:
+    def _store(self, tx: Transaction, batches: Sequence[Batch], *, wait: bool) -> list[Outcome]:
         """Take the agents, leave out what was stored before, insert the rest, mark what grew too long."""
         agents = Agents(tx).lock({batch.agent_id for batch in batches}, wait=wait)
         intake = _Intake(History(tx).find_keys([pair for batch in batches for pair in batch.keyed()]))
-        outcomes: list[Ids | _Held | BaseException] = []
+        outcomes: list[Outcome] = []
         for batch in batches:
             agent = agents.get(batch.agent_id)
             if agent is None and not wait:
-                outcomes.append(_HELD)
+                outcomes.append(None)
                 continue
             try:
                 outcomes.append(intake.take(batch, agent, self._owner))
@@ -191,10 +186,10 @@ class Turns:
         grown = Counter(batch.agent_id for batch, _ in rows)
         enough = {agent_id: max(1, self._threshold + 1 - new) for agent_id, new in grown.items()}
         active = sessions.active_with_backlog(enough)
-        for batch, _ in rows:
-            if batch.agent_id not in active:
-                active[batch.agent_id] = (sessions.create(batch.agent_id, batch.now).id, False)
-            self._lifecycle.wake(tx, agents[batch.agent_id], batch.now)
+        for agent_id, now in {batch.agent_id: batch.now for batch, _ in rows}.items():
+            if agent_id not in active:
+                active[agent_id] = (sessions.create(agent_id, now).id, False)
+            self._lifecycle.wake(tx, agents[agent_id], now)
         ids = history.insert(
             (active[batch.agent_id][0], entry.written, micros(batch.now)) for batch, entry in rows
         )

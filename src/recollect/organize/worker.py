@@ -49,4 +49,6 @@ class Worker:
                 self._tick()
             except RecollectError as error:
                 log.error("a tick failed and will be tried again in %s s: %s", self._interval, error)
+            except Exception:
+                log.exception("a tick failed in a way nobody foresaw; the next one comes in %s s", self._interval)
             self._stopping.wait(self._interval)

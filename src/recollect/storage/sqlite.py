@@ -38,7 +38,6 @@ T = TypeVar("T")
 
 APPLICATION_ID = 0x52434C54  # "RCLT": written in the file's header, so that we know our own
 READERS_KEPT = 8
-BACKUP_PAGES = 512
 
 Work = Callable[[Transaction], Any]
 
@@ -218,8 +217,7 @@ class SQLite:
         source, copy = self._connect(), apsw.Connection(str(target))
         try:
             with copy.backup("main", source, "main") as backup:
-                while not backup.done:
-                    backup.step(BACKUP_PAGES)
+                backup.step(-1)  # in one go, on one snapshot: in parts, each write would start it over
             _pragma(copy, "journal_mode = DELETE")  # one file, whole by itself
         finally:
             copy.close()
