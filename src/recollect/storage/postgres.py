@@ -18,7 +18,7 @@ from psycopg import errors as pg
 from psycopg import sql as pgsql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolClosed
 
 from recollect.errors import (
     ForeignDatabase,
@@ -41,6 +41,13 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 MIGRATION_LOCK = 0x52434C54  # one process migrates at a time; the others wait for it
 _RETRIED = (pg.DeadlockDetected, pg.SerializationFailure)
+
+
+class _Again(Exception):  # noqa: N818
+    """Nothing was stored, and another try may well succeed."""
+
+    def __init__(self, error: psycopg.Error) -> None:
+        self.error = error
 
 
 class Postgres:
@@ -131,32 +138,31 @@ class Postgres:
         while True:
             try:
                 return self._once(work, isolation)
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                again = isinstance(error, _RETRIED) or _is_lost(error)
-                if not again or time.monotonic() > deadline:
-                    raise translate(error, self._where) from error
+            except PoolClosed:
+                raise MemoryClosed from None
+            except _Again as again:
+                if time.monotonic() > deadline:
+                    raise translate(again.error, self._where) from again.error
                 time.sleep(0.01)
             except psycopg.Error as error:
                 raise translate(error, self._where) from error
-            except PoolClosed:
-                raise MemoryClosed from None
 
     def _once(self, work: Callable[[Connection], T], isolation: IsolationLevel) -> T:
-        with self._pool.connection() as connection:
+        with self._pool.connection() as connection:  # rolls back if we raise
             connection.isolation_level = isolation
             try:
                 result = work(connection)
-            except BaseException:
-                if not connection.closed:
-                    connection.rollback()
+            except psycopg.Error as error:
+                if isinstance(error, _RETRIED) or connection.closed or _is_farewell(error):
+                    raise _Again(error) from error
                 raise
             if connection.info.transaction_status is TransactionStatus.INERROR:
                 raise StorageError("A statement failed and its error was passed over. Nothing was stored.")
             try:
                 connection.commit()
+            except _RETRIED as error:
+                raise _Again(error) from error
             except psycopg.OperationalError as error:
-                if isinstance(error, _RETRIED):
-                    raise
                 raise OutcomeUnknown from error
             return result
 
@@ -240,11 +246,9 @@ def _psycopg(sql: str) -> LiteralString:
     return sql.replace("%", "%%").replace("?", "%s")
 
 
-def _is_lost(error: psycopg.Error) -> bool:
-    """The connection broke before the commit, so the work can be done again on another."""
-    return not isinstance(error, PoolTimeout) and (
-        error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
-    )
+def _is_farewell(error: psycopg.Error) -> bool:
+    """The server closes the connection: it shuts down, or somebody ended our session."""
+    return (error.sqlstate or "").startswith(("08", "57P"))
 
 
 def _where(url: str) -> str:
