@@ -62,6 +62,42 @@ def test_the_demo_again_stores_nothing_twice(tmp_path: Path) -> None:
     assert (tmp_path / "demo-home" / "recollect.db").exists()
 
 
+def test_the_demo_leaves_the_memory_of_the_environment_alone(home: Path, tmp_path: Path) -> None:
+    """C0: samples never land in the memory a person works with."""
+    before = {path.name: path.read_bytes() for path in home.iterdir()}
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    answer = recollect("demo", "--json", cwd=folder, RECOLLECT_HOME=str(home))
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["home"] == "demo-home"
+    assert (folder / "demo-home" / "recollect.db").is_file()
+    assert {path.name: path.read_bytes() for path in home.iterdir()} == before
+    with Memory.open(home) as memory:
+        assert [agent.cache_key for agent in memory.agents()] == ["/connectors/cli/mara/main"]
+    assert "RECOLLECT_HOME" not in recollect("demo", "--help", cwd=folder).stdout
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["an empty folder", "no folder"])
+@pytest.mark.parametrize("named", ["by option", "by environment"])
+@pytest.mark.parametrize("words", [["doctor"], ["doctor", "--json"], ["backup", "x.db"]], ids=" ".join)
+def test_where_there_is_no_memory_none_is_made(tmp_path: Path, words: list[str], named: str, there: bool) -> None:
+    """K3: a typing mistake must not make a new one, nor a backup of nothing."""
+    place = tmp_path / "place"
+    if there:
+        place.mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    if named == "by option":
+        answer = recollect(*words, "--home", str(place), cwd=tmp_path)
+    else:
+        answer = recollect(*words, cwd=tmp_path, RECOLLECT_HOME=str(place))
+    assert answer.returncode == 1
+    assert answer.stdout == ""
+    assert answer.stderr == (
+        f"recollect: There is no memory at {place}. Name its home with --home or RECOLLECT_HOME.\n"
+    )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_the_doctor_finds_a_sound_database_sound(home: Path) -> None:
     answer = CliRunner().invoke(app, ["doctor", "--home", str(home)])
     assert answer.exit_code == 0
@@ -123,8 +159,8 @@ def test_config_shows_what_is_in_force(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["doctor", "--home", "nowhere"], "There is no home at"),
-        (["backup", "x.db", "--home", "nowhere"], "There is no home at"),
+        (["doctor", "--home", "nowhere"], "There is no memory at"),
+        (["backup", "x.db", "--home", "nowhere"], "There is no memory at"),
         (["demo", "--home", "a-file"], "is a file, so it cannot be a home"),
     ],
 )

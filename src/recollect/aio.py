@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from recollect.errors import MemoryClosed
 from recollect.memory import Memory
 from recollect.types import Clock, utc_now
 
@@ -26,11 +27,23 @@ class awaited(Generic[P, T]):  # noqa: N801 - reads as a word where it is used
         self._call = call
         self.__doc__ = call.__doc__
 
-    def __get__(self, owner: AsyncMemory, kind: type[AsyncMemory]) -> Callable[P, Awaitable[T]]:
-        def start(*args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
-            return owner._run(partial(self._call, owner._memory, *args, **kwargs))
+    @overload
+    def __get__(self, owner: None, kind: type[AsyncMemory]) -> Self: ...
 
-        return start
+    @overload
+    def __get__(self, owner: AsyncMemory, kind: type[AsyncMemory]) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    def __get__(
+        self, owner: AsyncMemory | None, kind: type[AsyncMemory]
+    ) -> Self | Callable[P, Coroutine[Any, Any, T]]:
+        if owner is None:
+            return self
+
+        @wraps(self._call)
+        async def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return await owner._run(partial(self._call, owner._memory, *args, **kwargs))
+
+        return call
 
 
 class AsyncMemory:
@@ -87,5 +100,7 @@ class AsyncMemory:
     ) -> None:
         await self.close()
 
-    def _run(self, call: Callable[[], T]) -> Awaitable[T]:
-        return asyncio.get_running_loop().run_in_executor(self._threads, call)
+    async def _run(self, call: Callable[[], T]) -> T:
+        if self._memory.closed:
+            raise MemoryClosed
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from recollect.errors import ConfigError
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PREFIX = "RECOLLECT_"
-NOT_SETTINGS = {"RECOLLECT_HOME", "RECOLLECT_PROFILE", "RECOLLECT_BENCH_DATA"}
+NOT_SETTINGS = {"RECOLLECT_HOME", "RECOLLECT_BENCH_DATA"}
 """Names in the environment that say where things are, not how they behave."""
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -37,7 +36,7 @@ class Section(BaseModel):
 class StorageSettings(Section):
     """Where rows live."""
 
-    url: str = ""
+    url: SecretStr = SecretStr("")
     """A PostgreSQL address, `postgresql://user:password@host/database`. Empty: SQLite, in the home."""
     schema_name: str = Field(default="recollect", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
     """The PostgreSQL schema that holds our tables."""
@@ -146,7 +145,7 @@ class Settings(BaseSettings):
     @classmethod
     def load(cls, file: Path | None = None, **arguments: Mapping[str, object]) -> Settings:
         """The settings of a home, with the environment and the arguments on top."""
-        written = _read(file) if file and file.exists() else {}
+        written = _read(file) if file else {}
         _check_known(_flat(written), f"{file}")
         _check_known(_flat(_in_environment()), "the environment")
         _check_known(_flat(arguments), "the arguments")
@@ -154,6 +153,11 @@ class Settings(BaseSettings):
             return _with_file(written)(**arguments)  # type: ignore[arg-type]  # pydantic checks them
         except ValidationError as error:
             raise ConfigError(_explain(error)) from None
+        except SettingsError as error:
+            names = ", ".join(_lists_in_environment())
+            raise ConfigError(
+                f"{names} in the environment cannot be read. Write a list as JSON, e.g. '[\"cron\"]'."
+            ) from error
 
 
 def reference() -> str:
@@ -197,10 +201,8 @@ def reference() -> str:
 
 
 def shown(settings: Settings) -> dict[str, dict[str, Any]]:
-    """The settings for a person's eyes: a password in an address is not among them."""
-    dumped = settings.model_dump(mode="json")
-    dumped["storage"]["url"] = re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", dumped["storage"]["url"])
-    return dumped
+    """The settings for a person's eyes: the address of a database, with its password, is not shown."""
+    return settings.model_dump(mode="json")
 
 
 def known_keys() -> list[str]:
@@ -245,13 +247,15 @@ def _with_file(written: Mapping[str, Any]) -> type[Settings]:
 def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}. Mend it and try again.") from error
 
 
 def _flat(sections: Mapping[str, object]) -> Iterator[str]:
     for section, keys in sections.items():
-        if isinstance(keys, Mapping):
+        if isinstance(keys, Mapping) and section in Settings.model_fields:
             yield from (f"{section}.{key}" for key in keys)
         else:
             yield section
@@ -260,10 +264,18 @@ def _flat(sections: Mapping[str, object]) -> Iterator[str]:
 def _in_environment() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for name, value in os.environ.items():
-        if name.startswith(PREFIX) and name not in NOT_SETTINGS:
-            section, _, key = name.removeprefix(PREFIX).lower().partition("_")
+        if name.upper().startswith(PREFIX) and name.upper() not in NOT_SETTINGS:
+            section, _, key = name[len(PREFIX) :].lower().partition("_")
             found.setdefault(section, {})[key] = value
     return found
+
+
+def _lists_in_environment() -> Iterator[str]:
+    for section, keys in _in_environment().items():
+        for key in keys:
+            default = getattr(Settings.model_fields[section].default, key)
+            if isinstance(default, tuple):
+                yield f"{PREFIX}{section}_{key}".upper()
 
 
 def _check_known(keys: Iterator[str], source: str) -> None:
@@ -276,11 +288,14 @@ def _check_known(keys: Iterator[str], source: str) -> None:
 
 def _explain(error: ValidationError) -> str:
     first = error.errors()[0]
-    key, given = ".".join(str(part) for part in first["loc"]), first["input"]
-    return f"The setting {key!r} cannot be {given!r}: {first['msg']}. See docs/configuration.md."
+    key = ".".join(str(part) for part in first["loc"])
+    given = "that" if key.startswith("storage.url") else repr(first["input"])
+    return f"The setting {key!r} cannot be {given}: {first['msg']}. See docs/configuration.md."
 
 
 def _shown(default: object) -> str:
     if default is None:
         return "none"
+    if isinstance(default, SecretStr):
+        default = default.get_secret_value()
     return f"`{json.dumps(default)}`"

@@ -24,14 +24,12 @@ they are translated there, once.
 
 from __future__ import annotations
 
-import inspect
-
 
 class RecollectError(Exception):
     """recollect could not do what was asked."""
 
     def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or inspect.cleandoc(type(self).__doc__ or ""))
+        super().__init__(message or " ".join((type(self).__doc__ or "").split()))
 
 
 class InputError(RecollectError, ValueError):

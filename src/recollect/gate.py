@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import re
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from recollect.errors import InputError
+from recollect.types import Json
+
+DEEPEST = 64  # levels of JSON within JSON
+LARGEST_NUMBER = 1024  # bits of a whole number
+LONGER_RECORDS = "Split it, or raise collect.max_record_chars."
 
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def checked_text(value: str, what: str, limit: int) -> str:
+def checked_text(value: object, what: str, limit: int, advice: str = "Make it shorter.") -> str:
     """Text that every database takes: no NUL, no lone surrogate, at most `limit` characters."""
     if not isinstance(value, str):
-        raise InputError(f"{what} must be text, not {type(value).__name__}.")
+        raise InputError(f"{what} must be text, not {type(value).__name__}. Pass a str.")
     if len(value) > limit:
-        raise InputError(
-            f"{what} has {len(value):,} characters; the limit is {limit:,}. "
-            "Split it, or raise collect.max_record_chars."
-        )
+        raise InputError(f"{what} has {len(value):,} characters; the limit is {limit:,}. {advice}")
     if (at := value.find("\0")) >= 0:
         raise InputError(f"{what} has a NUL character at position {at}. Remove it and try again.")
     if not value.isascii() and (found := _SURROGATE.search(value)):
@@ -30,18 +34,21 @@ def checked_text(value: str, what: str, limit: int) -> str:
     return value
 
 
-def checked_name(value: str, what: str, limit: int = 1_000) -> str:
-    """Text that is there: a part of an address, a key, a name."""
-    if not checked_text(value, what, limit).strip():
-        raise InputError(f"{what} must not be empty.")
-    return value
+def checked_name(value: object, what: str, limit: int = 1_000) -> str:
+    """Text that is there: a part of an address, a key, an id. The limit is in bytes, as an index counts."""
+    text = checked_text(value, what, limit)
+    if not text.strip():
+        raise InputError(f"{what} must not be empty. Give it at least one visible character.")
+    if (size := len(text.encode())) > limit:
+        raise InputError(f"{what} takes {size:,} bytes; the limit is {limit:,}. Make it shorter.")
+    return text
 
 
 def checked_profile(name: object) -> str:
     """A profile's name is also its folder's, so it can never be a path or differ by case alone."""
     if not isinstance(name, str) or not _PROFILE.fullmatch(name):
         raise InputError(
-            f"{name!r} cannot name a profile. Use 1 to 64 lower-case letters, digits, '_' and '-', "
+            f"{name!r:.200} cannot name a profile. Use 1 to 64 lower-case letters, digits, '_' and '-', "
             "starting with a letter or digit."
         )
     return name
@@ -49,6 +56,42 @@ def checked_profile(name: object) -> str:
 
 def checked_time(value: object, what: str) -> datetime:
     """A time that is the same everywhere."""
-    if not isinstance(value, datetime) or value.tzinfo is None:
-        raise InputError(f"{what} needs a datetime with a time zone, e.g. datetime.now(UTC).")
-    return value
+    advice = "Give a datetime with a time zone, e.g. datetime.now(UTC)."
+    if not isinstance(value, datetime) or value.utcoffset() is None:
+        raise InputError(f"{what} cannot be {value!r:.200}. {advice}")
+    try:
+        return value.astimezone(UTC)
+    except (OverflowError, ValueError) as error:
+        raise InputError(f"{what} is out of range in UTC: {value!r}. {advice}") from error
+
+
+def plain_json(value: object, what: str, limit: int, depth: int = DEEPEST) -> Json:
+    """The value as JSON says it: nothing lost, nothing changed on the way."""
+    match value:
+        case None | bool():
+            return value
+        case int() if value.bit_length() <= LARGEST_NUMBER:
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case str():
+            return checked_text(value, f"A text in {what}", limit, LONGER_RECORDS)
+        case Mapping() | list() | tuple() if depth == 0:
+            raise InputError(f"{what} is nested more than {DEEPEST} levels deep. Flatten it, or pass it as text.")
+        case Mapping():
+            return {
+                checked_text(key, f"A key in {what}", limit, LONGER_RECORDS): plain_json(
+                    part, what, limit, depth - 1
+                )
+                for key, part in value.items()
+            }
+        case list() | tuple():
+            return [plain_json(part, what, limit, depth - 1) for part in value]
+        case _:
+            raise InputError(
+                f"{what} holds {_shown(value)}, which JSON cannot say. Use text, numbers, lists and objects."
+            )
+
+
+def _shown(value: object) -> str:
+    return "a very large number" if isinstance(value, int) else f"{value!r:.200}"

@@ -25,12 +25,13 @@ class _Ticket(Generic[Job, Result]):
     crowd before the interpreter's lock: that costs a third of the throughput of 64 threads.
     """
 
-    __slots__ = ("_done", "_told", "job", "next", "outcome")
+    __slots__ = ("_done", "_told", "job", "next", "outcome", "queued")
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.outcome: Result | BaseException = MemoryClosed()
         self.next: _Ticket[Job, Result] | None = None
+        self.queued = False
         self._told = False
         self._done = threading.Lock()
         self._done.acquire()
@@ -41,13 +42,14 @@ class _Ticket(Generic[Job, Result]):
             self._done.release()
 
     def wait(self) -> Result | BaseException:
-        try:
-            self._done.acquire()
-            self._pass_on()
-        except BaseException:  # the waiter was interrupted; those behind it still wait for the word
-            threading.Thread(target=self._stand_in, daemon=True).start()
-            raise
+        self._done.acquire()
+        self._pass_on()
         return self.outcome
+
+    def leave(self) -> None:
+        """The submitter was interrupted and waits no more; those behind it still wait for the word."""
+        if self.queued:
+            threading.Thread(target=self._stand_in, daemon=True).start()
 
     def _stand_in(self) -> None:
         if not self._told:
@@ -79,8 +81,8 @@ class Gather(Generic[Job, Result]):
         self._run = run
         self._name = name
         self._pid = os.getpid()
-        self._running = threading.Lock()
-        self._runner: int | None = None
+        self._running = threading.RLock()  # it knows its owner
+        self._busy_thread: int | None = None
         self._lone = True
         self._gate = threading.Lock()  # guards what follows
         self._waiting: list[_Ticket[Job, Result]] = []
@@ -94,47 +96,66 @@ class Gather(Generic[Job, Result]):
         """Run the job, alone or with others. Returns its result or raises its error."""
         check_process(self._pid)
         me = threading.get_ident()
-        if self._runner == me:
+        if self._busy_thread == me:
             raise RuntimeError("A unit of work cannot start another one: pass its transaction on instead.")
-        if self._lone and self._running.acquire(blocking=False):
-            try:
+        try:
+            if self._lone and self._running.acquire(blocking=False):
                 if self._closed:
                     raise MemoryClosed
-                self._runner = me
+                self._busy_thread = me
                 outcome = self._run((job,))[0]
-            finally:
-                self._runner = None
+            else:
+                outcome = self._wait_for(job)
+        finally:
+            # An interrupt can strike right after the lock was taken: what counts is whose it is, not what
+            # a variable says. And it can strike at the start of a call: so there is none before the release.
+            if self._busy_thread == me:
+                self._busy_thread = None
+            try:  # noqa: SIM105
                 self._running.release()
-        else:
-            outcome = self._wait_for(job)
+            except RuntimeError:
+                pass  # it was not ours
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome
 
     def close(self) -> None:
         """Finish what was submitted, then take no more. Safe to call twice."""
+        if os.getpid() != self._pid:
+            return
         with self._gate:
             self._closed = True
             thread = self._thread
             self._call()
         if thread:
             thread.join()
-        self._running.acquire()  # a lone job that was under way is done now
-        self._running.release()
+        with self._running:
+            pass  # a lone job that was under way is done now
 
     def _wait_for(self, job: Job) -> Result | BaseException:
         ticket: _Ticket[Job, Result] = _Ticket(job)
-        with self._gate:
-            if self._closed:
-                raise MemoryClosed
-            self._lone = False
-            self._waiting.append(ticket)
-            if len(self._waiting) >= self._expected:
-                self._call()
-            if not self._thread:
-                self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
-                self._thread.start()
-        return ticket.wait()
+        try:
+            with self._gate:
+                self._enqueue(ticket)
+            return ticket.wait()
+        except MemoryClosed:
+            raise
+        except BaseException:
+            ticket.leave()
+            raise
+
+    def _enqueue(self, ticket: _Ticket[Job, Result]) -> None:
+        if self._closed:
+            raise MemoryClosed
+        self._lone = False
+        ticket.queued = True
+        self._waiting.append(ticket)
+        if len(self._waiting) >= self._expected:
+            self._call()
+        if not self._thread:
+            thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
+            thread.start()
+            self._thread = thread
 
     def _call(self) -> None:
         """Tell the thread that there is something to do."""
@@ -144,9 +165,9 @@ class Gather(Generic[Job, Result]):
     def _serve(self) -> None:
         while group := self._next_group():
             with self._running:
-                self._runner = threading.get_ident()
+                self._busy_thread = threading.get_ident()
                 outcomes = self._outcomes([ticket.job for ticket in group])
-                self._runner = None
+                self._busy_thread = None
                 self._lone = len(group) == 1
             for ticket, outcome, following in zip(group, outcomes, [*group[1:], None], strict=True):
                 ticket.outcome, ticket.next = outcome, following
@@ -155,7 +176,7 @@ class Gather(Generic[Job, Result]):
     def _next_group(self) -> list[_Ticket[Job, Result]]:
         """The jobs that wait, once as many do as are expected or the moment is over. Empty at the end."""
         while True:
-            self._enough.acquire(timeout=-1 if self._expected == 1 else PATIENCE)
+            self._enough.acquire(timeout=-1 if self._expected == 1 and not self._closed else PATIENCE)
             with self._gate:
                 group, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
                 self._expected = max(1, len(group))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 from recollect.errors import StorageUnavailable
-from recollect.gate import checked_profile
+from recollect.gate import checked_name, checked_profile
+
+LONGEST_PATH = 4_000  # bytes
 
 
 class Home:
     """Where the files of a home are. Making one creates nothing."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser().absolute()
+        checked_name(str(path), "The home", LONGEST_PATH)
+        try:
+            self.path = Path(path).expanduser().absolute()
+        except (OSError, RuntimeError) as error:
+            raise StorageUnavailable(f"The home {path} cannot be found: {error}. Name a folder.") from error
 
     @property
     def database(self) -> Path:
@@ -26,13 +33,27 @@ class Home:
         """The folder of a profile's own files. It appears with the first of them."""
         return self.path / "profiles" / checked_profile(name)
 
-    def ensure(self) -> None:
-        """Make the folder, for its owner alone, or say why it cannot be one."""
-        if self.path.exists() and not self.path.is_dir():
+    def check(self) -> None:
+        """Say why this cannot be a home, before anything is made or read."""
+        try:
+            usable = stat.S_ISDIR(self.path.stat().st_mode)
+        except FileNotFoundError:
+            return
+        except NotADirectoryError:
+            usable = False
+        except OSError as error:
+            raise self._unusable(error) from error
+        if not usable:
             raise StorageUnavailable(f"{self.path} is a file, so it cannot be a home. Name a folder.")
+
+    def ensure(self) -> None:
+        """Make the folder, for its owner alone."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageUnavailable(
-                f"The home {self.path} cannot be made: {error.strerror}. Name a folder that can be written."
-            ) from error
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> StorageUnavailable:
+        return StorageUnavailable(
+            f"The home {self.path} cannot be used: {error.strerror}. Name a folder that can be read and written."
+        )

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, get_args
 
-from recollect.collect.agents import Agents
-from recollect.collect.descriptors import Descriptor, Strategy, check_descriptor, is_foreground, matches
+from recollect.collect.agents import Agents, Standing
+from recollect.collect.descriptors import KINDS, Descriptor, Strategy, check_descriptor, is_foreground, matches
 from recollect.collect.history import History
 from recollect.collect.lifecycle import Lifecycle
-from recollect.collect.sessions import Sessions
+from recollect.collect.sessions import Sessions, unknown_session
 from recollect.collect.transcript import transcript
 from recollect.collect.turns import Turns
-from recollect.config import Settings, StorageSettings
 from recollect.errors import InputError, MemoryClosed, StorageUnavailable
-from recollect.gate import checked_profile, checked_time
+from recollect.gate import checked_name, checked_profile, checked_time
 from recollect.home import Home
 from recollect.organize.worker import Worker
 from recollect.storage.base import Database, Transaction
 from recollect.types import Advance, Agent, Clock, Record, Recorded, Session, Turn, utc_now
 
+if TYPE_CHECKING:
+    from recollect.config import Settings, StorageSettings
+
 T = TypeVar("T")
+
+SEVERAL = 20  # so that one that cannot be read does not hide the next
 
 
 class Memory:
@@ -72,8 +76,11 @@ class Memory:
     ) -> Self:
         """Open a home, and make it if it is not there. Settings go by section:
         `Memory.open("home", collect={"turn_threshold": 8})`."""
+        from recollect.config import Settings  # half a second that importing recollect need not take
+
         checked_profile(profile)
         place = Home(home)
+        place.check()
         loaded = Settings.load(place.settings, **settings)
         place.ensure()
         return cls(place, profile, loaded, _open_database(place, loaded.storage), clock)
@@ -93,15 +100,18 @@ class Memory:
 
     def agents(self) -> list[Agent]:
         """Every agent of the profile, the one heard from last first."""
-        return self._read(lambda tx: Agents(tx).all(self.profile))
+        return self._read(lambda tx: Agents(tx).recent(self.profile))
 
     def find_agent(self, strategy: Strategy) -> Agent | None:
         """The agent heard from last of those the strategy matches; none where there is none."""
-        return next((agent for agent in self.agents() if matches(agent.descriptor, strategy)), None)
+        if strategy not in get_args(Strategy):
+            raise InputError(f"{strategy!r:.200} is no strategy. Use one of: {', '.join(get_args(Strategy))}.")
+        kinds = [kind for kind in KINDS if matches(kind, strategy)]
+        return next(iter(self._read(lambda tx: Agents(tx).recent(self.profile, kinds, SEVERAL))), None)
 
-    def get_agent(self, agent_id: str) -> Agent:
+    def get_agent(self, agent: Agent | str) -> Agent:
         """The agent as it is now."""
-        return self._read(lambda tx: Agents(tx).get(self.profile, agent_id))
+        return self._read(lambda tx: Agents(tx).get(self.profile, _id(agent)))
 
     # Turns
 
@@ -112,7 +122,7 @@ class Memory:
         return self._turns.append(_id(agent), record, key)
 
     def append_many(
-        self, agent: Agent | str, records: Sequence[Record], *, keys: Sequence[str | None] | None = None
+        self, agent: Agent | str, records: Iterable[Record], *, keys: Iterable[str | None] | None = None
     ) -> list[int]:
         """Store several records in order, all or none; their ids, once they are durable."""
         self._check_open()
@@ -141,29 +151,27 @@ class Memory:
         self._lifecycle.sleep(self.profile, _id(agent), self._clock())
 
     def advance(self, now: datetime | None = None) -> Advance:
-        """Act on the deadlines of the whole home that have come by `now`. Any process may call it."""
+        """Act on the deadlines of the whole home that have come by `now`; tell what became of this
+        profile's agents. Any process may call it."""
         self._check_open()
-        return self._lifecycle.advance(checked_time(now, "now") if now else self._clock())
+        return self._lifecycle.advance(self._clock() if now is None else checked_time(now, "now"), self.profile)
 
     # Reading
 
-    def session(self, session_id: str) -> Session:
+    def session(self, session: Session | str) -> Session:
         """The session as it is now."""
-        return self._read(lambda tx: Sessions(tx).get(self.profile, session_id))
+        return self._read(lambda tx: Sessions(tx).get(self.profile, _id(session)))
 
     def sessions(self, agent: Agent | str) -> list[Session]:
-        """Every session of the agent, oldest first."""
+        """Every session of the agent, oldest first, the active one last."""
+        return self._read(lambda tx: Sessions(tx).of_agent(Agents(tx).standing(self.profile, _id(agent)).id))
 
-        def work(tx: Transaction) -> list[Session]:
-            return Sessions(tx).of_agent(Agents(tx).get(self.profile, _id(agent)).id)
-
-        return self._read(work)
-
-    def history(self, session: Session | str, after: int = 0) -> list[Recorded]:
-        """The records of a session after this id, in order."""
+    def history(self, of: Agent | Session | str, after: int = 0) -> list[Recorded]:
+        """The records of a session after this id, in order. For an agent: those of its newest session."""
 
         def work(tx: Transaction) -> list[Recorded]:
-            return History(tx).find_since_id(Sessions(tx).get(self.profile, _id(session)).id, after)
+            session, _ = self._talk(tx, of)
+            return History(tx).find_since_id(session.id, after) if session else []
 
         return self._read(work)
 
@@ -172,11 +180,9 @@ class Memory:
 
         def work(tx: Transaction) -> str:
             session, agent = self._talk(tx, of)
-            if not session:
-                return ""
             return transcript(
-                History(tx).find_since_id(session.id, after),
-                foreground=is_foreground(agent.descriptor),
+                History(tx).find_since_id(session.id, after) if session else [],
+                foreground=is_foreground(agent.kind),
                 tool_result_chars=self.settings.collect.tool_result_chars,
             )
 
@@ -201,10 +207,14 @@ class Memory:
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""
-        self._closed = True
         self._worker.stop()
+        self._closed = True
         self._turns.close()
         self._database.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     def __enter__(self) -> Self:
         return self
@@ -214,12 +224,15 @@ class Memory:
     ) -> None:
         self.close()
 
-    def _talk(self, tx: Transaction, of: Agent | Session | str) -> tuple[Session | None, Agent]:
+    def _talk(self, tx: Transaction, of: Agent | Session | str) -> tuple[Session | None, Standing]:
+        """A session and its agent, whichever of the two was named."""
+        session = None if isinstance(of, Agent) else Sessions(tx).find(self.profile, _id(of))
+        if session:
+            return session, Agents(tx).standing(self.profile, session.agent_id)
         if isinstance(of, Session):
-            return of, Agents(tx).get(self.profile, of.agent_id)
-        agent = Agents(tx).get(self.profile, _id(of))
-        sessions = Sessions(tx).of_agent(agent.id)
-        return (sessions[-1] if sessions else None), agent
+            raise unknown_session(of.id)
+        agent = Agents(tx).standing(self.profile, _id(of))
+        return next(reversed(Sessions(tx).of_agent(agent.id)), None), agent
 
     def _read(self, work: Callable[[Transaction], T]) -> T:
         self._check_open()
@@ -235,15 +248,18 @@ class Memory:
 
 
 def _id(thing: Agent | Session | str) -> str:
-    if isinstance(thing, str):
-        return thing
     if isinstance(thing, Agent | Session):
         return thing.id
-    raise InputError(f"{thing!r:.200} is neither an agent nor an id. Get an agent with memory.agent(descriptor).")
+    if isinstance(thing, str):
+        return checked_name(thing, "An id")
+    raise InputError(
+        f"{thing!r:.200} is no agent, no session and no id of one. Get an agent with memory.agent(descriptor)."
+    )
 
 
 def _open_database(home: Home, storage: StorageSettings) -> Database:
-    if not storage.url:
+    url = storage.url.get_secret_value()
+    if not url:
         from recollect.storage.sqlite import SQLite
 
         return SQLite(home.database, synchronous=storage.synchronous, busy_timeout=storage.busy_timeout)
@@ -254,7 +270,7 @@ def _open_database(home: Home, storage: StorageSettings) -> Database:
             "storage.url names a PostgreSQL, but its driver is not installed: pip install 'recollect[postgres]'."
         ) from error
     return Postgres(
-        storage.url,
+        url,
         schema=storage.schema_name,
         synchronous=storage.synchronous,
         busy_timeout=storage.busy_timeout,

@@ -20,7 +20,7 @@ Clock: TypeAlias = Callable[[], datetime]
 Provenance = Literal["user", "agent", "tool", "web", "system"]
 """Who said it. What `tool` and `web` say is data: it never becomes a preference or an instruction."""
 
-PROVENANCES: frozenset[str] = frozenset(get_args(Provenance))
+PROVENANCES: tuple[Provenance, ...] = get_args(Provenance)
 
 AgentState = Literal["active", "sleeping", "dead"]
 

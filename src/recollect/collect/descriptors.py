@@ -1,4 +1,4 @@
-"""Who an agent is: a tagged union, and everything that follows from the kind alone.
+"""Who an agent is: a tagged union, and everything that follows from the kind.
 
 Each function matches every kind. A new kind that one of them does not handle fails the type check.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import ClassVar, Literal, TypeAlias, assert_never, get_args
 from urllib.parse import quote
@@ -15,15 +15,18 @@ from urllib.parse import quote
 from recollect.errors import InputError, PromptError, StorageCorrupt
 from recollect.gate import checked_name, checked_text
 
-_LONGEST_PART = 1_000
-_LONGEST_PROMPT = 1_000_000
+LONGEST_PART = 500  # bytes
+LONGEST_KEY = 2_000  # bytes; an index of PostgreSQL holds no more than 2,700
+LONGEST_PROMPT = 1_000_000  # characters
+
+Kind = Literal["user", "cron", "task", "system", "subagent", "app", "permanent", "memory-agent"]
 
 
 @dataclass(frozen=True, slots=True)
 class User:
     """A person, reached through a connector. `user_id` is an address there, not an owner."""
 
-    kind: ClassVar = "user"
+    kind: ClassVar[Kind] = "user"
     connector: str
     user_id: str
     channel_id: str
@@ -33,7 +36,7 @@ class User:
 class Cron:
     """A job that runs by the clock."""
 
-    kind: ClassVar = "cron"
+    kind: ClassVar[Kind] = "cron"
     id: str
     name: str = ""
 
@@ -42,7 +45,7 @@ class Cron:
 class Task:
     """A piece of work that runs once."""
 
-    kind: ClassVar = "task"
+    kind: ClassVar[Kind] = "task"
     id: str
 
 
@@ -50,7 +53,7 @@ class Task:
 class System:
     """A part of the host itself."""
 
-    kind: ClassVar = "system"
+    kind: ClassVar[Kind] = "system"
     tag: str
 
 
@@ -58,7 +61,7 @@ class System:
 class Subagent:
     """A helper of another agent. The only kind that dies."""
 
-    kind: ClassVar = "subagent"
+    kind: ClassVar[Kind] = "subagent"
     id: str
     parent_agent_id: str
     name: str
@@ -68,7 +71,7 @@ class Subagent:
 class App:
     """An application that acts for another agent."""
 
-    kind: ClassVar = "app"
+    kind: ClassVar[Kind] = "app"
     id: str
     parent_agent_id: str
     name: str
@@ -80,7 +83,7 @@ class App:
 class Permanent:
     """An agent that is always there, with a character of its own."""
 
-    kind: ClassVar = "permanent"
+    kind: ClassVar[Kind] = "permanent"
     id: str
     name: str
     description: str
@@ -91,13 +94,13 @@ class Permanent:
 class MemoryAgent:
     """The agent that organizes another one's memory. `id` is the source agent's."""
 
-    kind: ClassVar = "memory-agent"
+    kind: ClassVar[Kind] = "memory-agent"
     id: str
 
 
 Descriptor: TypeAlias = User | Cron | Task | System | Subagent | App | Permanent | MemoryAgent
 
-_KINDS: dict[str, type[Descriptor]] = {kind.kind: kind for kind in get_args(Descriptor)}
+KINDS: dict[Kind, type[Descriptor]] = {kind.kind: kind for kind in get_args(Descriptor)}
 _MAY_BE_EMPTY = {"name", "description", "system_prompt"}
 
 Strategy = Literal["most-recent-foreground"]
@@ -148,20 +151,42 @@ def cache_key(descriptor: Descriptor) -> str:
             assert_never(descriptor)
 
 
-def matches(descriptor: Descriptor, strategy: Strategy) -> bool:
+def matches(kind: Kind, strategy: Strategy) -> bool:
     """Whether an agent may be found by this strategy."""
-    match descriptor:
-        case User():
+    match kind:
+        case "user":
             return strategy == "most-recent-foreground"
-        case Cron() | Task() | System() | Subagent() | App() | Permanent() | MemoryAgent():
+        case "cron" | "task" | "system" | "subagent" | "app" | "permanent" | "memory-agent":
             return False
         case _:
-            assert_never(descriptor)
+            assert_never(kind)
 
 
-def is_foreground(descriptor: Descriptor) -> bool:
+def is_foreground(kind: Kind) -> bool:
     """Whether a person speaks in this agent's sessions."""
-    return matches(descriptor, "most-recent-foreground")
+    return matches(kind, "most-recent-foreground")
+
+
+def is_organized(kind: Kind) -> bool:
+    """Whether this agent's sessions become memory. A memory-agent's never do: it would feed on itself."""
+    match kind:
+        case "memory-agent":
+            return False
+        case "user" | "cron" | "task" | "system" | "subagent" | "app" | "permanent":
+            return True
+        case _:
+            assert_never(kind)
+
+
+def is_mortal(kind: Kind) -> bool:
+    """Whether the agent dies after it has slept for long."""
+    match kind:
+        case "subagent":
+            return True
+        case "user" | "cron" | "task" | "system" | "app" | "permanent" | "memory-agent":
+            return False
+        case _:
+            assert_never(kind)
 
 
 def target(descriptor: Descriptor) -> Target | None:
@@ -186,28 +211,6 @@ def source_agent(descriptor: Descriptor) -> str | None:
             assert_never(descriptor)
 
 
-def is_organized(descriptor: Descriptor) -> bool:
-    """Whether this agent's sessions become memory. A memory-agent's never do: it would feed on itself."""
-    match descriptor:
-        case MemoryAgent():
-            return False
-        case User() | Cron() | Task() | System() | Subagent() | App() | Permanent():
-            return True
-        case _:
-            assert_never(descriptor)
-
-
-def is_mortal(descriptor: Descriptor) -> bool:
-    """Whether the agent dies after it has slept for long."""
-    match descriptor:
-        case Subagent():
-            return True
-        case User() | Cron() | Task() | System() | App() | Permanent() | MemoryAgent():
-            return False
-        case _:
-            assert_never(descriptor)
-
-
 def prompt(descriptor: Descriptor) -> Prompt:
     """What the agent is told to be."""
     match descriptor:
@@ -223,22 +226,22 @@ def prompt(descriptor: Descriptor) -> Prompt:
 
 @cache
 def memory_agent_prompt() -> str:
-    return files("recollect.organize").joinpath("prompts/memory_agent.md").read_text(encoding="utf-8")
+    return files("recollect").joinpath("prompts/memory_agent.md").read_text(encoding="utf-8")
 
 
 def check_descriptor(descriptor: Descriptor) -> None:
     """Refuse what does not describe an agent."""
-    if type(descriptor) not in _KINDS.values():
-        raise InputError(
-            f"{descriptor!r} does not describe an agent. Use one of: "
-            f"{', '.join(kind.__name__ for kind in _KINDS.values())}."
-        )
+    if type(descriptor) not in KINDS.values():
+        names = ", ".join(kind.__name__ for kind in KINDS.values())
+        raise InputError(f"{descriptor!r:.200} does not describe an agent. Use one of: {names}.")
     for part in fields(descriptor):
         value, what = getattr(descriptor, part.name), f"{type(descriptor).__name__}.{part.name}"
         if part.name in _MAY_BE_EMPTY:
-            checked_text(value, what, _LONGEST_PROMPT)
+            checked_text(value, what, LONGEST_PROMPT)
         else:
-            checked_name(value, what, _LONGEST_PART)
+            checked_name(value, what, LONGEST_PART)
+    if len(cache_key(descriptor)) > LONGEST_KEY:
+        raise InputError(f"The parts of {descriptor!r:.200} are too long together. Make them shorter.")
 
 
 def encode(descriptor: Descriptor) -> str:
@@ -247,14 +250,18 @@ def encode(descriptor: Descriptor) -> str:
     return json.dumps({"kind": descriptor.kind, **asdict(descriptor)}, ensure_ascii=False, sort_keys=True)
 
 
-@lru_cache(maxsize=4096)
 def decode(text: str) -> Descriptor:
     """The descriptor that `encode` wrote."""
     try:
         parts = json.loads(text)
-        return _KINDS[parts.pop("kind")](**parts)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StorageCorrupt(f"An agent's descriptor cannot be read ({error!r}): {text:.200}") from error
+        descriptor = KINDS[parts.pop("kind")](**parts)
+        check_descriptor(descriptor)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise StorageCorrupt(
+            f"An agent's descriptor cannot be read ({error!r}): {text!r:.200}. Restore a backup, or resolve the "
+            "agent anew with memory.agent(descriptor)."
+        ) from error
+    return descriptor
 
 
 def _path(*parts: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -15,7 +14,7 @@ from hashlib import blake2b
 from typing import Any, TypeAlias, get_args
 
 from recollect.errors import InputError
-from recollect.gate import checked_text, checked_time
+from recollect.gate import LONGER_RECORDS, checked_text, checked_time, plain_json
 from recollect.storage.base import Row, Transaction
 from recollect.types import PROVENANCES, Record, Recorded, micros, moment
 
@@ -31,9 +30,9 @@ _CONTENT = {
 }
 """What each kind keeps in `data`: field and default (a value equal to it is not written)."""
 
+_COLUMNS = "id, session_id, type, provenance, at, recorded_at, data"
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _EVERYTHING = 2**62
-_NUL_IN_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +82,25 @@ class History:
     def load(self, session_id: str, after: int, limit: int = _EVERYTHING) -> Stretch:
         """The next records strictly after this id, ascending. One that cannot be read is left out with
         a warning, and is behind us all the same."""
-        rows = self._tx.all(
-            "SELECT id, session_id, type, provenance, at, recorded_at, data FROM session_history "
-            "WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?",
-            *(session_id, after, limit),
-        )
-        readable = tuple(recorded for row in rows if (recorded := read(row)))
+        rows = self._rows(session_id, after, limit)
+        readable = tuple(recorded for row in rows if (recorded := from_row(row)))
         return Stretch(readable, rows[-1][0] if rows else after)
+
+    def _rows(self, session_id: str, after: int, limit: int) -> list[Row]:
+        """Rows as they are. One whose text is not even text comes with nothing in it."""
+        which = "FROM session_history WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?"
+        try:
+            return self._tx.all(f"SELECT {_COLUMNS} {which}", session_id, after, limit)
+        except UnicodeDecodeError:
+            ids = self._tx.all(f"SELECT id {which}", session_id, after, limit)
+            return [self._row(session_id, row[0]) for row in ids]
+
+    def _row(self, session_id: str, record_id: int) -> Row:
+        try:
+            row = self._tx.one(f"SELECT {_COLUMNS} FROM session_history WHERE id = ?", record_id)
+        except UnicodeDecodeError:
+            row = None
+        return row or (record_id, session_id, "", "", 0, 0, "")
 
     def last_recorded_at(self, session_id: str) -> datetime | None:
         """When the session's newest record arrived."""
@@ -113,26 +124,23 @@ class History:
             self._tx.many("INSERT INTO append_keys (agent_id, key, record_id, digest) VALUES (?, ?, ?, ?)", keys)
 
 
-def write(record: Record, now: int, limit: int) -> Written:
+def to_row(record: Record, now: int, limit: int) -> Written:
     """The record as a row, or an error that says what is wrong with it."""
     kind = type(record)
     if kind not in _CONTENT:
         names = ", ".join(known.__name__ for known in _CONTENT)
         raise InputError(f"{record!r:.200} is not a record. Use one of: {names}.")
     if record.provenance not in PROVENANCES:
-        raise InputError(f"{record.provenance!r} is no provenance. Use one of: {', '.join(sorted(PROVENANCES))}.")
+        raise InputError(
+            f"{record.provenance!r:.200} is no provenance. Use one of: {', '.join(sorted(PROVENANCES))}."
+        )
     at = now if record.at is None else micros(checked_time(record.at, f"{kind.__name__}.at"))
     content: dict[str, object] = {}
     for name, default in _CONTENT[kind]:
         value = getattr(record, name)
-        if value == default:
-            continue
-        if isinstance(value, str):
-            checked_text(value, f"{kind.__name__}.{name}", limit)
-        elif not _fits(value, name, default):
-            raise InputError(f"{kind.__name__}.{name} cannot be {type(value).__name__}.")
-        content[name] = dict(value) if isinstance(value, Mapping) else value
-    return record.type, record.provenance, at, _as_json(content, kind.__name__, limit)
+        if value is not default:
+            content[name] = _checked(value, name, default, f"{kind.__name__}.{name}", limit)
+    return record.type, record.provenance, at, _JSON.encode(content)
 
 
 def from_json(content: Mapping[str, Any]) -> Record:
@@ -147,7 +155,7 @@ def from_json(content: Mapping[str, Any]) -> Record:
         raise InputError(f"{kind.__name__} does not take these fields: {error}.") from error
 
 
-def read(row: Row) -> Recorded | None:
+def from_row(row: Row) -> Recorded | None:
     """The record of a row; none, with a warning, where it cannot be read."""
     record_id, session_id, kind, provenance, at, recorded_at, data = row
     try:
@@ -169,19 +177,21 @@ def digest(written: Written) -> str:
     return blake2b(f"{kind} {provenance} {data}".encode(), digest_size=12).hexdigest()
 
 
+def _checked(value: object, name: str, default: object, what: str, limit: int) -> object:
+    if not _fits(value, name, default):
+        wanted = "a mapping" if name == "arguments" else "a bool" if isinstance(default, bool) else "text"
+        raise InputError(f"{what} must be {wanted}, not {type(value).__name__}. Pass {wanted}.")
+    if isinstance(value, str):
+        return checked_text(value, what, limit, LONGER_RECORDS)
+    if isinstance(value, Mapping):
+        plain = plain_json(value, what, limit)
+        if len(_JSON.encode(plain)) > limit:
+            raise InputError(f"{what} is longer than {limit:,} characters. {LONGER_RECORDS}")
+        return plain
+    return value
+
+
 def _fits(value: object, name: str, default: object) -> bool:
     if name == "arguments":
         return isinstance(value, Mapping)
     return isinstance(value, bool if isinstance(default, bool) else str)
-
-
-def _as_json(content: dict[str, object], what: str, limit: int) -> str:
-    try:
-        text = _JSON.encode(content)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{what} holds something that JSON cannot say: {error}.") from error
-    if "arguments" in content:
-        checked_text(text, f"{what}.arguments", limit)
-        if _NUL_IN_JSON.search(text):
-            raise InputError(f"{what}.arguments has a NUL character in it. Remove it and try again.")
-    return text

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
 
-from recollect.collect.agents import Agents
+from recollect.collect.agents import Agents, Standing
 from recollect.collect.descriptors import is_mortal
 from recollect.collect.history import History
 from recollect.collect.sessions import Sessions
-from recollect.errors import RecollectError
+from recollect.errors import OutcomeUnknown, RecollectError, StorageBusy, StorageUnavailable
 from recollect.storage.base import Database, Transaction
-from recollect.types import Advance, Agent, AgentState
+from recollect.types import Advance, AgentState
 
 log = logging.getLogger("recollect.collect")
 
@@ -32,8 +32,8 @@ class Lifecycle:
         self,
         database: Database,
         *,
-        idle_after: timedelta = timedelta(seconds=60),
-        dead_after: timedelta = timedelta(hours=1),
+        idle_after: timedelta,
+        dead_after: timedelta,
     ) -> None:
         self._database = database
         self._idle_after = idle_after
@@ -43,12 +43,12 @@ class Lifecycle:
         """When an agent heard from now may fall asleep."""
         return now + self._idle_after
 
-    def wake(self, tx: Transaction, agent: Agent, now: datetime) -> None:
+    def wake(self, tx: Transaction, agent: Standing, now: datetime) -> None:
         """A message has come: a sleeping agent wakes, and neither sleep nor death is near."""
         if agent.state == "sleeping":
             Agents(tx).set_active(agent.id, now, self.sleep_due(now))
 
-    def touch(self, tx: Transaction, agent: Agent, now: datetime) -> None:
+    def touch(self, tx: Transaction, agent: Standing, now: datetime) -> None:
         """Something was done with the agent that is not a message: an active one stays active."""
         if agent.state == "active":
             Agents(tx).set_active(agent.id, now, self.sleep_due(now))
@@ -63,20 +63,22 @@ class Lifecycle:
 
         self._database.write(work)
 
-    def advance(self, now: datetime) -> Advance:
-        """Act on every deadline of the home that has come, each in a short transaction of its own. An
-        agent that cannot be carried on is logged and left as it is."""
-        slept: list[str] = []
-        died: list[str] = []
+    def advance(self, now: datetime, owner: str) -> Advance:
+        """Act on every deadline of the home that has come, each in a short transaction of its own; tell
+        what became of this owner's agents. An agent that cannot be carried on is logged and left as it
+        is; a database that does not answer ends it."""
+        reached: dict[AgentState, list[str]] = {"sleeping": [], "dead": []}
         for agent_id in self._due(now):
             try:
-                state = self._database.write(partial(self._step, agent_id=agent_id, now=now))
+                agent = self._database.write(partial(self._step, agent_id=agent_id, now=now))
+            except (StorageBusy, StorageUnavailable, OutcomeUnknown):
+                raise
             except RecollectError as error:
-                log.error("agent %s could not be put to sleep and stays as it is: %s", agent_id, error)
+                log.error("agent %s could not be carried on and stays as it is: %s", agent_id, error)
                 continue
-            if state:
-                (slept if state == "sleeping" else died).append(agent_id)
-        return Advance(tuple(slept), tuple(died))
+            if agent and agent.owner == owner:
+                reached[agent.state].append(agent.id)
+        return Advance(tuple(reached["sleeping"]), tuple(reached["dead"]))
 
     def _due(self, now: datetime) -> Iterator[str]:
         """The ids of the agents whose deadline has come, a page at a time."""
@@ -85,37 +87,38 @@ class Lifecycle:
             yield from page
             last = page[-1]
 
-    def _step(self, tx: Transaction, agent_id: str, now: datetime) -> AgentState | None:
-        """The state the agent came to, if it changed. The row is taken first, then looked at."""
+    def _step(self, tx: Transaction, agent_id: str, now: datetime) -> Standing | None:
+        """The agent in the state it came to, if that is a new one. Its row is taken first, then read."""
         agent = Agents(tx).lock([agent_id]).get(agent_id)
         if agent is None:
             return None
-        if agent.death_due and agent.death_due <= now:
+        due = Agents(tx).deadlines(agent_id)
+        if due.death_due and due.death_due <= now:
             return self._die(tx, agent, now)
-        if agent.sleep_due and agent.sleep_due <= now:
-            due = self.sleep_due(self._heard_last(tx, agent))
-            if due <= now:
+        if due.sleep_due and due.sleep_due <= now:
+            sleep_due = self.sleep_due(self._heard_last(tx, agent, due.active_at))
+            if sleep_due <= now:
                 return self._fall_asleep(tx, agent, now)
-            Agents(tx).postpone_sleep(agent_id, due)
+            Agents(tx).postpone_sleep(agent_id, sleep_due)
         return None
 
-    def _heard_last(self, tx: Transaction, agent: Agent) -> datetime:
+    def _heard_last(self, tx: Transaction, agent: Standing, active_at: datetime) -> datetime:
         session = Sessions(tx).active(agent.id)
         recorded_at = session and History(tx).last_recorded_at(session.id)
-        return max(agent.active_at, recorded_at or agent.active_at)
+        return max(active_at, recorded_at or active_at)
 
-    def _fall_asleep(self, tx: Transaction, agent: Agent, now: datetime) -> AgentState:
+    def _fall_asleep(self, tx: Transaction, agent: Standing, now: datetime) -> Standing:
         session = Sessions(tx).active(agent.id)
         if session and (newest := History(tx).max_id(session.id)):
             Sessions(tx).mark([(agent, session.id, newest)])
-        Agents(tx).set_sleeping(agent.id, now + self._dead_after if is_mortal(agent.descriptor) else None)
-        return "sleeping"
+        Agents(tx).set_sleeping(agent.id, now + self._dead_after if is_mortal(agent.kind) else None)
+        return agent._replace(state="sleeping")
 
-    def _die(self, tx: Transaction, agent: Agent, now: datetime) -> AgentState:
+    def _die(self, tx: Transaction, agent: Standing, now: datetime) -> Standing:
         if session := Sessions(tx).active(agent.id):
             Sessions(tx).end(session.id, now)
         Agents(tx).set_dead(agent.id)
-        return "dead"
+        return agent._replace(state="dead")
 
 
 def _find_due(tx: Transaction, now: datetime, after: str, limit: int) -> list[str]:

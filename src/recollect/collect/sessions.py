@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from recollect.collect.agents import Standing
 from recollect.collect.descriptors import is_organized
 from recollect.errors import UnknownSession
 from recollect.storage.base import Row, Transaction
-from recollect.types import Agent, Session, Turn, micros, moment, new_id, optional_moment
+from recollect.types import Session, Turn, micros, moment, new_id, optional_moment
 
 _COLUMNS = "id, agent_id, created_at, ended_at, reset_message, invalidated_at, processed_until"
 
@@ -61,21 +62,24 @@ class Sessions:
         return {row[0]: (row[1], row[2] is not None) for row in rows}
 
     def get(self, owner: str, session_id: str) -> Session:
-        columns = ", ".join(f"s.{name}" for name in _COLUMNS.split(", "))
+        session = self.find(owner, session_id)
+        if not session:
+            raise unknown_session(session_id)
+        return session
+
+    def find(self, owner: str, session_id: str) -> Session | None:
         row = self._tx.one(
-            f"SELECT {columns} FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = ? AND a.owner = ?",
+            f"SELECT {_COLUMNS} FROM sessions WHERE id = ? "
+            "AND EXISTS (SELECT 1 FROM agents a WHERE a.id = agent_id AND a.owner = ?)",
             *(session_id, owner),
         )
-        if not row:
-            raise UnknownSession(
-                f"No session of this profile has the id {session_id!r}. List them with memory.sessions(agent)."
-            )
-        return from_row(row)
+        return from_row(row) if row else None
 
     def of_agent(self, agent_id: str) -> list[Session]:
-        """Every session of the agent, oldest first."""
+        """Every session of the agent, oldest first, the active one last whatever the clocks say."""
         rows = self._tx.all(
-            f"SELECT {_COLUMNS} FROM sessions WHERE agent_id = ? ORDER BY created_at, id", agent_id
+            f"SELECT {_COLUMNS} FROM sessions WHERE agent_id = ? ORDER BY ended_at IS NULL, created_at, id",
+            agent_id,
         )
         return [from_row(row) for row in rows]
 
@@ -99,13 +103,13 @@ class Sessions:
 
     # Marks
 
-    def mark(self, marks: Iterable[tuple[Agent, str, int]]) -> None:
+    def mark(self, marks: Iterable[tuple[Standing, str, int]]) -> None:
         """Invalidate each (agent, session, record), unless the agent is a memory-agent. All four
         invalidation points come through here."""
         wanted = [
             (history_id, session_id, history_id, history_id)
             for agent, session_id, history_id in marks
-            if is_organized(agent.descriptor)
+            if is_organized(agent.kind)
         ]
         if wanted:
             self._tx.many(_MARK, wanted)
@@ -134,16 +138,23 @@ class Sessions:
         position = session.processed_until or 0
         if processed_until < position:
             return False
+        newer = processed_until > position
         changed = self._tx.run(
             "UPDATE sessions SET processed_until = ?, invalidated_at = CASE WHEN EXISTS ("
             "SELECT 1 FROM session_history h WHERE h.session_id = sessions.id AND h.id > ? "
             "AND h.id <= sessions.invalidated_at) THEN invalidated_at END "
             "WHERE id = ? AND invalidated_at = ? AND COALESCE(processed_until, 0) = ? "
-            f"AND (? = ? OR ? <= {_NEWEST})",
+            f"AND ? <= {_NEWEST}",
             *(processed_until, processed_until, session.id, session.invalidated_at, position),
-            *(processed_until, position, processed_until),
+            processed_until if newer else 0,
         )
         return changed == 1
+
+
+def unknown_session(session_id: str) -> UnknownSession:
+    return UnknownSession(
+        f"No session of this profile has the id {session_id!r}. List them with memory.sessions(agent)."
+    )
 
 
 def from_row(row: Row) -> Session:

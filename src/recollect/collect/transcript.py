@@ -14,6 +14,7 @@ from typing import assert_never
 
 from recollect.types import (
     AssistantMessage,
+    Json,
     Note,
     Recorded,
     SystemMessage,
@@ -28,7 +29,8 @@ BACKGROUND = (
     "System Message is what the agent was told, Agent is what it said."
 )
 
-_INJECTED = re.compile(r"<recollect-context\s+id=[^>]*>.*?(?:</recollect-context>|\Z)\n?", re.DOTALL)
+_FENCE = re.compile(r"<recollect-context\s{1,9}id=[^<>]{0,200}>|</recollect-context>\n?")
+_PASSES = 8  # removing a fence may join the halves of another
 _LIKE_A_BLOCK = re.compile(
     r"^(\s{0,3})(?=#{2,3}\s*(?:User|Assistant|System Message|Agent|Tool Call|Tool Result)\b|>\s*Note:)",
     re.MULTILINE | re.IGNORECASE,
@@ -43,8 +45,32 @@ def transcript(records: Iterable[Recorded], *, foreground: bool, tool_result_cha
 
 
 def without_injected(text: str) -> str:
-    """The text less everything that recall put into it."""
-    return _INJECTED.sub("", text).strip()
+    """The text less everything that recall put into it. What is not fenced on both sides stays; line ends
+    are made the same."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    for _ in range(_PASSES):
+        shorter = _without_fenced(text)
+        if shorter == text:
+            break
+        text = shorter
+    return text.strip()
+
+
+def _without_fenced(text: str) -> str:
+    kept: list[str] = []
+    opened: list[int] = []  # where in `kept` a fence stands that is not closed yet
+    last = 0
+    for fence in _FENCE.finditer(text):
+        kept.append(text[last : fence.start()])
+        last = fence.end()
+        if not fence[0].startswith("</"):
+            opened.append(len(kept))
+            kept.append(fence[0])
+        elif opened:
+            del kept[opened.pop() :]
+        else:
+            kept.append(fence[0])
+    return "".join(kept) + text[last:]
 
 
 def _block(recorded: Recorded, foreground: bool, tool_result_chars: int) -> str:
@@ -61,12 +87,24 @@ def _block(recorded: Recorded, foreground: bool, tool_result_chars: int) -> str:
             text = without_injected(record.text)
             return f"> Note: {' '.join(text.split())} {stamp}" if text else ""
         case ToolCall():
-            arguments = without_injected(json.dumps(dict(record.arguments), ensure_ascii=False, indent=2))
+            arguments = json.dumps(_stripped(dict(record.arguments)), ensure_ascii=False, indent=2)
             return f"### Tool Call: {_line(record.name)} {stamp}\n\n{_fenced(arguments, 'json')}"
         case ToolResult():
             return _result(record, stamp, tool_result_chars)
         case _:
             assert_never(record)
+
+
+def _stripped(value: Json) -> Json:
+    match value:
+        case str():
+            return without_injected(value)
+        case dict():
+            return {key: _stripped(part) for key, part in value.items()}
+        case list():
+            return [_stripped(part) for part in value]
+        case _:
+            return value
 
 
 def _spoken(who: str, name: str, stamp: str, text: str) -> str:

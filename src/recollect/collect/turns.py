@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import NamedTuple, TypeVar
 
-from recollect.collect.agents import Agents, check_living, unknown_agent
-from recollect.collect.history import History, Written, digest, write
+from recollect.collect.agents import Agents, Standing, check_living, unknown_agent
+from recollect.collect.history import History, Written, digest, to_row
 from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions
 from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_name, checked_text
 from recollect.gather import Gather
 from recollect.storage.base import Database, Transaction
-from recollect.types import Agent, Clock, Record, Session, SystemMessage, Turn, micros
+from recollect.types import Clock, Record, Session, SystemMessage, Turn, micros
+
+T = TypeVar("T")
 
 OVERFLOWED = "The context overflowed."
+LONGEST_KEY = 500  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A record on its way in."""
 
     written: Written
     key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Records for one agent that are stored together or not at all."""
 
     agent_id: str
@@ -57,8 +58,8 @@ class Turns:
         lifecycle: Lifecycle,
         clock: Clock,
         *,
-        turn_threshold: int = 5,
-        max_record_chars: int = 1_000_000,
+        turn_threshold: int,
+        max_record_chars: int,
     ) -> None:
         self._database = database
         self._owner = owner
@@ -73,7 +74,7 @@ class Turns:
         return self.append_many(agent_id, (record,), (key,))[0]
 
     def append_many(
-        self, agent_id: str, records: Sequence[Record], keys: Sequence[str | None] | None = None
+        self, agent_id: str, records: Iterable[Record], keys: Iterable[str | None] | None = None
     ) -> Ids:
         """Store records in order, all or none. A record whose key was seen before is not stored again:
         its first id stands in its place."""
@@ -114,9 +115,10 @@ class Turns:
     def compact_context(self, agent_id: str, summary: str) -> Session:
         """Like reset, with the summary as the first record of the new session: said by the system, not
         by the user."""
-        checked_name(summary, "The summary", self._limit)
+        if not checked_text(summary, "The summary", self._limit).strip():
+            raise InputError("The summary must not be empty. Use reset(agent) to start without one.")
         now = self._clock()
-        opening = Entry(write(SystemMessage(summary, summary=True), micros(now), self._limit), None)
+        opening = Entry(to_row(SystemMessage(summary, summary=True), micros(now), self._limit), None)
 
         def work(tx: Transaction) -> Session:
             agent = Agents(tx).take(self._owner, agent_id)
@@ -130,19 +132,22 @@ class Turns:
         self._gather.close()
 
     def _entries(
-        self, records: Sequence[Record], keys: Sequence[str | None] | None, now: datetime
+        self, records: Iterable[Record], keys: Iterable[str | None] | None, now: datetime
     ) -> tuple[Entry, ...]:
-        if keys is None:
-            keys = (None,) * len(records)
-        elif len(keys) != len(records):
+        records = _several(records, "records")
+        keys = (None,) * len(records) if keys is None else _several(keys, "keys")
+        if len(keys) != len(records):
             raise InputError(f"{len(records)} records need as many keys (or none), not {len(keys)}.")
         arrived = micros(now)
         return tuple(
-            Entry(write(record, arrived, self._limit), key if key is None else checked_name(key, "The key"))
+            Entry(
+                to_row(record, arrived, self._limit),
+                key if key is None else checked_name(key, "The key", LONGEST_KEY),
+            )
             for record, key in zip(records, keys, strict=True)
         )
 
-    def _next_session(self, tx: Transaction, agent: Agent, now: datetime, message: str | None) -> Session:
+    def _next_session(self, tx: Transaction, agent: Standing, now: datetime, message: str | None) -> Session:
         sessions = Sessions(tx)
         if old := sessions.active(agent.id):
             if newest := History(tx).max_id(old.id):
@@ -181,7 +186,7 @@ class Turns:
             return [[ref if ref > 0 else ids[~ref] for ref in o] if isinstance(o, list) else o for o in outcomes]
         return outcomes
 
-    def _insert(self, tx: Transaction, rows: Sequence[tuple[Batch, Entry]], agents: dict[str, Agent]) -> Ids:
+    def _insert(self, tx: Transaction, rows: Sequence[tuple[Batch, Entry]], agents: dict[str, Standing]) -> Ids:
         sessions, history = Sessions(tx), History(tx)
         grown = Counter(batch.agent_id for batch, _ in rows)
         enough = {agent_id: max(1, self._threshold + 1 - new) for agent_id, new in grown.items()}
@@ -216,7 +221,7 @@ class _Intake:
         self.rows: list[tuple[Batch, Entry]] = []
         self._known = known
 
-    def take(self, batch: Batch, agent: Agent | None, owner: str) -> list[int]:
+    def take(self, batch: Batch, agent: Standing | None, owner: str) -> list[int]:
         """A reference for each entry: the id of a record stored before, or ~n for the n-th new row."""
         if agent is None or agent.owner != owner:
             raise unknown_agent(batch.agent_id)
@@ -236,10 +241,20 @@ class _Intake:
 
     def _check_retries(self, batch: Batch) -> None:
         """A key that comes again must come with the same content: else something new would be lost."""
+        said: dict[str, str] = {}
         for entry in batch.entries:
-            known = entry.key is not None and self._known.get((batch.agent_id, entry.key))
-            if known and known[1] != digest(entry.written):
+            if entry.key is None:
+                continue
+            _, before = self._known.get((batch.agent_id, entry.key), (0, said.get(entry.key)))
+            said[entry.key] = digest(entry.written)
+            if before and before != said[entry.key]:
                 raise InputError(
                     f"The key {entry.key!r} was used before for another record. Nothing was stored; "
                     "use a new key for a new record."
                 )
+
+
+def _several(things: Iterable[T], what: str) -> tuple[T, ...]:
+    if isinstance(things, str) or not isinstance(things, Iterable):
+        raise InputError(f"The {what} cannot be {things!r:.200}. Pass a list of them.")
+    return tuple(things)

@@ -1,5 +1,4 @@
 """2: what deserves to last.
 
 worker   what runs in the background, tick by tick
-prompts  what the memory-agent is told
 """

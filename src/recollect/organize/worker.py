@@ -25,10 +25,6 @@ class Worker:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    @property
-    def running(self) -> bool:
-        return self._thread is not None
-
     def start(self) -> None:
         with self._gate:
             if not self._thread:

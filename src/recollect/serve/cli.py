@@ -26,6 +26,8 @@ HomeOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
+DemoHomeOption = Annotated[Path, typer.Option("--home", help="A folder for the samples alone.", show_default=True)]
+
 DEFAULT_HOME = Path("~/.recollect")
 
 
@@ -38,7 +40,7 @@ def common(
 
 @app.command()
 def demo(
-    home: HomeOption = Path("demo-home"),
+    home: DemoHomeOption = Path("demo-home"),
     as_json: JsonOption = False,
 ) -> None:
     """Collect sample conversations before your eyes.
@@ -62,6 +64,7 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
     Example: recollect doctor --home ~/.recollect
     """
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console(quiet=as_json)
     with _existing(home) as memory, console.status("Reading the whole database …"):
@@ -69,7 +72,7 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
     if as_json:
         _print_json({"sound": not problems, "problems": problems})
     for problem in problems:
-        console.print(f"[red]✗[/] {problem}")
+        console.print(f"[red]✗[/] {escape(problem)}")
     if problems:
         raise typer.Exit(1)
     console.print("[green]✓[/] The database is sound.")
@@ -86,14 +89,17 @@ def backup(
     Example: recollect backup ~/backups/memory.db
     """
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console(quiet=as_json)
-    with _existing(home) as memory, console.status(f"Writing {target} …"):
+    with _existing(home) as memory, console.status("Writing the copy …"):
         memory.backup(target)
     size = target.expanduser().stat().st_size
     if as_json:
         _print_json({"backup": str(target), "bytes": size})
-    console.print(f"[green]✓[/] {target} ({size:,} bytes). To restore, put it in an empty home as recollect.db.")
+    console.print(
+        f"[green]✓[/] {escape(str(target))} ({size:,} bytes). To restore, put it in an empty home as recollect.db."
+    )
 
 
 @app.command()
@@ -141,13 +147,17 @@ def main() -> None:
 
 def _existing(home: Path) -> Memory:
     """The memory in a home that is there already: a typing mistake must not make a new one."""
+    from recollect.config import Settings
     from recollect.errors import StorageUnavailable
     from recollect.home import Home
     from recollect.memory import Memory
 
     place = Home(home)
-    if not place.path.is_dir():
-        raise StorageUnavailable(f"There is no home at {place.path}. Name one with --home or RECOLLECT_HOME.")
+    place.check()
+    if not (place.database.exists() or Settings.load(place.settings).storage.url.get_secret_value()):
+        raise StorageUnavailable(
+            f"There is no memory at {place.path}. Name its home with --home or RECOLLECT_HOME."
+        )
     return Memory.open(place.path)
 
 

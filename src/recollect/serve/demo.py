@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 from rich.markdown import Markdown
+from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
@@ -28,7 +29,7 @@ SLOWLY = 0.15  # seconds between two turns, so that the eye can follow
 def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Any]:
     """Append the samples, let their agents fall asleep, show the marks and the transcripts. Running it
     again stores nothing twice: each sample turn has its key."""
-    console.print(f"[bold]recollect[/] keeps this memory in [cyan]{home}[/]\n")
+    console.print(f"[bold]recollect[/] keeps this memory in [cyan]{escape(str(home))}[/]\n")
     with Memory.open(home, collect={"idle_after": IDLE_AFTER}, worker={"tick_seconds": 0.2}) as memory:
         agents = [_collect(memory, sample, console, pace) for sample in _samples()]
         _fall_asleep(memory, agents, console)
@@ -54,7 +55,7 @@ def _collect(memory: Memory, sample: dict[str, Any], console: Console, pace: flo
             mark = memory.sessions(agent)[-1].invalidated_at
             table.add_row(
                 f"[green]r{record_id}[/]",
-                f"[dim]{record.type}[/] {_gist(record)}",
+                f"[dim]{record.type}[/] {escape(_gist(record))}",
                 took if record_id > known else "there already",
                 f"[yellow]marked at r{mark}[/]" if mark else "[dim]not marked[/]",
             )

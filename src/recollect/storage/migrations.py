@@ -32,6 +32,7 @@ MIGRATIONS = (
             """CREATE TABLE agents (
                 id         TEXT   NOT NULL PRIMARY KEY,
                 owner      TEXT   NOT NULL,
+                kind       TEXT   NOT NULL,
                 cache_key  TEXT   NOT NULL,
                 descriptor TEXT   NOT NULL,
                 state      TEXT   NOT NULL CHECK (state IN ('active', 'sleeping', 'dead')),
@@ -100,11 +101,11 @@ RECORDS = """CREATE TABLE IF NOT EXISTS recollect_migrations (
 )"""
 
 
-def migrate(tx: Transaction, dialect: Dialect, now: int, until: int = LATEST) -> None:
+def migrate(tx: Transaction, dialect: Dialect, now: int, where: str, until: int = LATEST) -> None:
     """Apply the steps that are missing, in order, in the caller's transaction. The caller keeps others out."""
     tx.run(RECORDS)
     done = applied(tx)
-    check_version(done)
+    check_version(done, where)
     for step in MIGRATIONS:
         if done < step.number <= until:
             for statement in step.sql:
@@ -117,9 +118,9 @@ def applied(tx: Transaction) -> int:
     return int(row[0]) if row and row[0] is not None else 0
 
 
-def check_version(done: int) -> None:
+def check_version(done: int, where: str) -> None:
     if done > LATEST:
         raise NewerDatabase(
-            f"The database is at version {done}; this recollect knows versions up to {LATEST}. "
+            f"{where} is at version {done}; this recollect knows versions up to {LATEST}. "
             "Nothing was changed; upgrade recollect to open it."
         )

@@ -6,8 +6,11 @@ that the server closed is replaced and the work done again, as long as its commi
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, LiteralString, TypeVar
@@ -18,7 +21,7 @@ from psycopg import errors as pg
 from psycopg import sql as pgsql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
-from psycopg_pool import ConnectionPool, PoolClosed
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from recollect.errors import (
     ForeignDatabase,
@@ -26,14 +29,14 @@ from recollect.errors import (
     OutcomeUnknown,
     RecollectError,
     StorageBusy,
-    StorageConflict,
     StorageCorrupt,
     StorageError,
-    StorageFull,
     StorageUnavailable,
 )
+from recollect.gather import check_process
 from recollect.storage.base import Dialect, Param, Row, Transaction
-from recollect.storage.migrations import MIGRATIONS, applied, check_version, migrate
+from recollect.storage.migrations import LATEST, MIGRATIONS, applied, check_version, migrate
+from recollect.storage.postgres_errors import is_farewell, translate
 from recollect.types import micros, utc_now
 
 T = TypeVar("T")
@@ -70,6 +73,11 @@ class Postgres:
         self._busy_timeout = busy_timeout
         self._timeout = timeout
         self._closed = False
+        self._pid = os.getpid()
+        self._url = url
+        self._pool_size = pool_size
+        self._in_use = 0
+        self._counting = threading.Lock()
         self._where = _where(url)
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             url,
@@ -80,17 +88,21 @@ class Postgres:
             open=False,
             name="recollect",
             configure=self._configure,
-            kwargs={"connect_timeout": max(2, round(timeout)), "application_name": "recollect"},
+            kwargs={
+                "application_name": "recollect",
+                "connect_timeout": max(2, round(timeout)),
+                "tcp_user_timeout": round(busy_timeout * 1000),  # a host that vanished is noticed
+                "keepalives_idle": 30,
+            },
         )
         try:
-            self._pool.open()
-            self._migrate()
+            self._open()
         except BaseException:
             self._pool.close()
             raise
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        return self._run(lambda connection: work(_Transaction(connection)), IsolationLevel.REPEATABLE_READ)
+        return self._run(lambda connection: work(_Transaction(connection)), reading=True)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         return self._run(lambda connection: work(_Transaction(connection)))
@@ -99,9 +111,11 @@ class Postgres:
         raise StorageError(f"PostgreSQL makes its own backups: pg_dump --schema={self._schema} > {target}")
 
     def check(self) -> list[str]:
-        """What can be seen from outside: the schema is whole, and every reference is met."""
+        """Every row is read, every index is valid, every rule was checked, no migration is missing."""
 
         def look(tx: Transaction) -> list[str]:
+            for table in self._tables(tx):
+                tx.one(f'SELECT sum(length(t::text)) FROM "{table}" t')
             broken = tx.all(
                 "SELECT conname FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace "
                 "WHERE n.nspname = ? AND NOT convalidated",
@@ -121,25 +135,33 @@ class Postgres:
                 + [f"Migration {number} is missing." for number in sorted(missing)]
             )
 
-        return self.read(look)
+        try:
+            return self.read(look)
+        except StorageCorrupt as error:
+            return [str(error)]
 
     def close(self) -> None:
-        if not self._closed:
-            self._closed = True
+        if self._closed:
+            return
+        self._closed = True
+        if os.getpid() == self._pid:  # what a fork inherited belongs to the parent
             self._pool.close()
 
-    def _run(
-        self, work: Callable[[Connection], T], isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
-    ) -> T:
+    def _run(self, work: Callable[[Connection], T], *, reading: bool = False) -> T:
         """One transaction, tried again on a fresh connection while nothing can have been stored."""
         if self._closed:
             raise MemoryClosed
+        check_process(self._pid)
         deadline = time.monotonic() + self._timeout
         while True:
             try:
-                return self._once(work, isolation)
+                return self._once(work, reading)
             except PoolClosed:
                 raise MemoryClosed from None
+            except PoolTimeout as error:
+                reason = self._no_connection()
+                if reason or time.monotonic() > deadline + self._timeout:
+                    raise (reason or translate(error, self._where)) from error
             except _Again as again:
                 if time.monotonic() > deadline:
                     raise translate(again.error, self._where) from again.error
@@ -147,24 +169,26 @@ class Postgres:
             except psycopg.Error as error:
                 raise translate(error, self._where) from error
 
-    def _once(self, work: Callable[[Connection], T], isolation: IsolationLevel) -> T:
-        with self._pool.connection() as connection:  # rolls back if we raise
-            connection.isolation_level = isolation
+    def _once(self, work: Callable[[Connection], T], reading: bool) -> T:
+        connection = self._pool.getconn()
+        try:
+            with self._counting:
+                self._in_use += 1
+            _prepare(connection, reading)
             try:
                 result = work(connection)
             except psycopg.Error as error:
-                if isinstance(error, _RETRIED) or connection.closed or _is_farewell(error):
+                if isinstance(error, _RETRIED) or connection.closed or is_farewell(error):
                     raise _Again(error) from error
                 raise
-            if connection.info.transaction_status is TransactionStatus.INERROR:
-                raise StorageError("A statement failed and its error was passed over. Nothing was stored.")
-            try:
-                connection.commit()
-            except _RETRIED as error:
-                raise _Again(error) from error
-            except psycopg.OperationalError as error:
-                raise OutcomeUnknown from error
+            if not reading:
+                _commit(connection)
             return result
+        finally:
+            _roll_back(connection)
+            with self._counting:
+                self._in_use -= 1
+            self._pool.putconn(connection)
 
     def _configure(self, connection: Connection) -> None:
         settings = {
@@ -177,38 +201,77 @@ class Postgres:
             connection.execute("SELECT set_config(%s, %s, false)", (name, value))
         connection.commit()
 
-    def _migrate(self) -> None:
-        if self._version() != MIGRATIONS[-1].number:
+    def _open(self) -> None:
+        try:
+            self._pool.open(wait=True, timeout=self._timeout)
+        except PoolTimeout as error:
+            raise (self._no_connection() or translate(error, self._where)) from error
+        if self.read(self._version) != LATEST:
             self._run(self._bring_up_to_date)
 
-    def _version(self) -> int | None:
+    def _no_connection(self) -> RecollectError | None:
+        """Why the pool gave no connection in time; none where the server has just come back."""
+        if self._in_use >= self._pool_size:
+            return StorageBusy(
+                f"All {self._pool_size} connections to PostgreSQL at {self._where} are in use. Nothing was "
+                "stored; try again, or raise storage.pool_size."
+            )
+        try:
+            psycopg.connect(self._url, connect_timeout=2).close()
+        except psycopg.Error as error:
+            return translate(error, self._where)
+        return None
+
+    def _tables(self, tx: Transaction) -> set[str]:
+        rows = tx.all("SELECT table_name FROM information_schema.tables WHERE table_schema = ?", self._schema)
+        return {row[0] for row in rows}
+
+    def _version(self, tx: Transaction) -> int | None:
         """The version of the tables that are there; none where they are not."""
-
-        def look(tx: Transaction) -> int | None:
-            tables = {
-                row[0]
-                for row in tx.all(
-                    "SELECT table_name FROM information_schema.tables WHERE table_schema = ?", self._schema
-                )
-            }
-            if "recollect_migrations" in tables:
-                version = applied(tx)
-                check_version(version)
-                return version
-            if tables:
-                raise ForeignDatabase(
-                    f"The schema {self._schema!r} on {self._where} belongs to another program. "
-                    "Nothing was changed; name another one in storage.schema_name."
-                )
-            return None
-
-        return self.read(look)
+        tables = self._tables(tx)
+        if "recollect_migrations" in tables:
+            version = applied(tx)
+            check_version(version, f"The schema {self._schema!r} on {self._where}")
+            return version
+        if tables:
+            raise ForeignDatabase(
+                f"The schema {self._schema!r} on {self._where} belongs to another program. "
+                "Nothing was changed; name another one in storage.schema_name."
+            )
+        return None
 
     def _bring_up_to_date(self, connection: Connection) -> None:
         tx = _Transaction(connection)
         tx.one("SELECT pg_advisory_xact_lock(?)", MIGRATION_LOCK)
-        connection.execute(pgsql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(pgsql.Identifier(self._schema)))
-        migrate(tx, self.dialect, micros(utc_now()))
+        if not tx.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", self._schema):
+            connection.execute(pgsql.SQL("CREATE SCHEMA {}").format(pgsql.Identifier(self._schema)))
+        migrate(tx, self.dialect, micros(utc_now()), f"The schema {self._schema!r} on {self._where}")
+
+
+def _prepare(connection: Connection, reading: bool) -> None:
+    """A reader sees one moment and changes nothing."""
+    level = IsolationLevel.REPEATABLE_READ if reading else IsolationLevel.READ_COMMITTED
+    if connection.isolation_level is not level:
+        connection.isolation_level = level
+        connection.read_only = reading
+
+
+def _roll_back(connection: Connection) -> None:
+    """End what was not committed: a reader's transaction, or one that failed."""
+    if connection.info.transaction_status is not TransactionStatus.IDLE:
+        with suppress(psycopg.Error):  # a lost connection has ended it already
+            connection.rollback()
+
+
+def _commit(connection: Connection) -> None:
+    if connection.info.transaction_status is TransactionStatus.INERROR:
+        raise StorageError("A statement failed and its error was passed over. Nothing was stored.")
+    try:
+        connection.commit()
+    except _RETRIED as error:
+        raise _Again(error) from error
+    except psycopg.OperationalError as error:
+        raise OutcomeUnknown from error
 
 
 class _Transaction:
@@ -234,7 +297,7 @@ class _Transaction:
         rows = list(rows)
         if len(rows) == 1:
             cursor = self._connection.execute(_psycopg(sql), rows[0])
-            return cursor.fetchall() if cursor.description else []
+            return cursor.fetchall() if cursor.rownumber is not None else []
         with self._connection.cursor() as cursor:
             cursor.executemany(_psycopg(sql), rows, returning=True)
             return [row for result in cursor.results() if result.description for row in result.fetchall()]
@@ -246,50 +309,12 @@ def _psycopg(sql: str) -> LiteralString:
     return sql.replace("%", "%%").replace("?", "%s")
 
 
-def _is_farewell(error: psycopg.Error) -> bool:
-    """The server closes the connection: it shuts down, or somebody ended our session."""
-    return (error.sqlstate or "").startswith(("08", "57P"))
-
-
 def _where(url: str) -> str:
-    """The server and database of a URL, without its password."""
+    """The server and database of an address, without its password."""
     try:
         parts = conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
+    except psycopg.ProgrammingError:
         raise StorageUnavailable(
-            f"storage.url is not a PostgreSQL address: {error}.".replace("..", ".")
-        ) from error
+            "storage.url is not a PostgreSQL address. Write postgresql://user:password@host/database."
+        ) from None  # its text repeats the address, password and all
     return f"{parts.get('host') or 'localhost'}/{parts.get('dbname') or 'postgres'}"
-
-
-def translate(error: psycopg.Error, where: str) -> RecollectError:
-    """The error of ours that says the same, with the next step."""
-    match error:
-        case pg.UniqueViolation() | pg.ForeignKeyViolation() | pg.IntegrityError():
-            return StorageConflict(f"The database refused it: {_first_line(error)}. Nothing was stored.")
-        case pg.DiskFull() | pg.OutOfMemory():
-            return StorageFull(
-                f"PostgreSQL at {where} has no room left. Nothing was stored; free some space there."
-            )
-        case pg.DataCorrupted() | pg.IndexCorrupted():
-            return StorageCorrupt(f"PostgreSQL at {where} reports damage: {_first_line(error)}. Restore a backup.")
-        case pg.DeadlockDetected() | pg.SerializationFailure() | pg.LockNotAvailable() | pg.QueryCanceled():
-            return StorageBusy(f"PostgreSQL at {where} was too busy. Nothing was stored; try again.")
-        case pg.InsufficientPrivilege() | pg.InvalidPassword() | pg.InvalidAuthorizationSpecification():
-            return StorageUnavailable(
-                f"PostgreSQL at {where} refuses this user: {_first_line(error)}. Nothing was stored; "
-                "check the user, its password and its rights."
-            )
-        case psycopg.OperationalError() | psycopg.InterfaceError():
-            return StorageUnavailable(
-                f"PostgreSQL at {where} does not answer ({_first_line(error)}). Nothing was stored; "
-                "start it, or mend storage.url, and try again."
-            )
-        case _:
-            return StorageError(
-                f"PostgreSQL at {where} could not do it: {_first_line(error)}. Nothing was stored."
-            )
-
-
-def _first_line(error: psycopg.Error) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

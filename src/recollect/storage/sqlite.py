@@ -18,21 +18,12 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
-from recollect.errors import (
-    ForeignDatabase,
-    MemoryClosed,
-    RecollectError,
-    StorageBusy,
-    StorageConflict,
-    StorageCorrupt,
-    StorageError,
-    StorageFull,
-    StorageUnavailable,
-)
+from recollect.errors import ForeignDatabase, InputError, MemoryClosed, StorageError, StorageUnavailable
 from recollect.gather import Gather, check_process
 from recollect.storage.base import Dialect, Param, Row, Transaction
-from recollect.storage.migrations import check_version, migrate
-from recollect.types import micros, utc_now
+from recollect.storage.migrations import LATEST, applied, check_version, migrate
+from recollect.storage.sqlite_errors import of_the_system, translate, translated
+from recollect.types import micros, new_id, utc_now
 
 T = TypeVar("T")
 
@@ -56,7 +47,8 @@ class SQLite:
         self._pid = os.getpid()
         self._closed = False
         self._readers: deque[apsw.Connection] = deque()
-        with _translated(path):
+        with translated(path):
+            _create_private(path)
             self._writer = self._connect()
             try:
                 self._prepare(self._writer)
@@ -68,14 +60,11 @@ class SQLite:
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         self._check_usable()
-        with _translated(self._path):
+        with translated(self._path):
             connection = self._reader()
             try:
                 connection.execute("BEGIN")
-                try:
-                    return work(_Transaction(connection))
-                finally:
-                    connection.execute("COMMIT")
+                return work(_Transaction(connection))
             finally:
                 self._release(connection)
 
@@ -84,31 +73,43 @@ class SQLite:
         return result
 
     def backup(self, target: Path) -> None:
-        if target.exists():
-            raise StorageUnavailable(f"{target} exists already. Choose another name for the backup.")
-        part = target.with_name(target.name + ".part")
         self._check_usable()
-        try:
-            with _translated(target):
+        with translated(target):
+            _create_private(target, anew=True)
+            part = target.with_name(f"{target.name}.{new_id()}")
+            try:
+                _create_private(part, anew=True)
                 self._copy_to(part)
-            part.rename(target)
-        finally:
-            part.unlink(missing_ok=True)
+                part.replace(target)
+            except BaseException:
+                part.unlink(missing_ok=True)
+                target.unlink(missing_ok=True)
+                raise
 
     def check(self) -> list[str]:
         def look(tx: Transaction) -> list[str]:
-            damage = [str(row[0]) for row in tx.all("PRAGMA integrity_check")]
             orphans = tx.all("PRAGMA foreign_key_check")
-            return [f"The file is damaged: {d}." for d in damage if d != "ok"] + [
-                f"Row {row[1]} of {row[0]} refers to a missing row of {row[2]}." for row in orphans
-            ]
+            return [f"Row {row[1]} of {row[0]} refers to a missing row of {row[2]}." for row in orphans]
 
-        return self.read(look)
+        self._check_usable()
+        damage: list[str] = []
+        with translated(self._path):
+            connection = self._reader()
+            try:
+                damage += [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+            except apsw.CorruptError as error:
+                damage.append(str(error))
+            finally:
+                self._release(connection)
+        broken = [f"The file is damaged: {one}." for one in damage if one != "ok"]
+        return broken or self.read(look)
 
     def close(self) -> None:
         if self._closed:
             return
         self._closed = True
+        if os.getpid() != self._pid:
+            return  # what a fork inherited belongs to the parent
         self._gather.close()
         while self._readers:
             self._readers.pop().close()
@@ -118,11 +119,11 @@ class SQLite:
 
     def _commit(self, jobs: Sequence[Work]) -> list[Any]:
         """One transaction for all of them, a savepoint for each; for one alone, just the transaction."""
-        with _translated(self._path):
-            self._writer.execute("BEGIN IMMEDIATE")
+        with translated(self._path):
             try:
+                self._writer.execute("BEGIN IMMEDIATE")
                 outcomes = [jobs[0](self._tx)] if len(jobs) == 1 else [self._apart(job) for job in jobs]
-                self._check_still_open(None)
+                check_open(self._writer)
                 self._writer.execute("COMMIT")
             except BaseException:
                 self._roll_back()
@@ -134,17 +135,12 @@ class SQLite:
         try:
             outcome = job(self._tx)
         except Exception as error:
-            self._check_still_open(error)
+            check_open(self._writer, error)
             self._writer.execute("ROLLBACK TO job")
             outcome = translate(error, self._path) if isinstance(error, apsw.Error) else error
-        self._check_still_open(None)
+        check_open(self._writer)
         self._writer.execute("RELEASE job")
         return outcome
-
-    def _check_still_open(self, cause: Exception | None) -> None:
-        """On some errors (a full disk) SQLite gives up the whole transaction, and with it everyone's work."""
-        if not self._writer.in_transaction:
-            raise StorageError("The transaction was given up. Nothing was stored.") from cause
 
     def _roll_back(self) -> None:
         if self._writer.in_transaction:
@@ -158,16 +154,40 @@ class SQLite:
         return connection
 
     def _prepare(self, connection: apsw.Connection) -> None:
-        """Make sure that the file is ours, and only then change anything."""
-        self._check_ours(connection)
+        """Make sure that the file is ours, and only then change anything, were it by closing it."""
+        log_left_behind = self._path.with_name(self._path.name + "-wal").exists()
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_left_behind)
+        version = self._version(connection)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, False)
         self._switch_to_wal(connection)
         _pragma(connection, f"synchronous = {self._synchronous}")
         _pragma(connection, "foreign_keys = ON")
         _pragma(connection, "journal_size_limit = 67108864")
-        connection.execute("BEGIN IMMEDIATE")
+        if version < LATEST:
+            self._migrate(connection)
+
+    def _version(self, connection: apsw.Connection) -> int:
+        """How far the file is migrated; 0 for a new one."""
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        application = _pragma(connection, "application_id")
+        if application != APPLICATION_ID and (tables or application):
+            raise ForeignDatabase(
+                f"{self._path} is a database of another program. Nothing was changed; choose another home."
+            )
+        if "recollect_migrations" not in tables:
+            return 0
+        connection.execute("BEGIN")
         try:
-            tx = _Transaction(connection)
-            migrate(tx, self.dialect, micros(utc_now()))
+            version = applied(_Transaction(connection))
+        finally:
+            connection.execute("ROLLBACK")
+        check_version(version, str(self._path))
+        return version
+
+    def _migrate(self, connection: apsw.Connection) -> None:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            migrate(_Transaction(connection), self.dialect, micros(utc_now()), str(self._path))
             _pragma(connection, f"application_id = {APPLICATION_ID}")
             connection.execute("COMMIT")
         except BaseException:
@@ -178,26 +198,18 @@ class SQLite:
     def _switch_to_wal(self, connection: apsw.Connection) -> None:
         """SQLite does not wait for a process that is switching too, so we do."""
         deadline = time.monotonic() + self._busy_timeout
-        while True:
+        mode = None
+        while mode is None:
             try:
-                _pragma(connection, "journal_mode = WAL")
+                mode = _pragma(connection, "journal_mode = WAL")
             except apsw.BusyError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(random.uniform(0.001, 0.02))
-            else:
-                return
-
-    def _check_ours(self, connection: apsw.Connection) -> None:
-        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        application = _pragma(connection, "application_id")
-        if application == APPLICATION_ID:
-            if "recollect_migrations" in tables:
-                newest = connection.execute("SELECT max(number) FROM recollect_migrations").fetchall()[0][0]
-                check_version(int(newest or 0))
-        elif tables or application:
-            raise ForeignDatabase(
-                f"{self._path} is a database of another program. Nothing was changed; choose another home."
+        if mode != "wal":
+            raise StorageUnavailable(
+                f"The folder of {self._path} cannot hold a write-ahead log (a network drive?). "
+                "Choose a home on a local disk."
             )
 
     def _reader(self) -> apsw.Connection:
@@ -208,13 +220,15 @@ class SQLite:
         return connection
 
     def _release(self, connection: apsw.Connection) -> None:
-        if self._closed or len(self._readers) >= READERS_KEPT:
-            connection.close()
-        else:
-            self._readers.append(connection)
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        self._readers.append(connection)
+        while self._readers and (self._closed or len(self._readers) > READERS_KEPT):
+            self._readers.pop().close()
 
     def _copy_to(self, target: Path) -> None:
-        source, copy = self._connect(), apsw.Connection(str(target))
+        source = self._connect()
+        copy = apsw.Connection(str(target))
         try:
             with copy.backup("main", source, "main") as backup:
                 backup.step(-1)  # in one go, on one snapshot: in parts, each write would start it over
@@ -230,7 +244,8 @@ class SQLite:
 
 
 class _Transaction:
-    """`Transaction` over one connection."""
+    """`Transaction` over one connection. Should SQLite have given the transaction up, nothing more is done:
+    outside of one, each statement would be stored for itself."""
 
     __slots__ = ("_connection",)
     for_update = ""
@@ -240,18 +255,37 @@ class _Transaction:
         self._connection = connection
 
     def all(self, sql: str, *params: Param) -> list[Row]:
+        check_open(self._connection)
         return self._connection.execute(sql, params).fetchall()
 
     def one(self, sql: str, *params: Param) -> Row | None:
-        rows = self._connection.execute(sql, params).fetchall()
+        rows = self.all(sql, *params)
         return rows[0] if rows else None
 
     def run(self, sql: str, *params: Param) -> int:
-        self._connection.execute(sql, params).fetchall()
+        self.all(sql, *params)
         return self._connection.changes()
 
     def many(self, sql: str, rows: Iterable[tuple[Param, ...]]) -> list[Row]:
+        check_open(self._connection)
         return self._connection.executemany(sql, rows).fetchall()
+
+
+def check_open(connection: apsw.Connection, cause: Exception | None = None) -> None:
+    """On some errors (a full disk) SQLite gives up the whole transaction, and with it everyone's work."""
+    if not connection.in_transaction:
+        raise StorageError("The transaction was given up. Nothing was stored.") from cause
+
+
+def _create_private(path: Path, *, anew: bool = False) -> None:
+    """A new file is for its owner alone, wherever it lies."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        if anew:
+            raise InputError(f"{path} exists already. Choose another name.") from None
+    except OSError as error:
+        raise of_the_system(error, path) from error
 
 
 def _pragma(connection: apsw.Connection, text: str) -> Any:
@@ -270,55 +304,7 @@ def _patience(timeout: float) -> Callable[[int], bool]:
             started = time.monotonic()
         elif time.monotonic() - started > timeout:
             return False
-        time.sleep(random.uniform(0.0002, min(0.001 * 2**tries, 0.02)))
+        time.sleep(random.uniform(0.0002, min(0.001 * 2 ** min(tries, 5), 0.02)))
         return True
 
     return wait
-
-
-class _translated:  # noqa: N801 - reads as a word where it is used
-    """Inside it, apsw's errors become ours."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, apsw.Error):
-            raise translate(error, self._path) from error
-
-
-def translate(error: apsw.Error, path: Path) -> RecollectError:
-    """The error of ours that says the same, with the next step."""
-    match error:
-        case apsw.BusyError() | apsw.LockedError():
-            return StorageBusy(
-                f"Another process kept {path} busy for too long. Nothing was stored; try again, "
-                "or raise storage.busy_timeout."
-            )
-        case apsw.FullError():
-            return StorageFull(
-                f"There is no room left for {path}. Nothing was stored; free some space and try again."
-            )
-        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-            return StorageUnavailable(
-                f"{path} cannot be written. Nothing was stored; make the file and its folder writable."
-            )
-        case apsw.CantOpenError():
-            return StorageUnavailable(f"{path} cannot be opened. Check that its folder exists and can be written.")
-        case apsw.NotADBError():
-            return ForeignDatabase(
-                f"{path} is not a database. Nothing was changed; choose another home or move the file away."
-            )
-        case apsw.CorruptError():
-            return StorageCorrupt(
-                f"{path} is damaged ({error}). Keep a copy of it, and restore a backup with its name."
-            )
-        case apsw.ConstraintError():
-            return StorageConflict(f"The database refused it: {error}. Nothing was stored.")
-        case _:
-            return StorageError(f"The database {path} could not do it: {error}. Nothing was stored.")

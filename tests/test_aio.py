@@ -1,0 +1,216 @@
+"""AsyncMemory: exactly the calls of Memory, awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from recollect import AsyncMemory, Memory, User, UserMessage
+from recollect.aio import THREADS, awaited
+from recollect.errors import ForeignDatabase, InputError, MemoryClosed, UnknownAgent
+from recollect.testing import FakeClock
+from tests.test_memory import CALLS
+
+ALICE = User("cli", "alice", "main")
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in vars(kind) if not name.startswith("_")}
+
+
+def test_it_has_exactly_the_calls_of_memory() -> None:
+    assert isinstance(vars(Memory)["closed"], property), "the one public name that is no call"
+    assert public(AsyncMemory) == public(Memory) - {"closed"}
+
+
+def test_each_call_is_the_one_of_the_same_name() -> None:
+    calls = {name: call for name, call in vars(AsyncMemory).items() if isinstance(call, awaited)}
+    assert set(calls) == set(CALLS)
+    for name, call in calls.items():
+        assert call._call is getattr(Memory, name)
+        assert call.__doc__ == getattr(Memory, name).__doc__
+
+
+def test_open_takes_what_memory_takes() -> None:
+    assert inspect.signature(AsyncMemory.open).parameters == inspect.signature(Memory.open).parameters
+    assert inspect.iscoroutinefunction(AsyncMemory.open)
+
+
+def test_fifty_appends_at_once_all_land(tmp_path: Path, storage: dict[str, Any]) -> None:
+    """C7."""
+
+    async def main() -> tuple[list[int], list[int]]:
+        async with await AsyncMemory.open(tmp_path, storage=storage) as memory:
+            alice = await memory.agent(ALICE)
+            ids = await asyncio.gather(*(memory.append(alice, UserMessage(f"{n}")) for n in range(50)))
+            (session,) = await memory.sessions(alice)
+            return list(ids), [recorded.id for recorded in await memory.history(session)]
+
+    ids, stored = asyncio.run(main())
+    assert len(set(ids)) == 50
+    assert stored == sorted(ids)
+
+
+def test_every_call_works_and_gives_what_memory_gives(tmp_path: Path) -> None:
+    clock = FakeClock()
+
+    async def main() -> None:
+        memory = await AsyncMemory.open(tmp_path / "home", "work", clock=clock, collect={"turn_threshold": 1})
+        alice = await memory.agent(ALICE)
+        assert await memory.agents() == [alice]
+        assert await memory.find_agent("most-recent-foreground") == alice
+        assert await memory.get_agent(alice.id) == alice
+        first = await memory.append(alice, UserMessage("one"), key="k")
+        assert await memory.append(alice, UserMessage("one"), key="k") == first
+        assert len(await memory.append_many(alice, [UserMessage("two"), UserMessage("three")])) == 2
+        turn = await memory.end_turn(alice)
+        assert turn is not None
+        assert turn.until == first + 2
+        (session,) = await memory.sessions(alice)
+        assert session.invalidated_at == first + 2
+        assert await memory.session(session.id) == session
+        assert len(await memory.history(session, after=first)) == 2
+        assert "three" in await memory.transcript(alice)
+        await memory.reset(alice, "Start over.")
+        await memory.compact_context(alice, "They counted.")
+        await memory.sleep(alice)
+        assert (await memory.get_agent(alice.id)).state == "sleeping"
+        assert (await memory.advance(clock.turn(hours=2))).slept == ()
+        assert await memory.check() == []
+        await memory.backup(tmp_path / "copy.db")
+        await memory.start()
+        await memory.close()
+
+    asyncio.run(main())
+    assert (tmp_path / "copy.db").is_file()
+
+
+def test_a_call_is_a_real_coroutine(tmp_path: Path) -> None:
+    """What an event loop offers takes it: tasks, groups of tasks, a limit of time."""
+
+    async def main() -> None:
+        async with await AsyncMemory.open(tmp_path) as memory:
+            assert all(inspect.iscoroutinefunction(getattr(memory, name)) for name in CALLS)
+            task = asyncio.create_task(memory.agent(ALICE), name="resolve")
+            assert task.get_name() == "resolve"
+            alice = await task
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(memory.append(alice, UserMessage(f"{n}"))) for n in range(8)]
+            ids = sorted(task.result() for task in tasks)
+            assert [recorded.id for recorded in await memory.history(alice)] == ids
+            assert await asyncio.wait_for(memory.agents(), 5) == [alice]
+            unawaited = memory.append(alice, UserMessage("never"))
+            assert inspect.iscoroutine(unawaited)
+            unawaited.close()
+            assert len(await memory.history(alice)) == 8, "nothing happens before it is awaited"
+
+    asyncio.run(main())
+
+
+def test_an_error_in_a_group_of_tasks_comes_through(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with await AsyncMemory.open(tmp_path) as memory:
+            with pytest.raises(ExceptionGroup) as caught:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(memory.append("nobody", UserMessage("x")))
+            [error] = caught.value.exceptions
+            assert isinstance(error, UnknownAgent)
+
+    asyncio.run(main())
+
+
+def test_errors_come_through(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with await AsyncMemory.open(tmp_path) as memory:
+            with pytest.raises(UnknownAgent, match="nobody"):
+                await memory.append("nobody", UserMessage("x"))
+            alice = await memory.agent(ALICE)
+            with pytest.raises(InputError, match="NUL"):
+                await memory.append(alice, UserMessage("a\0b"))
+            outcomes = await asyncio.gather(
+                memory.append(alice, UserMessage("good")),
+                memory.append("nobody", UserMessage("bad")),
+                return_exceptions=True,
+            )
+            assert [type(outcome) for outcome in outcomes] == [int, UnknownAgent]
+
+    asyncio.run(main())
+
+
+def test_an_error_of_open_comes_through(tmp_path: Path) -> None:
+    (tmp_path / "recollect.db").write_text("no database " * 100)
+    with pytest.raises(ForeignDatabase):
+        asyncio.run(AsyncMemory.open(tmp_path))
+
+
+def test_leaving_the_async_with_closes_it(tmp_path: Path) -> None:
+    async def main() -> AsyncMemory:
+        with pytest.raises(KeyError, match="mine"):
+            async with await AsyncMemory.open(tmp_path) as memory:
+                raise KeyError("mine")
+        return memory
+
+    memory = asyncio.run(main())
+    with pytest.raises(MemoryClosed):
+        memory._memory.agents()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_closed_memory_says_so_on_every_call(tmp_path: Path, name: str) -> None:
+    async def main() -> None:
+        memory = await AsyncMemory.open(tmp_path)
+        await memory.close()
+        await memory.close()
+        assert memory._memory.closed
+        with pytest.raises(MemoryClosed, match=r"Memory\.open"):
+            await getattr(memory, name)(*CALLS[name])
+        with pytest.raises(MemoryClosed, match=r"Memory\.open"):
+            await asyncio.create_task(getattr(memory, name)(*CALLS[name]))
+
+    asyncio.run(main())
+
+
+def test_close_waits_for_what_was_asked_before_it(tmp_path: Path) -> None:
+    """C10: a call that was under way is stored or says that it was not."""
+
+    async def main() -> tuple[list[object], list[int]]:
+        memory = await AsyncMemory.open(tmp_path)
+        alice = await memory.agent(ALICE)
+        calls = [asyncio.ensure_future(memory.append(alice, UserMessage(f"{n}"))) for n in range(THREADS * 3)]
+        await asyncio.sleep(0)
+        await memory.close()
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        async with await AsyncMemory.open(tmp_path) as again:
+            sessions = await again.sessions(alice)
+            return list(outcomes), [r.id for s in sessions for r in await again.history(s)]
+
+    outcomes, stored = asyncio.run(main())
+    acknowledged = [outcome for outcome in outcomes if isinstance(outcome, int)]
+    assert sorted(acknowledged) == stored
+    assert {type(outcome) for outcome in outcomes} <= {int, MemoryClosed}
+
+
+def test_the_loop_goes_on_while_a_call_waits(tmp_path: Path) -> None:
+    """S2: a call that waits for another process's writer does not hold the loop."""
+
+    async def main() -> int:
+        async with await AsyncMemory.open(tmp_path) as memory:
+            alice = await memory.agent(ALICE)
+            other = apsw.Connection(str(tmp_path / "recollect.db"))
+            other.execute("BEGIN IMMEDIATE")
+            waiting = asyncio.ensure_future(memory.append(alice, UserMessage("x")))
+            turns = 0
+            while turns < 20:
+                await asyncio.sleep(0.001)
+                turns += 1
+            assert not waiting.done()
+            other.execute("ROLLBACK")
+            other.close()
+            return await waiting
+
+    assert asyncio.run(main()) == 1

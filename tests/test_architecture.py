@@ -1,0 +1,190 @@
+"""The shape (DESIGN): imports go one way, SQL stands in few places, files and functions stay small."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src" / "recollect"
+
+BELOW = {"types", "errors", "gate", "gather", "storage.base"}
+"""What every stage may build on."""
+
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "types": set(),
+    "gate": {"errors", "types"},
+    "gather": {"errors"},
+    "home": {"errors", "gate"},
+    "config": {"errors"},
+    "storage": {"storage", "gather", "errors", "types"},
+    "collect": {"collect", *BELOW},
+    "organize": {"organize", "collect", *BELOW},
+    "recall": {"recall", "organize", "collect", *BELOW},
+    "memory": {"recall", "organize", "collect", "storage", "config", "home", *BELOW},
+    "aio": {"memory", "types", "errors"},
+    "serve": {"serve", "", "memory", "aio", "config", "home", "recall", "organize", "collect", "types", "errors"},
+    "testing": BELOW,
+    "": {"aio", "memory", "recall", "organize", "collect", "types", "errors"},
+    "__main__": {"serve"},
+}
+"""For each module or package of ours, what it may import; "" is `recollect` itself. What is not named here
+may import nothing, so a new part has to be given its place."""
+
+ONLY_IN = {
+    "apsw": {"storage.sqlite", "storage.sqlite_errors"},
+    "psycopg": {"storage.postgres", "storage.postgres_errors"},
+    "psycopg_pool": {"storage.postgres"},
+}
+
+SQL_STANDS_IN = ("storage.", "collect.agents", "collect.sessions", "collect.history", "testing")
+SQL = re.compile(r"\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE\b.+?\bSET|SELECT\b.+?\bFROM)\b", re.DOTALL)
+
+LONGEST_FILE = 350
+LONGEST_FUNCTION = 60
+
+FILES = sorted(SRC.rglob("*.py"))
+
+
+def module_of(path: Path) -> str:
+    """`storage.base` for storage/base.py; `storage` and "" for the packages."""
+    parts = path.relative_to(SRC).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(tree: ast.Module, module: str) -> Iterator[str]:
+    """Every module that is imported, wherever in the file, but for those that only the type checker sees."""
+    package = ["recollect", *module.split(".")[:-1]]
+
+    def visit(node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            return
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                yield full if is_ours(full) else base
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child)
+
+    yield from visit(tree)
+
+
+def is_ours(name: str) -> bool:
+    """Whether this is a module of recollect, and not a name in one."""
+    if name.split(".")[0] != "recollect":
+        return False
+    path = SRC.joinpath(*name.split(".")[1:])
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def wrong_imports(tree: ast.Module, module: str) -> list[str]:
+    """What this module imports and may not."""
+    rule = ALLOWED.get(module, ALLOWED.get(module.split(".")[0], set()))
+    wrong = []
+    for name in imported(tree, module):
+        top, _, rest = name.partition(".")
+        if top == "recollect":
+            if not any(rest == part or (part and rest.startswith(f"{part}.")) for part in rule):
+                wrong.append(name)
+        elif module not in ONLY_IN.get(top, {module}):
+            wrong.append(name)
+    return wrong
+
+
+def sql_in(tree: ast.Module) -> list[str]:
+    """The texts that look like statements."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        elif isinstance(node, ast.JoinedStr):
+            text = " ".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
+        else:
+            continue
+        if SQL.search(text):
+            found.append(f"line {node.lineno}: {text:.60}")
+    return found
+
+
+@pytest.fixture(params=FILES, ids=lambda path: module_of(path) or "recollect")
+def path(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+@pytest.fixture
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_imports_go_one_way(path: Path, tree: ast.Module) -> None:
+    assert wrong_imports(tree, module_of(path)) == []
+
+
+def test_sql_stands_only_where_the_rows_are(path: Path, tree: ast.Module) -> None:
+    if not f"{module_of(path)}.".startswith(tuple(f"{place.rstrip('.')}." for place in SQL_STANDS_IN)):
+        assert sql_in(tree) == []
+
+
+def test_files_and_functions_are_small(path: Path, tree: ast.Module) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+    long = [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+def test_every_part_has_its_place() -> None:
+    parts = {module_of(path).split(".")[0] for path in FILES}
+    assert parts <= set(ALLOWED)
+    assert {"collect", "organize", "storage", "memory", "aio", "config", "types", "errors"} <= parts
+
+
+# The rules can be broken
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("collect.turns", "from recollect.storage.sqlite import SQLite"),
+        ("collect.turns", "from recollect.storage import postgres"),
+        ("collect.turns", "from recollect.organize.worker import Worker"),
+        ("collect.turns", "from ..organize import worker"),
+        ("collect.turns", "import recollect.memory"),
+        ("organize.worker", "from recollect.recall import search"),
+        ("organize.worker", "from recollect.config import Settings"),
+        ("storage.sqlite", "from recollect.collect.agents import Agents"),
+        ("memory", "from recollect.serve.cli import main"),
+        ("serve.cli", "from recollect.storage.sqlite import SQLite"),
+        ("gather", "from recollect import Memory"),
+        ("memory", "def f():\n    import apsw"),
+        ("collect.turns", "from psycopg import errors"),
+        ("brand_new", "import recollect.errors"),
+    ],
+)
+def test_a_wrong_import_is_found(module: str, line: str) -> None:
+    assert len(wrong_imports(ast.parse(line), module)) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'tx.run("INSERT INTO agents VALUES (1)")',
+        'tx.run(f"UPDATE {table} SET x = 1")',
+        'tx.all("SELECT a, b "\n"FROM agents")',
+        'x = "DELETE  FROM agents"',
+    ],
+)
+def test_a_statement_in_the_wrong_place_is_found(line: str) -> None:
+    assert sql_in(ast.parse(line))

@@ -1,0 +1,405 @@
+"""Memory (C0, O1): opening starts nothing, closing stops everything, and a closed one says so."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Agent, Memory, Session, User, UserMessage
+from recollect.errors import InputError, MemoryClosed, StorageUnavailable, UnknownAgent
+from recollect.organize.worker import Worker
+from recollect.testing import FakeClock, in_threads
+from tests.conftest import OpenMemory
+
+ALICE = User("cli", "alice", "main")
+
+CALLS: dict[str, tuple[Any, ...]] = {
+    "agent": (ALICE,),
+    "agents": (),
+    "find_agent": ("most-recent-foreground",),
+    "get_agent": ("a",),
+    "append": ("a", UserMessage("x")),
+    "append_many": ("a", [UserMessage("x")]),
+    "end_turn": ("a",),
+    "reset": ("a",),
+    "compact_context": ("a", "what came before"),
+    "sleep": ("a",),
+    "advance": (),
+    "session": ("s",),
+    "sessions": ("a",),
+    "history": ("s",),
+    "transcript": ("a",),
+    "backup": ("copy.db",),
+    "check": (),
+    "start": (),
+}
+"""Every public call but `open` and `close`, with arguments it takes."""
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.005)
+
+
+def background() -> list[str]:
+    """The threads of ours that run."""
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("recollect")]
+
+
+# Open and close
+
+
+def test_opening_makes_the_home_and_starts_nothing(tmp_path: Path) -> None:
+    """O1."""
+    before = background()
+    with Memory.open(tmp_path / "deep" / "home") as memory:
+        assert (tmp_path / "deep" / "home" / "recollect.db").is_file()
+        assert memory.profile == "default"
+        assert background() == before
+        assert "recollect-worker" not in background()
+
+
+def test_leaving_the_with_closes_it_also_when_something_was_raised(tmp_path: Path) -> None:
+    memory = Memory.open(tmp_path)
+    memory.start()
+    with pytest.raises(KeyError, match="mine"), memory:
+        raise KeyError("mine")
+    with pytest.raises(MemoryClosed):
+        memory.agents()
+    assert "recollect-worker" not in background()
+
+
+def test_what_was_stored_is_there_when_it_is_opened_again(open_memory: OpenMemory) -> None:
+    with open_memory() as memory:
+        alice = memory.agent(ALICE)
+        ids = memory.append_many(alice, [UserMessage("one"), UserMessage("two")])
+    with open_memory() as memory:
+        assert memory.agent(ALICE) == alice
+        assert [r.id for r in memory.history(memory.sessions(alice)[0])] == ids
+
+
+def test_the_list_of_calls_is_whole() -> None:
+    public = {name for name, _ in inspect.getmembers(Memory, callable) if not name.startswith("_")}
+    assert public == {*CALLS, "open", "close"}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_closed_memory_says_so_on_every_call(memory: Memory, name: str) -> None:
+    memory.close()
+    with pytest.raises(MemoryClosed, match=r"Memory\.open"):
+        getattr(memory, name)(*CALLS[name])
+
+
+def test_close_twice_and_from_many_threads(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    alice = memory.agent(ALICE)
+    in_threads(8, lambda number: memory.append(alice, UserMessage(f"{number}")))
+    memory.start()
+    in_threads(4, lambda _: memory.close())
+    memory.close()
+    with pytest.raises(MemoryClosed):
+        memory.append(alice, UserMessage("late"))
+
+
+def test_close_loses_nothing_that_was_acknowledged_beside_it(open_memory: OpenMemory) -> None:
+    """C10."""
+    memory = open_memory()
+    alice = memory.agent(ALICE)
+    acknowledged: list[int] = []
+    started = threading.Event()
+
+    def write() -> None:
+        with suppress(MemoryClosed):
+            while True:
+                acknowledged.append(memory.append(alice, UserMessage("x")))
+                if len(acknowledged) > 20:
+                    started.set()
+
+    def close() -> None:
+        started.wait(5)
+        memory.close()
+
+    threads = [threading.Thread(target=target, daemon=True) for target in (close, *[write] * 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in threads)
+    with open_memory() as again:
+        stored = [r.id for r in again.history(again.sessions(alice.id)[0])]
+    assert stored == sorted(acknowledged)
+
+
+def test_two_memories_of_one_home_share_what_is_said(open_memory: OpenMemory) -> None:
+    one, two = open_memory(), open_memory()
+    alice = one.agent(ALICE)
+    assert two.agent(ALICE) == alice
+    ids = [memory.append(alice, UserMessage("hello")) for memory in (one, two, one, two)]
+    assert ids == sorted(set(ids))
+    assert one.history(one.sessions(alice)[0]) == two.history(two.sessions(alice)[0])
+    one.close()
+    assert two.append(alice, UserMessage("still here")) > ids[-1]
+
+
+def test_writers_in_two_memories_of_one_home_all_land(open_memory: OpenMemory) -> None:
+    memories = [open_memory(), open_memory()]
+    alice = memories[0].agent(ALICE)
+    ids = in_threads(8, lambda number: [memories[number % 2].append(alice, UserMessage("x")) for _ in range(10)])
+    stored = [r.id for r in memories[0].history(memories[0].sessions(alice)[0])]
+    assert stored == sorted(record_id for some in ids for record_id in some)
+    assert len(stored) == 80
+
+
+def test_an_agent_goes_by_its_id_or_itself_and_nothing_else(memory: Memory, alice: Agent) -> None:
+    assert memory.append(alice, UserMessage("a")) < memory.append(alice.id, UserMessage("b"))
+    with pytest.raises(UnknownAgent, match="nobody"):
+        memory.append("nobody", UserMessage("c"))
+    with pytest.raises(
+        InputError, match=r"is no agent, no session and no id of one\. Get an agent with memory\.agent"
+    ):
+        memory.append(ALICE, UserMessage("c"))  # type: ignore[arg-type]
+    assert len(memory.history(memory.sessions(alice)[0])) == 2
+
+
+def test_an_agent_and_a_session_are_asked_for_by_id_or_by_themselves(memory: Memory, alice: Agent) -> None:
+    memory.append(alice, UserMessage("a"))
+    [session] = memory.sessions(alice)
+    memory.sleep(alice)
+    now = memory.get_agent(alice.id)
+    assert now.state == "sleeping"
+    assert memory.get_agent(alice) == now, "as it is now, not as it was handed in"
+    marked = memory.session(session.id)
+    assert marked.invalidated_at is not None
+    assert memory.session(session) == marked
+    assert memory.sessions(alice.id) == memory.sessions(alice) == [marked]
+    assert (
+        memory.transcript(alice)
+        == memory.transcript(alice.id)
+        == memory.transcript(session)
+        == memory.transcript(session.id)
+        != ""
+    )
+    assert (
+        memory.history(alice) == memory.history(alice.id) == memory.history(session) == memory.history(session.id)
+    )
+
+
+def test_closed_says_whether_it_is(open_memory: OpenMemory) -> None:
+    seen: list[bool] = []
+    with open_memory() as memory:
+        seen.append(memory.closed)
+        memory.start()
+        seen.append(memory.closed)
+    seen.append(memory.closed)
+    memory.close()
+    seen.append(memory.closed)
+    assert seen == [False, False, True, True]
+    with pytest.raises(AttributeError):
+        memory.closed = False  # type: ignore[misc]
+
+
+def test_a_transcript_is_of_an_agent_or_of_a_session(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    assert memory.transcript(alice) == ""
+    first = memory.append(alice, UserMessage("before the reset"))
+    old = memory.sessions(alice)[0]
+    clock.turn(seconds=1)
+    memory.reset(alice)
+    memory.append(alice, UserMessage("after the reset"))
+    assert "after the reset" in memory.transcript(alice)
+    assert "before the reset" not in memory.transcript(alice)
+    assert "before the reset" in memory.transcript(old)
+    assert memory.transcript(old, after=first) == ""
+
+
+def test_a_session_of_another_profile_is_not_shown(open_memory: OpenMemory) -> None:
+    """C0: also when one comes with the session itself in hand, under the name of an agent of one's own."""
+    mine, yours = open_memory("mine"), open_memory("yours")
+    alice, bob = mine.agent(ALICE), yours.agent(ALICE)
+    mine.append(alice, UserMessage("a secret"))
+    session = mine.sessions(alice)[0]
+    borrowed = Session(session.id, bob.id, session.created_at, None, None, None, None)
+    with pytest.raises(LookupError):
+        yours.history(session)
+    with pytest.raises(LookupError):
+        yours.transcript(session)
+    with pytest.raises(LookupError):
+        yours.transcript(borrowed)
+
+
+def test_a_time_without_a_zone_is_refused(memory: Memory) -> None:
+    with pytest.raises(InputError, match="time zone"):
+        memory.advance(datetime(2026, 2, 24))  # noqa: DTZ001
+    assert memory.advance(datetime(2026, 2, 24, tzinfo=UTC)).slept == ()
+
+
+def test_a_home_that_cannot_be_opened_leaves_no_thread_behind(tmp_path: Path) -> None:
+    before = background()
+    (tmp_path / "recollect.db").mkdir()
+    with pytest.raises(StorageUnavailable):
+        Memory.open(tmp_path)
+    assert background() == before
+
+
+# What runs in the background
+
+
+def test_start_puts_an_idle_agent_to_sleep_and_marks_its_session(tmp_path: Path, storage: dict[str, Any]) -> None:
+    """C4, C9, O1: with the real clock."""
+    collect, worker = {"idle_after": 0.05}, {"tick_seconds": 0.02}
+    with Memory.open(tmp_path, collect=collect, worker=worker, storage=storage) as memory:
+        alice = memory.agent(ALICE)
+        newest = memory.append(alice, UserMessage("Good night."))
+        memory.start()
+        until(lambda: memory.get_agent(alice.id).state == "sleeping")
+        assert memory.sessions(alice)[0].invalidated_at == newest
+        memory.append(alice, UserMessage("I am back."))
+        assert memory.get_agent(alice.id).state == "active"
+        until(lambda: memory.get_agent(alice.id).state == "sleeping")
+
+
+def test_start_twice_starts_one(memory: Memory) -> None:
+    memory.start()
+    memory.start()
+    assert background().count("recollect-worker") == 1
+
+
+def test_close_stops_the_background_work_and_no_tick_follows(
+    open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O1: a tick after the database was let go would say so in the log."""
+    memory = open_memory(worker={"tick_seconds": 0.001})
+    memory.start()
+    worker = memory._worker._thread
+    assert worker is not None
+    with caplog.at_level(logging.WARNING, "recollect"):
+        memory.close()
+        assert not worker.is_alive()
+        time.sleep(0.02)
+    assert caplog.records == []
+    assert "recollect-worker" not in background()
+
+
+# The worker alone
+
+
+def test_the_worker_ticks_again_and_again_until_it_is_stopped() -> None:
+    ticks: list[int] = []
+    worker = Worker(lambda: ticks.append(threading.get_ident()), 0.001)
+    time.sleep(0.02)
+    assert ticks == [], "nothing runs before it is started"
+    assert "recollect-worker" not in background()
+    worker.start()
+    until(lambda: len(ticks) >= 5)
+    assert background().count("recollect-worker") == 1
+    worker.stop()
+    after = len(ticks)
+    assert "recollect-worker" not in background()
+    time.sleep(0.02)
+    assert len(ticks) == after
+    assert len(set(ticks)) == 1
+    assert threading.get_ident() not in ticks
+
+
+def test_the_first_tick_comes_at_once() -> None:
+    ticked = threading.Event()
+    worker = Worker(ticked.set, 3600)
+    worker.start()
+    assert ticked.wait(5)
+    worker.stop()
+
+
+def test_starting_many_times_at_once_makes_one_thread_and_ticks_never_overlap() -> None:
+    inside: list[int] = []
+    overlaps: list[int] = []
+    ticks: list[int] = []
+
+    def tick() -> None:
+        inside.append(1)
+        overlaps.extend(inside[1:])
+        time.sleep(0.002)
+        inside.pop()
+        ticks.append(1)
+
+    worker = Worker(tick, 0.0001)
+    in_threads(8, lambda _: worker.start())
+    until(lambda: len(ticks) >= 5)
+    worker.stop()
+    assert overlaps == []
+
+
+def test_stop_waits_for_the_tick_that_runs() -> None:
+    inside, let_go = threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def tick() -> None:
+        inside.set()
+        assert let_go.wait(5)
+        done.append("tick")
+
+    worker = Worker(tick, 0.001)
+
+    def stop() -> None:
+        worker.stop()
+        done.append("stop")
+
+    worker.start()
+    assert inside.wait(5)
+    stopping = threading.Thread(target=stop, daemon=True)
+    stopping.start()
+    until(worker._stopping.is_set)
+    assert done == []
+    let_go.set()
+    stopping.join(5)
+    assert done == ["tick", "stop"]
+
+
+def test_a_worker_can_be_stopped_twice_and_before_it_started() -> None:
+    ticks: list[int] = []
+    worker = Worker(lambda: ticks.append(1), 0.001)
+    worker.stop()
+    assert ticks == []
+    worker.start()
+    until(lambda: bool(ticks))
+    worker.stop()
+    worker.stop()
+    assert "recollect-worker" not in background()
+    after = len(ticks)
+    worker.start()
+    until(lambda: len(ticks) > after)
+    worker.stop()
+    assert "recollect-worker" not in background()
+
+
+@pytest.mark.parametrize("kind", [StorageUnavailable, OSError, ZeroDivisionError])
+def test_a_tick_that_fails_is_logged_and_the_next_one_comes(
+    kind: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    """O3: whatever it was that failed."""
+    ticks: list[int] = []
+
+    def tick() -> None:
+        ticks.append(1)
+        if len(ticks) < 3:
+            raise kind(f"number {len(ticks)} failed")
+
+    worker = Worker(tick, 0.001)
+    with caplog.at_level(logging.ERROR, "recollect"):
+        worker.start()
+        try:
+            until(lambda: len(ticks) >= 5)
+        finally:
+            worker.stop()
+    logged = [caplog.handler.format(record) for record in caplog.records]
+    assert ["number 1 failed" in text for text in logged] == [True, False]
+    assert ["number 2 failed" in text for text in logged] == [False, True]

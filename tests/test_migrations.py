@@ -1,0 +1,399 @@
+"""Migrations (C5): numbered, recorded, and any older database with rows in it becomes what a fresh one is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import apsw
+import psycopg
+import pytest
+from psycopg import sql as pgsql
+
+from recollect import Memory, UserMessage
+from recollect.collect.descriptors import Cron, Descriptor, Subagent, User, cache_key, encode
+from recollect.errors import NewerDatabase, StorageError
+from recollect.storage.base import Dialect, Row, Transaction
+from recollect.storage.migrations import LATEST, MIGRATIONS, applied, check_version, migrate
+from recollect.storage.postgres import _Transaction as PostgresTransaction
+from recollect.storage.sqlite import APPLICATION_ID
+from recollect.storage.sqlite import _Transaction as SQLiteTransaction
+
+BEFORE = 1_700_000_000_000_000  # when the older databases were made
+
+AGENTS: dict[str, tuple[str, Descriptor, str]] = {
+    "a1": ("default", User("cli", "alice", "main"), "active"),
+    "a2": ("default", Cron("nightly", "Nightly"), "sleeping"),
+    "a3": ("work", User("cli", "alice", "main"), "active"),
+    "a4": ("work", Subagent("s", "a3", "Helper"), "dead"),
+}
+SESSIONS = {
+    "s1": ("a1", 1, "Start over."),
+    "s2": ("a1", None, None),
+    "s3": ("a2", None, None),
+    "s4": ("a3", None, None),
+    "s5": ("a4", 5, None),
+}
+
+
+def fill_1(tx: Transaction) -> None:
+    """Rows as version 1 held them."""
+    for agent_id, (owner, descriptor, state) in AGENTS.items():
+        tx.run(
+            "INSERT INTO agents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(agent_id, owner, descriptor.kind, cache_key(descriptor), encode(descriptor)),
+            *(state, BEFORE, BEFORE),
+            *(BEFORE if state == "active" else None, None),
+        )
+    for session_id, (agent_id, ended_at, message) in SESSIONS.items():
+        tx.run(
+            "INSERT INTO sessions (id, agent_id, created_at, ended_at, reset_message) VALUES (?, ?, ?, ?, ?)",
+            *(session_id, agent_id, BEFORE, ended_at and BEFORE + ended_at, message),
+        )
+    for number in range(30):
+        tx.run(
+            "INSERT INTO session_history (session_id, type, provenance, at, recorded_at, data) "
+            "VALUES (?, 'user_message', 'user', ?, ?, ?)",
+            *(f"s{number % 5 + 1}", BEFORE, BEFORE + number, json.dumps({"text": f"number {number}"})),
+        )
+    tx.run("INSERT INTO turns VALUES ('s2', 2, ?)", BEFORE)
+    tx.run("INSERT INTO append_keys VALUES ('a1', 'key', 2, 'digest')")
+
+
+def fill_2(tx: Transaction) -> None:
+    """What version 2 added."""
+    tx.run("UPDATE sessions SET invalidated_at = 7, processed_until = 2 WHERE id = 's2'")
+
+
+FILL = {1: fill_1, 2: fill_2}
+"""For each step, rows that fill what it made. A new step brings its own."""
+
+
+class Place(Protocol):
+    """Where an older database can be made, looked at, and opened."""
+
+    dialect: Dialect
+
+    def raw(self) -> Any:
+        """A transaction that recollect did not open."""
+        ...
+
+    def open(self, profile: str = "default") -> Memory: ...
+
+    def shape(self) -> object:
+        """Everything about the tables but their rows."""
+        ...
+
+
+class SQLitePlace:
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+
+    @contextmanager
+    def raw(self) -> Iterator[Transaction]:
+        connection = apsw.Connection(str(self._folder / "recollect.db"))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}").fetchall()
+        with connection:
+            yield SQLiteTransaction(connection)
+        connection.close()
+
+    def open(self, profile: str = "default") -> Memory:
+        return Memory.open(self._folder, profile)
+
+    def shape(self) -> object:
+        with self.raw() as tx:
+            made = tx.all("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name")
+            tables = [name for kind, name, *_ in made if kind == "table"]
+            return (
+                [(*row[:3], normal(row[3])) for row in made],
+                {table: tx.all(f"PRAGMA table_xinfo({table})") for table in tables},
+                {table: sorted(tx.all(f"PRAGMA foreign_key_list({table})")) for table in tables},
+                {table: self._indexes(tx, table) for table in tables},
+                tx.one("PRAGMA application_id"),
+                tx.one("PRAGMA journal_mode"),
+            )
+
+    def _indexes(self, tx: Transaction, table: str) -> list[tuple[object, ...]]:
+        """Name, unique, origin, partial, and the columns of each."""
+        found = tx.all(f"PRAGMA index_list({table})")
+        return sorted((*row[1:], tuple(tx.all(f"PRAGMA index_xinfo({row[1]})"))) for row in found)
+
+
+class PostgresPlace:
+    dialect: Dialect = "postgres"
+
+    def __init__(self, folder: Path, storage: dict[str, Any]) -> None:
+        self._folder = folder
+        self._storage = storage
+        self._schema: str = storage["schema_name"]
+
+    @contextmanager
+    def raw(self) -> Iterator[Transaction]:
+        schema = pgsql.Identifier(self._schema)
+        with psycopg.connect(self._storage["url"]) as connection:
+            connection.execute(pgsql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
+            connection.execute(pgsql.SQL("SET search_path TO {}").format(schema))
+            yield PostgresTransaction(connection)
+
+    def open(self, profile: str = "default") -> Memory:
+        return Memory.open(self._folder, profile, storage=self._storage)
+
+    def shape(self) -> object:
+        with self.raw() as tx:
+            columns = tx.all(
+                "SELECT table_name, ordinal_position, column_name, data_type, is_nullable, column_default, "
+                "is_identity, identity_generation, character_maximum_length FROM information_schema.columns "
+                "WHERE table_schema = ? ORDER BY table_name, ordinal_position",
+                self._schema,
+            )
+            indexes = tx.all(
+                "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = ? ORDER BY indexname",
+                self._schema,
+            )
+            rules = tx.all(
+                "SELECT conname, contype, convalidated, pg_get_constraintdef(c.oid) FROM pg_constraint c "
+                "JOIN pg_namespace n ON n.oid = c.connamespace WHERE n.nspname = ? ORDER BY conname, contype",
+                self._schema,
+            )
+            sequences = tx.all(
+                "SELECT sequencename, data_type::text, start_value, increment_by, cycle, cache_size "
+                "FROM pg_sequences WHERE schemaname = ? ORDER BY sequencename",
+                self._schema,
+            )
+        return [[self._anywhere(row) for row in rows] for rows in (columns, indexes, rules, sequences)]
+
+    def _anywhere(self, row: Row) -> Row:
+        """The row as it would be in a schema of any other name."""
+        return tuple(v.replace(f"{self._schema}.", "here.") if isinstance(v, str) else v for v in row)
+
+
+def normal(sql: str | None) -> str | None:
+    return sql and re.sub(r"\s+", " ", sql).strip()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Place, Place]:
+    """Two empty places of one kind: for an older database, and for a fresh one."""
+    if request.param == "sqlite":
+        return SQLitePlace(tmp_path / "older"), SQLitePlace(tmp_path / "fresh")
+    storage: dict[str, Any] = request.getfixturevalue("postgres_storage")
+    another = {**storage, "schema_name": storage["schema_name"] + "_fresh"}
+    return PostgresPlace(tmp_path / "older", storage), PostgresPlace(tmp_path / "fresh", another)
+
+
+@pytest.fixture
+def older(places: tuple[Place, Place]) -> Place:
+    return places[0]
+
+
+@pytest.fixture
+def fresh(places: tuple[Place, Place]) -> Place:
+    places[1].open().close()
+    return places[1]
+
+
+def make_version(place: Place, version: int) -> None:
+    """A database as it was at this version, with rows in it."""
+    with place.raw() as tx:
+        for number in range(version + 1):
+            migrate(tx, place.dialect, BEFORE + number, "here", until=number)
+            if number:
+                FILL[number](tx)
+
+
+def columns(tx: Transaction, dialect: Dialect, table: str) -> list[str]:
+    if dialect == "sqlite":
+        return [row[1] for row in tx.all(f"PRAGMA table_info({table})")]
+    found = tx.all(
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() "
+        "AND table_name = ? ORDER BY ordinal_position",
+        table,
+    )
+    return [row[0] for row in found]
+
+
+def indexes(tx: Transaction, dialect: Dialect) -> set[str]:
+    if dialect == "sqlite":
+        return {row[0] for row in tx.all("SELECT name FROM sqlite_master WHERE type = 'index'")}
+    return {row[0] for row in tx.all("SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()")}
+
+
+def rows_of(place: Place) -> dict[str, list[Row]]:
+    """Every row, less the columns that came later."""
+    early = {
+        "agents": "id, owner, kind, cache_key, descriptor, state, created_at, active_at, sleep_due, death_due",
+        "sessions": "id, agent_id, created_at, ended_at, reset_message",
+        "session_history": "id, session_id, type, provenance, at, recorded_at, data",
+        "turns": "session_id, until_id, ended_at",
+        "append_keys": "agent_id, key, record_id, digest",
+    }
+    with place.raw() as tx:
+        return {table: tx.all(f"SELECT {names} FROM {table} ORDER BY 1, 2") for table, names in early.items()}
+
+
+# The steps
+
+
+def test_steps_are_numbered_from_one_without_gaps() -> None:
+    assert [step.number for step in MIGRATIONS] == list(range(1, LATEST + 1))
+    assert len({step.name for step in MIGRATIONS}) == LATEST
+
+
+def test_every_step_brings_rows_for_this_test() -> None:
+    assert sorted(FILL) == [step.number for step in MIGRATIONS]
+
+
+def test_the_first_step_alone_makes_sessions_and_history(older: Place) -> None:
+    with older.raw() as tx:
+        migrate(tx, older.dialect, BEFORE, "here", until=1)
+        sessions = columns(tx, older.dialect, "sessions")
+        history = columns(tx, older.dialect, "session_history")
+        assert sessions == ["id", "agent_id", "created_at", "ended_at", "reset_message"]
+        assert set(history) >= {"id", "session_id", "type", "at", "data"}
+        agents = columns(tx, older.dialect, "agents")
+        assert agents[:5] == ["id", "owner", "kind", "cache_key", "descriptor"]
+        assert "idx_sessions_invalidated_at" not in indexes(tx, older.dialect)
+        assert applied(tx) == 1
+
+
+def test_the_second_step_adds_the_two_memory_columns_and_their_index(older: Place) -> None:
+    with older.raw() as tx:
+        migrate(tx, older.dialect, BEFORE, "here", until=1)
+        before, known = columns(tx, older.dialect, "sessions"), indexes(tx, older.dialect)
+        migrate(tx, older.dialect, BEFORE, "here", until=2)
+        assert columns(tx, older.dialect, "sessions") == [*before, "invalidated_at", "processed_until"]
+        assert indexes(tx, older.dialect) - known == {"idx_sessions_invalidated_at"}
+        assert applied(tx) == 2
+
+
+def test_each_step_is_recorded_with_its_name_and_time(older: Place) -> None:
+    make_version(older, LATEST)
+    with older.raw() as tx:
+        recorded = tx.all("SELECT number, name, applied_at FROM recollect_migrations ORDER BY number")
+    assert recorded == [(step.number, step.name, BEFORE + step.number) for step in MIGRATIONS]
+
+
+# Migrated equals fresh
+
+
+@pytest.mark.parametrize("version", range(LATEST))
+def test_an_older_database_with_rows_becomes_what_a_fresh_one_is_and_keeps_every_row(
+    older: Place, fresh: Place, version: int
+) -> None:
+    make_version(older, version)
+    before = rows_of(older) if version else None
+    older.open().close()
+    assert older.shape() == fresh.shape()
+    with older.raw() as tx:
+        assert applied(tx) == LATEST
+    if before:
+        assert before["session_history"]
+        assert rows_of(older) == before
+
+
+@pytest.mark.parametrize("version", range(1, LATEST))
+def test_an_older_database_works(older: Place, version: int) -> None:
+    """Append, sleep and mark, on the rows that were there."""
+    make_version(older, version)
+    with older.open() as memory:
+        session = memory.session("s2")
+        assert session.invalidated_at is None
+        assert session.processed_until is None
+        assert "number 1" in memory.transcript(session)
+        assert [agent.id for agent in memory.agents() if agent.state == "sleeping"] == ["a2"]
+
+        newest = memory.append("a1", UserMessage("And now?"))
+        assert newest > 30
+        assert memory.session("s2").invalidated_at == newest, "more than 5 records wait in it"
+
+        woken = memory.append("a2", UserMessage("Wake up."))
+        memory.sleep("a2")
+        assert memory.session("s3").invalidated_at == woken
+        assert memory.agent(User("cli", "alice", "main")).id == "a1"
+    with older.open("work") as memory:
+        assert {agent.id for agent in memory.agents()} == {"a3", "a4"}
+        assert memory.get_agent("a4").state == "dead"
+
+
+def test_the_marks_of_the_latest_version_are_kept(older: Place) -> None:
+    make_version(older, LATEST)
+    with older.open() as memory:
+        session = memory.session("s2")
+    assert (session.invalidated_at, session.processed_until) == (7, 2)
+
+
+def test_a_difference_would_be_seen(older: Place, fresh: Place) -> None:
+    """The comparison above tells databases apart that differ in one index or one column."""
+    older.open().close()
+    same = older.shape()
+    with older.raw() as tx:
+        tx.run("DROP INDEX idx_sessions_invalidated_at")
+    without = older.shape()
+    with older.raw() as tx:
+        tx.run("CREATE INDEX idx_sessions_invalidated_at ON sessions (invalidated_at)")
+        tx.run("ALTER TABLE turns ADD COLUMN more BIGINT")
+    assert same == fresh.shape()
+    assert without != fresh.shape()
+    assert older.shape() != fresh.shape()
+
+
+def test_migrating_twice_changes_nothing(older: Place) -> None:
+    make_version(older, LATEST)
+    older.open().close()
+    shape, rows = older.shape(), rows_of(older)
+    with older.raw() as tx:
+        migrate(tx, older.dialect, BEFORE + 1_000, "here")
+    older.open().close()
+    assert older.shape() == shape
+    assert rows_of(older) == rows
+    with older.raw() as tx:
+        times = tx.all("SELECT applied_at FROM recollect_migrations ORDER BY number")
+    assert times == [(BEFORE + step.number,) for step in MIGRATIONS]
+
+
+def test_a_database_of_a_newer_recollect_is_left_alone(older: Place) -> None:
+    """C5: the message names the place, both versions and the next step."""
+    make_version(older, LATEST)
+    with older.raw() as tx:
+        tx.run("INSERT INTO recollect_migrations VALUES (?, 'from the future', ?)", LATEST + 1, BEFORE)
+    shape, rows = older.shape(), rows_of(older)
+    message = (
+        rf"is at version {LATEST + 1}; this recollect knows versions up to {LATEST}\. "
+        r"Nothing was changed; upgrade recollect to open it\."
+    )
+    with older.raw() as tx, pytest.raises(NewerDatabase, match=rf"^The folder on the left {message}"):
+        migrate(tx, older.dialect, BEFORE, "The folder on the left")
+    with pytest.raises(NewerDatabase, match=message):
+        older.open()
+    assert older.shape() == shape
+    assert rows_of(older) == rows
+
+
+@pytest.mark.parametrize("done", range(LATEST + 1))
+def test_a_version_that_is_known_is_no_error(done: int) -> None:
+    check_version(done, "here")
+
+
+def test_a_step_that_fails_leaves_the_database_at_the_version_before(older: Place) -> None:
+    """The last statement of step 2 finds its index's name taken; the columns it added are gone again."""
+    make_version(older, 1)
+    with older.raw() as tx:
+        tx.run("CREATE INDEX idx_sessions_invalidated_at ON turns (ended_at)")
+    rows = rows_of(older)
+    with pytest.raises(StorageError, match="idx_sessions_invalidated_at"):
+        older.open()
+    with older.raw() as tx:
+        assert applied(tx) == 1
+        assert "invalidated_at" not in columns(tx, older.dialect, "sessions")
+        tx.run("DROP INDEX idx_sessions_invalidated_at")
+    assert rows_of(older) == rows
+    older.open().close()
+    with older.raw() as tx:
+        assert applied(tx) == LATEST

@@ -1,0 +1,151 @@
+"""The public surface: a tested list, one tree of errors, and an import that brings nothing heavy."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect import errors
+from recollect.errors import RecollectError
+
+PUBLIC = [
+    "Advance",
+    "Agent",
+    "App",
+    "AssistantMessage",
+    "AsyncMemory",
+    "Cron",
+    "Descriptor",
+    "Memory",
+    "MemoryAgent",
+    "Note",
+    "Permanent",
+    "RecollectError",
+    "Record",
+    "Recorded",
+    "Session",
+    "Subagent",
+    "System",
+    "SystemMessage",
+    "Task",
+    "ToolCall",
+    "ToolResult",
+    "Turn",
+    "User",
+    "UserMessage",
+]
+
+HEAVY = ["psycopg", "psycopg_pool", "chromadb", "mcp", "pydantic_ai", "fastapi", "uvicorn", "numpy", "anthropic"]
+
+
+def test_the_public_names_are_these() -> None:
+    assert recollect.__all__ == PUBLIC
+    assert all(hasattr(recollect, name) for name in PUBLIC)
+
+
+def test_no_other_name_looks_public() -> None:
+    names = {
+        name for name, value in vars(recollect).items() if not name.startswith("_") and not inspect.ismodule(value)
+    }
+    assert names == set(PUBLIC)
+
+
+def test_importing_it_imports_nothing_heavy() -> None:
+    """Nor does opening a home on SQLite."""
+    program = (
+        "import sys, tempfile, recollect; print(*sys.modules, sep='\\n'); print('--'); "
+        "recollect.Memory.open(tempfile.mkdtemp()).close(); print(*sys.modules, sep='\\n')"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    after_import, after_open = (set(part.split()) for part in ended.stdout.split("--"))
+    assert "recollect.memory" in after_import
+    assert after_import & {*HEAVY, "apsw", "typer", "rich"} == set()
+    assert "apsw" in after_open
+    assert after_open & set(HEAVY) == set()
+
+
+def test_it_is_typed() -> None:
+    assert Path(inspect.getfile(recollect)).with_name("py.typed").is_file()
+
+
+# Errors
+
+Tree = dict[str, tuple[str | None, str | None]]
+"""For each class: what stands above it, and the built-in class beside that."""
+
+
+def drawn() -> Tree:
+    """The tree as the docstring of errors.py draws it."""
+    tree: Tree = {}
+    above: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        found = re.match(r"^ {4}((?:[│ ] {3})*(?:[├└]── )?)([A-Z]\w+)(?: \((\w+)\))?(?: |$)", line)
+        if found and (found[1] or found[2] == "RecollectError"):
+            depth = len(found[1]) // 4
+            above[depth:] = [found[2]]
+            tree[found[2]] = (above[depth - 1] if depth else None, found[3])
+    return tree
+
+
+def actual() -> Tree:
+    """The tree as the classes are."""
+    tree: Tree = {}
+    for name, kind in vars(errors).items():
+        if inspect.isclass(kind) and issubclass(kind, RecollectError):
+            bases = [base.__name__ for base in kind.__bases__]
+            if kind is RecollectError:
+                tree[name] = (None, None)
+            else:
+                tree[name] = (bases[0], bases[1] if len(bases) > 1 else None)
+    return tree
+
+
+def test_the_tree_that_is_drawn_is_the_tree_that_is() -> None:
+    assert drawn() == actual()
+    assert list(drawn()) == list(actual()), "and in the same order"
+    assert len(drawn()) > 10
+
+
+ALL = [getattr(errors, name) for name in actual()]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+def test_the_docstring_of_an_error_is_its_message(kind: type[RecollectError]) -> None:
+    message = " ".join((kind.__doc__ or "").split())
+    assert str(kind()) == message
+    assert str(kind("another")) == "another"
+    assert re.fullmatch(r"[A-Zr].+\.", message, re.DOTALL), "it is a sentence"
+    assert kind.__doc__ != (kind.__mro__[1].__doc__), "it is its own"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ALL if kind is not RecollectError], ids=lambda k: k.__name__)
+def test_each_error_is_drawn_with_what_it_means(kind: type[RecollectError]) -> None:
+    (line,) = [x for x in (errors.__doc__ or "").splitlines() if re.search(rf"── {kind.__name__}\b", x)]
+    assert re.search(r" {1,}\S+ \S+ ", line.split("── ")[1]), "a few words stand beside it"
+
+
+def test_what_a_caller_may_catch() -> None:
+    storage = [kind for kind in ALL if issubclass(kind, errors.StorageError)]
+    assert {kind.__name__ for kind in storage} == {
+        "StorageError",
+        "StorageBusy",
+        "StorageFull",
+        "StorageUnavailable",
+        "OutcomeUnknown",
+        "StorageConflict",
+        "StorageCorrupt",
+        "ForeignDatabase",
+        "NewerDatabase",
+    }
+    assert issubclass(errors.ConfigError, ValueError)
+    assert issubclass(errors.PromptError, errors.InputError)
+    assert issubclass(errors.UnknownAgent, LookupError)
+    assert issubclass(errors.UnknownSession, LookupError)
+    assert not issubclass(errors.MemoryClosed, errors.StorageError)
+    assert recollect.RecollectError is RecollectError
