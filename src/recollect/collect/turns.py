@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeVar
@@ -71,20 +70,22 @@ class Turns:
 
     def append(self, agent_id: str, record: Record, key: str | None = None) -> int:
         """Store one record; its id, once it is durable."""
-        return self.append_many(agent_id, (record,), (key,))[0]
+        now = self._clock()
+        return self._take_in(Batch(agent_id, (self._entry(record, key, micros(now)),), now))[0]
 
     def append_many(
         self, agent_id: str, records: Iterable[Record], keys: Iterable[str | None] | None = None
     ) -> Ids:
         """Store records in order, all or none. A record whose key was seen before is not stored again:
         its first id stands in its place."""
+        records = _several(records, "records")
+        keys = (None,) * len(records) if keys is None else _several(keys, "keys")
+        if len(keys) != len(records):
+            raise InputError(f"{len(records)} records need as many keys (or none), not {len(keys)}.")
         now = self._clock()
-        entries = self._entries(records, keys, now)
-        if not entries:
-            return []
-        batch = Batch(agent_id, entries, now)
-        ids = self._gather.submit(batch)
-        return self._database.write(lambda tx: self._store_alone(tx, batch)) if ids is None else ids
+        arrived = micros(now)
+        entries = [self._entry(record, key, arrived) for record, key in zip(records, keys, strict=True)]
+        return self._take_in(Batch(agent_id, entries, now)) if entries else []
 
     def end_turn(self, agent_id: str) -> Turn | None:
         """The agent's turn is over: what was said since the last one ended. None when nothing was."""
@@ -131,21 +132,13 @@ class Turns:
     def close(self) -> None:
         self._gather.close()
 
-    def _entries(
-        self, records: Iterable[Record], keys: Iterable[str | None] | None, now: datetime
-    ) -> tuple[Entry, ...]:
-        records = _several(records, "records")
-        keys = (None,) * len(records) if keys is None else _several(keys, "keys")
-        if len(keys) != len(records):
-            raise InputError(f"{len(records)} records need as many keys (or none), not {len(keys)}.")
-        arrived = micros(now)
-        return tuple(
-            Entry(
-                to_row(record, arrived, self._limit),
-                key if key is None else checked_name(key, "The key", LONGEST_KEY),
-            )
-            for record, key in zip(records, keys, strict=True)
-        )
+    def _entry(self, record: Record, key: str | None, arrived: int) -> Entry:
+        written = to_row(record, arrived, self._limit)
+        return Entry(written, None if key is None else checked_name(key, "The key", LONGEST_KEY))
+
+    def _take_in(self, batch: Batch) -> Ids:
+        ids = self._gather.submit(batch)
+        return self._database.write(lambda tx: self._store_alone(tx, batch)) if ids is None else ids
 
     def _next_session(self, tx: Transaction, agent: Standing, now: datetime, message: str | None) -> Session:
         sessions = Sessions(tx)
@@ -188,7 +181,9 @@ class Turns:
 
     def _insert(self, tx: Transaction, rows: Sequence[tuple[Batch, Entry]], agents: dict[str, Standing]) -> Ids:
         sessions, history = Sessions(tx), History(tx)
-        grown = Counter(batch.agent_id for batch, _ in rows)
+        grown: dict[str, int] = {}
+        for batch, _ in rows:
+            grown[batch.agent_id] = grown.get(batch.agent_id, 0) + 1
         enough = {agent_id: max(1, self._threshold + 1 - new) for agent_id, new in grown.items()}
         active = sessions.active_with_backlog(enough)
         for agent_id, now in {batch.agent_id: batch.now for batch, _ in rows}.items():
