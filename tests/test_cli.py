@@ -98,6 +98,32 @@ def test_where_there_is_no_memory_none_is_made(tmp_path: Path, words: list[str],
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_the_demo_never_touches_the_database_of_the_environment(tmp_path: Path) -> None:
+    """An address in the environment is somebody's real memory."""
+    answer = recollect(
+        "demo", "--json", cwd=tmp_path, RECOLLECT_STORAGE_URL="postgresql://nobody@127.0.0.1:1/real"
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert (tmp_path / "demo-home" / "recollect.db").exists()
+
+
+def test_an_empty_file_is_no_memory(tmp_path: Path) -> None:
+    (tmp_path / "recollect.db").touch()
+    answer = recollect("doctor", "--home", str(tmp_path), cwd=tmp_path)
+    assert answer.returncode == 1
+    assert "There is no memory at" in answer.stderr
+
+
+@pytest.mark.parametrize("target", ["~nosuchuser/x.db", "n" * 300 + ".db", "no/such/folder/x.db"])
+def test_a_backup_to_nowhere_is_a_sentence(home: Path, tmp_path: Path, target: str) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    answer = recollect("backup", target, "--home", str(home), cwd=tmp_path)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("recollect: ")
+    assert len(answer.stderr.strip().splitlines()) == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_the_doctor_finds_a_sound_database_sound(home: Path) -> None:
     answer = CliRunner().invoke(app, ["doctor", "--home", str(home)])
     assert answer.exit_code == 0

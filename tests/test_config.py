@@ -428,3 +428,23 @@ def test_a_home_may_be_named_from_the_users_folder(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     with Memory.open("elsewhere") as memory:
         assert memory.home.path == tmp_path / "elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [
+        ("collect", "idle_after", 1e12),
+        ("collect", "dead_after", 0),
+        ("collect", "turn_threshold", 10**30),
+        ("worker", "tick_seconds", 1e12),
+        ("storage", "busy_timeout", 0.0004),
+        ("storage", "connect_timeout", 1e12),
+        ("continuity", "long_memory_path", "../LONGMEMORY.md"),
+        ("continuity", "memory_archive_path", "/etc/archive"),
+        ("continuity", "experience_store_path", "a/../../b"),
+    ],
+)
+def test_a_value_that_could_only_fail_later_is_refused_now(section: str, key: str, value: object) -> None:
+    """K1, S3: numbers have bounds, and a path stays in the profile's folder."""
+    with pytest.raises(ConfigError, match=f"{section}.{key}"):
+        Settings.load(None, **{section: {key: value}})

@@ -364,19 +364,12 @@ def test_stop_waits_for_the_tick_that_runs() -> None:
     assert done == ["tick", "stop"]
 
 
-def test_a_worker_can_be_stopped_twice_and_before_it_started() -> None:
+def test_a_worker_can_be_stopped_twice() -> None:
     ticks: list[int] = []
     worker = Worker(lambda: ticks.append(1), 0.001)
-    worker.stop()
-    assert ticks == []
     worker.start()
     until(lambda: bool(ticks))
     worker.stop()
-    worker.stop()
-    assert "recollect-worker" not in background()
-    after = len(ticks)
-    worker.start()
-    until(lambda: len(ticks) > after)
     worker.stop()
     assert "recollect-worker" not in background()
 
@@ -403,3 +396,34 @@ def test_a_tick_that_fails_is_logged_and_the_next_one_comes(
     logged = [caplog.handler.format(record) for record in caplog.records]
     assert ["number 1 failed" in text for text in logged] == [True, False]
     assert ["number 2 failed" in text for text in logged] == [False, True]
+
+
+@pytest.mark.parametrize("after", [2**70, -1, "x", None, True, 1.5])
+def test_a_position_that_is_none_is_refused(memory: Memory, alice: Agent, after: Any) -> None:
+    memory.append(alice, UserMessage("hello"))
+    with pytest.raises(InputError, match="Give a record's id"):
+        memory.history(alice, after)
+    with pytest.raises(InputError, match="Give a record's id"):
+        memory.transcript(alice, after)
+
+
+def test_a_clock_without_a_zone_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="time zone"):
+        Memory.open(tmp_path / "home", clock=lambda: datetime(2026, 1, 1))  # noqa: DTZ001
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("home", [None, 5, b"home", "", "a\0b", "~nosuchuser/x"])
+def test_what_is_no_path_is_refused(home: Any) -> None:
+    with pytest.raises(InputError):
+        Memory.open(home)
+
+
+def test_a_start_that_comes_after_the_stop_starts_nothing() -> None:
+    """O1: no tick follows a stop."""
+    ticks: list[int] = []
+    worker = Worker(lambda: ticks.append(1), 0.001)
+    worker.stop()
+    worker.start()
+    time.sleep(0.02)
+    assert ticks == []

@@ -887,3 +887,44 @@ def test_a_storm_of_interrupts_freezes_nothing_and_loses_nothing(tmp_path: Path,
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.split() == ["True", "True"]
+
+
+_BACK_UP = """
+    import sys
+    from pathlib import Path
+    from recollect.storage.sqlite import SQLite
+    database = SQLite(Path(sys.argv[1]))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    database.backup(Path(sys.argv[2]))
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.0005, 0.002, 0.01])
+def test_a_backup_that_is_killed_has_not_got_its_name(tmp_path: Path, delay: float) -> None:
+    """S1: a copy is whole or it is not there."""
+    sqlite = SQLite(tmp_path / "recollect.db")
+    sqlite.write(lambda tx: tx.run("CREATE TABLE things (name TEXT)"))
+    rows = [("x" * 1000,) for _ in range(5_000)]
+    sqlite.write(lambda tx: tx.many("INSERT INTO things VALUES (?)", rows))
+    sqlite.close()
+    command = [
+        sys.executable,
+        "-c",
+        textwrap.dedent(_BACK_UP),
+        str(tmp_path / "recollect.db"),
+        str(tmp_path / "c.db"),
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as victim:
+        assert victim.stdin
+        assert victim.stdout
+        assert victim.stdout.readline() == "ready\n"
+        victim.stdin.write("\n")
+        victim.stdin.flush()
+        time.sleep(delay)
+        victim.kill()
+    if (tmp_path / "c.db").exists():
+        copy = SQLite(tmp_path / "c.db")
+        assert len(things(copy)) == len(rows)
+        copy.close()

@@ -11,9 +11,10 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from recollect.errors import ConfigError
@@ -25,8 +26,20 @@ PREFIX = "RECOLLECT_"
 NOT_SETTINGS = {"RECOLLECT_HOME", "RECOLLECT_BENCH_DATA"}
 """Names in the environment that say where things are, not how they behave."""
 
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0.001, le=86_400)]
+LongSeconds = Annotated[float, Field(ge=0.001, le=1e9)]
+Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+def _within(path: str) -> str:
+    """S3: a path in the profile's folder never leaves it."""
+    place = PurePath(path)
+    if place.is_absolute() or ".." in place.parts or "\0" in path:
+        raise ValueError("the path must stay within the profile's folder")
+    return path
+
+
+Within = Annotated[str, AfterValidator(_within)]
 
 
 class Section(BaseModel):
@@ -55,9 +68,9 @@ class CollectSettings(Section):
 
     turn_threshold: Count = 5
     """A session is marked when more than this many of its records wait to be organized."""
-    idle_after: Seconds = 60.0
+    idle_after: LongSeconds = 60.0
     """An agent falls asleep after this many seconds without activity."""
-    dead_after: Seconds = 3600.0
+    dead_after: LongSeconds = 3600.0
     """A subagent dies this many seconds after it fell asleep."""
     max_record_chars: Count = 1_000_000
     """The longest text a record may hold, in characters."""
@@ -81,7 +94,7 @@ class ContinuitySettings(Section):
     """The most characters of journal that open a session."""
     include_long_memory_in_session: bool = True
     """Put LONGMEMORY.md first in what opens a session, where the file exists."""
-    long_memory_path: str = "LONGMEMORY.md"
+    long_memory_path: Within = "LONGMEMORY.md"
     """The file of long-term summaries, in the profile's folder."""
     long_memory_max_chars: Count = 16_000
     """The most characters that file may hold; older blocks move to the archive."""
@@ -89,7 +102,7 @@ class ContinuitySettings(Section):
     """Rolling window of MEMORY.md: the most records. None: no window."""
     memory_max_chars: Count | None = None
     """Rolling window of MEMORY.md: the most characters. None: no window."""
-    memory_archive_path: str = ""
+    memory_archive_path: Within = ""
     """The folder that keeps what left the journal, in the profile's folder. Empty: no archive."""
     memory_embeddings_enabled: bool = True
     """Make the journal searchable by meaning, not only by words."""
@@ -109,7 +122,7 @@ class ContinuitySettings(Section):
     """Write pending turn summaries before a compaction."""
     experience_store_enabled: bool = False
     """Keep a store of unique experiences."""
-    experience_store_path: str = "tmp/chroma"
+    experience_store_path: Within = "tmp/chroma"
     """Where Chroma keeps their vectors, in the profile's folder."""
     experience_uniqueness_threshold: float = Field(default=0.85, ge=0, le=1)
     """An experience at least this similar to one that is there is not added."""

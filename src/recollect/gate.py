@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 from recollect.errors import InputError
 from recollect.types import Json
 
 DEEPEST = 64  # levels of JSON within JSON
 LARGEST_NUMBER = 1024  # bits of a whole number
+LONGEST_PATH = 4_000  # bytes
+LAST_YEAR = 9_000
 LONGER_RECORDS = "Split it, or raise collect.max_record_chars."
 
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -54,15 +58,36 @@ def checked_profile(name: object) -> str:
     return name
 
 
+def checked_path(value: object, what: str) -> Path:
+    """A place in the file system, as an absolute path."""
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(f"{what} cannot be {value!r:.200}. Name a path.")
+    text = checked_name(os.fspath(value), what, LONGEST_PATH)
+    try:
+        return Path(text).expanduser().absolute()
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{what} {text} cannot be found: {error}. Name another path.") from error
+
+
+def checked_position(value: object, what: str) -> int:
+    """A record's id, or 0 for the beginning."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise InputError(f"{what} cannot be {_shown(value)}. Give a record's id, or 0 for the beginning.")
+    return value
+
+
 def checked_time(value: object, what: str) -> datetime:
-    """A time that is the same everywhere."""
+    """A time that is the same everywhere, with room for a deadline after it."""
     advice = "Give a datetime with a time zone, e.g. datetime.now(UTC)."
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise InputError(f"{what} cannot be {value!r:.200}. {advice}")
     try:
-        return value.astimezone(UTC)
+        moment = value.astimezone(UTC)
     except (OverflowError, ValueError) as error:
         raise InputError(f"{what} is out of range in UTC: {value!r}. {advice}") from error
+    if moment.year > LAST_YEAR:
+        raise InputError(f"{what} is out of range: {value!r}. Give a time before the year {LAST_YEAR + 1}.")
+    return moment
 
 
 def plain_json(value: object, what: str, limit: int, depth: int = DEEPEST) -> Json:

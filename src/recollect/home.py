@@ -6,20 +6,14 @@ import stat
 from pathlib import Path
 
 from recollect.errors import StorageUnavailable
-from recollect.gate import checked_name, checked_profile
-
-LONGEST_PATH = 4_000  # bytes
+from recollect.gate import checked_path, checked_profile
 
 
 class Home:
     """Where the files of a home are. Making one creates nothing."""
 
     def __init__(self, path: str | Path) -> None:
-        checked_name(str(path), "The home", LONGEST_PATH)
-        try:
-            self.path = Path(path).expanduser().absolute()
-        except (OSError, RuntimeError) as error:
-            raise StorageUnavailable(f"The home {path} cannot be found: {error}. Name a folder.") from error
+        self.path = checked_path(path, "The home")
 
     @property
     def database(self) -> Path:

@@ -16,7 +16,7 @@ from recollect.collect.sessions import Sessions, unknown_session
 from recollect.collect.transcript import transcript
 from recollect.collect.turns import Turns
 from recollect.errors import InputError, MemoryClosed, StorageUnavailable
-from recollect.gate import checked_name, checked_profile, checked_time
+from recollect.gate import checked_name, checked_path, checked_position, checked_profile, checked_time
 from recollect.home import Home
 from recollect.organize.worker import Worker
 from recollect.storage.base import Database, Transaction
@@ -79,6 +79,7 @@ class Memory:
         from recollect.config import Settings  # half a second that importing recollect need not take
 
         checked_profile(profile)
+        checked_time(clock(), "The clock's time")
         place = Home(home)
         place.check()
         loaded = Settings.load(place.settings, **settings)
@@ -168,6 +169,7 @@ class Memory:
 
     def history(self, of: Agent | Session | str, after: int = 0) -> list[Recorded]:
         """The records of a session after this id, in order. For an agent: those of its newest session."""
+        checked_position(after, "`after`")
 
         def work(tx: Transaction) -> list[Recorded]:
             session, _ = self._talk(tx, of)
@@ -177,6 +179,7 @@ class Memory:
 
     def transcript(self, of: Agent | Session | str, after: int = 0) -> str:
         """A session's records after this id, as Markdown. For an agent: those of its newest session."""
+        checked_position(after, "`after`")
 
         def work(tx: Transaction) -> str:
             session, agent = self._talk(tx, of)
@@ -193,7 +196,7 @@ class Memory:
     def backup(self, target: str | Path) -> None:
         """Write a whole copy of the database to a new file while work goes on."""
         self._check_open()
-        self._database.backup(Path(target).expanduser().absolute())
+        self._database.backup(checked_path(target, "The backup"))
 
     def check(self) -> list[str]:
         """Read the whole database and say what is wrong with it, a sentence each. Nothing wrong: empty."""

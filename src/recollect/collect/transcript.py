@@ -1,8 +1,8 @@
 """How a stretch of history reads: Markdown blocks, one a record, that a person and a model can follow.
 
-Text cannot forge a block: a line in it that looks like one of our headings is escaped, and fences are
-longer than any in what they hold. Text that recall injected is left out, so that nothing is learned from
-its own echo.
+Text cannot forge a block, nor swallow the next one: a line in it that looks like one of our headings, or
+that opens HTML, is escaped; a code fence it leaves open is closed; our own fences are longer than any in
+what they hold. Text that recall injected is left out, so that nothing is learned from its own echo.
 """
 
 from __future__ import annotations
@@ -31,10 +31,14 @@ BACKGROUND = (
 
 _FENCE = re.compile(r"<recollect-context\s{1,9}id=[^<>]{0,200}>|</recollect-context>\n?")
 _PASSES = 8  # removing a fence may join the halves of another
+_CONTAINER = r"[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*"
 _LIKE_A_BLOCK = re.compile(
-    r"^(\s{0,3})(?=#{2,3}\s*(?:User|Assistant|System Message|Agent|Tool Call|Tool Result)\b|>\s*Note:)",
+    rf"^({_CONTAINER})(?=#{{2,3}}[ \t]*(?:User|Assistant|System Message|Agent|Tool Call|Tool Result)\b|Note:|"
+    r"<[a-z/!?]|(?:=+|-+)[ \t]*$)",
     re.MULTILINE | re.IGNORECASE,
 )
+_NESTED_FENCE = re.compile(rf"^(?=[^`~\n])({_CONTAINER})(?=`{{3,}}|~{{3,}})", re.MULTILINE)
+_FENCE_LINE = re.compile(r"^(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
 
 
 def transcript(records: Iterable[Recorded], *, foreground: bool, tool_result_chars: int = 2_000) -> str:
@@ -112,11 +116,29 @@ def _spoken(who: str, name: str, stamp: str, text: str) -> str:
     if not text:
         return ""
     called = f" ({_line(name)})" if name else ""
-    return f"## {who}{called} {stamp}\n\n{_LIKE_A_BLOCK.sub(_escape, text)}"
+    return f"## {who}{called} {stamp}\n\n{_closed(_escaped(text))}"
 
 
-def _escape(found: re.Match[str]) -> str:
+def _escaped(text: str) -> str:
+    """The text with a backslash before what a Markdown reader would take for more than text of its block:
+    our headings and notes, HTML, underlines, and fences that do not stand at the start of a line."""
+    return _NESTED_FENCE.sub(_backslash, _LIKE_A_BLOCK.sub(_backslash, text))
+
+
+def _backslash(found: re.Match[str]) -> str:
     return f"{found[1]}\\"
+
+
+def _closed(text: str) -> str:
+    """The text with the code fence closed that it leaves open."""
+    opened = ""
+    for line in _FENCE_LINE.finditer(text):
+        fence = line[1]
+        if not opened:
+            opened = fence
+        elif fence[0] == opened[0] and len(fence) >= len(opened) and line[0].rstrip() == fence:
+            opened = ""
+    return f"{text}\n{opened}" if opened else text
 
 
 def _result(record: ToolResult, stamp: str, most: int) -> str:
@@ -124,7 +146,7 @@ def _result(record: ToolResult, stamp: str, most: int) -> str:
     cut = f"\n\n[cut: {most:,} of {len(text):,} characters shown]" if len(text) > most else ""
     said = [part for part in (_line(record.name), "failed" if record.failed else "") if part]
     about = f" ({', '.join(said)})" if said else ""
-    return f"### Tool Result{about} {stamp}\n\n{_fenced(text[:most])}{cut}"
+    return f"### Tool Result{about} {stamp}\n\n{_fenced(_escaped(text[:most]))}{cut}"
 
 
 def _fenced(text: str, language: str = "") -> str:

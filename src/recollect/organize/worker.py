@@ -14,8 +14,8 @@ log = logging.getLogger("recollect.organize")
 class Worker:
     """Calls `tick` every `interval` seconds in a thread of its own.
 
-    Ticks never overlap. `start` is idempotent. `stop` waits for the running tick, and none follows it.
-    A tick that fails is logged, and the next one comes all the same.
+    Ticks never overlap. `start` is idempotent. `stop` waits for the running tick, and none follows it,
+    also if `start` comes too late. A tick that fails is logged, and the next one comes all the same.
     """
 
     def __init__(self, tick: Callable[[], object], interval: float) -> None:
@@ -27,8 +27,7 @@ class Worker:
 
     def start(self) -> None:
         with self._gate:
-            if not self._thread:
-                self._stopping.clear()
+            if not self._thread and not self._stopping.is_set():
                 self._thread = threading.Thread(target=self._loop, name="recollect-worker", daemon=True)
                 self._thread.start()
 

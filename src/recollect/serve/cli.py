@@ -121,7 +121,9 @@ def config(
     if markdown:
         sys.stdout.write(reference())
         return
-    settings = shown(Settings.load(Home(home).settings))
+    place = Home(home)
+    place.check()
+    settings = shown(Settings.load(place.settings))
     if as_json:
         _print_json(settings)
         return
@@ -154,7 +156,8 @@ def _existing(home: Path) -> Memory:
 
     place = Home(home)
     place.check()
-    if not (place.database.exists() or Settings.load(place.settings).storage.url.get_secret_value()):
+    made = place.database.exists() and place.database.stat().st_size > 0
+    if not (made or Settings.load(place.settings).storage.url.get_secret_value()):
         raise StorageUnavailable(
             f"There is no memory at {place.path}. Name its home with --home or RECOLLECT_HOME."
         )

@@ -30,7 +30,9 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Any
     """Append the samples, let their agents fall asleep, show the marks and the transcripts. Running it
     again stores nothing twice: each sample turn has its key."""
     console.print(f"[bold]recollect[/] keeps this memory in [cyan]{escape(str(home))}[/]\n")
-    with Memory.open(home, collect={"idle_after": IDLE_AFTER}, worker={"tick_seconds": 0.2}) as memory:
+    with Memory.open(
+        home, storage={"url": ""}, collect={"idle_after": IDLE_AFTER}, worker={"tick_seconds": 0.2}
+    ) as memory:
         agents = [_collect(memory, sample, console, pace) for sample in _samples()]
         _fall_asleep(memory, agents, console)
         _show_marks(memory, agents, console)

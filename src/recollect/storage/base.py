@@ -1,4 +1,4 @@
-"""The seam between the stages and the database: two calls, and a transaction to make them with.
+"""The seam between the stages and the database: `read` and `write`, and a transaction to make them with.
 
 SQL is written once, in the form both databases accept, with `?` for a parameter. What differs between
 them stands here (row locks) and in `migrations.py` (the type of a growing id).

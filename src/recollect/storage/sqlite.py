@@ -48,7 +48,10 @@ class SQLite:
         self._closed = False
         self._readers: deque[apsw.Connection] = deque()
         with translated(path):
-            _create_private(path)
+            try:
+                _create_private(path)
+            except OSError as error:
+                raise of_the_system(error, path) from error
             self._writer = self._connect()
             try:
                 self._prepare(self._writer)
@@ -73,18 +76,21 @@ class SQLite:
         return result
 
     def backup(self, target: Path) -> None:
+        """A copy has its name only when it is whole: it is made under another one first."""
         self._check_usable()
+        if os.path.lexists(target):
+            raise _taken(target)
+        part = target.with_name(f".{new_id()}")
         with translated(target):
-            _create_private(target, anew=True)
-            part = target.with_name(f"{target.name}.{new_id()}")
             try:
-                _create_private(part, anew=True)
+                _create_private(part)
                 self._copy_to(part)
-                part.replace(target)
-            except BaseException:
-                part.unlink(missing_ok=True)
-                target.unlink(missing_ok=True)
-                raise
+                _give_name(part, target)
+            except OSError as error:
+                raise of_the_system(error, target) from error
+            finally:
+                with suppress(OSError):
+                    part.unlink(missing_ok=True)
 
     def check(self) -> list[str]:
         def look(tx: Transaction) -> list[str]:
@@ -277,15 +283,24 @@ def check_open(connection: apsw.Connection, cause: Exception | None = None) -> N
         raise StorageError("The transaction was given up. Nothing was stored.") from cause
 
 
-def _create_private(path: Path, *, anew: bool = False) -> None:
-    """A new file is for its owner alone, wherever it lies."""
+def _give_name(part: Path, target: Path) -> None:
+    """The name of a file that is whole. Another file of that name is never replaced."""
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.link(part, target)
     except FileExistsError:
-        if anew:
-            raise InputError(f"{path} exists already. Choose another name.") from None
-    except OSError as error:
-        raise of_the_system(error, path) from error
+        raise _taken(target) from None
+    except OSError:  # a file system without hard links
+        part.rename(target)
+
+
+def _taken(target: Path) -> InputError:
+    return InputError(f"{target} exists already. Choose another name.")
+
+
+def _create_private(path: Path) -> None:
+    """A new file is for its owner alone, wherever it lies."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _pragma(connection: apsw.Connection, text: str) -> Any:
