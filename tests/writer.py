@@ -3,7 +3,7 @@
     python tests/writer.py HOME STORAGE_JSON NAME COUNT
 
 Each acknowledged record is a line `ok <id> <agent> <text>`. An error that the writer met is a line
-`error <class> <message>`, after which it tries the same record again, with the same key.
+`error <class> <message>`, after which it tries the same again, a record with the same key.
 """
 
 from __future__ import annotations
@@ -12,8 +12,13 @@ import itertools
 import json
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
-from recollect import Agent, Memory, RecollectError, User, UserMessage
+from recollect import Memory, RecollectError, User, UserMessage
+
+T = TypeVar("T")
 
 
 def main(home: str, storage: str, name: str, count: int) -> None:
@@ -22,17 +27,19 @@ def main(home: str, storage: str, name: str, count: int) -> None:
         say("ready")
         for number in itertools.islice(itertools.count(), count or None):
             agent = agents[number % 3]
-            say(f"ok {append(memory, agent, f'{name} says {number}')} {agent.id} {name} says {number}")
+            text = f"{name} says {number}"
+            record_id = insist(partial(memory.append, agent, UserMessage(text), key=text))
+            say(f"ok {record_id} {agent.id} {text}")
             if number % 40 == 39:
-                memory.reset(agent, "a new day")
+                insist(partial(memory.reset, agent, "a new day"))
             if number % 50 == 49:
-                memory.sleep(agent)
+                insist(partial(memory.sleep, agent))
 
 
-def append(memory: Memory, agent: Agent, text: str) -> int:
+def insist(call: Callable[[], T]) -> T:
     while True:
         try:
-            return memory.append(agent, UserMessage(text), key=text)
+            return call()
         except RecollectError as error:
             say(f"error {type(error).__name__} {error}")
             time.sleep(0.05)

@@ -44,19 +44,19 @@ class PromptError(InputError):
     """A prompt that replaces the whole system prompt must not be empty."""
 
 
-class UnknownAgent(RecollectError, LookupError):  # noqa: N818
+class UnknownAgent(RecollectError, LookupError):
     """No agent of this profile has that id. Get one with memory.agent(descriptor)."""
 
 
-class UnknownSession(RecollectError, LookupError):  # noqa: N818
+class UnknownSession(RecollectError, LookupError):
     """No session of this profile has that id. List them with memory.sessions(agent)."""
 
 
-class AgentDead(RecollectError):  # noqa: N818
+class AgentDead(RecollectError):
     """The agent is dead and takes no more messages. Make a new one under another id."""
 
 
-class MemoryClosed(RecollectError):  # noqa: N818
+class MemoryClosed(RecollectError):
     """This memory is closed. Open it again with Memory.open(home)."""
 
 
@@ -64,34 +64,34 @@ class StorageError(RecollectError):
     """The database could not do it. Nothing was stored."""
 
 
-class StorageBusy(StorageError):  # noqa: N818
+class StorageBusy(StorageError):
     """Another process kept the database busy for too long. Nothing was stored; try again."""
 
 
-class StorageFull(StorageError):  # noqa: N818
+class StorageFull(StorageError):
     """There is no room left for the database. Nothing was stored; free some space and try again."""
 
 
-class StorageUnavailable(StorageError):  # noqa: N818
+class StorageUnavailable(StorageError):
     """The database cannot be reached. Nothing was stored; try again when it is back."""
 
 
-class OutcomeUnknown(StorageError):  # noqa: N818
+class OutcomeUnknown(StorageError):
     """The connection broke during the commit, so it may or may not have been stored.
     Try again; with the same idempotency key nothing is stored twice."""
 
 
-class StorageConflict(StorageError):  # noqa: N818
+class StorageConflict(StorageError):
     """The database refused it: a uniqueness or reference rule would be broken. Nothing was stored."""
 
 
-class StorageCorrupt(StorageError):  # noqa: N818
+class StorageCorrupt(StorageError):
     """The database file is damaged. Restore a backup, and keep the damaged file for repair."""
 
 
-class ForeignDatabase(StorageError):  # noqa: N818
+class ForeignDatabase(StorageError):
     """The database belongs to another program. Nothing was changed; choose another home."""
 
 
-class NewerDatabase(StorageError):  # noqa: N818
+class NewerDatabase(StorageError):
     """A newer recollect made this database. Nothing was changed; upgrade recollect to open it."""

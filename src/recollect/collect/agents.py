@@ -19,15 +19,13 @@ from recollect.collect.descriptors import (
     source_agent,
 )
 from recollect.errors import AgentDead, InputError, StorageCorrupt, UnknownAgent
-from recollect.storage.base import Param, Row, Transaction
+from recollect.storage.base import EVERY, Param, Row, Transaction
 from recollect.types import Agent, AgentState, micros, moment, new_id, optional_moment
 
 log = logging.getLogger("recollect.collect")
 
 _COLUMNS = "id, owner, kind, cache_key, descriptor, state, created_at, active_at, sleep_due, death_due"
 _STANDING = "id, owner, kind, cache_key, state"
-
-EVERY = 2**31
 
 
 class Standing(NamedTuple):

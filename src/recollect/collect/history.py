@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, get_args
 
 from recollect.errors import InputError
 from recollect.gate import LONGER_RECORDS, checked_text, checked_time, plain_json
-from recollect.storage.base import Row, Transaction
+from recollect.storage.base import EVERY, Row, Transaction
 from recollect.types import PROVENANCES, Record, Recorded, micros, moment
 
 log = logging.getLogger("recollect.collect")
@@ -32,7 +32,6 @@ _CONTENT = {
 
 _COLUMNS = "id, session_id, type, provenance, at, recorded_at, data"
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_EVERYTHING = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class History:
         """The records strictly after this id, ascending."""
         return list(self.load(session_id, after).records)
 
-    def load(self, session_id: str, after: int, limit: int = _EVERYTHING) -> Stretch:
+    def load(self, session_id: str, after: int, limit: int = EVERY) -> Stretch:
         """The next records strictly after this id, ascending. One that cannot be read is left out with
         a warning, and is behind us all the same."""
         rows = self._rows(session_id, after, limit)

@@ -14,6 +14,9 @@ T = TypeVar("T")
 
 Dialect = Literal["sqlite", "postgres"]
 
+EVERY = 2**62
+"""A LIMIT that cuts nothing off."""
+
 Param: TypeAlias = str | int | float | bytes | None
 
 Row: TypeAlias = tuple[Any, ...]

@@ -46,7 +46,7 @@ MIGRATION_LOCK = 0x52434C54  # one process migrates at a time; the others wait f
 _RETRIED = (pg.DeadlockDetected, pg.SerializationFailure)
 
 
-class _Again(Exception):  # noqa: N818
+class _Again(Exception):
     """Nothing was stored, and another try may well succeed."""
 
     def __init__(self, error: psycopg.Error) -> None:
