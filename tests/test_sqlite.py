@@ -545,6 +545,19 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path, path: Path) -> No
     assert_refused(tmp_path, ForeignDatabase, str(path), "is not a database", "move the file away")
 
 
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 20, 99, 100, 511, 512, 600])
+def test_a_file_of_any_size_that_is_no_database_is_refused(tmp_path: Path, path: Path, size: int) -> None:
+    """SQLite alone would take the smallest for an empty database and write over it."""
+    path.write_bytes(b"x" * size)
+    assert_refused(tmp_path, ForeignDatabase, str(path), "is not a database", "move the file away")
+
+
+def test_an_empty_file_becomes_a_database(path: Path) -> None:
+    path.touch()
+    SQLite(path).close()
+    assert path.read_bytes().startswith(b"SQLite format 3")
+
+
 def make_newer(path: Path) -> apsw.Connection:
     SQLite(path).close()
     connection = apsw.Connection(str(path))

@@ -22,12 +22,13 @@ from recollect.errors import ForeignDatabase, InputError, MemoryClosed, StorageE
 from recollect.gather import Gather, check_process
 from recollect.storage.base import Dialect, Param, Row, Transaction
 from recollect.storage.migrations import LATEST, applied, check_version, migrate
-from recollect.storage.sqlite_errors import of_the_system, translate, translated
+from recollect.storage.sqlite_errors import not_a_database, of_the_system, translate, translated
 from recollect.types import micros, new_id, utc_now
 
 T = TypeVar("T")
 
 APPLICATION_ID = 0x52434C54  # "RCLT": written in the file's header, so that we know our own
+HEADER = b"SQLite format 3\0"
 READERS_KEPT = 8
 
 Work = Callable[[Transaction], Any]
@@ -50,6 +51,7 @@ class SQLite:
         with translated(path):
             try:
                 _create_private(path)
+                _check_header(path)
             except OSError as error:
                 raise of_the_system(error, path) from error
             self._writer = self._connect()
@@ -301,6 +303,15 @@ def _create_private(path: Path) -> None:
     """A new file is for its owner alone, wherever it lies."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _check_header(path: Path) -> None:
+    """SQLite takes a file of a byte or two for an empty one and writes over it. Where a rollback journal
+    lies beside the file, its first page may be half written, and SQLite will mend it."""
+    with path.open("rb") as file:
+        header = file.read(len(HEADER))
+    if header and header != HEADER and not path.with_name(path.name + "-journal").exists():
+        raise not_a_database(path)
 
 
 def _pragma(connection: apsw.Connection, text: str) -> Any:

@@ -57,9 +57,7 @@ def translate(error: apsw.Error, path: Path) -> RecollectError:
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError() | apsw.CantOpenError():
             return _closed_door(path, str(error))
         case apsw.NotADBError():
-            return ForeignDatabase(
-                f"{path} is not a database. Nothing was changed; choose another home or move the file away."
-            )
+            return not_a_database(path)
         case apsw.CorruptError():
             return StorageCorrupt(
                 f"{path} is damaged ({error}). Keep a copy of it, and restore a backup with its name."
@@ -68,6 +66,12 @@ def translate(error: apsw.Error, path: Path) -> RecollectError:
             return StorageConflict(f"The database refused it: {error}. Nothing was stored.")
         case _:
             return StorageError(f"The database {path} could not do it: {error}. Nothing was stored.")
+
+
+def not_a_database(path: Path) -> ForeignDatabase:
+    return ForeignDatabase(
+        f"{path} is not a database. Nothing was changed; choose another home or move the file away."
+    )
 
 
 def _full(path: Path) -> StorageFull:
