@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append
+from bench import append, organize
 
-PARTS: Mapping[str, Callable[[], dict[str, float]]] = {"append": append.run}
+PARTS: Mapping[str, Callable[[], dict[str, float]]] = {"append": append.run, "organize": organize.run}
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import pytest
 
 from recollect import Agent, Memory, User
+from recollect.organize.brain import Brain
 from recollect.storage.base import Database
 from recollect.storage.sqlite import SQLite
 from recollect.testing import FakeClock
@@ -98,9 +99,9 @@ def open_memory(tmp_path: Path, storage: dict[str, Any], clock: FakeClock) -> It
     """Opens memories of one home: as many as asked for, all closed at the end."""
     opened: list[Memory] = []
 
-    def open_one(profile: str = "default", **settings: Any) -> Memory:
+    def open_one(profile: str = "default", brain: Brain | None = None, **settings: Any) -> Memory:
         settings["storage"] = {**storage, **settings.get("storage", {})}
-        opened.append(Memory.open(tmp_path / "home", profile, clock=clock, **settings))
+        opened.append(Memory.open(tmp_path / "home", profile, clock=clock, brain=brain, **settings))
         return opened[-1]
 
     yield open_one

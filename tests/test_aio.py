@@ -11,8 +11,9 @@ import apsw
 import pytest
 
 from recollect import AsyncMemory, Memory, User, UserMessage
-from recollect.aio import THREADS, awaited
+from recollect.aio import THREADS, AsyncTree, awaited
 from recollect.errors import ForeignDatabase, InputError, MemoryClosed, UnknownAgent
+from recollect.organize.tree import Tree
 from recollect.testing import FakeClock
 from tests.test_memory import CALLS
 
@@ -24,16 +25,30 @@ def public(kind: type) -> set[str]:
 
 
 def test_it_has_exactly_the_calls_of_memory() -> None:
-    assert isinstance(vars(Memory)["closed"], property), "the one public name that is no call"
+    assert isinstance(vars(Memory)["closed"], property), "the one public name that is neither call nor part"
     assert public(AsyncMemory) == public(Memory) - {"closed"}
+    assert public(AsyncTree) == public(Tree)
 
 
 def test_each_call_is_the_one_of_the_same_name() -> None:
     calls = {name: call for name, call in vars(AsyncMemory).items() if isinstance(call, awaited)}
-    assert set(calls) == set(CALLS)
+    assert set(calls) == {*CALLS, "stop"}
     for name, call in calls.items():
         assert call._call is getattr(Memory, name)
         assert call.__doc__ == getattr(Memory, name).__doc__
+
+
+def test_documents_are_awaited_too(tmp_path: Path) -> None:
+    for name, call in vars(AsyncTree).items():
+        if isinstance(call, awaited):
+            assert call._call is getattr(Tree, name)
+
+    async def main() -> str:
+        async with await AsyncMemory.open(tmp_path) as memory:
+            await memory.documents.write(slug="plans", title="Plans", description="", body="Sail.")
+            return (await memory.documents.read("~/plans")).body
+
+    assert asyncio.run(main()) == "Sail."
 
 
 def test_open_takes_what_memory_takes() -> None:

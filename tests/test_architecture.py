@@ -11,7 +11,7 @@ import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "recollect"
 
-BELOW = {"types", "errors", "gate", "gather", "storage.base"}
+BELOW = {"types", "errors", "gate", "gather", "secrecy", "storage.base"}
 """What every stage may build on."""
 
 ALLOWED: dict[str, set[str]] = {
@@ -20,15 +20,19 @@ ALLOWED: dict[str, set[str]] = {
     "gate": {"errors", "types"},
     "gather": {"errors"},
     "home": {"errors", "gate"},
-    "config": {"errors"},
+    "sections": set(),
+    "config": {"errors", "sections"},
+    "secrecy": set(),
     "storage": {"storage", "gather", "errors", "types"},
     "collect": {"collect", *BELOW},
-    "organize": {"organize", "collect", *BELOW},
+    "models": {"models", *BELOW},
+    "organize": {"organize", "collect", "models", *BELOW},
     "recall": {"recall", "organize", "collect", *BELOW},
-    "memory": {"recall", "organize", "collect", "storage", "config", "home", *BELOW},
-    "aio": {"memory", "types", "errors"},
+    "parts": {"organize", "collect", "models", "storage", "home", *BELOW},
+    "memory": {"recall", "organize", "collect", "models", "parts", "config", "home", *BELOW},
+    "aio": {"memory", "organize", "types", "errors"},
     "serve": {"serve", "", "memory", "aio", "config", "home", "recall", "organize", "collect", "types", "errors"},
-    "testing": BELOW,
+    "testing": {"organize", *BELOW},
     "": {"aio", "memory", "recall", "organize", "collect", "types", "errors"},
     "__main__": {"serve"},
 }
@@ -41,7 +45,16 @@ ONLY_IN = {
     "psycopg_pool": {"storage.postgres"},
 }
 
-SQL_STANDS_IN = ("storage.", "collect.agents", "collect.sessions", "collect.history", "testing")
+SQL_STANDS_IN = (
+    "storage.",
+    "collect.agents",
+    "collect.sessions",
+    "collect.history",
+    "organize.inbox",
+    "organize.documents",
+    "models.ledger",
+    "testing",
+)
 SQL = re.compile(r"\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE\b.+?\bSET|SELECT\b.+?\bFROM)\b", re.DOTALL)
 
 LONGEST_FILE = 350

@@ -37,12 +37,12 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def test_the_demo_collects_marks_and_sleeps(tmp_path: Path) -> None:
-    """C4, C9: what `make run` shows."""
+def test_the_demo_collects_marks_sleeps_and_organizes(tmp_path: Path) -> None:
+    """C4, C9, O8: what `make run` shows."""
     console = Console(record=True, width=160, quiet=False, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
     shown = demo(tmp_path / "home", console, pace=0)
     console.file.close()
-    assert [(a["agent"], a["state"], a["records"], a["mark"]) for a in shown["agents"]] == [
+    assert [(a["agent"], a["state"], a["records"], a["organized_until"]) for a in shown["agents"]] == [
         ("/connectors/cli/mara/travel", "sleeping", 8, 8),
         ("/cron/nightly-backup", "sleeping", 4, 12),
     ]
@@ -50,7 +50,9 @@ def test_the_demo_collects_marks_and_sleeps(tmp_path: Path) -> None:
     assert "not marked" in text
     assert "marked at r6" in text
     assert "fell asleep" in text
-    assert "System Message" in text
+    assert "[r7]" in text, "a claim and the record it came from"
+    assert "Lisbon" in shown["documents"]["~/memory/people/mara"]
+    assert shown["health"] == "green"
 
 
 def test_the_demo_again_stores_nothing_twice(tmp_path: Path) -> None:

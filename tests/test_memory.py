@@ -16,8 +16,9 @@ import pytest
 
 from recollect import Agent, Memory, Session, User, UserMessage
 from recollect.errors import InputError, MemoryClosed, StorageUnavailable, UnknownAgent
-from recollect.organize.worker import Worker
+from recollect.organize.worker import Processed, Worker
 from recollect.testing import FakeClock, in_threads
+from recollect.types import utc_now
 from tests.conftest import OpenMemory
 
 ALICE = User("cli", "alice", "main")
@@ -34,6 +35,13 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "compact_context": ("a", "what came before"),
     "sleep": ("a",),
     "advance": (),
+    "process": (),
+    "tools": (),
+    "inbox": (),
+    "retry": (),
+    "receipt": (1,),
+    "health": (),
+    "ledger": (),
     "session": ("s",),
     "sessions": ("a",),
     "history": ("s",),
@@ -50,6 +58,16 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.005)
+
+
+def looping(tick: Callable[[], object], interval: float) -> Worker:
+    """A worker whose round is only this."""
+
+    def run(now: datetime, stopping: Callable[[], bool]) -> Processed:
+        tick()
+        return Processed()
+
+    return Worker(run, utc_now, interval)
 
 
 def background() -> list[str]:
@@ -91,7 +109,7 @@ def test_what_was_stored_is_there_when_it_is_opened_again(open_memory: OpenMemor
 
 def test_the_list_of_calls_is_whole() -> None:
     public = {name for name, _ in inspect.getmembers(Memory, callable) if not name.startswith("_")}
-    assert public == {*CALLS, "open", "close"}
+    assert public == {*CALLS, "open", "close", "stop"}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -280,7 +298,7 @@ def test_close_stops_the_background_work_and_no_tick_follows(
     """O1: a tick after the database was let go would say so in the log."""
     memory = open_memory(worker={"tick_seconds": 0.001})
     memory.start()
-    worker = memory._worker._thread
+    worker = memory._workers[0]._thread
     assert worker is not None
     with caplog.at_level(logging.WARNING, "recollect"):
         memory.close()
@@ -295,7 +313,7 @@ def test_close_stops_the_background_work_and_no_tick_follows(
 
 def test_the_worker_ticks_again_and_again_until_it_is_stopped() -> None:
     ticks: list[int] = []
-    worker = Worker(lambda: ticks.append(threading.get_ident()), 0.001)
+    worker = looping(lambda: ticks.append(threading.get_ident()), 0.001)
     time.sleep(0.02)
     assert ticks == [], "nothing runs before it is started"
     assert "recollect-worker" not in background()
@@ -313,7 +331,7 @@ def test_the_worker_ticks_again_and_again_until_it_is_stopped() -> None:
 
 def test_the_first_tick_comes_at_once() -> None:
     ticked = threading.Event()
-    worker = Worker(ticked.set, 3600)
+    worker = looping(ticked.set, 3600)
     worker.start()
     assert ticked.wait(5)
     worker.stop()
@@ -331,7 +349,7 @@ def test_starting_many_times_at_once_makes_one_thread_and_ticks_never_overlap() 
         inside.pop()
         ticks.append(1)
 
-    worker = Worker(tick, 0.0001)
+    worker = looping(tick, 0.0001)
     in_threads(8, lambda _: worker.start())
     until(lambda: len(ticks) >= 5)
     worker.stop()
@@ -347,7 +365,7 @@ def test_stop_waits_for_the_tick_that_runs() -> None:
         assert let_go.wait(5)
         done.append("tick")
 
-    worker = Worker(tick, 0.001)
+    worker = looping(tick, 0.001)
 
     def stop() -> None:
         worker.stop()
@@ -366,7 +384,7 @@ def test_stop_waits_for_the_tick_that_runs() -> None:
 
 def test_a_worker_can_be_stopped_twice() -> None:
     ticks: list[int] = []
-    worker = Worker(lambda: ticks.append(1), 0.001)
+    worker = looping(lambda: ticks.append(1), 0.001)
     worker.start()
     until(lambda: bool(ticks))
     worker.stop()
@@ -386,7 +404,7 @@ def test_a_tick_that_fails_is_logged_and_the_next_one_comes(
         if len(ticks) < 3:
             raise kind(f"number {len(ticks)} failed")
 
-    worker = Worker(tick, 0.001)
+    worker = looping(tick, 0.001)
     with caplog.at_level(logging.ERROR, "recollect"):
         worker.start()
         try:
@@ -422,7 +440,7 @@ def test_what_is_no_path_is_refused(home: Any) -> None:
 def test_a_start_that_comes_after_the_stop_starts_nothing() -> None:
     """O1: no tick follows a stop."""
     ticks: list[int] = []
-    worker = Worker(lambda: ticks.append(1), 0.001)
+    worker = looping(lambda: ticks.append(1), 0.001)
     worker.stop()
     worker.start()
     time.sleep(0.02)

@@ -466,7 +466,7 @@ def test_check_reports_a_damaged_file(tmp_path: Path, part: float) -> None:
     path = tmp_path / "recollect.db"
     with Memory.open(tmp_path) as memory:
         alice = memory.agent(ALICE)
-        memory.append_many(alice, [UserMessage(f"{number} " * 100) for number in range(500)])
+        memory.append_many(alice, [UserMessage(f"{number} " * 100) for number in range(4_000)])
         assert memory.check() == []
     page = int(path.stat().st_size * part) // 4096 * 4096
     with path.open("r+b") as file:

@@ -12,6 +12,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from recollect.errors import MemoryClosed
 from recollect.memory import Memory
+from recollect.organize.brain import Brain
+from recollect.organize.tree import Tree
 from recollect.types import Clock, utc_now
 
 P = ParamSpec("P")
@@ -21,32 +23,68 @@ THREADS = 32  # calls under way at once; those that wait for the disk share one 
 
 
 class awaited(Generic[P, T]):  # noqa: N801 - reads as a word where it is used
-    """A method of Memory as a coroutine, with the same parameters."""
+    """A method of the object behind, as a coroutine with the same parameters."""
 
-    def __init__(self, call: Callable[Concatenate[Memory, P], T]) -> None:
+    def __init__(self, call: Callable[Concatenate[Any, P], T]) -> None:
         self._call = call
         self.__doc__ = call.__doc__
 
     @overload
-    def __get__(self, owner: None, kind: type[AsyncMemory]) -> Self: ...
+    def __get__(self, owner: None, kind: type[Face]) -> Self: ...
 
     @overload
-    def __get__(self, owner: AsyncMemory, kind: type[AsyncMemory]) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, owner: Face, kind: type[Face]) -> Callable[P, Coroutine[Any, Any, T]]: ...
 
-    def __get__(
-        self, owner: AsyncMemory | None, kind: type[AsyncMemory]
-    ) -> Self | Callable[P, Coroutine[Any, Any, T]]:
+    def __get__(self, owner: Face | None, kind: type[Face]) -> Self | Callable[P, Coroutine[Any, Any, T]]:
         if owner is None:
             return self
 
         @wraps(self._call)
         async def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return await owner._run(partial(self._call, owner._memory, *args, **kwargs))
+            return await owner._run(partial(self._call, owner._behind, *args, **kwargs))
 
         return call
 
 
-class AsyncMemory:
+class Face:
+    """What stands before an object whose calls wait for a disk, and runs them in threads."""
+
+    def __init__(self, behind: object, memory: Memory, threads: ThreadPoolExecutor) -> None:
+        self._behind = behind
+        self._memory = memory
+        self._threads = threads
+
+    async def _run(self, call: Callable[[], T]) -> T:
+        if self._memory.closed:
+            raise MemoryClosed
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+
+class AsyncTree(Face):
+    """`Tree` for event loops."""
+
+    draft = awaited(Tree.draft)
+    find = awaited(Tree.find)
+    read = awaited(Tree.read)
+    roots = awaited(Tree.roots)
+    children = awaited(Tree.children)
+    walk = awaited(Tree.walk)
+    outline = awaited(Tree.outline)
+    claims = awaited(Tree.claims)
+    versions = awaited(Tree.versions)
+    references = awaited(Tree.references)
+    diff = awaited(Tree.diff)
+    write = awaited(Tree.write)
+    edit = awaited(Tree.edit)
+    delete = awaited(Tree.delete)
+    changesets = awaited(Tree.changesets)
+    changeset = awaited(Tree.changeset)
+    changes = awaited(Tree.changes)
+    rollback = awaited(Tree.rollback)
+    rollback_to = awaited(Tree.rollback_to)
+
+
+class AsyncMemory(Face):
     """`Memory` for event loops.
 
     async with await AsyncMemory.open("home") as memory:
@@ -55,8 +93,7 @@ class AsyncMemory:
     """
 
     def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="recollect")
+        super().__init__(memory, memory, ThreadPoolExecutor(THREADS, thread_name_prefix="recollect"))
 
     @classmethod
     async def open(
@@ -65,9 +102,11 @@ class AsyncMemory:
         profile: str = "default",
         *,
         clock: Clock = utc_now,
+        brain: Brain | None = None,
         **settings: Mapping[str, object],
     ) -> Self:
-        return cls(await asyncio.to_thread(partial(Memory.open, home, profile, clock=clock, **settings)))
+        opening = partial(Memory.open, home, profile, clock=clock, brain=brain, **settings)
+        return cls(await asyncio.to_thread(opening))
 
     agent = awaited(Memory.agent)
     agents = awaited(Memory.agents)
@@ -80,6 +119,13 @@ class AsyncMemory:
     compact_context = awaited(Memory.compact_context)
     sleep = awaited(Memory.sleep)
     advance = awaited(Memory.advance)
+    process = awaited(Memory.process)
+    tools = awaited(Memory.tools)
+    inbox = awaited(Memory.inbox)
+    retry = awaited(Memory.retry)
+    receipt = awaited(Memory.receipt)
+    health = awaited(Memory.health)
+    ledger = awaited(Memory.ledger)
     session = awaited(Memory.session)
     sessions = awaited(Memory.sessions)
     history = awaited(Memory.history)
@@ -87,6 +133,12 @@ class AsyncMemory:
     backup = awaited(Memory.backup)
     check = awaited(Memory.check)
     start = awaited(Memory.start)
+    stop = awaited(Memory.stop)
+
+    @property
+    def documents(self) -> AsyncTree:
+        """The profile's documents: read, write, walk, compare, and go back in time."""
+        return AsyncTree(self._memory.documents, self._memory, self._threads)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._memory.close)
@@ -99,8 +151,3 @@ class AsyncMemory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-    async def _run(self, call: Callable[[], T]) -> T:
-        if self._memory.closed:
-            raise MemoryClosed
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)

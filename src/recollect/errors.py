@@ -6,6 +6,15 @@
     │   └── PromptError              a replacement prompt with nothing in it
     ├── UnknownAgent (LookupError)   no agent of this profile has that id
     ├── UnknownSession (LookupError) no session of this profile has that id
+    ├── UnknownDocument (LookupError) no document of this profile has that id or path
+    ├── UnknownChangeset (LookupError) no changeset of this profile has that id
+    ├── UnknownItem (LookupError)    no inbox item of this profile has that id
+    ├── StaleWrite                   the document changed since it was read
+    ├── DocumentInUse                other documents need the one that should go
+    ├── ModelError                   a model gave no usable answer
+    │   └── BudgetReached            a run spent what it may
+    ├── CapReached                   the home spent what it may in a day
+    ├── LeaseLost                    another worker took the item over
     ├── AgentDead                    the agent takes no more messages
     ├── MemoryClosed                 the call came after close()
     └── StorageError                 the database could not do it
@@ -50,6 +59,42 @@ class UnknownAgent(RecollectError, LookupError):
 
 class UnknownSession(RecollectError, LookupError):
     """No session of this profile has that id. List them with memory.sessions(agent)."""
+
+
+class UnknownDocument(RecollectError, LookupError):
+    """No document of this profile has that id or path. Walk them with memory.documents.walk()."""
+
+
+class UnknownChangeset(RecollectError, LookupError):
+    """No changeset of this profile has that id. List them with memory.documents.changesets()."""
+
+
+class UnknownItem(RecollectError, LookupError):
+    """No inbox item of this profile has that id. List them with memory.inbox()."""
+
+
+class StaleWrite(RecollectError):
+    """The document changed since it was read. Read it again, and make the change on the new version."""
+
+
+class DocumentInUse(RecollectError):
+    """Other documents have this one as their parent or link to it. Move or unlink them first."""
+
+
+class ModelError(RecollectError):
+    """The model gave no usable answer. The work stays in the queue."""
+
+
+class BudgetReached(ModelError):
+    """The run spent what one run may. Raise models.run_budget_usd, or choose a cheaper model."""
+
+
+class CapReached(RecollectError):
+    """The home spent what it may in a day. The work waits; raise models.daily_cap_usd to go on now."""
+
+
+class LeaseLost(RecollectError):
+    """Another worker took the item over. What this one did was discarded."""
 
 
 class AgentDead(RecollectError):

@@ -11,19 +11,36 @@ from typing import TYPE_CHECKING, Self, TypeVar, get_args
 from recollect.collect.agents import Agents, Standing
 from recollect.collect.descriptors import KINDS, Descriptor, Strategy, check_descriptor, is_foreground, matches
 from recollect.collect.history import History
-from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions, unknown_session
 from recollect.collect.transcript import transcript
-from recollect.collect.turns import Turns
-from recollect.errors import InputError, MemoryClosed, StorageUnavailable
+from recollect.errors import InputError, MemoryClosed
 from recollect.gate import checked_name, checked_path, checked_position, checked_profile, checked_time
 from recollect.home import Home
-from recollect.organize.worker import Worker
+from recollect.models.ledger import Call, Ledger
+from recollect.organize.brain import Brain
+from recollect.organize.health import Health, Receipt, health, receipt
+from recollect.organize.inbox import Inbox
+from recollect.organize.rules.conflicts import keys
+from recollect.organize.tools import Tool, document_tools
+from recollect.organize.tree import Tree
+from recollect.organize.worker import Processed
+from recollect.parts import open_brain, open_database, open_lifecycle, open_turns, open_workers
 from recollect.storage.base import Database, Transaction
-from recollect.types import Advance, Agent, Clock, Record, Recorded, Session, Turn, utc_now
+from recollect.types import (
+    Advance,
+    Agent,
+    Clock,
+    InboxItem,
+    ItemState,
+    Record,
+    Recorded,
+    Session,
+    Turn,
+    utc_now,
+)
 
 if TYPE_CHECKING:
-    from recollect.config import Settings, StorageSettings
+    from recollect.config import Settings
 
 T = TypeVar("T")
 
@@ -42,27 +59,25 @@ class Memory:
     or its id will do.
     """
 
-    def __init__(self, home: Home, profile: str, settings: Settings, database: Database, clock: Clock) -> None:
-        collect = settings.collect
+    def __init__(
+        self,
+        home: Home,
+        profile: str,
+        settings: Settings,
+        database: Database,
+        clock: Clock,
+        brain: Brain | None = None,
+    ) -> None:
         self.home = home
         self.profile = profile
         self.settings = settings
         self._clock = clock
         self._database = database
-        self._lifecycle = Lifecycle(
-            database,
-            idle_after=timedelta(seconds=collect.idle_after),
-            dead_after=timedelta(seconds=collect.dead_after),
-        )
-        self._turns = Turns(
-            database,
-            profile,
-            self._lifecycle,
-            clock,
-            turn_threshold=collect.turn_threshold,
-            max_record_chars=collect.max_record_chars,
-        )
-        self._worker = Worker(self.advance, settings.worker.tick_seconds)
+        self._lifecycle = open_lifecycle(settings, database)
+        self._turns = open_turns(settings, database, profile, self._lifecycle, clock, self._wake)
+        self._brain = brain or open_brain(settings, database, clock)
+        self._workers = open_workers(settings, database, self._lifecycle, self._brain, clock, self.advance)
+        self._documents = Tree(database, profile, clock, keys)
         self._closed = False
 
     @classmethod
@@ -72,10 +87,12 @@ class Memory:
         profile: str = "default",
         *,
         clock: Clock = utc_now,
+        brain: Brain | None = None,
         **settings: Mapping[str, object],
     ) -> Self:
         """Open a home, and make it if it is not there. Settings go by section:
-        `Memory.open("home", collect={"turn_threshold": 8})`."""
+        `Memory.open("home", collect={"turn_threshold": 8})`. A `brain` of one's own takes the place of the
+        one that the settings name."""
         from recollect.config import Settings  # half a second that importing recollect need not take
 
         checked_profile(profile)
@@ -84,7 +101,7 @@ class Memory:
         place.check()
         loaded = Settings.load(place.settings, **settings)
         place.ensure()
-        return cls(place, profile, loaded, _open_database(place, loaded.storage), clock)
+        return cls(place, profile, loaded, open_database(place, loaded.storage), clock, brain)
 
     # Agents
 
@@ -150,12 +167,64 @@ class Memory:
         """Put the agent to sleep now, and mark its session."""
         self._check_open()
         self._lifecycle.sleep(self.profile, _id(agent), self._clock())
+        self._wake()
 
     def advance(self, now: datetime | None = None) -> Advance:
         """Act on the deadlines of the whole home that have come by `now`; tell what became of this
         profile's agents. Any process may call it."""
         self._check_open()
         return self._lifecycle.advance(self._clock() if now is None else checked_time(now, "now"), self.profile)
+
+    # Organizing
+
+    def process(self) -> Processed:
+        """Do everything that is due now, in this thread: deadlines, marked sessions, the inbox of the whole
+        home. For scripts, notebooks and tests; `start` does the same in the background."""
+        self._check_open()
+        return self._workers[0].tick()
+
+    @property
+    def documents(self) -> Tree:
+        """The profile's documents: read, write, walk, compare, and go back in time."""
+        self._check_open()
+        return self._documents
+
+    def tools(self) -> tuple[Tool, ...]:
+        """`document_read`, `document_write` and `document_edit` for an agent of any framework: a name, a
+        description, a JSON schema and a function each."""
+        return document_tools(self.documents)
+
+    def inbox(self, *states: ItemState, limit: int = 100) -> list[InboxItem]:
+        """The transcripts that are on their way to the profile's memory-agents, or were; newest first."""
+        unknown = [state for state in states if state not in get_args(ItemState)]
+        if unknown:
+            raise InputError(f"{unknown[0]!r:.200} is no state. Use some of: {', '.join(get_args(ItemState))}.")
+        return self._read(lambda tx: Inbox(tx).find(self.profile, states, checked_position(limit, "The limit")))
+
+    def retry(self, item_id: int | None = None) -> int:
+        """Try an inbox item again now, or every one that failed for good. How many there were."""
+        if item_id is not None:
+            checked_position(item_id, "The item's id")
+            self._read(lambda tx: Inbox(tx).get(self.profile, item_id))
+        now = self._clock()
+        retried = self._write(lambda tx: Inbox(tx).retry(self.profile, now, item_id))
+        self._wake()
+        return retried
+
+    def receipt(self, record_id: int) -> Receipt:
+        """How far a record has come: stored, queued, organized, searchable, or failed and why."""
+        checked_position(record_id, "The record's id")
+        return self._read(lambda tx: receipt(tx, self.profile, record_id))
+
+    def health(self) -> Health:
+        """Whether everything in the home is on its way: green, yellow or red, with the reasons."""
+        overdue = timedelta(seconds=self.settings.worker.overdue_seconds)
+        waits = self._brain.waits()
+        return self._read(lambda tx: health(tx, self._clock(), overdue, waits))
+
+    def ledger(self, limit: int = 100) -> list[Call]:
+        """The profile's calls of models and what each cost, newest first."""
+        return self._read(lambda tx: Ledger(tx).recent(self.profile, checked_position(limit, "The limit")))
 
     # Reading
 
@@ -206,11 +275,17 @@ class Memory:
     def start(self) -> None:
         """Run the background work in a thread of this process. Safe to call twice."""
         self._check_open()
-        self._worker.start()
+        for worker in self._workers:
+            worker.start()
+
+    def stop(self) -> None:
+        """End the background work for good: what runs is finished, and nothing follows. Safe to call twice."""
+        for worker in self._workers:
+            worker.stop()
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""
-        self._worker.stop()
+        self.stop()
         self._closed = True
         self._turns.close()
         self._database.close()
@@ -226,6 +301,10 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _wake(self) -> None:
+        for worker in self._workers:
+            worker.wake()
 
     def _talk(self, tx: Transaction, of: Agent | Session | str) -> tuple[Session | None, Standing]:
         """A session and its agent, whichever of the two was named."""
@@ -257,26 +336,4 @@ def _id(thing: Agent | Session | str) -> str:
         return checked_name(thing, "An id")
     raise InputError(
         f"{thing!r:.200} is no agent, no session and no id of one. Get an agent with memory.agent(descriptor)."
-    )
-
-
-def _open_database(home: Home, storage: StorageSettings) -> Database:
-    url = storage.url.get_secret_value()
-    if not url:
-        from recollect.storage.sqlite import SQLite
-
-        return SQLite(home.database, synchronous=storage.synchronous, busy_timeout=storage.busy_timeout)
-    try:
-        from recollect.storage.postgres import Postgres
-    except ImportError as error:
-        raise StorageUnavailable(
-            "storage.url names a PostgreSQL, but its driver is not installed: pip install 'recollect[postgres]'."
-        ) from error
-    return Postgres(
-        url,
-        schema=storage.schema_name,
-        synchronous=storage.synchronous,
-        busy_timeout=storage.busy_timeout,
-        pool_size=storage.pool_size,
-        timeout=storage.connect_timeout,
     )

@@ -1,5 +1,5 @@
-"""What a test of recollect, or of something built on it, needs: a clock to turn, and the contract that every
-`Database` keeps. Needs pytest.
+"""What a test of recollect, or of something built on it, needs: a clock to turn, a brain that does as it is
+told, and the contract that every `Database` keeps. Needs pytest.
 
     class TestMine(DatabaseContract):
         @pytest.fixture
@@ -16,6 +16,8 @@ from typing import TypeVar
 import pytest
 
 from recollect.errors import MemoryClosed, StorageConflict, StorageError
+from recollect.organize.brain import Outcome, Transcript
+from recollect.organize.draft import Draft
 from recollect.storage.base import Database, Transaction
 
 T = TypeVar("T")
@@ -34,6 +36,41 @@ class FakeClock:
         """Turn the clock on, e.g. `clock.turn(seconds=60)`."""
         self.now += timedelta(**by)
         return self.now
+
+
+class ScriptedBrain:
+    """A brain that keeps what it was given in `seen`, and does for each transcript the next thing of its
+    script: an error is raised, a function is called with transcript and draft. With an empty script it adds a
+    claim for each record to `~/memory/log`."""
+
+    name = "scripted"
+
+    def __init__(self, *script: BaseException | Callable[[Transcript, Draft], object]) -> None:
+        self.script = list(script)
+        self.seen: list[Transcript] = []
+        self.waiting = ""
+
+    def waits(self) -> str:
+        return self.waiting
+
+    def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+        self.seen.append(transcript)
+        act = self.script.pop(0) if self.script else log_records
+        if isinstance(act, BaseException):
+            raise act
+        act(transcript, draft)
+        return Outcome("DONE")
+
+
+def log_records(transcript: Transcript, draft: Draft, slug: str = "log") -> None:
+    """Add a claim for each record of the transcript to `~/memory/<slug>`."""
+    claims = [f"Said something. [r{recorded.id}]" for recorded in transcript.records]
+    document = draft.at(f"~/memory/{slug}")
+    if document:
+        draft.edit(document.id, document.version, append="\n\n".join(claims))
+    else:
+        body = "\n\n".join(claims)
+        draft.write(slug=slug, title="Log", description="", body=body, parent_path="~/memory")
 
 
 def in_threads(count: int, call: Callable[[int], T]) -> list[T]:

@@ -182,3 +182,87 @@ class Advance:
 
     slept: tuple[str, ...] = ()
     died: tuple[str, ...] = ()
+
+
+# What organizing makes of it
+
+
+ReferenceKind = Literal["parent", "link", "body"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """From one version of a document to another document."""
+
+    target_id: str
+    kind: ReferenceKind
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One version of one document. It held from `valid_from` until `valid_to` (none: it is the current
+    one). `parent_id` is empty for a root; `path` is `~/slug/slug`, computed."""
+
+    id: str
+    version: int
+    path: str
+    parent_id: str
+    slug: str
+    title: str
+    description: str
+    body: str
+    links: tuple[str, ...]
+    valid_from: datetime
+    valid_to: datetime | None
+    changeset_id: int
+
+
+Cause = Literal["run", "edit", "rollback"]
+
+
+@dataclass(frozen=True, slots=True)
+class Changeset:
+    """Edits that landed together. `cause`: a memory-agent's run, somebody's edit, or a rollback. A run
+    names the session and the records (after, until] it learned from, and what it cost."""
+
+    id: int
+    owner: str
+    at: datetime
+    cause: Cause
+    author: str
+    note: str = ""
+    session_id: str = ""
+    after: int = 0
+    until: int = 0
+    inbox_id: int | None = None
+    brain: str = ""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+
+ItemState = Literal["pending", "leased", "done", "dead"]
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
+    """A transcript on its way to a memory-agent: the records (after, until] of a session. `attempts` failed
+    or are under way, `losses` ended with their worker. `due_at` is none while the item stands behind another
+    of its agent; `text` is empty once the work is done: history has it."""
+
+    id: int
+    agent_id: str
+    type: str
+    text: str
+    session_id: str
+    after: int
+    until: int
+    state: ItemState
+    attempts: int
+    losses: int
+    due_at: datetime | None
+    error: str
+    created_at: datetime
+    done_at: datetime | None
+    changeset_id: int | None

@@ -105,6 +105,11 @@ class Agents:
             raise unknown_agent(agent_id)
         return _standing(row)
 
+    def peek(self, agent_id: str) -> Standing | None:
+        """The agent, whoever owns it; none where the row is gone."""
+        row = self._tx.one(f"SELECT {_STANDING} FROM agents WHERE id = ?", agent_id)
+        return _standing(row) if row else None
+
     def lock(self, agent_ids: Iterable[str], *, wait: bool = True) -> dict[str, Standing]:
         """Take these agents' rows, always in the same order, whoever owns them. Unknown ids are left out;
         so are, unless we wait, rows that another transaction holds."""

@@ -78,6 +78,20 @@ class History:
         """The records strictly after this id, ascending."""
         return list(self.load(session_id, after).records)
 
+    def between(self, session_id: str, after: int, until: int) -> tuple[Recorded, ...]:
+        """The records of the session in (after, until]."""
+        return tuple(r for r in self.load(session_id, after).records if r.id <= until)
+
+    def session_of(self, record_id: int) -> str | None:
+        """The session a record stands in; none where there is no such record."""
+        row = self._tx.one("SELECT session_id FROM session_history WHERE id = ?", record_id)
+        return row[0] if row else None
+
+    def size(self, session_id: str) -> int:
+        """How many characters the session's records hold."""
+        row = self._tx.one("SELECT sum(length(data)) FROM session_history WHERE session_id = ?", session_id)
+        return int(row[0]) if row and row[0] else 0
+
     def load(self, session_id: str, after: int, limit: int = EVERY) -> Stretch:
         """The next records strictly after this id, ascending. One that cannot be read is left out with
         a warning, and is behind us all the same."""

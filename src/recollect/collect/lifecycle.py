@@ -8,7 +8,7 @@ puts the agent to sleep or moves the deadline to where it belongs.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -26,7 +26,8 @@ _PAGE = 100
 
 
 class Lifecycle:
-    """The states of the agents of a home: active, sleeping, dead."""
+    """The states of the agents of a home: active, sleeping, dead. `is_busy` says whether an agent's inbox
+    holds work for it: such an agent stays awake."""
 
     def __init__(
         self,
@@ -34,8 +35,10 @@ class Lifecycle:
         *,
         idle_after: timedelta,
         dead_after: timedelta,
+        is_busy: Callable[[Transaction, str], bool] = lambda tx, agent_id: False,
     ) -> None:
         self._database = database
+        self._is_busy = is_busy
         self._idle_after = idle_after
         self._dead_after = dead_after
 
@@ -97,6 +100,8 @@ class Lifecycle:
             return self._die(tx, agent, now)
         if due.sleep_due and due.sleep_due <= now:
             sleep_due = self.sleep_due(self._heard_last(tx, agent, due.active_at))
+            if self._is_busy(tx, agent_id):
+                sleep_due = self.sleep_due(now)
             if sleep_due <= now:
                 return self._fall_asleep(tx, agent, now)
             Agents(tx).postpone_sleep(agent_id, sleep_due)

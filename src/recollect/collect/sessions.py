@@ -75,6 +75,16 @@ class Sessions:
         )
         return from_row(row) if row else None
 
+    def peek(self, session_id: str) -> Session | None:
+        """The session, whoever owns it."""
+        row = self._tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?", session_id)
+        return from_row(row) if row else None
+
+    def take(self, session_id: str) -> Session | None:
+        """The same; its row is taken."""
+        row = self._tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?{self._tx.for_update}", session_id)
+        return from_row(row) if row else None
+
     def of_agent(self, agent_id: str) -> list[Session]:
         """Every session of the agent, oldest first, the active one last whatever the clocks say."""
         rows = self._tx.all(
@@ -129,6 +139,21 @@ class Sessions:
             *(mark, mark, session_id, limit),
         )
         return [from_row(row) for row in rows]
+
+    def is_first_marked(self, session: Session) -> bool:
+        """Whether no earlier session of the same agent is marked: an agent's are handed over in order."""
+        return not self._tx.one(
+            "SELECT 1 FROM sessions WHERE agent_id = ? AND invalidated_at < ? AND id <> ? LIMIT 1",
+            *(session.agent_id, session.invalidated_at, session.id),
+        )
+
+    def marked(self) -> tuple[int, datetime | None]:
+        """How many sessions of the whole home are marked, and when what the oldest mark names arrived."""
+        row = self._tx.one(
+            "SELECT count(*), min(COALESCE((SELECT min(h.recorded_at) FROM session_history h "
+            "WHERE h.id = s.invalidated_at), s.created_at)) FROM sessions s WHERE invalidated_at IS NOT NULL"
+        )
+        return (row[0], optional_moment(row[1])) if row else (0, None)
 
     def mark_processed(self, session: Session, processed_until: int) -> bool:
         """Compare and swap: if mark and position are still those of `session` as it was read, move the

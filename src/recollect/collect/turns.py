@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
@@ -48,7 +48,8 @@ it by itself, so that the others of its group do not."""
 
 
 class Turns:
-    """Everything that writes history for the agents of one owner."""
+    """Everything that writes history for the agents of one owner. `on_mark` is called after a transaction
+    that may have marked a session."""
 
     def __init__(
         self,
@@ -59,6 +60,7 @@ class Turns:
         *,
         turn_threshold: int,
         max_record_chars: int,
+        on_mark: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = database
         self._owner = owner
@@ -66,6 +68,7 @@ class Turns:
         self._clock = clock
         self._threshold = turn_threshold
         self._limit = max_record_chars
+        self._on_mark = on_mark
         self._gather: Gather[Batch, Ids | None] = Gather(self._store_group, "recollect-append")
 
     def append(self, agent_id: str, record: Record, key: str | None = None) -> int:
@@ -111,7 +114,7 @@ class Turns:
             self._lifecycle.touch(tx, agent, now)
             return self._next_session(tx, agent, now, message or (OVERFLOWED if emergency else None))
 
-        return self._database.write(work)
+        return self._marking(work)
 
     def compact_context(self, agent_id: str, summary: str) -> Session:
         """Like reset, with the summary as the first record of the new session: said by the system, not
@@ -127,7 +130,7 @@ class Turns:
             self._store_alone(tx, Batch(agent.id, (opening,), now))
             return session
 
-        return self._database.write(work)
+        return self._marking(work)
 
     def close(self) -> None:
         self._gather.close()
@@ -138,7 +141,12 @@ class Turns:
 
     def _take_in(self, batch: Batch) -> Ids:
         ids = self._gather.submit(batch)
-        return self._database.write(lambda tx: self._store_alone(tx, batch)) if ids is None else ids
+        return self._marking(lambda tx: self._store_alone(tx, batch)) if ids is None else ids
+
+    def _marking(self, work: Callable[[Transaction], T]) -> T:
+        done = self._database.write(work)
+        self._on_mark()
+        return done
 
     def _next_session(self, tx: Transaction, agent: Standing, now: datetime, message: str | None) -> Session:
         sessions = Sessions(tx)
@@ -151,17 +159,21 @@ class Turns:
     # Storing. A group is what waited together; one transaction takes all of it in a handful of statements.
 
     def _store_group(self, batches: Sequence[Batch]) -> Sequence[Outcome]:
-        return self._database.write(lambda tx: self._store(tx, batches, wait=False))
+        outcomes, marked = self._database.write(lambda tx: self._store(tx, batches, wait=False))
+        if marked:
+            self._on_mark()
+        return outcomes
 
     def _store_alone(self, tx: Transaction, batch: Batch) -> Ids:
-        outcome = self._store(tx, (batch,), wait=True)[0]
+        (outcome,), _ = self._store(tx, (batch,), wait=True)
         if isinstance(outcome, BaseException):
             raise outcome
         assert outcome is not None, "who waits for a row gets it"
         return outcome
 
-    def _store(self, tx: Transaction, batches: Sequence[Batch], *, wait: bool) -> list[Outcome]:
-        """Take the agents, leave out what was stored before, insert the rest, mark what grew too long."""
+    def _store(self, tx: Transaction, batches: Sequence[Batch], *, wait: bool) -> tuple[list[Outcome], bool]:
+        """Take the agents, leave out what was stored before, insert the rest, mark what grew too long. What
+        became of each batch, and whether anything was marked."""
         agents = Agents(tx).lock({batch.agent_id for batch in batches}, wait=wait)
         intake = _Intake(History(tx).find_keys([pair for batch in batches for pair in batch.keyed()]))
         outcomes: list[Outcome] = []
@@ -174,12 +186,17 @@ class Turns:
                 outcomes.append(intake.take(batch, agent, self._owner))
             except RecollectError as error:
                 outcomes.append(error)
-        if intake.rows:
-            ids = self._insert(tx, intake.rows, agents)
-            return [[ref if ref > 0 else ids[~ref] for ref in o] if isinstance(o, list) else o for o in outcomes]
-        return outcomes
+        if not intake.rows:
+            return outcomes, False
+        ids, marked = self._insert(tx, intake.rows, agents)
+        with_ids: list[Outcome] = [
+            [ref if ref > 0 else ids[~ref] for ref in o] if isinstance(o, list) else o for o in outcomes
+        ]
+        return with_ids, marked
 
-    def _insert(self, tx: Transaction, rows: Sequence[tuple[Batch, Entry]], agents: dict[str, Standing]) -> Ids:
+    def _insert(
+        self, tx: Transaction, rows: Sequence[tuple[Batch, Entry]], agents: dict[str, Standing]
+    ) -> tuple[Ids, bool]:
         sessions, history = Sessions(tx), History(tx)
         grown: dict[str, int] = {}
         for batch, _ in rows:
@@ -194,11 +211,12 @@ class Turns:
             (active[batch.agent_id][0], entry.written, micros(batch.now)) for batch, entry in rows
         )
         newest = {batch.agent_id: record_id for (batch, _), record_id in zip(rows, ids, strict=True)}
-        sessions.mark(
+        marks = [
             (agents[agent_id], active[agent_id][0], newest[agent_id])
             for agent_id, new in grown.items()
             if active[agent_id][1] or new > self._threshold
-        )
+        ]
+        sessions.mark(marks)
         history.insert_keys(
             [
                 (batch.agent_id, entry.key, record_id, digest(entry.written))
@@ -206,7 +224,7 @@ class Turns:
                 if entry.key is not None
             ]
         )
-        return ids
+        return ids, bool(marks)
 
 
 class _Intake:

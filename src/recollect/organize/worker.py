@@ -1,29 +1,83 @@
-"""What runs in the background: a tick at a steady pace, each to its end before the next."""
+"""What runs in the background: a tick at a steady pace, and at once when something was marked.
+
+A tick advances the deadlines that have come, hands over what is marked, and works on what is in the inbox.
+Everything it needs to know stands in the database, so any number of workers, in any number of processes,
+share the work.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from queue import Empty, SimpleQueue
 
 from recollect.errors import RecollectError
+from recollect.organize.handover import Handover
+from recollect.organize.memory_agents import MemoryAgents
+from recollect.types import Clock
 
 log = logging.getLogger("recollect.organize")
 
 
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """What a tick did: transcripts handed over, runs that were finished, and runs that failed."""
+
+    handed_over: int = 0
+    finished: int = 0
+    failed: int = 0
+
+
+class Round:
+    """Everything that is due, done once."""
+
+    def __init__(
+        self, advance: Callable[[datetime], object], handover: Handover, memory_agents: MemoryAgents
+    ) -> None:
+        self._advance = advance
+        self._handover = handover
+        self._memory_agents = memory_agents
+
+    def __call__(self, now: datetime, stopping: Callable[[], bool]) -> Processed:
+        """`stopping` is asked between two pieces of work."""
+        self._advance(now)
+        handed_over = self._handover.run(now, stopping)
+        finished, failed = self._memory_agents.work(stopping)
+        return Processed(handed_over, finished, failed)
+
+
 class Worker:
-    """Calls `tick` every `interval` seconds in a thread of its own.
+    """Runs a round every `interval` seconds in a thread of its own, and at once when it is woken.
 
     Ticks never overlap. `start` is idempotent. `stop` waits for the running tick, and none follows it,
     also if `start` comes too late. A tick that fails is logged, and the next one comes all the same.
     """
 
-    def __init__(self, tick: Callable[[], object], interval: float) -> None:
-        self._tick = tick
+    def __init__(
+        self, round_: Callable[[datetime, Callable[[], bool]], Processed], clock: Clock, interval: float
+    ) -> None:
+        self._round = round_
+        self._clock = clock
         self._interval = interval
         self._gate = threading.Lock()
+        self._ticking = threading.Lock()
+        self._wakes: SimpleQueue[None] = SimpleQueue()  # an Event would not outlive an interrupt within set()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+
+    def tick(self, now: datetime | None = None) -> Processed:
+        """Do everything that is due, in the calling thread."""
+        with self._ticking:
+            return self._round(self._clock() if now is None else now, self._stopping.is_set)
+
+    def wake(self) -> None:
+        """There is something new: do not wait for the next tick."""
+        if self._wakes.empty():
+            self._wakes.put(None)
 
     def start(self) -> None:
         with self._gate:
@@ -34,6 +88,7 @@ class Worker:
     def stop(self) -> None:
         with self._gate:
             self._stopping.set()
+            self._wakes.put(None)
             if self._thread:
                 self._thread.join()
                 self._thread = None
@@ -41,9 +96,10 @@ class Worker:
     def _loop(self) -> None:
         while not self._stopping.is_set():
             try:
-                self._tick()
+                self.tick()
             except RecollectError as error:
                 log.error("a tick failed and will be tried again in %s s: %s", self._interval, error)
             except Exception:
                 log.exception("a tick failed in a way nobody foresaw; the next one comes in %s s", self._interval)
-            self._stopping.wait(self._interval)
+            with suppress(Empty):
+                self._wakes.get(timeout=self._interval)

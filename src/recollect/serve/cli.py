@@ -58,6 +58,26 @@ def demo(
 
 
 @app.command()
+def worker(
+    home: HomeOption = DEFAULT_HOME,
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then end.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Organize what every agent of the home collects, until it is interrupted. Run as many as you like.
+
+    On another machine, only the database is needed: RECOLLECT_STORAGE_URL=postgresql://… recollect worker
+
+    Example: recollect worker --home ~/.recollect
+    """
+    from recollect.serve.worker import run
+
+    with _existing(home) as memory:
+        result = run(memory, once=once, as_json=as_json)
+    if as_json:
+        _print_json(result)
+
+
+@app.command()
 def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
     """Read the whole database and say what is wrong with it. Exits with 1 if anything is.
 

@@ -1,4 +1,4 @@
-"""`make run`: sample conversations, collected before your eyes."""
+"""`make run`: sample conversations, collected and organized before your eyes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.live import Live
-from rich.markdown import Markdown
 from rich.markup import escape
-from rich.panel import Panel
 from rich.table import Table
+from rich.tree import Tree
 
 from recollect.collect.descriptors import decode
 from recollect.collect.history import from_json
@@ -27,22 +26,26 @@ SLOWLY = 0.15  # seconds between two turns, so that the eye can follow
 
 
 def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Any]:
-    """Append the samples, let their agents fall asleep, show the marks and the transcripts. Running it
-    again stores nothing twice: each sample turn has its key."""
+    """Append the samples, let their agents fall asleep, and show the documents that grow out of what they
+    said. Running it again stores nothing twice: each sample turn has its key."""
     console.print(f"[bold]recollect[/] keeps this memory in [cyan]{escape(str(home))}[/]\n")
     with Memory.open(
         home, storage={"url": ""}, collect={"idle_after": IDLE_AFTER}, worker={"tick_seconds": 0.2}
     ) as memory:
         agents = [_collect(memory, sample, console, pace) for sample in _samples()]
         _fall_asleep(memory, agents, console)
-        _show_marks(memory, agents, console)
-        for agent in agents:
-            console.print(Panel(Markdown(memory.transcript(agent)), title=agent.cache_key, border_style="dim"))
+        _organize(memory, console)
+        console.print(_tree(memory))
         console.print(
-            "What is marked waits to be organized. Every turn above is on disk: stop this program with kill -9 "
-            "at any moment, and nothing that was acknowledged is lost."
+            "\nEach claim ends in the records it came from. Every turn and every document is on disk: stop this "
+            "program with kill -9 at any moment, and nothing that was acknowledged is lost."
         )
-        return {"home": str(home), "agents": [_summary(memory, agent) for agent in agents]}
+        return {
+            "home": str(home),
+            "agents": [_summary(memory, agent) for agent in agents],
+            "documents": {document.path: document.body for document in memory.documents.walk()},
+            "health": memory.health().status,
+        }
 
 
 def _collect(memory: Memory, sample: dict[str, Any], console: Console, pace: float) -> Agent:
@@ -75,12 +78,32 @@ def _fall_asleep(memory: Memory, agents: list[Agent], console: Console) -> None:
     console.print(f"[magenta]zZ[/]  {len(agents)} agents fell asleep, and their sessions were marked.\n")
 
 
-def _show_marks(memory: Memory, agents: list[Agent], console: Console) -> None:
-    table = Table("agent", "state", "records", "mark", title="marks", expand=True)
-    for agent in agents:
-        shown = _summary(memory, agent)
-        table.add_row(shown["agent"], shown["state"], f"{shown['records']}", f"[yellow]r{shown['mark']}[/]")
-    console.print(table)
+def _organize(memory: Memory, console: Console) -> None:
+    with console.status("What is marked goes to the agents' memory-agents, and becomes documents …"):
+        while (health := memory.health()).status != "red" and (health.marked or health.waiting):
+            time.sleep(0.05)
+    for reason in health.reasons:
+        console.print(f"[red]✗[/] {escape(reason)}")
+    table = Table("changeset", "learned from", "what it did", title="organize", expand=True)
+    for changeset in reversed(memory.documents.changesets()):
+        learned = memory.get_agent(memory.session(changeset.session_id).agent_id).cache_key
+        table.add_row(f"[green]{changeset.id}[/]", learned, escape(changeset.note))
+    console.print(table, "")
+
+
+def _tree(memory: Memory) -> Tree:
+    """The documents, with their claims as leaves; what no longer holds is struck out."""
+    top = Tree("[bold]~[/]")
+    branches = {"~": top}
+    for document in memory.documents.walk():
+        parent = branches[document.path.rpartition("/")[0]]
+        branch = parent.add(f"[bold cyan]{escape(document.slug)}[/]  [dim]version {document.version}[/]")
+        branches[document.path] = branch
+        for claim in memory.documents.claims(document.id):
+            text, _, cited = escape(str(claim)).rpartition(" \\[")
+            shown = text if claim.current else f"[strike]{text}[/strike]"
+            branch.add(f"{shown} [dim]\\[{cited}[/]")
+    return top
 
 
 def _summary(memory: Memory, agent: Agent) -> dict[str, Any]:
@@ -90,7 +113,7 @@ def _summary(memory: Memory, agent: Agent) -> dict[str, Any]:
         "state": memory.get_agent(agent.id).state,
         "session": session.id,
         "records": len(memory.history(session)),
-        "mark": session.invalidated_at,
+        "organized_until": session.processed_until,
     }
 
 

@@ -1,0 +1,264 @@
+"""What organizing with the rules keeps, what it gets wrong, and what it costs.
+
+On LoCoMo (see `locomo`), each conversation in a profile of its own, organized session by session:
+
+- **coverage**: evidence turns that are cited by a claim which cites at most three records and holds at least a
+  third of the turn's content words;
+- **size**: characters of all documents, with titles, descriptions, headings and citations, over those of the bare
+  turns. The curve of coverage against size comes from other densities; the goals are judged at the default;
+- **junk**: claims that cite nothing but greetings, thanks, acknowledgements or questions (see `smalltalk`);
+- **duplicates**: current claims that are near-identical to another current claim.
+
+A shared image is told in words, as part of its turn; the same without is printed beside it.
+
+**Superseding** is tried on pairs of statements (see `supersede`). **Cost** is CPU time of this process, as ratios
+of things that take turns: to the static embedder on the same turns (see `embedder`), and as the memory grows
+(see `growth`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import growth, knowledge, locomo, supersede
+from bench.append import Goal
+from bench.embedder import Embedder
+from bench.knowledge import Organized
+from bench.locomo import Conversation, Turn
+from bench.processing import cpu_seconds
+from recollect import Memory, User, UserMessage
+from recollect.organize.claims import claims
+
+DENSITIES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.75)
+SIZES = (20, 30, 40, 50)
+ROUNDS = 3
+
+Figures = dict[str, float]
+
+GOALS = {
+    "locomo_coverage": Goal("coverage of LoCoMo's evidence, %", "≥", 80),
+    "locomo_size": Goal("size of the documents, %", "≤", 40),
+    "junk": Goal("junk among the claims, %", "≤", 3),
+    "duplicates": Goal("duplicates among the claims, %", "≤", 2),
+    "supersede_right": Goal("updates that supersede, %", "≥", 90),
+    "lookalike_right": Goal("look-alikes that do not, %", "≥", 90),
+    "time_over_embedder": Goal("CPU time over the embedder's", "≤", 20),
+    "per_turn_100k_over_1k": Goal("a turn at 100,000 over at 1,000, CPU time", "≤", 1.5),
+    "update_10k_docs_over_100": Goal("an update among 10,000 documents over 100", "≤", 1.5),
+}
+
+ALSO = {
+    "locomo_size_over_transcript": "size over the transcripts, %",
+    "locomo_claims": "claims",
+    "locomo_superseded": "of them superseded",
+    "locomo_coverage_no_captions": "coverage, images left out, %",
+    "locomo_size_no_captions": "size, images left out, %",
+    "junk_no_captions": "junk, images left out, %",
+    "supersede_not_kept": "pairs of whose older statement nothing was kept",
+    "supersede_judged": "updates, the judge alone, %",
+    "lookalike_judged": "look-alikes, the judge alone, %",
+    "organize_us_per_turn": "organizing a turn, µs of CPU time",
+    "embed_us_per_turn": "embedding a turn, µs of CPU time",
+    "per_turn_100k_over_second_1k": "a turn at 100,000 over one of the second 1,000, CPU time",
+    "per_turn_1k_us": "a made-up turn at 1,000, µs of CPU time",
+    "per_turn_100k_us": "a made-up turn at 100,000, µs of CPU time",
+    "update_100_docs_us": "an update among 100 documents, µs",
+    "update_10k_docs_us": "an update among 10,000 documents, µs",
+    "update_10k_docs_over_100_cpu": "an update among 10,000 documents over 100, CPU time",
+}
+
+
+def run() -> Figures:
+    """Measure, print the tables, return the figures."""
+    console = Console()
+    figures: Figures = {}
+    folder = locomo.data_folder()
+    if folder:
+        with _step(console, "LoCoMo, kept"):
+            figures |= kept(console, folder)
+        with _step(console, "LoCoMo, cost"):
+            figures |= cost(locomo.load(folder))
+    else:
+        console.print(f"There is no LoCoMo, so nothing is said of what is kept of it. {locomo.WHERE}")
+    with _step(console, "superseding"):
+        figures |= superseding(console)
+    for words, part in (("100,000 turns", growth.organizing), ("10,000 documents", growth.updating)):
+        with _step(console, words), _folder() as home:
+            figures |= part(home)
+    console.print(_table(figures))
+    return figures
+
+
+# The parts
+
+
+def kept(console: Console, folder: Path) -> Figures:
+    """What is known of every conversation at the defaults, and the curve."""
+    told = locomo.load(folder)
+    talks = organized(told).talks
+    bare = organized(locomo.load(folder, captions=False)).talks
+    points = [(density, organized(told, density).talks) for density in DENSITIES]
+    curve = [(knowledge.size(some), knowledge.coverage(some)) for _, some in points]
+    console.print(_curve_table(points))
+    figures = {
+        "locomo_coverage": knowledge.coverage(talks),
+        "locomo_size": knowledge.size(talks),
+        "locomo_size_over_transcript": knowledge.size_over_transcript(talks),
+        "locomo_claims": sum(len(talk.claims) for talk in talks),
+        "locomo_superseded": sum(len(talk.claims) - len(talk.current) for talk in talks),
+        "junk": knowledge.junk(talks),
+        "duplicates": knowledge.duplicates(talks),
+        "locomo_coverage_no_captions": knowledge.coverage(bare),
+        "locomo_size_no_captions": knowledge.size(bare),
+        "junk_no_captions": knowledge.junk(bare),
+    }
+    at_sizes = {f"locomo_coverage_at_{size}": knowledge.at_size(curve, size) for size in SIZES}
+    return figures | {key: value for key, value in at_sizes.items() if value is not None}
+
+
+def cost(told: Sequence[Conversation]) -> Figures:
+    """CPU time of organizing every turn, and of embedding it."""
+    embedder = Embedder()
+    texts = [turn.text for conversation in told for turn in conversation.turns]
+    embedder.embed(texts)
+    organizing, embedding = [], []
+    for _ in range(ROUNDS):
+        organizing.append(organized(told).seconds)
+        started = time.process_time()
+        embedder.embed(texts)
+        embedding.append(time.process_time() - started)
+    ours, theirs = median(organizing), median(embedding)
+    return {
+        "time_over_embedder": ours / theirs,
+        "organize_us_per_turn": ours / len(texts) * 1e6,
+        "embed_us_per_turn": theirs / len(texts) * 1e6,
+    }
+
+
+def superseding(console: Console) -> Figures:
+    with _folder() as home:
+        results = supersede.results(home)
+    console.print(_errors_table(results))
+    return {
+        "supersede_right": supersede.share_right(results, "supersedes"),
+        "lookalike_right": supersede.share_right(results, "different"),
+        "supersede_judged": supersede.share_judged(results, "supersedes"),
+        "lookalike_judged": supersede.share_judged(results, "different"),
+        "supersede_not_kept": sum(result.wrong == supersede.NOT_KEPT for result in results),
+    }
+
+
+# Organizing
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Every conversation organized, and the CPU time that took."""
+
+    talks: tuple[Organized, ...]
+    seconds: float
+
+
+def organized(told: Sequence[Conversation], density: float | None = None) -> Run:
+    """All the conversations in a new home, at this density or the default."""
+    settings: dict[str, object] = {"brain": "rules"} | ({} if density is None else {"density": density})
+    with _folder() as home:
+        done = [_organized(home, conversation, settings) for conversation in told]
+    return Run(tuple(talk for talk, _ in done), sum(seconds for _, seconds in done))
+
+
+def _organized(home: Path, conversation: Conversation, settings: dict[str, object]) -> tuple[Organized, float]:
+    with Memory.open(home, profile=conversation.name, organize=settings) as memory:
+        agent = memory.agent(User("bench", conversation.name, "chat"))
+        turns: dict[int, Turn] = {}
+        seconds = 0.0
+        for sitting in conversation.sittings:
+            said = [UserMessage(turn.text, turn.speaker, at=sitting.at) for turn in sitting.turns]
+            turns |= dict(zip(memory.append_many(agent, said), sitting.turns, strict=True))
+            memory.reset(agent)
+            seconds += cpu_seconds(memory)
+        documents = list(memory.documents.walk("~/memory"))
+        talk = Organized(
+            conversation.evidence,
+            turns,
+            tuple(claim for document in documents for claim in claims(document.body)),
+            sum(len(document.title + document.description + document.body) for document in documents),
+            sum(len(memory.transcript(session)) for session in memory.sessions(agent)),
+        )
+    return talk, seconds
+
+
+# What is seen
+
+
+@contextmanager
+def _step(console: Console, words: str) -> Iterator[None]:
+    """Says what is being measured and how long that took. A bar that draws itself would be measured too."""
+    console.print(f"[dim]{words} …[/]")
+    started = time.perf_counter()
+    yield
+    console.print(f"[dim]{words}: {time.perf_counter() - started:.0f} s[/]")
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+        yield Path(name)
+
+
+def _curve_table(points: Sequence[tuple[float, Sequence[Organized]]]) -> Table:
+    table = Table(title="LoCoMo: coverage against size")
+    for title in ("density", "size, %", "coverage, %", "junk, %", "duplicates, %"):
+        table.add_column(title, justify="right")
+    measures = (knowledge.size, knowledge.coverage, knowledge.junk, knowledge.duplicates)
+    for density, talks in points:
+        table.add_row(f"{density:g}", *(f"{measure(talks):.1f}" for measure in measures))
+    curve = [(knowledge.size(talks), knowledge.coverage(talks)) for _, talks in points]
+    table.add_section()
+    for size in SIZES:
+        found = knowledge.at_size(curve, size)
+        table.add_row("between", f"{size}", "out of reach" if found is None else f"{found:.1f}", "", "")
+    return table
+
+
+def _errors_table(results: Sequence[supersede.Result]) -> Table:
+    table = Table("pair", "kind", "should", "what is wrong", "the judge alone", title="Superseding: every error")
+    for result in results:
+        if result.wrong or not result.judged:
+            judged = "right" if result.judged else "wrong"
+            table.add_row(
+                result.pair.id, result.pair.kind, result.pair.expect, result.wrong or "[dim]nothing[/]", judged
+            )
+    return table
+
+
+def _table(figures: Figures) -> Table:
+    table = Table("organizing with the rules")
+    for title in ("figure", "goal"):
+        table.add_column(title, justify="right")
+    for key, goal in GOALS.items():
+        table.add_row(goal.words, _judged(figures.get(key), goal), f"{goal.sign} {goal.limit:g}")
+    table.add_section()
+    for key, words in ALSO.items():
+        if key in figures:
+            table.add_row(words, _plain(figures[key]), "")
+    return table
+
+
+def _judged(value: float | None, goal: Goal) -> str:
+    if value is None:
+        return "[dim]not measured[/]"
+    return f"{_plain(value)} [green]met[/]" if goal.met(value) else f"{_plain(value)} [red]missed[/]"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"

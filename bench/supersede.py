@@ -1,0 +1,118 @@
+"""Whether a newer statement ends what it contradicts, and nothing else.
+
+`updates.json` holds pairs that somebody says weeks apart. Half of them are updates of many kinds; half only look
+like one. Each pair goes through the whole product, in a profile of its own. The rules were not written with them
+in sight, so what is printed names a pair and not what it says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from bench.processing import cpu_seconds
+from recollect import Memory, User, UserMessage
+from recollect.organize.claims import Claim, claims
+from recollect.organize.rules.conflicts import judge
+
+PAIRS = Path(__file__).parent / "updates.json"
+FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
+LATER = FIRST + timedelta(weeks=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    id: str
+    kind: str
+    speaker: str
+    old: str
+    new: str
+    old_claim: str
+    new_claim: str
+    expect: Literal["supersedes", "different"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a pair came out; `wrong` says what is wrong with it, and is empty when nothing is. `judged`: the
+    judge alone, who is given both claims in plain words, was right."""
+
+    pair: Pair
+    wrong: str
+    judged: bool
+
+
+def pairs() -> list[Pair]:
+    return [Pair(**pair) for pair in json.loads(PAIRS.read_text(encoding="utf-8"))]
+
+
+def results(home: Path) -> list[Result]:
+    return [Result(pair, _tried(home, pair), judged_right(pair)) for pair in pairs()]
+
+
+def share_right(results: Sequence[Result], expect: str) -> float:
+    """In per cent, end to end."""
+    some = [not result.wrong for result in results if result.pair.expect == expect]
+    return 100 * sum(some) / len(some)
+
+
+def share_judged(results: Sequence[Result], expect: str) -> float:
+    """In per cent, by the judge alone."""
+    some = [result.judged for result in results if result.pair.expect == expect]
+    return 100 * sum(some) / len(some)
+
+
+def judged_right(pair: Pair) -> bool:
+    return (judge(pair.old_claim, pair.new_claim) == "supersedes") == (pair.expect == "supersedes")
+
+
+NOT_KEPT = "nothing was kept of the older"
+
+
+def wrong(pair: Pair, old: int, new: int, before: Sequence[Claim], after: Sequence[Claim]) -> str:
+    """What is wrong, given the claims after the older statement and after both; `old` and `new` are the ids of
+    their records."""
+    if not any(old in claim.records for claim in before):
+        return NOT_KEPT
+    return (_not_superseded if pair.expect == "supersedes" else _not_beside)(pair, old, new, after)
+
+
+def _not_superseded(pair: Pair, old: int, new: int, after: Sequence[Claim]) -> str:
+    current = [claim.records for claim in after if claim.current]
+    if not any(new in records for records in current):
+        return "nothing was kept of the newer"
+    return "the older is still current" if any(old in cited and new not in cited for cited in current) else ""
+
+
+def _not_beside(pair: Pair, old: int, new: int, after: Sequence[Claim]) -> str:
+    if any(old in claim.records and not claim.current for claim in after):
+        return "the older was ended"
+    if not any(old in claim.records for claim in after):
+        return "the older is gone"
+    if pair.kind == "restated" and not any(new in claim.records for claim in after):
+        return "said again, and not noted"
+    return ""
+
+
+def _tried(home: Path, pair: Pair) -> str:
+    with Memory.open(home, profile=pair.id, organize={"brain": "rules"}) as memory:
+        agent = memory.agent(User("bench", pair.speaker, "chat"))
+
+        def say(text: str, at: datetime) -> tuple[int, list[Claim]]:
+            record = memory.append(agent, UserMessage(text, pair.speaker, at=at))
+            memory.reset(agent)
+            cpu_seconds(memory)
+            return record, known(memory)
+
+        old, before = say(pair.old, FIRST)
+        new, after = say(pair.new, LATER)
+    return wrong(pair, old, new, before, after)
+
+
+def known(memory: Memory) -> list[Claim]:
+    """Every claim of the profile."""
+    return [claim for document in memory.documents.walk("~/memory") for claim in claims(document.body)]

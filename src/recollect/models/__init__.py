@@ -1,0 +1,1 @@
+"""Pick one: who thinks, who embeds, and what it costs."""

@@ -1,0 +1,239 @@
+"""The rows of `ledger`: every call of a model, written before it is made, and the limits they are held to.
+
+A row starts with the most the call may cost. A worker that dies in the middle leaves that in the book: what
+was spent is never less than what the book says was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from recollect.errors import BudgetReached, CapReached
+from recollect.models.base import Cost, Tokens
+from recollect.storage.base import Database, Row, Transaction
+from recollect.types import Clock, micros, moment
+
+CallState = Literal["started", "done", "failed"]
+
+LONGEST_ERROR = 500
+
+_COLUMNS = "id, at, owner, purpose, model, state, input_tokens, output_tokens, cost, estimated, inbox_id, error"
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a model. Its `cost` is the most it may cost until it is done."""
+
+    id: int
+    at: datetime
+    owner: str
+    purpose: str
+    model: str
+    state: CallState
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    estimated: bool
+    inbox_id: int | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What one model cost on one day (UTC), which begins at `day`."""
+
+    day: datetime
+    model: str
+    calls: int
+    failed: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+
+
+class Ledger:
+    """`ledger`, seen through a transaction."""
+
+    __slots__ = ("_tx",)
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def take(self) -> None:
+        """Keep others from starting a call until the transaction ends. The row of the step that made the
+        ledger stands for all of it."""
+        self._tx.one(f"SELECT number FROM recollect_migrations WHERE number = 5{self._tx.for_update}")
+
+    def start(
+        self, at: datetime, owner: str, purpose: str, model: str, most: float, inbox_id: int | None = None
+    ) -> int:
+        """A call is about to be made, and costs no more than this."""
+        rows = self._tx.many(
+            "INSERT INTO ledger (at, owner, purpose, model, state, input_tokens, output_tokens, cost, estimated, "
+            "inbox_id, error) VALUES (?, ?, ?, ?, 'started', 0, 0, ?, 1, ?, '') RETURNING id",
+            [(micros(at), owner, purpose, model, most, inbox_id)],
+        )
+        call_id: int = rows[0][0]
+        return call_id
+
+    def finish(self, call_id: int, tokens: Tokens, cost: Cost) -> None:
+        self._tx.run(
+            "UPDATE ledger SET state = 'done', input_tokens = ?, output_tokens = ?, cost = ?, estimated = ? "
+            "WHERE id = ? AND state = 'started'",
+            *(tokens.input, tokens.output, cost.usd, int(cost.estimated), call_id),
+        )
+
+    def fail(self, call_id: int, error: str, *, free: bool) -> None:
+        """It gave no answer. Unless it certainly cost nothing, the most it may have cost stands."""
+        charge = "0" if free else "cost"
+        self._tx.run(
+            f"UPDATE ledger SET state = 'failed', cost = {charge}, estimated = ?, error = ? "
+            "WHERE id = ? AND state = 'started'",
+            *(int(not free), error[:LONGEST_ERROR], call_id),
+        )
+
+    def spent_since(self, at: datetime) -> float:
+        """USD of the whole home, calls under way at their most."""
+        row = self._tx.one("SELECT COALESCE(SUM(cost), 0) FROM ledger WHERE at >= ?", micros(at))
+        return float(row[0]) if row else 0.0
+
+    def recent(self, owner: str, limit: int) -> list[Call]:
+        """The owner's last calls, newest first."""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM ledger WHERE owner = ? ORDER BY id DESC LIMIT ?", owner, limit
+        )
+        return [from_row(row) for row in rows]
+
+    def totals(self, since: datetime) -> list[Total]:
+        """What the whole home spent, by day and model, newest day first."""
+        rows = self._tx.all(
+            f"SELECT at / {_DAY} AS day, model, COUNT(*), SUM(CASE WHEN state = 'failed' THEN 1 ELSE 0 END), "
+            "SUM(input_tokens), SUM(output_tokens), SUM(cost) "
+            "FROM ledger WHERE at >= ? GROUP BY 1, model ORDER BY 1 DESC, model",
+            micros(since),
+        )
+        return [
+            Total(
+                day=moment(row[0] * _DAY),
+                model=row[1],
+                calls=row[2],
+                failed=int(row[3]),
+                input_tokens=int(row[4]),  # PostgreSQL adds whole numbers up to a Decimal
+                output_tokens=int(row[5]),
+                cost=row[6],
+            )
+            for row in rows
+        ]
+
+
+class Spend:
+    """What the home may spend in a day, and a run in all. The database is asked before every call, so the
+    cap holds for every worker of the home together."""
+
+    def __init__(self, database: Database, clock: Clock, daily_cap_usd: float, run_budget_usd: float) -> None:
+        self._database = database
+        self._clock = clock
+        self.daily_cap_usd = daily_cap_usd
+        self.run_budget_usd = run_budget_usd
+
+    def today(self) -> float:
+        """USD since the day began (UTC)."""
+        return self._database.read(lambda tx: Ledger(tx).spent_since(day_of(self._clock())))
+
+    def spent_out(self, most: float) -> str:
+        """Why a call that may cost this much cannot be made today; empty where it can."""
+        return self.over_cap(self.today(), most)
+
+    def over_cap(self, spent: float, most: float) -> str:
+        if not most or spent + most <= self.daily_cap_usd:
+            return ""
+        return (
+            f"The home spent {spent:.4f} USD today, and the next call may cost {most:.4f}: more than the "
+            f"{self.daily_cap_usd:g} it may spend in a day. The work waits until midnight UTC; raise "
+            "models.daily_cap_usd to go on now."
+        )
+
+    def run(self, owner: str, purpose: str, inbox_id: int | None = None) -> Run:
+        """A new run, that has spent nothing yet."""
+        return Run(self, self._database, self._clock, owner, purpose, inbox_id)
+
+
+class Run:
+    """The calls of one run, in order: `start` before each, then `finish` or `fail`."""
+
+    def __init__(
+        self, spend: Spend, database: Database, clock: Clock, owner: str, purpose: str, inbox_id: int | None
+    ) -> None:
+        self._spend = spend
+        self._database = database
+        self._clock = clock
+        self._owner = owner
+        self._purpose = purpose
+        self._inbox_id = inbox_id
+        self.requests = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.cost = 0.0
+
+    @property
+    def left(self) -> float:
+        """USD that the run may still spend."""
+        return self._spend.run_budget_usd - self.cost
+
+    def start(self, model: str, most: float) -> int:
+        """Enter a call in the book. Refuse it with `BudgetReached` where the run could overspend by it, and
+        with `CapReached` where the home could overspend its day."""
+        if most > self.left:
+            raise BudgetReached(
+                f"The run spent {self.cost:.4f} USD, and the next call of {model} may cost {most:.4f}: more than "
+                f"the {self._spend.run_budget_usd:g} a run may spend. Raise models.run_budget_usd, or choose a "
+                "cheaper model."
+            )
+
+        def enter(tx: Transaction) -> int:
+            now, ledger = self._clock(), Ledger(tx)
+            ledger.take()
+            if wrong := self._spend.over_cap(ledger.spent_since(day_of(now)), most):
+                raise CapReached(wrong)
+            return ledger.start(now, self._owner, self._purpose, model, most, self._inbox_id)
+
+        return self._database.write(enter)
+
+    def finish(self, call_id: int, tokens: Tokens, cost: Cost) -> None:
+        self.requests += 1
+        self.input_tokens += tokens.input
+        self.output_tokens += tokens.output
+        self.cost += cost.usd
+        self._note(lambda ledger: ledger.finish(call_id, tokens, cost))
+
+    def fail(self, call_id: int, error: str, *, free: bool) -> None:
+        self._note(lambda ledger: ledger.fail(call_id, error, free=free))
+
+    def _note(self, step: Callable[[Ledger], None]) -> None:
+        self._database.write(lambda tx: step(Ledger(tx)))
+
+
+def day_of(now: datetime) -> datetime:
+    """When the UTC day of this time began."""
+    return now - timedelta(microseconds=micros(now) % _DAY)
+
+
+def from_row(row: Row) -> Call:
+    return Call(
+        id=row[0],
+        at=moment(row[1]),
+        owner=row[2],
+        purpose=row[3],
+        model=row[4],
+        state=row[5],
+        input_tokens=row[6],
+        output_tokens=row[7],
+        cost=row[8],
+        estimated=bool(row[9]),
+        inbox_id=row[10],
+        error=row[11],
+    )

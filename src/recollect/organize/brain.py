@@ -1,0 +1,63 @@
+"""What decides which parts of a transcript deserve to last. Two of them: `rules` (offline) and `llm`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.types import Recorded
+
+if TYPE_CHECKING:
+    from recollect.organize.draft import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was handed over: the records of one session after `after`, up to `until`, and the same as
+    Markdown. `foreground`: a person speaks in it. `recent`: what the memory-agent noted of its last runs.
+    `item_id`: the inbox item it came in."""
+
+    owner: str
+    agent_id: str
+    session_id: str
+    after: int
+    until: int
+    text: str
+    records: tuple[Recorded, ...]
+    foreground: bool
+    recent: str = ""
+    item_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run cost. A brain without a model costs nothing."""
+
+    model: str = ""
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: a line for the memory-agent's own history, and what it cost."""
+
+    said: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+class Brain(Protocol):
+    """Edits the draft so that it holds what the transcript taught. It may be called again for the same
+    transcript after a crash or a stale draft, so it has no effect but through the draft (and the ledger).
+    It raises `ModelError` when it could not do its work; the transcript then stays in the queue."""
+
+    @property
+    def name(self) -> str: ...
+
+    def waits(self) -> str:
+        """Why nothing can be organized at the moment (the day's cap is reached …); empty when it can."""
+        ...
+
+    def organize(self, transcript: Transcript, draft: Draft) -> Outcome: ...

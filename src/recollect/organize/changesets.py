@@ -1,0 +1,173 @@
+"""How edits land, all or none, and how a changeset is undone: by edits that land as another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import TypedDict, Unpack
+
+from recollect.errors import InputError
+from recollect.organize.claims import Lead
+from recollect.organize.differences import diff, same, undone
+from recollect.organize.documents import MEMORY_ID, Documents
+from recollect.organize.draft import Draft, stale
+from recollect.organize.edits import NOT_YET, Edit, Edited, known
+from recollect.storage.base import Transaction
+from recollect.types import Cause, Changeset, Document
+
+__all__ = ["Origin", "commit", "diff", "return_to", "undo"]
+
+
+class Origin(TypedDict, total=False):
+    """Where a changeset came from, as far as there is more to say than who made it."""
+
+    note: str
+    session_id: str
+    after: int
+    until: int
+    inbox_id: int | None
+    brain: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost: float
+
+
+def commit(
+    tx: Transaction, draft: Draft, now: datetime, *, cause: Cause, author: str, **origin: Unpack[Origin]
+) -> Changeset | None:
+    """Land the draft's edits in the caller's transaction; none where nothing changed (then nothing is
+    written). Takes the owner's row of `trees`, and checks under it all that was checked when the edits were
+    made. `StaleWrite`: somebody else changed one of the documents first."""
+    if not draft.changes:
+        return None
+    rows = Documents(tx, draft.owner)
+    at = rows.lock(now)
+    root_is_there = bool(rows.place(MEMORY_ID))
+    edits = {e.id: e for e in draft.changes if not (root_is_there and draft.only_makes_root(e))}
+    seen = Edited(tx, draft.owner, edits)
+    for edit in edits.values():
+        _check_base(rows, edit)
+    for edit in edits.values():
+        seen.check(edit)
+    written = [(edit.after, seen.references_of(edit.after)) for edit in edits.values() if edit.after]
+    changeset = rows.open_changeset(Changeset(0, draft.owner, at, cause, author, **origin))
+    rows.close([edit.id for edit in edits.values() if edit.before], changeset)
+    rows.insert(written, changeset)
+    for edit in edits.values():
+        _index(rows, draft, edit.id, seen.find(edit.id), at)
+    return changeset
+
+
+def _check_base(rows: Documents, edit: Edit) -> None:
+    """The edit was made on what is there now."""
+    last = rows.last(edit.id)
+    current = last if last and not last.valid_to else None
+    if (last.version if last else 0) == edit.base and bool(current) == bool(edit.before):
+        return
+    by = ""
+    if last and (told := rows.changeset_at(last.valid_to or last.valid_from)):
+        by = f", by changeset {told.id} of {told.author} at {told.at.isoformat(timespec='seconds')}"
+    named = edit.before or edit.after
+    assert named, "an edit has one side at least"
+    raise stale(named, edit.before, current and replace(current, path=named.path), by)
+
+
+def _index(rows: Documents, draft: Draft, document_id: str, document: Document | None, at: datetime) -> None:
+    """Bring the claim keys of a document up to what it says."""
+    said = known(document) if document else {}
+    stored = rows.claims_of(document_id)
+    rows.drop_claims(document_id, stored - said.keys())
+    leads = [Lead(document_id, digest, said[digest].sentence) for digest in said.keys() - stored]
+    rows.insert_claims([(lead, draft.keys_of(lead.sentence)) for lead in leads], at)
+
+
+# Undoing
+
+
+def undo(tx: Transaction, owner: str, changeset: Changeset) -> tuple[list[Edit], str]:
+    """The edits that take a changeset back, and a note that says what they leave: where later changes stand
+    on top, these stay, and so does what they were made on."""
+    rows = Documents(tx, owner)
+    ended, begun = ({d.id: d for d in side} for side in rows.changed_by(changeset))
+    left: list[str] = []
+    edits: dict[str, Edit] = {}
+    for document_id in {**begun, **ended}:
+        current = rows.find(document_id)
+        wanted, stuck = _taken_back(ended.get(document_id), begun.get(document_id), current)
+        edits[document_id] = _edit(rows, document_id, current, wanted)
+        left += [f"{(current or begun[document_id]).path}: {one}" for one in stuck]
+    left += _keep_what_is_used(Edited(tx, owner, edits), edits, begun)
+    left += _let_go_of_lost(Edited(tx, owner, edits), edits)
+    note = f"Undoes changeset {changeset.id}."
+    return _real(edits.values()), note + (
+        f" Left as it is, since it changed later: {'; '.join(left)}." if left else ""
+    )
+
+
+def return_to(tx: Transaction, owner: str, time: datetime) -> tuple[list[Edit], str]:
+    """The edits that make the whole tree what it was at that time."""
+    rows = Documents(tx, owner)
+    then, now = ({d.id: d for d in rows.walk(as_of=as_of)} for as_of in (time, None))
+    edits = [_edit(rows, one, now.get(one), then.get(one)) for one in {**now, **then}]
+    return _real(edits), f"Returns to {time.isoformat()}."
+
+
+def _taken_back(
+    before: Document | None, after: Document | None, current: Document | None
+) -> tuple[Document | None, list[str]]:
+    """What the document should be without the change from `before` to `after`, and what stays of it."""
+    if after is None:
+        return (current, ["it was brought back"]) if current else (before, [])
+    if current is None:
+        return None, ["it was deleted"] if before else []
+    if current.version == after.version:
+        return before, []
+    wanted, stuck = undone(before, after, current)
+    emptied = before is None and not wanted.body.strip() and same(replace(current, body=after.body), after)
+    return (None if emptied else wanted), stuck
+
+
+def _keep_what_is_used(seen: Edited, edits: dict[str, Edit], begun: dict[str, Document]) -> list[str]:
+    """A document that should go but is the parent of others, or linked to, stays without its text."""
+    kept: list[str] = []
+    going = [edit for edit in edits.values() if edit.before and not edit.after]
+    while used := [edit for edit in going if seen.users(edit.id)]:
+        for edit in used:
+            assert edit.before, "only what is there can go"
+            going.remove(edit)
+            bare, _ = undone(None, begun[edit.id], edit.before)
+            edits[edit.id] = Edit(edit.id, edit.before, replace(bare, version=edit.base + 1))
+            kept.append(f"{edit.before.path} is in use")
+    return kept
+
+
+def _let_go_of_lost(seen: Edited, edits: dict[str, Edit]) -> list[str]:
+    """What comes back drops links to what is gone; without its parent it cannot come back."""
+    dropped: list[str] = []
+    for edit in list(edits.values()):
+        if not (after := edit.after):
+            continue
+        if after.parent_id and not seen.place(after.parent_id):
+            raise InputError(
+                f"{after.path} cannot come back: its parent was deleted. Undo the changeset that deleted it first."
+            )
+        links = tuple(link for link in after.links if seen.place(link))
+        if links != after.links:
+            dropped.append(f"{after.path} no longer links to what was deleted")
+            edits[edit.id] = replace(edit, after=replace(after, links=links))
+    return dropped
+
+
+def _edit(rows: Documents, document_id: str, current: Document | None, wanted: Document | None) -> Edit:
+    if wanted:
+        last = current or rows.last(document_id)
+        version = last.version + 1 if last else 1
+        wanted = replace(wanted, version=version, valid_from=NOT_YET, valid_to=None, changeset_id=0)
+    return Edit(document_id, current, wanted)
+
+
+def _real(edits: Iterable[Edit]) -> list[Edit]:
+    """Those that change something."""
+    return [e for e in edits if (e.before or e.after) and not (e.before and e.after and same(e.before, e.after))]

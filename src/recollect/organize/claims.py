@@ -1,0 +1,109 @@
+"""How knowledge stands in a document: one claim a paragraph, ending in the records it came from.
+
+    works as a counsellor in Lisbon since May 2023. [r12, r40]
+
+    Inferred: has two children. [r77]
+
+    Casa do Fado costs 84 EUR a night. [r15, from web]
+
+    ## Earlier
+
+    lives in Porto. [r3, until 2026-03-05 by r45]
+
+In `people/` and `projects/`, a claim that begins in lower case goes on where the document's title ends. Any
+other paragraph is a person's own text: it is kept as it stands and is no claim.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Source = Literal["", "tool", "web"]
+"""Where a claim comes from that no person and no agent made: such a claim is data."""
+
+EARLIER = "## Earlier"
+INFERRED = "Inferred: "
+
+_BRACKET = re.compile(r"\s*\[(r\d+(?:, [^\[\]]*)?)\]\s*\Z")
+_RECORD = re.compile(r"r(\d{1,18})")
+_UNTIL = re.compile(r"until (\d{4}-\d\d-\d\d)(?: by r(\d{1,18}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement and the records it came from. `until` is the day it stopped being true, and `by` the
+    record that says so; a claim without is current."""
+
+    text: str
+    records: tuple[int, ...]
+    inferred: bool = False
+    source: Source = ""
+    until: str = ""
+    by: int | None = None
+
+    @property
+    def current(self) -> bool:
+        return not self.until
+
+    def __str__(self) -> str:
+        parts = [f"r{record}" for record in self.records]
+        if self.source:
+            parts.append(f"from {self.source}")
+        if self.until:
+            parts.append(f"until {self.until}" + (f" by r{self.by}" if self.by else ""))
+        return f"{INFERRED if self.inferred else ''}{self.text} [{', '.join(parts)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Where a current claim is found: the document, the claim's digest, and the claim as a sentence that
+    names its subject."""
+
+    document_id: str
+    digest: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A current claim where it stands: the document's path, the paragraph as it is there, and the claim as
+    a sentence that names its subject."""
+
+    path: str
+    paragraph: str
+    claim: Claim
+    sentence: str
+
+
+def parse(paragraph: str) -> Claim | None:
+    """The claim a paragraph makes; none where it cites nothing."""
+    found = _BRACKET.search(paragraph)
+    if not found:
+        return None
+    records: list[int] = []
+    source: Source = ""
+    until, by = "", None
+    for part in found[1].split(", "):
+        if cited := _RECORD.fullmatch(part):
+            records.append(int(cited[1]))
+        elif ended := _UNTIL.fullmatch(part):
+            until, by = ended[1], int(ended[2]) if ended[2] else None
+        elif part.removeprefix("from ") in get_args(Source):
+            source = part.removeprefix("from ")  # type: ignore[assignment]  # just checked
+        else:
+            return None
+    text = paragraph[: found.start()].strip()
+    inferred = text.startswith(INFERRED)
+    return Claim(text.removeprefix(INFERRED), tuple(records), inferred, source, until, by) if text else None
+
+
+def paragraphs(body: str) -> list[str]:
+    """The paragraphs of a document, as they stand."""
+    return [part for part in re.split(r"\n\s*\n", body.strip("\n")) if part.strip()]
+
+
+def claims(body: str) -> list[Claim]:
+    """Every claim of a document, in order."""
+    return [claim for paragraph in paragraphs(body) if (claim := parse(paragraph))]

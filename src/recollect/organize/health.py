@@ -1,0 +1,74 @@
+"""Where a record is on its way, and whether the way is free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from recollect.collect.history import History
+from recollect.collect.sessions import Sessions
+from recollect.errors import InputError
+from recollect.organize.inbox import Inbox
+from recollect.storage.base import Transaction
+
+Stage = Literal["stored", "queued", "organized", "searchable", "failed"]
+Status = Literal["green", "yellow", "red"]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """How far a record has come. `reason` says why it failed, or what holds it up; `changeset_id` names
+    the edits it led to, if it led to any."""
+
+    record_id: int
+    session_id: str
+    stage: Stage
+    reason: str = ""
+    item_id: int | None = None
+    changeset_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of the whole home: `reasons` has a sentence for everything that is not well."""
+
+    status: Status
+    reasons: tuple[str, ...]
+    marked: int
+    waiting: int
+    dead: int
+    oldest: datetime | None
+
+
+def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
+    """Where this record of the owner's is now."""
+    session_id = History(tx).session_of(record_id)
+    session = session_id and Sessions(tx).find(owner, session_id)
+    if not session:
+        raise InputError(f"No record of this profile has the id {record_id}. Use an id that append returned.")
+    if (session.processed_until or 0) < record_id:
+        return Receipt(record_id, session.id, "stored")
+    item = Inbox(tx).holding(session.id, record_id)
+    if item is None:
+        return Receipt(record_id, session.id, "organized", "There was nothing in it to learn from.")
+    stage: Stage = "failed" if item.state == "dead" else "organized" if item.state == "done" else "queued"
+    return Receipt(record_id, session.id, stage, item.error, item.id, item.changeset_id)
+
+
+def health(tx: Transaction, now: datetime, overdue: timedelta, waits: str) -> Health:
+    """Red while anything is dead-lettered, or the oldest thing in a queue is overdue; yellow while work
+    waits for another reason, which `waits` tells."""
+    marked, since_mark = Sessions(tx).marked()
+    open_items = Inbox(tx).open()
+    dead = Inbox(tx).dead()
+    oldest = min((since for since in (since_mark, open_items.since) if since), default=None)
+    red = []
+    if dead:
+        red.append(f"{dead} inbox item(s) failed for good: {Inbox(tx).last_error()} Mend it and retry them.")
+    if oldest and now - oldest > overdue:
+        held_up = Inbox(tx).last_error()
+        why = f"The last error: {held_up}" if held_up else "Is a worker running?"
+        red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
+    status: Status = "red" if red else "yellow" if waits else "green"
+    return Health(status, (*red, *([waits] if waits else ())), marked, open_items.items, dead, oldest)

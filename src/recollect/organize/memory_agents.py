@@ -1,0 +1,273 @@
+"""How an item of the inbox becomes knowledge: a brain edits a draft, and all of it lands at once.
+
+One transaction commits the changeset, closes the item and notes the run in the memory-agent's own session.
+A worker that dies before it leaves no trace but a lease that runs out; one that comes too late finds its lease
+gone and commits nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from recollect.collect.agents import Agents, Standing
+from recollect.collect.descriptors import is_foreground
+from recollect.collect.history import History, to_row
+from recollect.collect.sessions import Sessions
+from recollect.errors import (
+    BudgetReached,
+    CapReached,
+    LeaseLost,
+    OutcomeUnknown,
+    RecollectError,
+    StaleWrite,
+    StorageBusy,
+    StorageConflict,
+    StorageUnavailable,
+)
+from recollect.organize.brain import Brain, Outcome, Transcript
+from recollect.organize.changesets import commit
+from recollect.organize.draft import Draft
+from recollect.organize.guard import Guard
+from recollect.organize.inbox import Inbox, Lease
+from recollect.secrecy import redact
+from recollect.storage.base import Database, Transaction
+from recollect.types import AssistantMessage, Clock, Record, SystemMessage, micros
+
+log = logging.getLogger("recollect.organize")
+
+MEMORY = "~/memory"
+LONGEST_ERROR = 1_000  # characters of what went wrong that the queue remembers
+LONGEST_NOTE = 1_000  # characters of what a brain says at the end of a run
+STALE_RUNS = 5  # a draft that somebody else's edit made stale is made anew this often
+MOST_LOSSES = 20  # an item that ended its worker more often than this is not given to another
+CAP_PAUSE = timedelta(minutes=1)  # between two looks at whether the day's cap leaves room again
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a lease lasts without a sign of life, and how failures are tried again: after `first`,
+    then twice as long each time, at most `longest`, a fifth more or less, and `attempts` times in all."""
+
+    lease: timedelta
+    attempts: int
+    first: timedelta
+    longest: timedelta
+
+    def again(self, attempt: int, now: datetime) -> datetime | None:
+        """When to try again after this many attempts; none when that was the last."""
+        if attempt >= self.attempts:
+            return None
+        wait: timedelta = min(self.longest, self.first * 2 ** min(attempt - 1, 30))
+        return now + wait * random.uniform(0.8, 1.2)
+
+
+class MemoryAgents:
+    """Works the inbox of the whole home."""
+
+    def __init__(
+        self,
+        database: Database,
+        brain: Brain,
+        clock: Clock,
+        patience: Patience,
+        *,
+        keys: Callable[[str], Iterable[str]],
+        context_chars: int,
+    ) -> None:
+        self._database = database
+        self._keys = keys
+        self._brain = brain
+        self._clock = clock
+        self._patience = patience
+        self._context_chars = context_chars
+
+    def work(self, stopping: Callable[[], bool] = lambda: False) -> tuple[int, int]:
+        """Work on everything that is due, item by item; how many runs were finished, and how many failed."""
+        finished = failed = 0
+        while not stopping() and not self._brain.waits() and (lease := self._claim()):
+            if self._run(lease):
+                finished += 1
+            else:
+                failed += 1
+        return finished, failed
+
+    def _claim(self) -> Lease | None:
+        """The next item to work on. One that ended its worker too often is buried on the way."""
+        while True:
+            lease = self._database.write(self._lease)
+            if lease is None or lease.item.losses <= MOST_LOSSES:
+                return lease
+            self._bury(lease, self._clock())
+
+    def _lease(self, tx: Transaction) -> Lease | None:
+        now = self._clock()
+        return Inbox(tx).claim(now, now + self._patience.lease)
+
+    def _bury(self, lease: Lease, now: datetime) -> None:
+        error = f"The worker stopped without a word {lease.item.losses} times while it worked on this item."
+        log.error("item %s waits for a person: %s", lease.item.id, error)
+        self._database.write(lambda tx: Inbox(tx).fail(lease, error, now, None))
+
+    def _run(self, lease: Lease) -> bool:
+        """Whether the item's work was done. What goes wrong with it goes back to the queue; a database that
+        does not answer ends the tick, and the lease runs out by itself."""
+        try:
+            with self._heartbeat(lease):
+                self._organize(lease)
+        except (StorageBusy, StorageUnavailable, OutcomeUnknown):
+            raise
+        except LeaseLost:
+            log.warning("item %s was taken over by another worker; this run was discarded", lease.item.id)
+        except CapReached as error:
+            self._give_back(lease, str(error))
+        except BudgetReached as error:
+            self._fail(lease, str(error), once=True)
+        except RecollectError as error:
+            self._fail(lease, str(error))
+        except Exception as error:
+            log.exception("item %s failed in a way nobody foresaw", lease.item.id)
+            self._fail(lease, f"{type(error).__name__}: {error}")
+        else:
+            return True
+        return False
+
+    def _organize(self, lease: Lease) -> None:
+        for last in [False] * (STALE_RUNS - 1) + [True]:
+            transcript = self._database.read(partial(self._transcript, lease=lease))
+            draft = Draft(
+                self._database,
+                transcript.owner,
+                below=MEMORY,
+                keys=self._keys,
+                guard=Guard(transcript).check,
+            )
+            outcome = self._brain.organize(transcript, draft)
+            try:
+                self._database.write(
+                    partial(self._land, lease=lease, transcript=transcript, draft=draft, outcome=outcome)
+                )
+            except (StaleWrite, StorageConflict):
+                if last:
+                    raise
+                log.info("item %s: somebody else edited the same documents; organized again", lease.item.id)
+            else:
+                log.info("item %s: %s", lease.item.id, outcome.said.rpartition("\n")[2][:LONGEST_NOTE])
+                return
+
+    def _transcript(self, tx: Transaction, lease: Lease) -> Transcript:
+        item = lease.item
+        session = Sessions(tx).peek(item.session_id)
+        source = session and Agents(tx).peek(session.agent_id)
+        memory_agent = Agents(tx).peek(item.agent_id)
+        assert memory_agent, "an inbox item has an agent"
+        return Transcript(
+            owner=memory_agent.owner,
+            agent_id=source.id if source else "",
+            session_id=item.session_id,
+            after=item.after,
+            until=item.until,
+            text=item.text,
+            records=History(tx).between(item.session_id, item.after, item.until),
+            foreground=bool(source and is_foreground(source.kind)),
+            recent=self._recent(tx, memory_agent),
+            item_id=item.id,
+        )
+
+    def _recent(self, tx: Transaction, agent: Standing) -> str:
+        """What the memory-agent's own session says of its last runs."""
+        session = next(reversed(Sessions(tx).of_agent(agent.id)), None)
+        said = History(tx).find_since_id(session.id, 0) if session else []
+        return "\n".join(getattr(recorded.record, "text", "") for recorded in said)[-self._context_chars :]
+
+    def _land(self, tx: Transaction, lease: Lease, transcript: Transcript, draft: Draft, outcome: Outcome) -> None:
+        now = self._clock()
+        agent = Agents(tx).lock([lease.item.agent_id])[lease.item.agent_id]
+        usage, said = outcome.usage, redact(outcome.said).text[:LONGEST_NOTE]
+        self._note(tx, agent, transcript, said, now)
+        Inbox(tx).hold(lease)
+        changeset = commit(
+            tx,
+            draft,
+            now,
+            cause="run",
+            author=agent.id,
+            note=said,
+            session_id=transcript.session_id,
+            after=transcript.after,
+            until=transcript.until,
+            inbox_id=lease.item.id,
+            brain=self._brain.name,
+            model=usage.model,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost=usage.cost,
+        )
+        Inbox(tx).finish(lease, now, changeset.id if changeset else None)
+
+    def _note(self, tx: Transaction, agent: Standing, transcript: Transcript, said: str, now: datetime) -> None:
+        """Tell the run in the memory-agent's own session. It holds what was done, not what was read, and
+        a new one is opened when it is full: knowledge lives in documents."""
+        sessions, history = Sessions(tx), History(tx)
+        session = sessions.active(agent.id)
+        if session and history.size(session.id) > self._context_chars:
+            sessions.end(session.id, now, "The session reached its budget.")
+            session = None
+        session = session or sessions.create(agent.id, now)
+        told: tuple[Record, ...] = (
+            SystemMessage(
+                f"Transcript of session {transcript.session_id}, records r{transcript.after + 1} to "
+                f"r{transcript.until}: {len(transcript.text):,} characters."
+            ),
+            AssistantMessage(said or "NOTHING TO KEEP"),
+        )
+        history.insert((session.id, to_row(record, micros(now), 2 * LONGEST_NOTE), micros(now)) for record in told)
+
+    # What goes wrong
+
+    def _fail(self, lease: Lease, error: str, *, once: bool = False) -> None:
+        """Back to the queue; `once`: trying again would only cost the same again."""
+        now = self._clock()
+        again = None if once else self._patience.again(lease.item.attempts, now)
+        error = redact(error).text[:LONGEST_ERROR]
+        log.error(
+            "item %s failed (attempt %s of %s), %s: %s",
+            *(lease.item.id, lease.item.attempts, self._patience.attempts),
+            *(f"next try at {again:%Y-%m-%d %H:%M:%S} UTC" if again else "and waits for a person", error),
+        )
+        self._database.write(lambda tx: Inbox(tx).fail(lease, error, now, again))
+
+    def _give_back(self, lease: Lease, reason: str) -> None:
+        log.warning("item %s waits: %s", lease.item.id, reason)
+        self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + CAP_PAUSE))
+
+    @contextmanager
+    def _heartbeat(self, lease: Lease) -> Iterator[None]:
+        """Keeps the lease while the work goes on, from a thread of its own."""
+        over = threading.Event()
+        pause = self._patience.lease.total_seconds() / 3
+
+        def prolong(tx: Transaction) -> bool:
+            return Inbox(tx).beat(lease, self._clock() + self._patience.lease)
+
+        def beat() -> None:
+            while not over.wait(pause):
+                try:
+                    if not self._database.write(prolong):
+                        return
+                except RecollectError as error:
+                    log.warning("the lease on item %s could not be prolonged: %s", lease.item.id, error)
+
+        thread = threading.Thread(target=beat, name="recollect-heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()

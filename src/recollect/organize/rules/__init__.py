@@ -1,0 +1,1 @@
+"""The offline brain: it finds durable statements by rule, and files them. No model, no network."""

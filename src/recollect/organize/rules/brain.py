@@ -1,0 +1,34 @@
+"""The offline brain: no key, no download, the same outcome each time."""
+
+from __future__ import annotations
+
+from recollect.organize.brain import Outcome, Transcript
+from recollect.organize.draft import Draft
+from recollect.organize.rules.filing import Filing
+from recollect.organize.rules.statements import find_statements
+
+
+class RulesBrain:
+    """Finds durable statements by rule and files them. `instead_of` says why it does the work of a model
+    that was asked for."""
+
+    name = "rules"
+
+    def __init__(self, density: float, *, instead_of: str = "") -> None:
+        self._density = density
+        self.instead_of = instead_of
+
+    def waits(self) -> str:
+        return ""
+
+    def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+        filing = Filing(draft)
+        for statement in find_statements(transcript, density=self._density):
+            filing.file(statement)
+        pages = filing.write()
+        if not pages:
+            return Outcome("NOTHING TO KEEP")
+        return Outcome(
+            f"DONE: {filing.added} claims added, {filing.merged} cited again, {filing.ended} ended, "
+            f"in {pages} documents."
+        )

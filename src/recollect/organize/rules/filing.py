@@ -1,0 +1,263 @@
+"""Puts statements where they belong: merges what is known, ends what they contradict, adds the rest.
+
+    ~/memory/people/<name>       about a person; a claim in lower case goes on where the title ends
+    ~/memory/projects/<name>     about a project or a thing, likewise
+    ~/memory/preferences         what people like, want and avoid
+    ~/memory/decisions           what was decided, and why
+    ~/memory/lessons             what failed, what worked
+    ~/memory/events/<year-month> what happened and what is planned
+
+A document that is full goes on in pages below it: `<document>/<year-month>`, then `<year-month>-2` and so on.
+So no document grows without end, and filing costs the same however much is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
+from recollect.organize.draft import Draft
+from recollect.organize.rules.conflicts import judge, keys
+from recollect.organize.rules.statements import Statement
+from recollect.types import Document
+
+FULL = 4_000  # characters of a document, from which on new claims go to the next page
+MOST_CITED = 3  # records that a claim cites: the first that said it, and the last
+
+ROOT = "~/memory"
+TITLES = {
+    "people": ("People", "Who they are and what they do."),
+    "projects": ("Projects", "What is worked on, and things."),
+    "preferences": ("Preferences", "What people like, want and avoid."),
+    "decisions": ("Decisions", "What was decided, and why."),
+    "lessons": ("Lessons", "What failed and what worked."),
+    "events": ("Events", "What happened and what is planned."),
+}
+_OWN = {"people", "projects"}
+_SLUG = re.compile(r"[^\w]+")
+_SPLIT = f"\n\n{EARLIER}\n\n"
+
+
+@dataclass(slots=True)
+class Page:
+    """A document while claims are filed in it."""
+
+    path: str
+    title: str
+    description: str
+    document: Document | None
+    current: list[str] = field(default_factory=list)
+    earlier: list[str] = field(default_factory=list)
+    changed: bool = False
+
+    @classmethod
+    def of(cls, document: Document) -> Page:
+        current, _, earlier = f"\n\n{document.body.strip()}".partition(_SPLIT)
+        return cls(
+            document.path,
+            document.title,
+            document.description,
+            document,
+            _parts(current.removeprefix("\n\n")),
+            _parts(earlier),
+        )
+
+    @property
+    def body(self) -> str:
+        parts = [*self.current, EARLIER, *self.earlier] if self.earlier else self.current
+        return "\n\n".join(parts)
+
+    def is_full(self) -> bool:
+        return sum(len(part) + 2 for part in (*self.current, *self.earlier)) > FULL
+
+    def add(self, claim: Claim) -> None:
+        (self.current if claim.current else self.earlier).append(str(claim))
+        self.changed = True
+
+    def replace(self, old: str, new: Claim) -> bool:
+        """Put the claim in place of the paragraph, if it still stands."""
+        if old not in self.current:
+            return False
+        place = self.current.index(old)
+        if new.current:
+            self.current[place] = str(new)
+        else:
+            del self.current[place]
+            self.earlier.append(str(new))
+        self.changed = True
+        return True
+
+
+class Filing:
+    """Files the statements of one run into a draft."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._pages: dict[str, Page] = {}
+        self._fresh: dict[str, list[tuple[Page, Known]]] = {}
+        self.added = self.merged = self.ended = 0
+
+    def file(self, statement: Statement) -> None:
+        found = keys(statement.text)
+        contradicted = []
+        for page, known in self._known(found, statement):
+            if judge(known.sentence, statement.text) == "same":
+                return self._cite(page, known, statement)
+            contradicted.append((page, known))
+        claim = self._claim(statement)
+        newer = max((known.claim.records[-1] for _, known in contradicted), default=0)
+        day = f"{statement.at:%Y-%m-%d}"
+        if newer > statement.records[-1]:
+            claim = _ended(claim, day, newer)
+        else:
+            for page, known in contradicted:
+                self.ended += page.replace(known.paragraph, _ended(known.claim, day, statement.records[-1]))
+        page = self._open_page(statement)
+        page.add(claim)
+        self.added += 1
+        if claim.current:
+            known = Known(page.path, str(claim), claim, statement.text)
+            for key in found:
+                self._fresh.setdefault(key, []).append((page, known))
+        return None
+
+    def write(self) -> int:
+        """Put every page that changed into the draft; how many."""
+        changed = [page for page in self._pages.values() if page.changed]
+        for page in changed:
+            self._write(page)
+        return len(changed)
+
+    def _known(self, found: frozenset[str], statement: Statement) -> Iterator[tuple[Page, Known]]:
+        """The current claims that the statement repeats or contradicts: those of this run, then those that
+        were there. What data says contradicts nobody's word."""
+        fresh = {id(known): (page, known) for key in found for page, known in self._fresh.get(key, ())}
+        stored = (lead for lead in self._draft.about(found) if judge(lead.sentence, statement.text) != "different")
+        candidates = chain(fresh.values(), ((self._page(known.path), known) for known in self._told(stored)))
+        for page, known in candidates:
+            verdict = judge(known.sentence, statement.text)
+            is_data = bool(statement.source and not known.claim.source)
+            if known.paragraph in page.current and (
+                verdict == "same" or (verdict == "supersedes" and not is_data)
+            ):
+                yield page, known
+
+    def _told(self, leads: Iterable[Lead]) -> Iterator[Known]:
+        return (known for lead in leads if (known := self._draft.known(lead)))
+
+    def _cite(self, page: Page, known: Known, statement: Statement) -> None:
+        """The claim was made again: it cites that too."""
+        records = sorted({*known.claim.records, *statement.records})
+        if len(records) > MOST_CITED:
+            records = [records[0], *records[1 - MOST_CITED :]]
+        claim = known.claim
+        self.merged += page.replace(
+            known.paragraph, Claim(claim.text, tuple(records), claim.inferred and statement.inferred, claim.source)
+        )
+
+    def _claim(self, statement: Statement) -> Claim:
+        text = statement.text
+        if statement.category in _OWN and statement.subject:
+            text = text.removeprefix(f"{statement.subject} ")
+        return Claim(_plain(text), statement.records, statement.inferred, statement.source)
+
+    # Pages
+
+    def _open_page(self, statement: Statement) -> Page:
+        """The page that takes the statement: its document, or the first page below that has room."""
+        head = self._page(_path(statement), statement.subject)
+        if not head.is_full():
+            return head
+        month = f"{statement.at:%Y-%m}"
+        first, last = 1, 1
+        while self._exists(head, month, last) and self._numbered(head, month, last).is_full():
+            first, last = last + 1, last * 2
+        while first < last:
+            middle = (first + last) // 2
+            if self._exists(head, month, middle) and self._numbered(head, month, middle).is_full():
+                first = middle + 1
+            else:
+                last = middle
+        return self._numbered(head, month, first)
+
+    def _exists(self, head: Page, month: str, number: int) -> bool:
+        path = _numbered(head.path, month, number)
+        return path in self._pages or self._draft.at(path) is not None
+
+    def _numbered(self, head: Page, month: str, number: int) -> Page:
+        return self._page(_numbered(head.path, month, number), head.title)
+
+    def _page(self, path: str, title: str = "") -> Page:
+        if path not in self._pages:
+            document = self._draft.at(path)
+            self._pages[path] = Page.of(document) if document else _new_page(path, title)
+        return self._pages[path]
+
+    def _write(self, page: Page) -> None:
+        if page.document:
+            self._draft.write(
+                document_id=page.document.id,
+                expected_version=page.document.version,
+                slug=page.document.slug,
+                title=page.title,
+                description=page.description,
+                body=page.body,
+            )
+            return
+        parent, _, slug = page.path.rpartition("/")
+        self._ensure(parent)
+        self._draft.write(
+            slug=slug, title=page.title, description=page.description, body=page.body, parent_path=parent
+        )
+
+    def _ensure(self, path: str) -> None:
+        """The documents above a new one: the category it falls under, and the head of its pages."""
+        if path == ROOT or self._draft.at(path):
+            return
+        page = self._page(path)
+        parent, _, slug = path.rpartition("/")
+        self._ensure(parent)
+        self._draft.write(
+            slug=slug, title=page.title, description=page.description, body=page.body, parent_path=parent
+        )
+        page.document = self._draft.at(path)
+
+
+def _path(statement: Statement) -> str:
+    match statement.category:
+        case "people" | "projects":
+            return f"{ROOT}/{statement.category}/{_slug(statement.subject) or 'general'}"
+        case "events":
+            return f"{ROOT}/events/{statement.at:%Y-%m}"
+        case _:
+            return f"{ROOT}/{statement.category}"
+
+
+def _numbered(head: str, month: str, number: int) -> str:
+    return f"{head}/{month}" if number == 1 else f"{head}/{month}-{number}"
+
+
+def _new_page(path: str, title: str) -> Page:
+    slug = path.rpartition("/")[2]
+    known_title, description = TITLES.get(slug, (title or slug, ""))
+    return Page(path, known_title, description, None)
+
+
+def _parts(text: str) -> list[str]:
+    return text.split("\n\n") if text else []
+
+
+def _slug(name: str) -> str:
+    return _SLUG.sub("-", name.casefold()).strip("-")[:60]
+
+
+def _plain(text: str) -> str:
+    """Text that is one paragraph and links to nothing."""
+    return " ".join(text.replace("[[", "[").replace("]]", "]").split()).removeprefix(INFERRED)
+
+
+def _ended(claim: Claim, day: str, by: int) -> Claim:
+    return Claim(claim.text, claim.records, claim.inferred, claim.source, day, by)

@@ -1,0 +1,81 @@
+"""The sentences of one record put together to a claim that holds the gist of it, and what it is worth."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from recollect.organize.rules.sentences import tell
+from recollect.organize.rules.words import content_words
+
+FLOOR = 1.5  # what a sentence must be worth to be kept
+GIST = 0.4  # the share of a record's words that its claim should hold
+LONGEST_CLAIM = 300  # characters
+_EVEN, _SLOPE = 12.0, 0.29  # a claim of that worth is as likely asked for as not; how fast that changes
+_AGAIN = 0.4  # the second claim of a record is worth less than the first
+_SHOWN = 0.6  # what is seen on a picture is worth less than what is said
+_LAST = 1_000_000  # the place of a picture: after all that was said
+
+_ARTICLE = re.compile(r"\b(?:an?|the) ")
+_PHOTO = re.compile(r"^(?:an? )?(?:photo(?:graphy|graph)?|picture|image)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A sentence that may be kept. `answers`: it needs the question before it."""
+
+    place: int
+    text: str
+    worth: float
+    answers: bool = False
+
+
+def photo(captions: Sequence[str], me: str) -> Unit:
+    shown = " and ".join(_ARTICLE.sub("", _PHOTO.sub("photo", caption.strip())) for caption in captions)
+    return Unit(_LAST, f"{me} shared {shown}", _SHOWN * tell(shown))
+
+
+def gists(units: Iterable[Unit], text: str, bonus: float) -> Iterator[tuple[float, list[Unit]]]:
+    """The units as claims, the best first, each with how likely it will be asked for. A record's second
+    claim counts for less: knowledge that is spread over the talk serves more questions."""
+    left = sorted((unit for unit in units if unit.worth >= FLOOR), key=lambda unit: (-unit.worth, unit.place))
+    words = content_words(text)
+    share = 1.0
+    while left:
+        part = _gist(left, words)
+        left = [unit for unit in left if unit not in part]
+        worth = sum(unit.worth for unit in part) + bonus
+        yield share / (1 + math.exp(-_SLOPE * (worth - _EVEN))), sorted(part, key=lambda unit: unit.place)
+        share *= _AGAIN
+
+
+def joined_text(units: Sequence[Unit], subject: str) -> str:
+    """The units, in order, as one claim that names its subject once."""
+    text = units[0].text
+    for unit in units[1:]:
+        if unit.place == _LAST:
+            text += f" ({unit.text.removeprefix(f'{subject} shared ')})"
+        elif text.startswith(f"{subject} ") and unit.text.startswith(f"{subject} "):
+            text += f"; {unit.text.removeprefix(f'{subject} ')}"
+        else:
+            text += f". {unit.text}"
+    return f"{text}."
+
+
+def _gist(units: Sequence[Unit], words: set[str]) -> list[Unit]:
+    """The best unit, and the fewest more that the gist of the record needs, short of too long a claim."""
+    part, rest = [units[0]], list(units[1:])
+    length = len(units[0].text)
+    held = words & content_words(units[0].text)
+    needed = GIST * len(words)
+    while rest and len(held) < needed:
+        enough = [unit for unit in rest if len(held | words & content_words(unit.text)) >= needed]
+        unit = min(enough, key=lambda unit: len(unit.text)) if enough else rest[0]
+        rest.remove(unit)
+        if length + len(unit.text) <= LONGEST_CLAIM:
+            part.append(unit)
+            length += len(unit.text)
+            held |= words & content_words(unit.text)
+    return part

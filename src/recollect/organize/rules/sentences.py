@@ -1,0 +1,159 @@
+"""Text cut into sentences, and a sentence cut to what it says: no greetings, hedges, names called or asides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from recollect.organize.rules.words import FUNCTION, PRAISE, WORD, weight
+
+LONGEST = 20_000  # characters of one record that are looked at; what is longer was pasted, not said
+
+_CODE = re.compile(r"(```|~~~)[^\n]*\n.*?(?:\n\1|\Z)", re.DOTALL)
+_NO_PROSE = re.compile(
+    r"^[ \t]*(?:>|\||<|\{|\}|\[\d|//|/\*|\$ |import |def ).*$|<[^<>\n]{1,200}>|https?://\S+", re.MULTILINE
+)
+_MARKUP = re.compile(
+    r"^[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]", re.MULTILINE
+)
+_CAPTION = re.compile(r"\[shared image:\s*([^\]\n]{3,300})\]")
+_END = re.compile(
+    r"(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St|vs))(?<!\bMrs)(?<!e\.g|i\.e|a\.m|p\.m)[.!?…]+[\"')\]]*(?:\s+|$)|\n+"
+    r"|[。\uff01\uff1f]"
+)
+
+_OPENING = re.compile(
+    r"(?:(?:(?:oh|ooh|ah|aww?|wow|who+a+h?|woah|yeah|yep|yup|yes|nope|nah|hey|hi|hello|hmm+|haha|lol|omg|well|so"
+    r"|and|but|also|anyways?|okay|ok|actually|honestly|basically|plus|btw|by the way|you know what|i mean"
+    r"|to be honest|guess what|in fact|like i said|as (?:i|you) (?:said|know)|luckily|fortunately|unfortunately"
+    r"|speaking of [\w' ]{2,30},)(?:[\s,.!:\u2013\u2014-]+|$))|(?:no|sure(?: thing)?|sorry|exactly|absolutely"
+    r"|definitely|totally|certainly|indeed|agreed|true|right|thanks(?: so much| a lot)?|thank you(?: so much)?"
+    r"|cool|great|nice|awesome|amazing|of course|for sure|no (?:worries|problem|way|doubts?)|wait|congrats"
+    r"|correction|(?:good|great) (?:question|point|idea|news)|aww|oops|woohoo|man)(?:\s*[,.!:\u2013\u2014]+\s*"
+    r"|\s+[-\u2013\u2014]\s*|$))+",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:really|truly|super|just(?! (?:like|as|a|an|one|the|under|over|before|after)\b)|totally|definitely"
+    r"|absolutely|actually|honestly|literally|basically|certainly|obviously|incredibly|extremely|seriously"
+    r"|simply|kinda|(?:a |quite a )(?:little )?bit(?! of)|kind of(?! \w+ing)|sort of|you know,|i (?:think|guess"
+    r"|believe|feel like|have to say|must say|suppose)(?: that)?(?= (?:i|it|we|the|my|that|this|he|she|they)\b)"
+    r"|in my opinion|for me,|to be honest|of course|i just wanted to (?:tell|let) you (?:know )?(?:about "
+    r"|that )?|(?<=[smetn] )(?:so|very|pretty|quite|too)(?= \w+(?:ed|ing|ful|y|ant|ent|al|ive|ous)\b))\s+",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"(?:,?\s+(?:too|as well|though|lol|haha|right|you know|huh|again|anyway|so far|i guess|if you ask me"
+    r"|in the end|isn't it|don't you think|at the same time|for sure|all the time|and (?:stuff|more|all that"
+    r"|so on)))+\s*$",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"(\s+[-\u2013\u2014]+\s*|[\u2013\u2014]\s*|--+\s*|-\s+|;\s+|:\s+(?=[A-Za-z])|,\s+(?=(?:and (?:it|that|this"
+    r"|i|i'm|i've|we|they|he|she|now)|but|so|which|because|since|though|although|especially|even|while|it|it's|i"
+    r"|i'm|i've|we|we're|they|he|she|that's|this|not|plus|as|whether)\b)|\s+(?=(?:and (?:it|it's|that|this|i'm"
+    r"|i've|they|it's|how)|but|'cause|because|which|even though)\b))",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(r"(?:and|but|so|plus|though)\b,?\s+", re.IGNORECASE)
+_DEPENDENT = re.compile(
+    r"(?:which|because|'cause|since|as|while|especially|even|not|how|whether|although|though)\b", re.IGNORECASE
+)
+_REASON = re.compile(r"(?:because|'cause|since|so that)\b", re.IGNORECASE)
+
+
+def prose(text: str) -> str:
+    """What was said in words: no code, quotations, tables or markup."""
+    text = text[:LONGEST]
+    if "```" in text or "~~~" in text:
+        text = _CODE.sub("\n", text)
+    return _MARKUP.sub("", _NO_PROSE.sub("", text)).replace("\u2019", "'")
+
+
+def without_captions(text: str) -> tuple[str, list[str]]:
+    """The text without the captions of the images in it, and those captions."""
+    if "[shared image:" not in text:
+        return text, []
+    return _CAPTION.sub("", text), _CAPTION.findall(text)
+
+
+def sentences(text: str) -> Iterable[str]:
+    """Each sentence with the mark that ends it."""
+    start = 0
+    for end in _END.finditer(text):
+        sentence = text[start : end.end()].strip()
+        start = end.end()
+        if sentence:
+            yield sentence
+    if rest := text[start:].strip():
+        yield rest
+
+
+@lru_cache(maxsize=256)
+def _called(names: frozenset[str]) -> re.Pattern[str]:
+    """Where somebody is called by name, or by a short form of it."""
+    forms = {name[:n] for name in names for n in range(3, len(name) + 1)} | {n for n in names if n}
+    called = "|".join(sorted(map(re.escape, forms), key=lambda form: (-len(form), form))) or r"(?!)"
+    return re.compile(
+        rf"^(?:{called})(?:[,!.:]\s*|\s*[-\u2013\u2014]\s*|\s+(?=[iI]\b|[iI]'|you|your|that))"
+        rf"|,\s*(?:{called})(?=\s*(?:[,.!?;\u2013\u2014-]|$))|\s(?:{called})(?=[.!?]*$|,)"
+    )
+
+
+def trimmed(sentence: str, names: frozenset[str]) -> str:
+    """The sentence without what opens it, whom it calls, how it hedges, and its closing mark."""
+    text = " ".join(sentence.split()).strip(" \"'()*-\u2013\u2014,")
+    called = _called(names)
+    for _ in range(3):
+        before = text
+        if opening := _OPENING.match(text):
+            text = text[opening.end() :]
+        text = called.sub("", text).lstrip(" ,.!-\u2013\u2014")
+        if text == before:
+            break
+    text = _HEDGE.sub("", text).rstrip(" .!?…\"',-\u2013\u2014:;")
+    return _TAG.sub("", text).rstrip(" ,")
+
+
+def tell(text: str) -> float:
+    """How much a stretch of text tells."""
+    return sum(map(weight, WORD.findall(text)))
+
+
+def telling(sentence: str) -> str:
+    """The sentence without the clauses that say little."""
+    parts = _CLAUSE.split(sentence)
+    if len(parts) == 1:
+        return sentence
+    clauses = parts[::2]
+    tells = [tell(clause) + (0.5 if _REASON.match(clause) else 0.0) for clause in clauses]
+    best = max(range(len(clauses)), key=tells.__getitem__)
+    kept = [n == best or _tells_enough(clause, tells[n]) for n, clause in enumerate(clauses)]
+    if _DEPENDENT.match(clauses[best]):
+        kept[max(0, best - 1)] = True
+    said = ""
+    for n, clause in enumerate(clauses):
+        if not kept[n]:
+            continue
+        if not said:
+            joint = _JOINT.match(clause) if n else None
+            said = clause[joint.end() :] if joint else clause
+        else:
+            said += _gap(parts[2 * n - 1]) + clause
+    return said.strip(" ,;")
+
+
+def _gap(gap: str) -> str:
+    return gap if gap.strip() in {",", ":", ""} else "; "
+
+
+def _tells_enough(clause: str, told: float) -> bool:
+    return told >= 1.0 and told > 0.03 * len(clause)
+
+
+def is_praise(text: str) -> bool:
+    """Whether all it says is how good or bad something is."""
+    words = [word.lower() for word in WORD.findall(text)]
+    telling_words = [word for word in words if word not in FUNCTION and word not in PRAISE]
+    return len(telling_words) <= 1 and any(word in PRAISE for word in words)

@@ -1,0 +1,260 @@
+"""Finds the durable statements of a transcript, by rule.
+
+A record is cut into sentences; each is trimmed to what it says, dated, told in the third person and weighed.
+The best sentences of a record make a claim that holds the gist of it; the best claims are kept, up to a
+share of what was said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.organize.brain import Transcript
+from recollect.organize.claims import Source
+from recollect.organize.rules.dates import absolute
+from recollect.organize.rules.deeds import failure, is_datum, is_deed, is_work
+from recollect.organize.rules.gist import Unit, gists, joined_text, photo
+from recollect.organize.rules.questions import is_fragment, joined
+from recollect.organize.rules.sentences import prose, sentences, tell, telling, trimmed, without_captions
+from recollect.organize.rules.speakers import third_person
+from recollect.organize.rules.voices import Said, names, voices
+from recollect.organize.rules.worth import Category, category, is_told_to_assistant, worth
+from recollect.secrecy import has_secret
+from recollect.types import ToolResult
+
+LASTING = frozenset(("preferences", "decisions", "lessons"))
+LEAST_ROOM = 300  # characters
+DENSITY = 0.37  # of what was said; the citations are counted
+LONGEST_SENTENCE = 400  # characters; what is longer was pasted, not said
+_CITATION = len(" [r1234]\n\n")
+_ANSWER = 2.0  # what an answer is worth beyond its words
+_ASKED, _ASKS = 3.0, -1.0  # a record that answers is worth more, one that asks less
+_PASTED = 1_500  # characters of a message from which on it is not all the person's own words
+_MOST_DATA = 2  # claims from one result of a tool
+
+_CORRECTS = re.compile(r"(?:no|actually|correction|sorry|wait)\b[, ]", re.IGNORECASE)
+_LEADING_DATE = re.compile(r"((?:On|In|Around) [^,]{3,36} \d{4}),? (?=(?:I|we)\b)([^;]+)", re.IGNORECASE)
+_MIDDLE_DATE = re.compile(r"\b((?:I|we)(?:'ve)?) (around [A-Z][a-z]+ \d{4}) ([^,;]+)", re.IGNORECASE)
+_THEN_ASKS = re.compile(
+    r"((?:i|my|we|our)\b.{12,}?)[,;\u2013\u2014]\s+(?:and |so |but )?(?:can|could|would|will|do|does|did|what"
+    r"|how|which|where|when|who|why|any|is"
+    r"|are|should|have)\b.*",
+    re.IGNORECASE,
+)
+_WISH = re.compile(
+    r"(?:please |from now on,? |in (?:the )?future,? )+|(?=(?:always|never|don't ever)\b)", re.IGNORECASE
+)
+_DONT = re.compile(r"^(?:don't|do not)(?: ever)? ", re.IGNORECASE)
+_LASTING = re.compile(r"\b(?:always|never|from now on|in (?:the )?future|every time|don't ever)\b", re.IGNORECASE)
+_CALL = re.compile(r"(?:[Pp]lease )?[Cc]all me (?=[A-Z])")
+_REMEMBER = re.compile(
+    r"(?:please )?(?:remember|note|keep in mind|fyi|for the record)(?: that)?[,:]? ", re.IGNORECASE
+)
+_CHOICE = re.compile(r"let's (?=(?:go with|use|keep|switch|stick|make it|choose|move|ship|call)\b)", re.IGNORECASE)
+_PROPOSAL = re.compile(
+    r"\b(?:i (?:suggest|recommend|propose|would (?:suggest|recommend|go with))|how about|shall i|should i)\b",
+    re.IGNORECASE,
+)
+_ACCEPTS = re.compile(
+    r"(?:yes|yeah|ok|okay|sure|perfect|great|sounds good|good idea|agreed|deal)?[,.! ]*"
+    r"(?:please )?(?:do (?:that|it)|go ahead|let's do (?:that|it)|that works|sounds good|agreed)\b[.! ]*",
+    re.IGNORECASE,
+)
+_TWO_STATES = re.compile(
+    r"([A-Z][\w.-]* )((?:lives|works|studies|is|has) [^,;.]{3,80}?),? and "
+    r"((?:lives|works|studies|is|has) [^;]{3,120})"
+)
+_PROJECT = re.compile(
+    r"\b(?:[Pp]roject|[Rr]epo(?:sitory)?) ([A-Z][\w-]+)|\b([A-Z][\w-]+) (?:project|repo(?:sitory)?|app|service)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One claim, told in the third person. `records` are the one to three it came from, `at` is when it was
+    said; `subject` is whom or what it is about, empty for nobody in particular."""
+
+    text: str
+    records: tuple[int, ...]
+    at: datetime
+    category: Category
+    subject: str
+    inferred: bool = False
+    source: Source = ""
+
+
+_Weighed = tuple[float, Statement]
+
+
+def find_statements(transcript: Transcript, *, density: float = DENSITY) -> list[Statement]:
+    """What deserves to last, in the order it was said. The claims, with their citations, take about
+    `density` of the characters that were said."""
+    said = voices(transcript)
+    called = names(said)
+    projects = _projects(said)
+    found: list[_Weighed] = []
+    for one in said:
+        found.extend(_data(one) if one.role == "data" else _claims(one, called, projects))
+    spoken = sum(len(one.text) for one in said if one.role in {"person", "agent"})
+    rest = sum(min(len(one.text), LONGEST_SENTENCE) for one in said if one.role in {"assistant", "data"})
+    return _kept(found, density * (spoken + rest))
+
+
+def _claims(said: Said, called: frozenset[str], projects: frozenset[str]) -> Iterator[_Weighed]:
+    text, captions = without_captions(prose(said.text))
+    units = [*_accepted(said), *_units(text, said, called)]
+    if captions:
+        units.append(photo(captions, said.me))
+    bonus = _ASKED * bool(said.question) + _ASKS * ("?" in text)
+    for value, part in gists(units, said.text, bonus):
+        claim = joined_text(part, said.me)
+        asked = (said.asked_in,) if any(unit.answers for unit in part) else ()
+        for told in _apart(claim):
+            kind, subject = _place(told, said, projects)
+            yield value, Statement(told, (*asked, said.recorded.id), said.recorded.at, kind, subject)
+
+
+def _apart(claim: str) -> tuple[str, ...]:
+    """ "Mara lives in Porto and works as a nurse" as two claims: each can stop being true alone."""
+    found = _TWO_STATES.fullmatch(claim)
+    return (f"{found[1]}{found[2]}.", f"{found[1]}{found[3]}") if found else (claim,)
+
+
+def _units(text: str, said: Said, called: frozenset[str]) -> Iterator[Unit]:
+    question = said.question if said.role == "person" else ""
+    secret = has_secret(said.text)
+    for place, sentence in enumerate(sentences(text)):
+        if len(sentence) > LONGEST_SENTENCE or (secret and has_secret(sentence)):
+            continue
+        if sentence.endswith("?"):
+            told = _THEN_ASKS.match(trimmed(sentence, called))
+            if not told:
+                continue
+            cut = told[1]
+        else:
+            cut = trimmed(sentence, called)
+        if question and is_fragment(cut) and (answer := _answer(cut, question, said)):
+            yield Unit(place, answer, _ANSWER + tell(answer), answers=True)
+        elif len(cut) > 5 and (unit := _unit(place, sentence, cut, said)):
+            yield unit
+        question = ""
+
+
+def _unit(place: int, sentence: str, cut: str, said: Said) -> Unit | None:
+    if said.role != "person" and not (is_deed(cut) if said.role == "assistant" else is_work(cut)):
+        return None
+    wish = 0.0
+    if said.to_assistant:
+        if _LASTING.search(sentence) and (found := _WISH.match(cut)):
+            cut, wish = f"I want the assistant to {_ever(cut[found.end() :])}", _ANSWER
+        elif found := _CALL.match(cut):
+            cut, wish = f"I want to be called {cut[found.end() :]}", _ANSWER
+        elif found := _CHOICE.match(cut):
+            cut, wish = f"I decided to {cut[found.end() :]}", _ANSWER
+        cut = _REMEMBER.sub("", cut, count=1)
+    cut = telling(_date_last(absolute(cut, said.recorded.at)))
+    value = worth(cut, correction=bool(_CORRECTS.match(sentence))) + wish
+    if said.to_assistant and not (wish or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED)):
+        return None
+    return Unit(place, third_person(cut, said.me, said.you), value)
+
+
+def _ever(wish: str) -> str:
+    """What somebody asked for, as it stands after "to"."""
+    wish = _DONT.sub("never ", wish)
+    return f"{wish[0].lower()}{wish[1:]}" if wish else ""
+
+
+def _answer(answer: str, question: str, said: Said) -> str:
+    if tell(answer) < 1 or said.to_assistant:
+        return ""
+    at = said.recorded.at
+    return absolute(joined(question, absolute(answer, at), said.me, said.you), at)
+
+
+def _accepted(said: Said) -> Iterator[Unit]:
+    """What an assistant proposed and the person agreed to with no word of their own."""
+    if said.to_assistant and _ACCEPTS.fullmatch(said.text.strip()[:60]):
+        for sentence in sentences(prose(said.before)):
+            if _PROPOSAL.search(sentence) and len(sentence) <= LONGEST_SENTENCE and not has_secret(sentence):
+                told = third_person(absolute(sentence.rstrip(" .?!"), said.recorded.at), said.you, said.me)
+                yield Unit(0, f"{said.me} agreed: {told}", _ANSWER + tell(told), answers=True)
+                return
+
+
+def _data(said: Said) -> Iterator[_Weighed]:
+    """What a tool or the web said, as far as it is plain: why a tool failed, and figures."""
+    recorded, record = said.recorded, said.recorded.record
+    source: Source = "web" if record.provenance == "web" else "tool"
+    if has_secret(said.text):
+        return
+    if isinstance(record, ToolResult) and record.failed:
+        if why := failure(said.text):
+            text = f"{record.name.strip() or 'A tool'} failed: {why.rstrip('.')}."
+            yield 0.5, Statement(text, (recorded.id,), recorded.at, "lessons", "", source=source)
+        return
+    plain = (trimmed(sentence, frozenset()) for sentence in sentences(prose(said.text)) if len(sentence) <= 200)
+    for sentence in [sentence for sentence in plain if is_datum(sentence)][:_MOST_DATA]:
+        text = f"{absolute(sentence, recorded.at)}."
+        yield 0.3, Statement(text, (recorded.id,), recorded.at, "events", "", source=source)
+
+
+def _place(text: str, said: Said, projects: frozenset[str]) -> tuple[Category, str]:
+    """What kind of knowledge a claim is, and about whom or what."""
+    kind = category(text)
+    first = text.removeprefix("Project ").removeprefix("The ").split(" ", 1)[0].removesuffix("'s")
+    if kind == "people" and not text.startswith(said.me):
+        named = first if first in projects else next((name for name in projects if name in text.split()), "")
+        if named:
+            return "projects", named
+    if said.role == "person":
+        return kind, said.me
+    return ("events" if kind in {"people", "preferences"} else kind), ""
+
+
+def _projects(said: Sequence[Said]) -> frozenset[str]:
+    found = [_PROJECT.findall(one.text[:2_000]) for one in said if one.role != "data"]
+    return frozenset(
+        name for pairs in found for pair in pairs for name in pair if name not in {"", "The", "This", "My"}
+    )
+
+
+def _date_last(text: str) -> str:
+    """ "On 5 May 2023, I ran" as "I ran on 5 May 2023": a claim starts with its subject."""
+    found = _LEADING_DATE.match(text)
+    if not found:
+        return _MIDDLE_DATE.sub(r"\1 \3 \2", text)
+    return f"{found[2]} {found[1][0].lower()}{found[1][1:]}{text[found.end() :]}"
+
+
+def _cost(statement: Statement) -> int:
+    """The characters a claim takes in its document, where the title names the subject."""
+    own = statement.category in {"people", "projects"}
+    text = statement.text.removeprefix(f"{statement.subject} ") if own else statement.text
+    return len(text) + _CITATION
+
+
+def _kept(found: Sequence[_Weighed], room: float) -> list[Statement]:
+    """What lasts by its kind, and of the rest the claims that are worth most for their length, as many as
+    there is room for; what people said comes before data. There is always room for a few: a short talk may
+    be all facts."""
+    room = max(room, LEAST_ROOM)
+    best = sorted(
+        range(len(found)),
+        key=lambda n: (
+            found[n][1].category not in LASTING,
+            found[n][1].source != "",
+            -found[n][0] / _cost(found[n][1]),
+            n,
+        ),
+    )
+    kept = []
+    for n in best:
+        cost = _cost(found[n][1])
+        if found[n][1].category in LASTING or cost <= 2 * room:  # half of it fits: this evens out in the long run
+            room -= cost
+            kept.append(n)
+    return [found[n][1] for n in sorted(kept)]

@@ -1,0 +1,91 @@
+"""The forms of a word, and words that mean the same, made to meet."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_PASTS = """
+went:go gone:go did:do done:finish had:have bought:buy ate:eat eaten:eat drank:drink drunk:drink drove:drive
+driven:drive wrote:write written:write left:leave sold:sell kept:keep paid:pay met:meet taught:teach
+thought:think said:say told:tell took:take taken:take gave:give given:give got:get gotten:get made:make
+chose:choose chosen:choose broke:break broken:break began:begin begun:begin ran:run wore:wear worn:wear
+spoke:speak spoken:speak slept:sleep led:lead held:hold lost:lose won:win sat:sit stood:stand built:build
+sent:send spent:spend brought:bring grew:grow rose:rise fell:fall flew:fly flown:fly swam:swim sang:sing
+knew:know known:know saw:see seen:see felt:feel found:find heard:hear read:read cut:cut became:become
+came:come was:be were:be born:born died:die tied:tie quit:quit put:put
+"""
+_OTHERS = """
+goes:go does:do has:have shut:shut children:child kids:child kid:child men:man women:woman people:person
+wives:wife knives:knife is:be are:be been:be being:be am:be dying:die lying:lie always:always news:news
+bus:bus gas:gas going:go doing:do
+"""
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return dict(pair.split(":") for pair in text.split())
+
+
+_IRREGULAR = _pairs(_PASTS + _OTHERS)
+
+PASTS = frozenset(_pairs(_PASTS))
+"""Past forms that do not end in -ed."""
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """What the forms of a word, and words that mean the same, have in common. The word is in lower case."""
+    root = _root(word)
+    return _CANONICAL.get(root, root)
+
+
+def _root(word: str) -> str:
+    word = _IRREGULAR.get(word, word)
+    if not word.isalpha() or len(word) < 4:
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        rest = word[: -len(ending)]
+        if word.endswith(ending) and len(rest) > 2 and any(letter in "aeiouy" for letter in rest):
+            word = rest
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            if word.endswith("i"):
+                word = word[:-1] + "y"
+            break
+    while word.endswith("e") and len(word) > 3:
+        word = word[:-1]
+    return word
+
+
+_CANONICAL: dict[str, str] = {}
+"""From a stem to the one that stands for all of its meaning; filled from `_SYNONYMS` below."""
+
+
+def groups(text: str) -> list[list[str]]:
+    """The words of each entry of a table."""
+    return [entry.split("=") for entry in text.split()]
+
+
+_SYNONYMS = """
+live=reside=dwell=residence travel=trip=fly=flight=journey wedding=marry=marriage=married=wed
+like=love=enjoy=adore=fond=into=fan hate=dislike=detest=loathe movie=film apartment=flat firm=company
+car=automobile bike=bicycle phone=telephone=mobile email=mail=e-mail euro=eur=€ dollar=usd=$=bucks
+pound=gbp=£ kilo=kg=kilogram=kilos gram=g km=kilometre=kilometer percent=% colour=color favourite=favorite
+choose=pick=select=opt decide=decision smoke=smoker=cigarette allergy=allergic climb=climber
+subscription=subscribe=subscriber employ=employed deploy=deployment appointment=appt
+doctor=dr=physician mum=mother=mom=mama dad=father=papa teach=teacher meeting=meetup=meet
+cancel=canceled=cancelled vacation=holiday begin=start finish=complete=completed cost=price rent=rental
+use=using team=squad database=db kubernetes=k8s postgres=postgresql vegetarian=veggie own=owner
+lead=leader=head manage=manager=boss=supervisor maintain=maintainer child=kid run=runner dance=dancer
+"""
+
+_CANONICAL.update({_root(word): _root(group[0]) for group in groups(_SYNONYMS) for word in group})
+
+
+def stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in text.split())

@@ -1,0 +1,101 @@
+"""Who speaks in a transcript, to whom, and how far each is to be believed.
+
+A person tells of themselves. An assistant's advice is not knowledge, but what it did or promised is; so is
+what an agent without a person did and learned. What tools and the web say is data (SPEC O12). The host's
+messages and summaries are nobody's speech.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from recollect.collect.transcript import without_injected
+from recollect.organize.brain import Transcript
+from recollect.types import AssistantMessage, Note, Recorded, ToolResult, UserMessage
+
+USER = "User"
+ASSISTANT = "Assistant"
+AGENT = "Agent"
+
+Role = Literal["person", "assistant", "agent", "data"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A record in which something was said. `question` is what the one who spoke before had asked last, in
+    the record `asked_in`; `before` is the whole of what they said."""
+
+    recorded: Recorded
+    role: Role
+    me: str
+    you: str
+    text: str
+    question: str = ""
+    asked_in: int = 0
+    before: str = ""
+
+    @property
+    def to_assistant(self) -> bool:
+        return self.you == ASSISTANT
+
+
+def voices(transcript: Transcript) -> list[Said]:
+    """What was said, in order."""
+    heard = [(r, role, _name(r, role)) for r in transcript.records if (role := _role(r, transcript.foreground))]
+    speakers = list(dict.fromkeys(name for _, role, name in heard if role in {"person", "assistant"}))
+    said: list[Said] = []
+    last: Said | None = None
+    for recorded, role, me in heard:
+        text = without_injected(_text(recorded))
+        if role not in {"person", "assistant"}:
+            said.append(Said(recorded, role, me, "", text))
+            continue
+        other = last if last and last.me != me else None
+        you = other.me if other else next((name for name in speakers if name != me), "")
+        if other:
+            last = Said(recorded, role, me, you, text, _last_question(other.text), other.recorded.id, other.text)
+        else:
+            last = Said(recorded, role, me, you, text)
+        said.append(last)
+    return said
+
+
+def names(said: Iterable[Said]) -> frozenset[str]:
+    """The names that speakers may call each other by."""
+    return frozenset(name for one in said if one.role == "person" for name in (one.me, *one.me.split())) - {USER}
+
+
+def _role(recorded: Recorded, foreground: bool) -> Role | None:
+    record = recorded.record
+    if isinstance(record, ToolResult) or record.provenance in {"tool", "web"}:
+        return "data"
+    if record.provenance == "system":
+        return None
+    match record:
+        case UserMessage():
+            return "person" if foreground else None
+        case AssistantMessage() if foreground:
+            return "person" if record.speaker.strip() else "assistant"
+        case AssistantMessage() | Note():
+            return "agent"
+        case _:
+            return None
+
+
+def _name(recorded: Recorded, role: Role) -> str:
+    record = recorded.record
+    if role == "person" and isinstance(record, UserMessage | AssistantMessage):
+        return " ".join(record.speaker.split()) or USER
+    return ASSISTANT if role == "assistant" else AGENT
+
+
+def _text(recorded: Recorded) -> str:
+    return getattr(recorded.record, "text", "")
+
+
+def _last_question(text: str) -> str:
+    end = text.rfind("?")
+    start = max(text.rfind(mark, 0, max(end, 0)) for mark in ".!?\n")
+    return text[start + 1 : end + 1].strip() if 3 < end - start <= 200 else ""

@@ -1,0 +1,87 @@
+"""Which words carry information: a small sense of how common English words are.
+
+A word that is neither a function word nor among the commonest says something. Words of other languages
+are all uncommon here, so a long sentence of any language counts as informative.
+"""
+
+from __future__ import annotations
+
+import re
+
+WORD = re.compile(r"[^\W_]+(?:['+][^\W_]+)*")
+
+
+def listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+FUNCTION = listed(
+    """a an the this that these those some any each every all both few more most other another such same own i me
+    my mine myself you your yours yourself he him his himself she her hers herself it its itself we us our ours
+    ourselves they them their theirs themselves who whom whose which what when where why how there here am is
+    are was were be been being have has had having do does did doing done will would shall should can could may
+    might must ought not no nor and or but if then else so than too very as at by for from in into of off on
+    onto out over to up down with without about above after again against along among around because before
+    behind below between beyond during except inside near once outside per since through throughout till toward
+    towards under until upon via within while although though unless whether yet also just only even still ever
+    never always i'm i've i'd i'll you're you've you'd you'll he's she's it's it'd it'll we're we've we'd we'll
+    they're they've they'd they'll that's there's here's what's who's where's how's let's don't doesn't didn't
+    isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't haven't hasn't hadn't ain't 'm 's 're
+    've 'll 'd im ive gonna wanna gotta yes yeah yep yup nope ok okay oh hey hi hello wow hmm haha lol please
+    thanks thank"""
+)
+
+COMMON = listed(
+    """able actually ago agree almost already alright although amazing amount anybody anyone anything anyway
+    appreciate area ask asked asking awesome away awhile back bad beautiful became become began begin believe
+    best bet better big bit blast bring bringing brings brought busy call called came care chance change chat
+    check come comes coming completely congrats cool couple crazy day days deal decide definitely different
+    difference difficult doubt easy effort end enjoy enjoyed enough especially everyone everything exactly
+    excited exciting experience fact fantastic far feel feeling feelings feels felt find finally fine first
+    forget forward found fun further gave get gets getting give given gives giving glad go goal goals goes going
+    gone good got great grateful guess guy guys half hand happen happened happening happiness happy hard hear
+    heard heart help helped helpful helping helps hope hopefully hoping huge idea imagine impact important
+    incredible inspired inspiring instead interested interesting job joy keep keeping kept kind kinda know last
+    lately later learn learned least leave left less let life like likes little live long look looked looking
+    looks lot lots love loved lovely loving luck lucky made main make makes making many matter matters maybe
+    mean meaning means meant memories mind moment moments motivated much nah need needed needs new news next
+    nice nobody nothing now number often old one ones open opportunity others part pass passion past people
+    perfect perhaps person pic piece place plan plans plenty point positive possible power powerful pretty
+    probably problem proud put quite rather reach ready real realize really reason recently remember remind
+    reminder reminds rest rewarding right said saw say saying says second see seeing seem seems seen sense set
+    share shared sharing show showed shows side since single small someone something sometimes soon sort sorry
+    sound sounded sounds special spend spent start started starting stay step stop strength strong stuff such
+    super supportive sure sweet take taken takes taking talk talked talking tell telling terrific thing things
+    think thinking thought thoughts three time times today together told tomorrow took top totally touch tough
+    tried true truly try trying turn turned two understand understanding unique upon use used using usually want
+    wanted wants was way ways week well went whatever whole wish wonder wonderful wondering word words work
+    worked working world worry worth wrong year years yesterday"""
+)
+
+PRAISE = listed(
+    """admirable amazing amazed awesome bad beautiful best blast blessed brave brilliant calming cool crazy cute
+    delicious enjoyable epic excellent excited exciting fab fabulous fantastic fun funny glad good gorgeous
+    grateful great happy hard healing helpful impressive incredible inspiring inspirational intense interesting
+    lovely lucky magical meaningful memorable neat nice overwhelming peaceful perfect powerful pretty priceless
+    proud refreshing relaxing rewarding sad satisfying scary special spectacular stunning super sweet terrible
+    terrific thankful thrilled thrilling tough unforgettable uplifting useful wild wonderful worth"""
+)
+"""What people call things they talk about: true of anything, so it says little."""
+
+
+def content_words(text: str) -> set[str]:
+    """The distinct words that are not mere grammar, lower-cased."""
+    return {word for word in WORD.findall(text.lower()) if len(word) > 1 and word not in FUNCTION}
+
+
+def weight(word: str) -> float:
+    """How much a word as it was written tells: names and numbers most, common words little."""
+    if word[0].isdigit():
+        return 1.6
+    lowered = word.lower()
+    if lowered in FUNCTION:
+        return 0.0
+    lowered = lowered.removesuffix("'s")
+    if lowered in COMMON or lowered in PRAISE:
+        return 0.2
+    return 1.4 if word[0].isupper() else 1.0

@@ -1,0 +1,126 @@
+"""What a sentence is worth keeping for, and what kind of knowledge it is."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from recollect.organize.rules.sentences import is_praise, tell
+
+Category = Literal["people", "projects", "preferences", "decisions", "lessons", "events"]
+
+_PLEASANTRY = re.compile(
+    r"(?:thanks?\b|thx|sorry\b|congrat|good (?:luck|to|for|on|job|morning|night|evening|work)|great (?:to|job"
+    r"|work)|nice (?:to|work|job)|well done|take care|see (?:you|ya)|talk (?:to|soon|later)|catch (?:you|up)|bye"
+    r"|goodbye|have (?:a|fun)\b|keep\b|go for it|hope (?:you|it|that|to hear|everything)|hoping you|glad\b"
+    r"|happy (?:to (?:hear|help)|for you|birthday)|sounds?\b|looks? (?:like|so|really|great|good|amazing)"
+    r"|can't wait to (?:hear|see (?:what|how|your|you))|welcome|you(?:'re| are) welcome|cheers|i(?:'m"
+    r"| am)? (?:\w+ )?(?:glad|proud of you|happy for you|(?:totally |completely )?agree\b|couldn't agree"
+    r"|hear you|appreciate (?:it|that|you|your)|feel you|know right|bet\b|can (?:only )?imagine|hope (?:you|it"
+    r"|that)|wish you)|that(?: sounds| looks| must|'ll)|love (?:it|that|this|your|the)\b|what an?\b|how (?:nice"
+    r"|cool|sweet|lovely)|let(?:'s| me| us) (?:know|keep|do|make|chat|talk|catch|me|us)|let me\b|take a look"
+    r"|check (?:it|this) out|look at|enjoy\b|same here|tell me|me too|so (?:do|am) i|no need|don't worry|wishing"
+    r"|sending|you (?:got|can do|rock|deserve|should be|never know)|your (?:support|words|kind|encouragement"
+    r"|backing|friendship|enthusiasm)|it means a lot|means a lot|this is (?:so|such|really))",
+    re.IGNORECASE,
+)
+_YOU = re.compile(r"\b(?:you|you're|you've|you'd|you'll|your|yourself|u|let's)\b", re.IGNORECASE)
+_VAGUE = re.compile(
+    r"(?:it|it's|it'll|it'd|that|that's|this|these|those|they|they're|there's|there is|there are|he|she|everyone"
+    r"|everything|nothing|sometimes|life|people|someone)\b",
+    re.IGNORECASE,
+)
+_SERMON = re.compile(
+    r"\b(?:we (?:all|can|should|need|must|have to|gotta|could)|let's|one should|people (?:should|need)"
+    r"|it's (?:important|crucial|essential|vital|key|great|nice|amazing|awesome)|(?:is|are) (?:so "
+    r"|really )?(?:important|crucial|essential|vital|key))\b",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'll|our|me|us|mine)\b", re.IGNORECASE)
+_FACT = re.compile(
+    r"\b(?:named|called|moved|moving|live[sd]?|born|from|grew up|married|engaged|divorced|pregnant|job"
+    r"|works? (?:at|as|for|in|on)|worked|hired|fired|retired|promot\w+|studi\w+|studying|graduat\w+|degree"
+    r"|bought|sold|own|owns|won|lost|broke|joined|quit|signed up|enrolled|started|finished|launched|visited|trip"
+    r"|travel\w*|vacation|birthday|anniversary|allergic|vegan|vegetarian|diagnosed|surgery|injur\w+|doctor"
+    r"|sister|brother|mom|mother|dad|father|wife|husband|partner|girlfriend|boyfriend|fianc\w+|son|daughter"
+    r"|kids?|child\w*|aunt|uncle|cousin|grand\w+|niece|nephew|boss|colleague|coworker|roommate|dog|cat|puppy"
+    r"|kitten|pets?|favou?rite|prefer\w*|hate|can't stand|never (?:eat|drink|use)|always (?:eat|drink|use)"
+    r"|decided|deciding|chose|choose|going with|plan(?:ning|s|ned)?|deadline|due|appointment|meeting|interview"
+    r"|scheduled|booked|reserved|cancel\w*|postponed|costs?|paid|price|because|learned|realized|turns out"
+    r"|used to|since|ago)\b",
+    re.IGNORECASE,
+)
+_I = re.compile(r"(?:i|i'm|i've|i'd|i'll|my)\b(?!\.)", re.IGNORECASE)
+_REQUEST = re.compile(
+    r"(?:please|can|could|would|write|make|give|show|tell|explain|list|create|here(?: is|'s| are)|i(?:'d"
+    r"| would) (?:like|love) (?:to (?:ask|know|hear|see|learn)|you|some|more|a list)|i (?:need|want) (?:you"
+    r"|some (?:help|advice|tips)|help|more|a list|to know)|i(?:'m| am|'ve been|was) wondering|i was wondering"
+    r"|i(?:'ll| will) (?:send|give|provide|paste)|(?:maybe )?i(?:'ll| will) (?:check (?:it|them|those|that)"
+    r"|look into)|assistant\b)",
+    re.IGNORECASE,
+)
+_THING = re.compile(
+    r"^(?:[A-Z][\w-]+|(?:[Tt]he|[Oo]ur) [\w -]{2,40}?) (?:is|are|was|were|has|uses|runs|costs|needs|lives"
+    r"|works|will|starts|ends|moved)\b"
+)
+_DATED = re.compile(r"\b(?:19|20)\d\d\b")
+_PREFERENCE = re.compile(
+    r"\b(?:prefers?|preferred|favou?rites? (?:\w+ ){0,3}(?:is|are|was)|(?:is|are) (?:\w+'s|their) favou?rite"
+    r"|would rather|can't stand|hates?|dislikes?|allergic|wants (?:the assistant to|to be called)|never (?:eats?"
+    r"|drinks?|uses?))\b",
+    re.IGNORECASE,
+)
+_DECISION = re.compile(
+    r"\b(?:decided|decision|chose|have chosen|going with|went with|settled on|opted|agreed(?: to| on| that|:)"
+    r"|picked|ruled out|instead of|switch(?:ed|ing) to)(?!\w)",
+    re.IGNORECASE,
+)
+_LESSON = re.compile(
+    r"\b(?:learn(?:ed|t) (?:that|to|how|the hard way)|lesson|turns out|turned out (?:that|to be)|mistake"
+    r"|root cause|the (?:fix|trick|problem|cause) (?:is|was)|fail(?:s|ed) because|didn't work|doesn't work"
+    r"|does not work|did not work|works? (?:better|best)|workaround|must not)\b",
+    re.IGNORECASE,
+)
+
+
+def worth(sentence: str, *, correction: bool = False) -> float:
+    """How much a sentence, still as the speaker said it, deserves to last; 0 for what never does."""
+    if _PLEASANTRY.match(sentence) or is_praise(sentence):
+        return 0.0
+    told = tell(sentence)
+    first = bool(_FIRST.search(sentence))
+    if not first and sentence.count(" ") < 2:
+        return 0.0
+    if _YOU.search(sentence) and (not first or _YOU.match(sentence)):
+        told *= 0.3
+    elif _VAGUE.match(sentence):
+        told *= 0.7
+    if _SERMON.search(sentence):
+        told *= 0.5
+    if first:
+        told += 0.8
+    told += min(3, len(_FACT.findall(sentence))) * 1.3
+    if _DATED.search(sentence):
+        told += 3.0
+    return told + 1.5 if correction else told
+
+
+def category(text: str) -> Category:
+    """What kind of knowledge a claim about a person is."""
+    if _DECISION.search(text):
+        return "decisions"
+    if _PREFERENCE.search(text):
+        return "preferences"
+    if _LESSON.search(text):
+        return "lessons"
+    return "people"
+
+
+def is_told_to_assistant(sentence: str, *, pasted: bool) -> bool:
+    """Whether a person who talks to an assistant tells of themselves, or of something that was settled,
+    rather than asks for something. In a text that was pasted only what starts with "I" counts."""
+    if _REQUEST.match(sentence):
+        return False
+    if pasted:
+        return bool(_I.match(sentence))
+    return any(sign.search(sentence) for sign in (_FIRST, _DECISION, _DATED, _THING))

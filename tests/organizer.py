@@ -1,0 +1,55 @@
+"""A process that organizes until it is ended. Made to be killed.
+
+    python tests/organizer.py HOME STORAGE_JSON
+
+Its brain copies the number of every record into two documents, so that a record that came twice, never or out
+of order is seen, and so is a changeset that landed by halves.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+
+from recollect import Memory, RecollectError
+from recollect.organize.brain import Outcome, Transcript
+from recollect.organize.draft import Draft
+from recollect.testing import log_records
+
+QUICKLY = {"tick_seconds": 0.02, "lease_seconds": 0.5, "retry_seconds": 0.05, "max_attempts": 1000}
+
+
+class CopyingBrain:
+    """Takes its time, now and then longer than a lease lasts without a heartbeat."""
+
+    name = "copying"
+
+    def __init__(self, longest: float = 0.02) -> None:
+        self._longest = longest
+
+    def waits(self) -> str:
+        return ""
+
+    def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+        log_records(transcript, draft, f"left-{transcript.agent_id}")
+        time.sleep(random.uniform(0, self._longest))
+        log_records(transcript, draft, f"right-{transcript.agent_id}")
+        return Outcome("DONE")
+
+
+def main(home: str, storage: str) -> None:
+    with Memory.open(home, storage=json.loads(storage), brain=CopyingBrain(), worker=QUICKLY) as memory:
+        memory.start()
+        print("ready", flush=True)
+        while True:
+            try:
+                memory.process()
+            except RecollectError as error:
+                print(f"error {type(error).__name__} {error}", flush=True)
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,590 @@
+"""Changesets: edits that land together, what they did, and taking them back (SPEC O9, O11, O18, O21)."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import run_state_machine_as_test as run_machine
+
+from recollect import Memory
+from recollect.errors import InputError, RecollectError, StaleWrite, UnknownChangeset
+from recollect.organize.changesets import commit, diff
+from recollect.organize.differences import undone
+from recollect.organize.documents import MEMORY
+from recollect.organize.draft import Draft
+from recollect.organize.tree import Tree
+from recollect.storage.base import Database
+from recollect.testing import FakeClock, in_threads
+from recollect.types import Changeset, Document
+
+OWNER = "default"
+
+
+def words(sentence: str) -> Iterator[str]:
+    yield from sentence.lower().rstrip(".").split()
+
+
+@pytest.fixture
+def tree(database: Database, clock: FakeClock) -> Tree:
+    return Tree(database, OWNER, clock, words)
+
+
+def add(tree: Tree, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
+    return tree.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under, **more)
+
+
+def land(database: Database, draft: Draft, now: datetime, **origin: Any) -> Changeset | None:
+    told = {"cause": "run", "author": "agent", **origin}
+    return database.write(lambda tx: commit(tx, draft, now, **told))
+
+
+def new(draft: Draft, slug: str, body: str = "", under: str = MEMORY) -> Document:
+    return draft.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under)
+
+
+def state(tree: Tree, at: datetime | None = None) -> dict[str, tuple[object, ...]]:
+    """All that a reader can see, but for versions and times."""
+    return {d.id: (d.path, d.title, d.description, d.body, d.links) for d in tree.walk(as_of=at) if d.changeset_id}
+
+
+# Landing
+
+
+def test_a_run_is_one_changeset(tree: Tree, database: Database, clock: FakeClock) -> None:
+    """O9: it records who, from what, and at what cost."""
+    draft = tree.draft(below=MEMORY)
+    new(draft, "a")
+    new(draft, "b")
+    origin: dict[str, Any] = {
+        "note": "kept two",
+        "session_id": "s",
+        "after": 3,
+        "until": 9,
+        "inbox_id": 4,
+        "brain": "llm",
+        "model": "m",
+        "input_tokens": 10,
+        "output_tokens": 5,
+        "cost": 0.25,
+    }
+    changeset = land(database, draft, clock.now, **origin)
+    assert changeset
+    assert changeset == Changeset(changeset.id, OWNER, clock.now, "run", "agent", **origin)
+    assert tree.changesets() == [tree.changeset(changeset.id)] == [changeset]
+    assert [(e.before, e.after and e.after.path) for e in tree.changes(changeset.id)] == [
+        (None, MEMORY),
+        (None, "~/memory/a"),
+        (None, "~/memory/b"),
+    ]
+    assert {document.valid_from for document in tree.walk()} == {clock.now}
+
+
+def test_all_edits_land_or_none_does(tree: Tree, database: Database, clock: FakeClock) -> None:
+    """O9: one that is stale takes the others with it."""
+    bob = add(tree, "bob")
+    draft = tree.draft()
+    new(draft, "a")
+    draft.edit(bob.id, 1, append="From the draft.")
+    tree.edit(bob.id, 1, append="From a person.", author="anna")
+    before = state(tree)
+    with pytest.raises(
+        StaleWrite, match=r"~/memory/bob .*version 2, by changeset \d+ of anna(.|\n)*\+From a person"
+    ):
+        land(database, draft, clock.now)
+    assert state(tree) == before
+    assert len(tree.changesets()) == 2
+
+
+def test_an_error_after_the_commit_undoes_it(tree: Tree, database: Database, clock: FakeClock) -> None:
+    """O9: the changeset is part of the caller's transaction."""
+    draft = tree.draft()
+    new(draft, "a")
+
+    def work(tx: Any) -> None:
+        commit(tx, draft, clock.now, cause="run", author="agent")
+        raise KeyError("lost")
+
+    with pytest.raises(KeyError):
+        database.write(work)
+    assert state(tree) == {}
+    assert land(database, draft, clock.now), "the draft is as it was"
+
+
+@pytest.mark.parametrize("how", ["nothing", "read", "and back", "new and gone"])
+def test_nothing_changed_is_no_changeset(tree: Tree, database: Database, clock: FakeClock, how: str) -> None:
+    """O18: an update that changes nothing writes nothing, the memory root included."""
+    draft = tree.draft()
+    if how == "read":
+        draft.at(MEMORY)
+    elif how == "and back":
+        bob = add(tree, "bob", "x")
+        draft = tree.draft()
+        draft.edit(bob.id, 1, append="y")
+        draft.edit(bob.id, 2, find="\n\ny", replace="")
+    elif how == "new and gone":
+        draft.delete(new(draft, "a").id, 1)
+    before = tree.changesets()
+    assert draft.changes == ()
+    assert land(database, draft, clock.now) is None
+    assert tree.changesets() == before
+
+
+def test_what_a_draft_relied_on_is_checked_again(tree: Tree, database: Database, clock: FakeClock) -> None:
+    """O17, O18: a slug taken, a parent gone, a link gone, a child come since."""
+    a, b, c = (add(tree, slug) for slug in "abc")
+    drafts = [tree.draft() for _ in range(4)]
+    new(drafts[0], "new")
+    new(drafts[1], "new", under=a.path)
+    drafts[2].write(slug="d", title="", description="", body="", links=[b.id])
+    drafts[3].delete(c.id, 1)
+    add(tree, "new")
+    tree.delete(a.id, 1)
+    tree.delete(b.id, 1)
+    add(tree, "child", under=c.path)
+    before = state(tree)
+    for draft, error in zip(
+        drafts, ("there already", "No document", "No document", "is the parent of"), strict=True
+    ):
+        with pytest.raises(RecollectError, match=error):
+            land(database, draft, clock.now)
+    assert state(tree) == before
+
+
+def test_a_target_made_in_the_same_changeset_resolves(tree: Tree, database: Database, clock: FakeClock) -> None:
+    """O17: whichever was written first."""
+    draft = tree.draft()
+    a = new(draft, "a", "Knows [[b]]. [r1]")
+    assert draft.unresolved(a.id) == ["b"]
+    b = new(draft, "b")
+    assert draft.unresolved(a.id) == []
+    land(database, draft, clock.now)
+    assert b.id in [one.target_id for one in tree.references(a.id) if one.kind == "body"]
+
+
+def test_committers_at_once_come_one_after_the_other(tree: Tree, database: Database, clock: FakeClock) -> None:
+    """O9, O21: a moment for each, and no moment with half of one."""
+
+    def run(number: int) -> None:
+        for step in range(3):
+            draft = tree.draft()
+            new(draft, f"a{number}-{step}")
+            new(draft, f"b{number}-{step}")
+            land(database, draft, clock.now)
+
+    in_threads(4, run)
+    times = [changeset.at for changeset in tree.changesets(50)]
+    assert len(set(times)) == 12
+    for at in times:
+        assert len(state(tree, at)) % 2 == 1, "the root and pairs"
+
+
+# Claims
+
+
+def about(tree: Tree, *keys: str) -> list[tuple[str, str]]:
+    """Where a current claim with one of these keys stands, and what it says."""
+    return [(tree.read(lead.document_id).path, lead.sentence) for lead in tree.draft().about(keys)]
+
+
+def test_claims_are_found_by_their_keys(tree: Tree, database: Database) -> None:
+    """O11: current ones only, with the title as their subject in people/."""
+    people = add(tree, "people")
+    bob = add(tree, "bob", "Lives in Porto. [r1]\n\nJust text about tea.", people.path)
+    porto, lisbon = (bob.path, "Bob lives in Porto."), (bob.path, "Bob lives in Lisbon.")
+    assert about(tree, "porto") == about(tree, "bob") == about(tree, "porto", "bob", "none") == [porto]
+    assert about(tree, "tea") == about(tree) == []
+    earlier = "Lives in Lisbon. [r2]\n\n## Earlier\n\nLives in Porto. [r1, until 2026-01-01 by r2]"
+    bob = tree.edit(bob.id, 1, find="Lives in Porto. [r1]", replace=earlier)
+    assert about(tree, "porto") == []
+    assert about(tree, "lisbon") == [lisbon]
+    tree.rollback(tree.changesets()[0].id)
+    assert (about(tree, "porto"), about(tree, "lisbon")) == ([porto], [])
+    tree.delete(bob.id, tree.read(bob.id).version)
+    assert database.read(lambda tx: tx.all("SELECT * FROM claim_keys")) == []
+
+
+def test_a_new_title_is_a_new_subject(tree: Tree) -> None:
+    """O11: the keys follow."""
+    people = add(tree, "people")
+    bob = add(tree, "bob", "Likes tea. [r1]", people.path)
+    tree.write(slug="bob", title="Robert", description="", body=bob.body, document_id=bob.id, expected_version=1)
+    assert about(tree, "robert") == [(bob.path, "Robert likes tea.")]
+    assert about(tree, "bob") == []
+
+
+def test_the_newest_claim_comes_first_and_few_for_a_key(tree: Tree) -> None:
+    """O11: a key that all share gives the newest."""
+    documents = [add(tree, f"d{n}", f"Likes tea {n}. [r{n}]") for n in range(12)]
+    assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, -1, -1)]
+    tree.edit(documents[0].id, 1, append="Likes tea a lot. [r9]")
+    assert about(tree, "tea")[0] == ("~/memory/d0", "Likes tea a lot.")
+
+
+def test_a_draft_finds_the_claims_it_changed(tree: Tree) -> None:
+    """O11: what it wrote is there, what it took out is not."""
+    bob = add(tree, "bob", "Bob likes tea. [r1]")
+    draft = tree.draft()
+    draft.edit(bob.id, 1, find="tea", replace="coffee")
+    assert [known.sentence for known in draft.about(["coffee"])] == ["Bob likes coffee."]
+    assert draft.about(["tea"]) == []
+    draft.delete(bob.id, 2)
+    assert draft.about(["coffee", "tea"]) == []
+
+
+# Undoing
+
+
+def test_the_last_changeset_undone_is_the_tree_before(tree: Tree, database: Database, clock: FakeClock) -> None:
+    """O21: made, changed, moved, linked, deleted; and the rollback can be rolled back."""
+    a, b, c = add(tree, "a", "One. [r1]"), add(tree, "b"), add(tree, "c", "Gone soon. [r3]")
+    before = state(tree)
+    draft = tree.draft()
+    d = new(draft, "d", "New. [r4]")
+    draft.write(
+        slug="a2", title="A2", description="x", body="Two. [r2]", parent_id=d.id, links=[b.id],
+        document_id=a.id, expected_version=1,
+    )  # fmt: skip
+    draft.delete(c.id, 1)
+    landed = land(database, draft, clock.now)
+    after = state(tree)
+    assert landed
+    undoing = tree.rollback(landed.id, author="anna")
+    assert undoing
+    assert (undoing.cause, undoing.author, undoing.note) == ("rollback", "anna", f"Undoes changeset {landed.id}.")
+    assert state(tree) == before
+    assert tree.rollback(undoing.id)
+    assert state(tree) == after
+    assert [one.version for one in tree.versions(c.id)] == [1, 2]
+    assert tree.rollback(landed.id), "also after it was brought back"
+    assert state(tree) == before
+
+
+def test_what_later_changes_did_stays(tree: Tree) -> None:
+    """O21: paragraph by paragraph; the note says what could not be undone."""
+    bob = add(tree, "bob", "One. [r1]\n\nTwo. [r2]\n\nThree. [r3]")
+    tree.edit(bob.id, 1, find="Two. [r2]", replace="Second. [r4]", author="wrong")
+    wrong = tree.changesets()[0]
+    tree.edit(bob.id, 2, append="Four. [r5]")
+    tree.edit(bob.id, 3, find="One. [r1]", replace="First. [r6]")
+    undoing = tree.rollback(wrong.id)
+    assert undoing
+    assert undoing.note == f"Undoes changeset {wrong.id}."
+    assert tree.read(bob.id).body == "First. [r6]\n\nTwo. [r2]\n\nThree. [r3]\n\nFour. [r5]"
+
+
+def test_what_was_changed_again_is_left_and_said(tree: Tree) -> None:
+    """O21: no claim comes back beside the one that took its place."""
+    bob = add(tree, "bob", "Lives in Porto. [r1]\n\nPlays chess. [r2]")
+    tree.write(
+        slug="bob", title="Robert", description="", body="Lives in Lisbon. [r3]\n\nPlays go. [r4]",
+        document_id=bob.id, expected_version=1,
+    )  # fmt: skip
+    wrong = tree.changesets()[0]
+    tree.edit(bob.id, 2, find="Lisbon", replace="Faro")
+    now = tree.read(bob.id)
+    tree.write(
+        slug="bob", title="Rob", description="", body=now.body, document_id=bob.id, expected_version=now.version
+    )
+    undoing = tree.rollback(wrong.id)
+    assert undoing
+    assert "~/memory/bob: Lives in Lisbon. [r3]" in undoing.note
+    assert "~/memory/bob: its title" in undoing.note
+    assert tree.read(bob.id).body == "Lives in Faro. [r3]\n\nPlays chess. [r2]"
+    assert tree.read(bob.id).title == "Rob"
+
+
+def test_a_document_in_use_stays_without_its_text(tree: Tree, database: Database, clock: FakeClock) -> None:
+    """O21, O19: what others made below it is not theirs to lose."""
+    draft = tree.draft()
+    new(draft, "people", "Junk. [r1]")
+    new(draft, "junk", "Junk. [r2]", "~/memory/people")
+    landed = land(database, draft, clock.now)
+    assert landed
+    add(tree, "bob", under="~/memory/people")
+    undoing = tree.rollback(landed.id)
+    assert undoing
+    assert "~/memory/people is in use" in undoing.note
+    assert [(d.path, d.body) for d in tree.walk()] == [
+        (MEMORY, ""),
+        ("~/memory/people", ""),
+        ("~/memory/people/bob", ""),
+    ]
+
+
+def test_a_made_document_that_was_changed_since_keeps_what_is_not_from_it(tree: Tree) -> None:
+    """O21: nothing of its own left: it goes; something else in it: it stays."""
+    a, b = add(tree, "a", "Junk. [r1]"), add(tree, "b", "Junk. [r1]")
+    first, second = (tree.read(one.id).changeset_id for one in (a, b))
+    tree.edit(a.id, 1, append="Sound. [r2]")
+    tree.edit(b.id, 1, append="Passing. [r3]")
+    tree.edit(b.id, 2, find="\n\nPassing. [r3]", replace="")
+    tree.rollback(first)
+    assert tree.read(a.id).body == "Sound. [r2]"
+    tree.rollback(second)
+    assert tree.find(b.id) is None
+
+
+def test_a_deleted_document_comes_back_unless_its_place_is_taken(tree: Tree) -> None:
+    """O21: a clear error, and nothing changed."""
+    people = add(tree, "people")
+    friend = add(tree, "friend")
+    bob = add(tree, "bob", "One. [r1]", people.path, links=[friend.id])
+    tree.delete(bob.id, 1)
+    deletion = tree.changesets()[0].id
+    other = add(tree, "bob", "Another Bob. [r2]", people.path)
+    with pytest.raises(InputError, match="~/memory/people/bob is there already"):
+        tree.rollback(deletion)
+    tree.delete(other.id, 1)
+    tree.delete(people.id, 1)
+    with pytest.raises(InputError, match=r"~/memory/people/bob cannot come back: its parent was deleted"):
+        tree.rollback(deletion)
+    tree.rollback(tree.changesets()[0].id)
+    tree.delete(friend.id, 1)
+    undoing = tree.rollback(deletion)
+    assert undoing
+    assert "no longer links" in undoing.note
+    assert (tree.read(bob.id).version, tree.read(bob.id).body, tree.read(bob.id).links) == (2, "One. [r1]", ())
+    assert tree.rollback(deletion) is None, "it is back already"
+
+
+def test_an_unknown_changeset_is_a_clear_error(tree: Tree) -> None:
+    """O21: with the next step."""
+    with pytest.raises(UnknownChangeset, match="List them with"):
+        tree.rollback(12345)
+
+
+def test_the_whole_tree_returns_to_a_time(tree: Tree, clock: FakeClock) -> None:
+    """O21: as a new changeset, so that one can go back and forth."""
+    moments: list[tuple[datetime, dict[str, tuple[object, ...]]]] = [(clock.now - timedelta(days=1), {})]
+    a = add(tree, "a", "One. [r1]")
+    b = add(tree, "b", under=a.path)
+    moments.append((tree.changesets()[0].at, state(tree)))
+    clock.turn(minutes=1)
+    tree.write(
+        slug="b", title="", description="", body="", parent_path=MEMORY, document_id=b.id, expected_version=1
+    )
+    tree.delete(a.id, 1)
+    add(tree, "a", "Another. [r2]")
+    moments.append((tree.changesets()[0].at, state(tree)))
+    for at, expected in (*moments, *moments[::-1]):
+        clock.turn(minutes=1)
+        tree.rollback_to(at)
+        assert state(tree) == expected
+        assert tree.rollback_to(at) is None
+    assert tree.changesets()[0].note == f"Returns to {moments[0][0].isoformat()}."
+
+
+def test_rollbacks_at_once_do_it_once(tree: Tree) -> None:
+    """O21: the second finds it done."""
+    bob = add(tree, "bob")
+    tree.edit(bob.id, 1, append="Junk. [r1]")
+    wrong = tree.changesets()[0]
+    done = in_threads(4, lambda _: tree.rollback(wrong.id))
+    assert len([one for one in done if one]) == 1
+    assert [version.body for version in tree.versions(bob.id)] == ["", "Junk. [r1]", ""]
+
+
+# Differences
+
+
+def document(body: str, **fields: Any) -> Document:
+    at = datetime(2026, 1, 1)  # noqa: DTZ001
+    return Document(**{"id": "x", "version": 1, "path": "~/x", "parent_id": "", "slug": "x", "title": "X",
+                       "description": "", "body": body, "links": (), "valid_from": at, "valid_to": None,
+                       "changeset_id": 1, **fields})  # fmt: skip
+
+
+def test_a_diff_tells_what_was_made_and_what_went() -> None:
+    """O21: from nothing, and to nothing."""
+    assert diff(None, None) == diff(document("a"), document("a")) == ""
+    assert diff(None, document("a")).startswith("--- nothing\n+++ ~/x (version 1)\n")
+    assert "\n-a" in diff(document("a"), None)
+    assert "links" in diff(document("a"), document("a", links=("y",)))
+
+
+paragraphs = st.lists(st.sampled_from("abcdefgh"), max_size=6, unique=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(paragraphs, paragraphs, paragraphs)
+def test_undoing_takes_out_what_came_and_keeps_what_is_not_its_own(
+    before: list[str], after: list[str], current: list[str]
+) -> None:
+    """O21: whatever the three hold."""
+    was, then, now = (document("\n\n".join(body)) for body in (before, after, current))
+    assert undone(was, then, then)[0].body == was.body
+    result, stuck = undone(was, then, now)
+    left = [part for part in result.body.split("\n\n") if part]
+    assert len(left) == len(set(left))
+    assert {part for part in current if part not in after} <= set(left), "what came later stays"
+    if not stuck:
+        assert not set(left) & (set(after) - set(before)), "what it added is gone"
+        assert set(before) - set(after) <= set(left), "what it removed is back"
+
+
+# Whatever happens in whatever order
+
+slots = st.integers(0, 5)
+
+
+class Growing(RuleBasedStateMachine):
+    """Edits, moves, deletions and rollbacks in any order, and what every one of them must leave whole."""
+
+    def storage(self) -> dict[str, Any]:
+        return {"synchronous": "normal"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = FakeClock()
+        self.folder = Path(tempfile.mkdtemp(prefix="recollect-documents-"))
+        self.memory = Memory.open(self.folder, clock=self.clock, storage=self.storage())
+        self.tree = Tree(self.memory._database, OWNER, self.clock, words)
+        self.remembered: list[tuple[datetime, dict[str, tuple[object, ...]]]] = []
+        self.before: dict[str, tuple[object, ...]] = {}
+
+    def teardown(self) -> None:
+        self.memory.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def pick(self, slot: int) -> Document | None:
+        documents = [one for one in self.tree.walk() if one.changeset_id]
+        return documents[slot % len(documents)] if documents else None
+
+    def do(self, call: Any) -> None:
+        """Whatever is refused leaves all as it was; whatever lands is remembered."""
+        before = state(self.tree)
+        newest = self.tree.changesets(1)
+        try:
+            call()
+        except RecollectError:
+            assert state(self.tree) == before
+        changesets = self.tree.changesets(1)
+        if changesets != newest:
+            self.before = before
+            self.remembered.append((changesets[0].at, state(self.tree)))
+        else:
+            assert state(self.tree) == before
+
+    @rule(
+        slug=st.sampled_from("abc"), parent=slots, link=slots, body=st.sampled_from(["", "P. [r1]", "[[a]] [[b]]"])
+    )
+    def make(self, slug: str, parent: int, link: int, body: str) -> None:
+        above, linked = self.pick(parent), self.pick(link)
+        links = [linked.id] if linked and link % 2 else []
+        place = above.path if above and parent % 3 else MEMORY
+        self.do(lambda: add(self.tree, slug, body, place, links=links))
+
+    @rule(which=slots, slug=st.sampled_from("abcd"), parent=slots, link=slots)
+    def move(self, which: int, slug: str, parent: int, link: int) -> None:
+        one, above, linked = self.pick(which), self.pick(parent), self.pick(link)
+        if one and above and linked:
+            self.do(
+                lambda: self.tree.write(
+                    slug=slug,
+                    title=one.title,
+                    description="",
+                    body=one.body,
+                    parent_id=above.id,
+                    links=[linked.id],
+                    document_id=one.id,
+                    expected_version=one.version,
+                )
+            )
+
+    @rule(which=slots, number=st.integers(1, 9))
+    def append(self, which: int, number: int) -> None:
+        if one := self.pick(which):
+            self.do(lambda: self.tree.edit(one.id, one.version, append=f"Fact {number}. [r{number}]"))
+
+    @rule(which=slots)
+    def delete(self, which: int) -> None:
+        if one := self.pick(which):
+            self.do(lambda: self.tree.delete(one.id, one.version))
+
+    @rule(back=st.integers(0, 4))
+    def roll_back(self, back: int) -> None:
+        changesets = self.tree.changesets(5)
+        if len(changesets) > back:
+            expected = self.before
+            self.do(lambda: self.tree.rollback(changesets[back].id))
+            if back == 0:
+                assert state(self.tree) == expected
+
+    @rule(back=st.integers(0, 6))
+    def return_to(self, back: int) -> None:
+        if self.remembered:
+            at, expected = self.remembered[-1 - back % len(self.remembered)]
+            self.do(lambda: self.tree.rollback_to(at))
+            assert state(self.tree) == expected
+
+    @rule(seconds=st.sampled_from([0, 0, 5, -60]))
+    def turn(self, seconds: int) -> None:
+        self.clock.turn(seconds=seconds)
+
+    @invariant()
+    def the_past_is_what_it_was(self) -> None:
+        for at, expected in self.remembered[-6:]:
+            assert state(self.tree, at) == expected
+
+    @invariant()
+    def the_rows_are_sound(self) -> None:
+        rows = self.memory._database.read(
+            lambda tx: tx.all("SELECT id, parent_id, slug FROM documents WHERE valid_to IS NULL")
+        )
+        assert len({row[0] for row in rows}) == len(rows), "one active version a document"
+        assert len({row[1:] for row in rows}) == len(rows), "slugs are unique"
+        walked = [one for one in self.tree.walk() if one.changeset_id]
+        assert len(walked) == len(rows), "every one can be reached from a root, so there is no cycle"
+        for one in walked:
+            assert all(self.tree.find(link) for link in one.links)
+            assert self.tree.read(one.path).id == one.id
+
+    @invariant()
+    def the_keys_are_those_of_the_claims(self) -> None:
+        stored = self.memory._database.read(lambda tx: set(tx.all("SELECT document_id, key FROM claim_keys")))
+        said = {(one.id, key) for one in self.tree.walk() for claim in self.tree.claims(one.id) for key in
+                words(claim.text)}  # fmt: skip
+        assert stored == said
+
+
+def test_documents_hold_on_sqlite() -> None:
+    """O16, O17, O18, O21."""
+    run_machine(
+        Growing,
+        settings=settings(
+            max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
+
+
+def test_documents_hold_on_postgres(postgres_url: str) -> None:
+    """O16, O17, O18, O21."""
+    schemas: list[str] = []
+
+    class OnPostgres(Growing):
+        def storage(self) -> dict[str, Any]:
+            schemas.append(f"grow_{uuid4().hex}")
+            return {"url": postgres_url, "schema_name": schemas[-1], "pool_size": 2}
+
+    try:
+        run_machine(
+            OnPostgres,
+            settings=settings(
+                max_examples=8, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+            ),
+        )
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            for schema in schemas:
+                connection.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')

@@ -1,0 +1,248 @@
+"""O4, O5: the inbox: leases, order per agent, backoff, dead letters, retry."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from recollect import Memory, User, UserMessage
+from recollect.collect.agents import Agents
+from recollect.collect.descriptors import MemoryAgent
+from recollect.errors import InputError, LeaseLost, UnknownItem
+from recollect.organize.inbox import Inbox, Lease
+from recollect.organize.memory_agents import Patience
+from recollect.storage.base import Database, Transaction
+from recollect.testing import FakeClock, in_threads
+from tests.conftest import OpenMemory
+
+LEASE = timedelta(seconds=60)
+
+
+class Queue:
+    """The inbox of a memory, call by call."""
+
+    def __init__(self, memory: Memory, clock: FakeClock) -> None:
+        self.memory = memory
+        self.clock = clock
+        self.database: Database = memory._database
+
+    def agent(self, name: str) -> str:
+        source = self.memory.agent(User("cli", name, "main"))
+        return self.memory.agent(MemoryAgent(source.id)).id
+
+    def put(self, agent_id: str, after: int) -> int:
+        source = next(agent for agent in self.memory.agents() if agent.descriptor.kind == "user")
+        if not self.memory.sessions(source):
+            self.memory.append(source, UserMessage("hello"))
+        session = self.memory.sessions(source)[-1]
+
+        def work(tx: Transaction) -> int:
+            Agents(tx).lock([agent_id])
+            return Inbox(tx).put(agent_id, "text", session.id, after, after + 1, self.clock())
+
+        return self.database.write(work)
+
+    def claim(self) -> Lease | None:
+        return self.database.write(lambda tx: Inbox(tx).claim(self.clock(), self.clock() + LEASE))
+
+    def take(self) -> Lease:
+        lease = self.claim()
+        assert lease
+        return lease
+
+    def finish(self, lease: Lease) -> None:
+        def work(tx: Transaction) -> None:
+            Agents(tx).lock([lease.item.agent_id])
+            Inbox(tx).finish(lease, self.clock(), None)
+
+        self.database.write(work)
+
+    def fail(self, lease: Lease, seconds: float | None) -> None:
+        again = None if seconds is None else self.clock() + timedelta(seconds=seconds)
+        self.database.write(lambda tx: Inbox(tx).fail(lease, "no luck", self.clock(), again))
+
+    def states(self) -> list[str]:
+        return [item.state for item in reversed(self.memory.inbox())]
+
+
+@pytest.fixture
+def queue(memory: Memory, clock: FakeClock) -> Queue:
+    return Queue(memory, clock)
+
+
+def test_items_of_an_agent_come_in_order_and_one_at_a_time(queue: Queue) -> None:
+    """O5."""
+    agent = queue.agent("alice")
+    first, second = queue.put(agent, 1), queue.put(agent, 2)
+    lease = queue.take()
+    assert lease.item.id == first
+    assert lease.item.attempts == 1
+    assert queue.claim() is None, "the second stands behind the first"
+    queue.finish(lease)
+    assert queue.take().item.id == second
+
+
+def test_items_of_other_agents_do_not_wait(queue: Queue) -> None:
+    """O4."""
+    alice, bob = queue.agent("alice"), queue.agent("bob")
+    queue.put(alice, 1)
+    queue.put(alice, 2)
+    queue.put(bob, 3)
+    assert {queue.take().item.agent_id, queue.take().item.agent_id} == {alice, bob}
+    assert queue.claim() is None
+
+
+def test_a_failed_item_waits_and_holds_up_those_behind_it(queue: Queue, clock: FakeClock) -> None:
+    """O5: order is kept while an item waits for its next attempt."""
+    agent = queue.agent("alice")
+    first = queue.put(agent, 1)
+    queue.put(agent, 2)
+    queue.fail(queue.take(), 30)
+    assert queue.claim() is None
+    clock.turn(seconds=31)
+    lease = queue.take()
+    assert (lease.item.id, lease.item.attempts, lease.item.error) == (first, 2, "no luck")
+
+
+def test_a_dead_item_is_kept_and_lets_the_others_pass(queue: Queue) -> None:
+    """O5: never dropped."""
+    agent = queue.agent("alice")
+    first, second = queue.put(agent, 1), queue.put(agent, 2)
+    queue.fail(queue.take(), None)
+    assert queue.take().item.id == second
+    dead = queue.memory.inbox("dead")
+    assert [(item.id, item.error, item.text) for item in dead] == [(first, "no luck", "text")]
+
+
+def test_a_retried_item_waits_for_the_one_that_is_leased(queue: Queue) -> None:
+    """O5: one at a time, also when a dead one comes back to its old place."""
+    agent = queue.agent("alice")
+    first, second, third = queue.put(agent, 1), queue.put(agent, 2), queue.put(agent, 3)
+    queue.fail(queue.take(), None)
+    running = queue.take()
+    assert running.item.id == second
+    assert queue.memory.retry(first) == 1
+    assert queue.claim() is None
+    queue.finish(running)
+    again = queue.take()
+    assert (again.item.id, again.item.attempts) == (first, 1)
+    queue.finish(again)
+    assert queue.take().item.id == third
+
+
+def test_retry_takes_every_dead_item_of_the_profile_alone(queue: Queue, open_memory: OpenMemory) -> None:
+    """O5."""
+    alice, bob = queue.agent("alice"), queue.agent("bob")
+    queue.put(alice, 1)
+    queue.put(bob, 2)
+    queue.fail(queue.take(), None)
+    queue.fail(queue.take(), None)
+    other = open_memory("work")
+    assert other.retry() == 0
+    assert other.inbox() == []
+    assert queue.memory.retry() == 2
+    assert queue.states() == ["pending", "pending"]
+
+
+def test_a_waiting_item_can_be_tried_at_once(queue: Queue) -> None:
+    agent = queue.agent("alice")
+    item = queue.put(agent, 1)
+    queue.fail(queue.take(), 3600)
+    assert queue.claim() is None
+    assert queue.memory.retry(item) == 1
+    assert queue.take().item.id == item
+
+
+def test_an_unknown_item_cannot_be_retried(queue: Queue, open_memory: OpenMemory) -> None:
+    item = queue.put(queue.agent("alice"), 1)
+    with pytest.raises(UnknownItem, match=r"memory\.inbox"):
+        queue.memory.retry(item + 1)
+    with pytest.raises(UnknownItem):
+        open_memory("work").retry(item)
+    with pytest.raises(InputError):
+        queue.memory.inbox("lost")  # type: ignore[arg-type]
+
+
+def test_a_lease_that_ran_out_is_taken_over(queue: Queue, clock: FakeClock) -> None:
+    """O4: no host name, only time; whoever was there before can change nothing any more."""
+    queue.put(queue.agent("alice"), 1)
+    lost = queue.take()
+    clock.turn(seconds=59)
+    assert queue.claim() is None
+    clock.turn(seconds=2)
+    mine = queue.take()
+    assert (mine.item.id, mine.item.attempts, mine.item.losses) == (lost.item.id, 1, 1)
+    with pytest.raises(LeaseLost):
+        queue.finish(lost)
+    queue.fail(lost, None)
+    assert queue.states() == ["leased"]
+    queue.finish(mine)
+    assert queue.states() == ["done"]
+    assert queue.memory.inbox()[0].text == "", "history has it"
+
+
+def test_a_heartbeat_keeps_the_lease(queue: Queue, clock: FakeClock) -> None:
+    """O4."""
+    queue.put(queue.agent("alice"), 1)
+    lease = queue.take()
+    clock.turn(seconds=50)
+    assert queue.database.write(lambda tx: Inbox(tx).beat(lease, clock() + LEASE))
+    clock.turn(seconds=50)
+    assert queue.claim() is None
+    clock.turn(seconds=11)
+    queue.take()
+    assert not queue.database.write(lambda tx: Inbox(tx).beat(lease, clock() + LEASE))
+
+
+def test_a_released_item_does_not_count_the_attempt(queue: Queue, clock: FakeClock) -> None:
+    """O14: at the cap, work waits."""
+    queue.put(queue.agent("alice"), 1)
+    lease = queue.take()
+    queue.database.write(lambda tx: Inbox(tx).release(lease, "the cap", clock() + LEASE))
+    assert queue.claim() is None
+    assert queue.memory.inbox()[0].error == "the cap"
+    clock.turn(seconds=60)
+    assert queue.take().item.attempts == 1
+
+
+def test_workers_at_once_never_claim_the_same_item(queue: Queue) -> None:
+    """O4: SKIP LOCKED, or one writer at a time."""
+    agents = [queue.agent(f"u{number}") for number in range(6)]
+    items = [queue.put(agent, place) for place, agent in enumerate(agents * 2, start=1)]
+    leases = in_threads(8, lambda _: [queue.claim() for _ in range(3)])
+    claimed = [lease.item.id for several in leases for lease in several if lease]
+    assert sorted(claimed) == items[:6], "the first of each agent, once"
+
+
+@pytest.mark.parametrize(("attempt", "seconds"), [(1, 30), (2, 60), (3, 120), (7, 600), (40, 600)])
+def test_waits_double_up_to_a_limit_with_jitter(attempt: int, seconds: float, clock: FakeClock) -> None:
+    """O5: exponential backoff."""
+    patience = Patience(LEASE, 50, timedelta(seconds=30), timedelta(seconds=600))
+    waits = {patience.again(attempt, clock()) for _ in range(20)}
+    assert len(waits) > 1
+    assert all(w and 0.8 * seconds <= (w - clock()).total_seconds() <= 1.2 * seconds for w in waits)
+    assert patience.again(50, clock()) is None
+
+
+def test_an_agent_with_work_in_its_inbox_stays_awake(memory: Memory, clock: FakeClock, queue: Queue) -> None:
+    """C4: an agent with an empty inbox sleeps; one that has work does not."""
+    agent = queue.agent("alice")
+    queue.put(agent, 1)
+    clock.turn(seconds=61)
+    memory.advance()
+    assert memory.get_agent(agent).state == "active"
+    queue.finish(queue.take())
+    clock.turn(seconds=61)
+    memory.advance()
+    assert memory.get_agent(agent).state == "sleeping"
+
+
+def test_claiming_costs_the_same_however_many_stand_behind(queue: Queue) -> None:
+    """What waits behind a leased item is not looked at."""
+    agent = queue.agent("alice")
+    for place in range(1, 30):
+        queue.put(agent, place)
+    queue.take()
+    waiting = "SELECT count(*) FROM inbox WHERE due_at < ? AND state = 'pending'"
+    assert queue.database.read(lambda tx: tx.one(waiting, 2**61)) == (0,)

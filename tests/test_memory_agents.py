@@ -1,0 +1,469 @@
+"""O1, O5, O6, O9, O13: from the inbox to the documents, and what happens when it goes wrong."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Agent, AssistantMessage, Memory, MemoryAgent, SystemMessage, User, UserMessage
+from recollect.errors import BudgetReached, CapReached, InputError, ModelError
+from recollect.organize.brain import Transcript
+from recollect.organize.claims import claims
+from recollect.organize.draft import Draft
+from recollect.organize.memory_agents import MOST_LOSSES
+from recollect.testing import FakeClock, ScriptedBrain, log_records
+from tests.conftest import OpenMemory
+
+ALICE = User("cli", "alice", "main")
+
+
+@pytest.fixture
+def brain() -> ScriptedBrain:
+    return ScriptedBrain()
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory, brain: ScriptedBrain) -> Memory:
+    return open_memory(brain=brain)
+
+
+def say(memory: Memory, agent: Agent, *texts: str) -> list[int]:
+    ids = memory.append_many(agent, [UserMessage(text) for text in texts])
+    memory.sleep(agent)
+    return ids
+
+
+def test_a_run_is_one_changeset_that_says_where_it_came_from(memory: Memory, alice: Agent) -> None:
+    """O9."""
+    ids = say(memory, alice, "one", "two")
+    assert memory.process().finished == 1
+    (changeset,) = memory.documents.changesets()
+    session = memory.sessions(alice)[0]
+    (item,) = memory.inbox()
+    assert (changeset.cause, changeset.brain, changeset.session_id) == ("run", "scripted", session.id)
+    assert (changeset.after, changeset.until, changeset.inbox_id) == (0, ids[-1], item.id)
+    assert memory.get_agent(changeset.author).descriptor == MemoryAgent(alice.id)
+    assert (item.state, item.changeset_id, item.text) == ("done", changeset.id, "")
+    told = claims(memory.documents.read("~/memory/log").body)
+    assert [claim.records for claim in told] == [(record,) for record in ids]
+
+
+def test_the_brain_gets_the_records_and_the_transcript(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O8."""
+    ids = say(memory, alice, "one", "two")
+    whole = memory.transcript(alice)
+    memory.process()
+    (seen,) = brain.seen
+    assert (seen.text, [r.id for r in seen.records], seen.foreground) == (whole, ids, True)
+    assert (seen.owner, seen.agent_id) == ("default", alice.id)
+
+
+def test_edits_land_all_or_none(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O9: a brain that fails half-way leaves no trace."""
+
+    def half(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        raise ModelError("it broke off")
+
+    brain.script = [half]
+    say(memory, alice, "one")
+    assert memory.process().failed == 1
+    assert memory.documents.find("~/memory/log") is None
+    assert memory.documents.changesets() == []
+
+
+def test_a_run_that_keeps_nothing_is_done_and_has_no_changeset(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    brain.script = [lambda transcript, draft: None]
+    (record,) = say(memory, alice, "hello")
+    assert memory.process().finished == 1
+    assert memory.documents.changesets() == []
+    assert memory.receipt(record).stage == "organized"
+
+
+# What goes wrong
+
+
+def test_a_failure_waits_longer_each_time_and_then_for_a_person(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+) -> None:
+    """O5, O6: nothing is lost, the queue says why, health is red, and a retry finishes the work."""
+    brain.script = [ModelError(f"The model is dead ({n}).") for n in range(5)]
+    (record,) = say(memory, alice, "one")
+    waits = []
+    for attempt in range(1, 6):
+        assert memory.process().failed == 1
+        assert memory.process().failed == 0, "not before its time"
+        (item,) = memory.inbox()
+        assert (item.attempts, item.error) == (attempt, f"The model is dead ({attempt - 1}).")
+        if item.due_at:
+            assert memory.receipt(record).stage == "queued"
+            assert memory.receipt(record).reason == item.error
+            waits.append((item.due_at - clock()).total_seconds())
+            clock.now = item.due_at
+    assert all(longer > 1.2 * wait for wait, longer in itertools.pairwise(waits))
+    (item,) = memory.inbox("dead")
+    assert memory.receipt(record).stage == "failed"
+    assert memory.receipt(record).reason == "The model is dead (4)."
+    health = memory.health()
+    assert health.status == "red"
+    assert "The model is dead (4)." in health.reasons[0]
+    clock.turn(days=1)
+    assert memory.process().finished == 0
+    assert memory.retry() == 1
+    assert memory.process().finished == 1
+    assert memory.health().status == "green"
+    assert memory.receipt(record).stage == "organized"
+
+
+def test_one_agents_trouble_is_not_another_s(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    bob = memory.agent(User("cli", "bob", "main"))
+    brain.script = [ModelError("no")]
+    say(memory, alice, "one")
+    say(memory, bob, "two")
+    done = memory.process()
+    assert (done.finished, done.failed) == (1, 1)
+
+
+def test_a_bug_in_a_brain_is_a_failure_like_any_other(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O3."""
+    brain.script = [ZeroDivisionError("oops")]
+    say(memory, alice, "one")
+    memory.process()
+    assert memory.inbox()[0].error == "ZeroDivisionError: oops"
+    assert "nobody foresaw" in caplog.text
+
+
+def test_a_spent_budget_is_not_tried_again_by_itself(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O14: the same again would only cost the same again."""
+    brain.script = [BudgetReached()]
+    say(memory, alice, "one")
+    memory.process()
+    (item,) = memory.inbox("dead")
+    assert "run_budget_usd" in item.error
+    memory.retry(item.id)
+    assert memory.process().finished == 1
+
+
+def test_at_the_cap_work_waits_visibly(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+) -> None:
+    """O14: it is not lost, and it does not count as an attempt."""
+    brain.script = [CapReached()]
+    say(memory, alice, "one")
+    memory.process()
+    (item,) = memory.inbox("pending")
+    assert (item.attempts, "daily_cap_usd" in item.error) == (0, True)
+    brain.waiting = "The day's cap is reached."
+    clock.turn(minutes=2)
+    assert memory.process().finished == 0
+    health = memory.health()
+    assert (health.status, health.reasons) == ("yellow", ("The day's cap is reached.",))
+    brain.waiting = ""
+    assert memory.process().finished == 1
+
+
+def test_a_secret_in_an_error_does_not_reach_the_queue(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S4."""
+    brain.script = [ModelError("refused: key AKIAIOSFODNN7EXAMPLE is unknown")]
+    say(memory, alice, "one")
+    memory.process()
+    assert "AKIAIOSFODNN7EXAMPLE" not in memory.inbox()[0].error + caplog.text
+
+
+def test_somebody_else_s_edit_makes_the_run_anew(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O18: a stale draft is discarded; what the person wrote stays."""
+    say(memory, alice, "one")
+    memory.process()
+
+    def raced(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        log = memory.documents.read("~/memory/log")
+        memory.documents.edit(log.id, log.version, append="A person's remark.")
+
+    brain.script = [raced]
+    (second,) = say(memory, alice, "two")
+    assert memory.process().finished == 1
+    body = memory.documents.read("~/memory/log").body
+    assert "A person's remark." in body
+    assert f"[r{second}]" in body
+    assert memory.inbox()[0].attempts == 1
+
+
+def test_a_brain_that_loses_claims_is_refused(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """S7: nothing a model says deletes for good."""
+    say(memory, alice, "one")
+    memory.process()
+
+    def forget(transcript: Transcript, draft: Draft) -> None:
+        log = draft.at("~/memory/log")
+        assert log
+        draft.write(
+            document_id=log.id, expected_version=log.version, slug="log", title="Log", description="", body=""
+        )
+
+    brain.script = [forget]
+    say(memory, alice, "two")
+    assert memory.process().failed == 1
+    assert "would be lost" in memory.inbox()[0].error
+    assert memory.documents.read("~/memory/log").version == 1
+
+
+# Leases
+
+
+def test_a_worker_that_lost_its_lease_commits_nothing(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """O4, O9: the other one did the work already."""
+    other = open_memory(brain=ScriptedBrain())
+
+    def slow(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft, "late")
+        clock.turn(minutes=5)
+        assert other.process().finished == 1
+
+    memory = open_memory(brain=ScriptedBrain(slow))
+    alice = memory.agent(ALICE)
+    ids = say(memory, alice, "one")
+    assert memory.process().finished == 0
+    assert memory.documents.find("~/memory/late") is None
+    told = claims(memory.documents.read("~/memory/log").body)
+    assert [claim.records for claim in told] == [tuple(ids)]
+    assert memory.inbox()[0].losses == 1
+
+
+def test_a_long_run_keeps_its_lease(tmp_path: Path, storage: dict[str, Any]) -> None:
+    """O4: the heartbeat."""
+    worker = {"lease_seconds": 1.0}
+
+    def slow(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        time.sleep(2.5)
+
+    with (
+        Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(slow), worker=worker) as memory,
+        Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(), worker=worker) as other,
+    ):
+        say(memory, memory.agent(ALICE), "one")
+        running = threading.Thread(target=memory.process)
+        running.start()
+        wait_for(lambda: bool(memory.inbox("leased")))
+        while running.is_alive():
+            assert other.process().finished == 0
+            time.sleep(0.02)
+        running.join()
+        (item,) = memory.inbox()
+        assert (item.state, item.losses) == ("done", 0)
+
+
+def test_an_item_that_ends_its_worker_again_and_again_is_buried(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """O5: nobody is left to say that it failed, so the next one does."""
+
+    class Killed(BaseException):
+        pass
+
+    brain = ScriptedBrain(*[Killed() for _ in range(MOST_LOSSES + 1)])
+    memory = open_memory(brain=brain)
+    alice = memory.agent(ALICE)
+    say(memory, alice, "one")
+    for _ in range(MOST_LOSSES + 1):
+        with pytest.raises(Killed):
+            memory.process()
+        clock.turn(minutes=5)
+    assert memory.process().finished == 0
+    (item,) = memory.inbox("dead")
+    assert "stopped without a word" in item.error
+
+
+# The memory-agent's own session
+
+
+def test_a_run_is_told_in_the_memory_agents_own_session(memory: Memory, alice: Agent) -> None:
+    """O13: what was done, not what was read; and it is never marked (C9)."""
+    for text in ("one", "two", "three", "four"):
+        say(memory, alice, text)
+        memory.process()
+    keeper = memory.agent(MemoryAgent(alice.id))
+    (session,) = memory.sessions(keeper)
+    told = [recorded.record for recorded in memory.history(session)]
+    assert [type(record) for record in told] == [SystemMessage, AssistantMessage] * 4
+    assert session.invalidated_at is None
+    memory.reset(keeper)
+    memory.sleep(keeper)
+    assert memory.process().handed_over == 0
+    assert memory.session(session.id).invalidated_at is None
+
+
+def test_its_own_session_stays_within_its_budget(open_memory: OpenMemory) -> None:
+    """O13: knowledge lives in documents."""
+    brain = ScriptedBrain()
+    memory = open_memory(brain=brain, organize={"context_chars": 500})
+    alice = memory.agent(ALICE)
+    for number in range(12):
+        say(memory, alice, f"number {number}")
+        memory.process()
+    sessions = memory.sessions(memory.agent(MemoryAgent(alice.id)))
+    assert len(sessions) > 2
+    sizes = [sum(len(str(r.record)) for r in memory.history(session)) for session in sessions]
+    assert max(sizes) < 2_000
+    assert all(len(transcript.recent) <= 500 for transcript in brain.seen)
+    assert "records r" in brain.seen[-1].recent
+
+
+def test_a_memory_agent_sleeps_when_its_inbox_is_empty(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """C4, C9."""
+    say(memory, alice, "one")
+    memory.process()
+    keeper = memory.agent(MemoryAgent(alice.id))
+    assert keeper.state == "active"
+    clock.turn(minutes=2)
+    memory.process()
+    assert memory.get_agent(keeper).state == "sleeping"
+    say(memory, alice, "two")
+    memory.process()
+    assert memory.get_agent(keeper).state == "active"
+
+
+# The worker
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", ["append", "append_many", "reset", "compact", "sleep"])
+def test_a_mark_wakes_the_worker_of_the_process_at_once(tmp_path: Path, storage: dict[str, Any], how: str) -> None:
+    """O1: an hour lies between two ticks."""
+    with Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(), worker={"tick_seconds": 3600}) as memory:
+        alice = memory.agent(ALICE)
+        memory.append(alice, UserMessage("one"))
+        memory.start()
+        time.sleep(0.1)
+        match how:
+            case "append":
+                for _ in range(5):
+                    memory.append(alice, UserMessage("more"))
+            case "append_many":
+                memory.append_many(alice, [UserMessage("more")] * 5)
+            case "reset":
+                memory.reset(alice)
+            case "compact":
+                memory.compact_context(alice, "so far")
+            case _:
+                memory.sleep(alice)
+        wait_for(lambda: bool(memory.inbox("done")))
+
+
+def test_several_workers_of_one_process(tmp_path: Path, storage: dict[str, Any]) -> None:
+    """O4: a slow model holds up one of them."""
+    let_go = threading.Event()
+
+    def slow(transcript: Transcript, draft: Draft) -> None:
+        assert let_go.wait(10)
+
+    with Memory.open(
+        tmp_path, storage=storage, brain=ScriptedBrain(slow), worker={"tick_seconds": 0.02, "threads": 2}
+    ) as memory:
+        memory.start()
+        alice, bob = memory.agent(ALICE), memory.agent(User("cli", "bob", "main"))
+        say(memory, alice, "one")
+        wait_for(lambda: bool(memory.inbox("leased")))
+        say(memory, bob, "two")
+        wait_for(lambda: bool(memory.inbox("done")))
+        let_go.set()
+        wait_for(lambda: len(memory.inbox("done")) == 2)
+
+
+def test_a_turn_does_not_wait_for_the_model(tmp_path: Path, storage: dict[str, Any]) -> None:
+    """S2: appends go on while a run hangs."""
+    let_go = threading.Event()
+
+    def slow(transcript: Transcript, draft: Draft) -> None:
+        assert let_go.wait(10)
+
+    with Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(slow)) as memory:
+        memory.start()
+        alice = memory.agent(ALICE)
+        say(memory, alice, "one")
+        wait_for(lambda: bool(memory.inbox("leased")))
+        ids = [memory.append(alice, UserMessage(f"{n}")) for n in range(20)]
+        assert len(memory.history(alice)) == len(ids) + 1
+        let_go.set()
+
+
+# Receipts and health
+
+
+def test_a_receipt_follows_the_record(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O6: stored, queued, organized."""
+    brain.waiting = "not now"
+    record = memory.append(alice, UserMessage("one"))
+    assert memory.receipt(record).stage == "stored"
+    memory.sleep(alice)
+    memory.process()
+    assert memory.receipt(record).stage == "queued"
+    brain.waiting = ""
+    memory.process()
+    receipt = memory.receipt(record)
+    assert receipt.stage == "organized"
+    assert receipt.changeset_id == memory.documents.changesets()[0].id
+    assert receipt.session_id == memory.sessions(alice)[0].id
+
+
+def test_a_record_with_nothing_to_learn_says_so(memory: Memory, alice: Agent) -> None:
+    record = memory.append(alice, AssistantMessage(""))
+    memory.sleep(alice)
+    memory.process()
+    receipt = memory.receipt(record)
+    assert (receipt.stage, receipt.item_id) == ("organized", None)
+    assert "nothing in it" in receipt.reason
+
+
+def test_another_profile_s_record_has_no_receipt_here(
+    memory: Memory, alice: Agent, open_memory: OpenMemory
+) -> None:
+    record = memory.append(alice, UserMessage("one"))
+    with pytest.raises(InputError, match="append returned"):
+        open_memory("work").receipt(record)
+    with pytest.raises(InputError):
+        memory.receipt(record + 1)
+
+
+def test_health_is_red_when_nobody_organizes(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """O6: a mark that nobody looks at, for longer than the limit."""
+    assert memory.health().status == "green"
+    say(memory, alice, "one")
+    clock.turn(minutes=59)
+    assert memory.health().status == "green"
+    clock.turn(minutes=2)
+    health = memory.health()
+    assert (health.status, health.marked) == ("red", 1)
+    assert "Is a worker running?" in health.reasons[0]
+    memory.process()
+    assert memory.health().status == "green"
+
+
+def test_health_is_red_while_the_oldest_item_is_overdue(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+) -> None:
+    """O6."""
+    brain.waiting = "It waits."
+    say(memory, alice, "one")
+    memory.process()
+    assert memory.health().status == "yellow"
+    clock.turn(minutes=61)
+    health = memory.health()
+    assert (health.status, health.waiting) == ("red", 1)

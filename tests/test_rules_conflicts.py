@@ -1,0 +1,166 @@
+"""Which claims repeat, replace or stand beside each other (SPEC O10, O11)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from recollect.organize.rules.conflicts import LONGEST_KEY, MOST_KEYS, judge, keys
+
+SUPERSEDES = """
+Tom lives in Vienna with his aunt. | Tom moved to Graz.
+The shop is on Market Street. | The shop relocated to Harbour Road.
+The logs are kept in /var/log/app. | The logs moved to /srv/logs.
+The spare keys are in the tin in the kitchen. | The spare keys are in Nora's desk drawer.
+Mara works as a nurse at St. Anna. | Mara works as a midwife at St. Anna.
+Mara works for Siemens. | Mara started a new job at Bosch.
+Mara works at a bank. | Mara quit her job.
+Lena is a junior developer. | Lena was promoted to senior developer.
+The project is called Falcon. | The project was renamed to Osprey.
+Mara plans a trip to Rome in May. | The trip to Rome is cancelled.
+The team has a retrospective every Friday. | The Friday retrospective was dropped.
+The launch is on 3 March 2026. | The launch was moved to 10 March 2026.
+The deadline is 3 May. | Correction: the deadline is 5 May.
+The exam takes place in June. | The exam was postponed to September.
+The bug is in the parser. | The bug is in the tokenizer, not in the parser.
+Mara eats meat twice a week. | Mara no longer eats meat.
+Tom has a dog. | Tom doesn't have a dog anymore.
+Mara is allergic to penicillin. | Mara is not allergic to penicillin.
+Mara likes cilantro. | Mara can't stand cilantro.
+Mara's rent is 900 euros. | Mara's rent went up to 950 euros.
+The team has five members. | The team has seven members.
+Caroline prefers tea. | Caroline prefers coffee.
+Mara prefers tabs over spaces. | Mara prefers spaces over tabs.
+Mara's favourite colour is green. | Mara's favourite colour is blue.
+Mara wants the window seat. | Mara wants aisle seats.
+Mara is dating Paul. | Mara and Paul broke up.
+Mara's manager is Ingrid. | Mara's new manager is Karim.
+Nadia leads the mobile team. | Olek leads the mobile team.
+PR 260 is open. | PR 260 was merged.
+The elevator is out of order. | The elevator works again.
+The team decided to use MySQL. | The team switched from MySQL to PostgreSQL.
+The team will use React for the dashboard. | The team will use Vue for the dashboard.
+Mara is going to buy the house. | Mara decided not to buy the house.
+"""
+
+DIFFERENT = """
+PR 260 is merged. | PR 480 is merged.
+Room 12 has 30 seats. | Room 14 has 18 seats.
+Mara likes tea. | Mara likes hiking.
+Mara visited Rome. | Mara visited Paris.
+Mara has a dog. | Mara has a cat.
+Mara read Dune. | Mara read Emma.
+Mara ran 5 km on Monday. | Mara ran 10 km on Saturday.
+The web app was deployed on 2 March. | The web app was deployed on 16 March and rolled back.
+Mara lives in Porto. | Mara is in Madrid this week.
+Mara lives in Porto. | Mara lives in Porto with her dog.
+Mara lives in Porto. | Mara's cousin Rui lives in Faro.
+Mara lives in Porto. | If Mara lived in Lisbon she would be broke.
+Mara works at a museum. | Mara worked at a school in 2015.
+Mara works as a nurse. | Mara works at St. Anna.
+Mara works at Siemens. | Mara joined a choir.
+Mara's dog is called Rex. | Mara's cat is called Tom.
+Mara's cat is called Biscuit. | Mara's cat is nine years old and deaf.
+Mara's boss is Henrik. | Mara's boss is on holiday until the 12th.
+The launch is on 3 March. | The launch party is on 5 March.
+The conference is in May. | The conference opens on 14 May.
+The meeting on 3 March is about the budget. | The meeting on 10 March is about hiring.
+The flat in Porto costs 900 euros. | The flat in Braga costs 700 euros.
+The server has 16 GB of memory. | The server has 8 cores.
+Mara is 34 years old. | Mara is 170 cm tall.
+Mara is allergic to nuts. | Mara is allergic to pollen.
+Mara eats fish. | Mara no longer eats pork.
+Mara does not eat pork. | Mara does not drink milk.
+Mara prefers tea. | Mara prefers aisle seats.
+Mara uses Postgres. | Mara might try MongoDB.
+The team uses Redis for sessions. | The team uses Kafka for the event stream.
+Mara will call the insurance on Monday. | Mara called the insurance and they will pay for the window.
+Mara plays the piano. | Mara plays the cello too.
+Mara broke her arm. | Mara broke her left arm falling off a ladder in the garage.
+"""
+
+SAME = """
+Mara lives in Porto. | Mara lives in Porto.
+Mara lives in Porto. | Mara is living in Porto.
+Mara has two brothers. | Mara has 2 brothers.
+Mara lives in Porto with her dog. | Mara lives in Porto.
+The release ships on 20 May. | On 20 May the release ships.
+Mara doesn't eat meat. | Mara does not eat meat.
+"""
+
+
+def pairs(table: str) -> list[tuple[str, str]]:
+    return [
+        (old.strip(), new.strip()) for old, _, new in (line.partition("|") for line in table.strip().splitlines())
+    ]
+
+
+@pytest.mark.parametrize(("old", "new"), pairs(SUPERSEDES))
+def test_a_newer_fact_takes_the_place_of_the_one_it_contradicts(old: str, new: str) -> None:
+    """O11: another value, an end, a denial or a correction supersedes."""
+    assert judge(old, new) == "supersedes"
+
+
+@pytest.mark.parametrize(("old", "new"), pairs(DIFFERENT))
+def test_what_can_be_true_at_once_stands_side_by_side(old: str, new: str) -> None:
+    """O11: a claim is never ended by one about another thing, another time or a mere thought."""
+    assert judge(old, new) == "different"
+
+
+@pytest.mark.parametrize(("old", "new"), pairs(SAME))
+def test_what_was_said_before_is_the_same(old: str, new: str) -> None:
+    """O11: a repetition is merged."""
+    assert judge(old, new) == "same"
+
+
+@pytest.mark.parametrize(("old", "new"), pairs(SUPERSEDES) + pairs(SAME))
+def test_claims_that_meet_share_a_key(old: str, new: str) -> None:
+    """O11: the older claim is found by a key of the newer one, without reading all."""
+    assert keys(old) & keys(new)
+
+
+def test_keys_are_few_and_tell_things_apart() -> None:
+    """O11: a lookup stays small."""
+    for old, new in pairs(SUPERSEDES) + pairs(DIFFERENT):
+        assert 0 < len(keys(old)) <= MOST_KEYS
+        assert all(0 < len(key) <= LONGEST_KEY for key in keys(new))
+    assert not keys("Mara lives in Porto.") & keys("Tom prefers tea.")
+    assert not keys("Mara lives in Porto.") & keys("Mara prefers tea.")
+
+
+@pytest.mark.parametrize("word", ["a", "a-", "not ", "prefers a ", "left ", "1,", "' ", "é ", "no longer ", "\n"])
+def test_hostile_text_is_read_in_linear_time(word: str) -> None:
+    """O11: a sentence of 100,000 characters takes no longer than it has to, and is never taken apart wrongly."""
+    hostile = (word * 100_000)[:100_000]
+    start = time.process_time()
+    assert judge(hostile, hostile + "b") == "different"
+    assert judge(hostile, hostile) == "same"
+    assert len(keys(hostile)) <= MOST_KEYS
+    assert all(len(key) <= LONGEST_KEY for key in keys(hostile))
+    judge("Mara lives in Porto.", hostile[:600])
+    assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize("text", ["", "?", "Rex", "42", "—", "Mara", "is", "There is", "Correction:", "'s", "not"])
+def test_what_is_no_sentence_does_no_harm(text: str) -> None:
+    """O11: anything can be asked about, and replaces nothing."""
+    assert judge("Mara lives in Porto.", text) != "supersedes"
+    assert judge(text, "Mara lives in Porto.") == "different"
+    assert judge(text, text) == "same"
+    keys(text)
+
+
+def test_keys_do_not_depend_on_the_process() -> None:
+    """O11: keys are stored, so every process finds the same ones."""
+    sentence = "Mara's employer is Kestrel Freight in Leeds, and her job is driver of lorry 14 since May 2021."
+    code = f"from recollect.organize.rules.conflicts import keys; print(sorted(keys({sentence!r})))"
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True, text=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert runs == {f"{sorted(keys(sentence))}\n"}

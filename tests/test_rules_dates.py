@@ -1,0 +1,65 @@
+"""Dates that were told from the day of the talk, made absolute (SPEC O10)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from recollect.organize.rules.dates import absolute
+
+THURSDAY = datetime(2023, 5, 25, 13, 14, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I ran yesterday", "I ran on 24 May 2023"),
+        ("I ran last Saturday", "I ran on 20 May 2023"),
+        ("We met two weeks ago", "We met around 11 May 2023"),
+        ("I moved 10 years ago", "I moved in 2013"),
+        ("a few years ago", "around 2020"),
+        ("about three weeks ago", "around 4 May 2023"),
+        ("next month", "in June 2023"),
+        ("this morning", "on the morning of 25 May 2023"),
+        ("last week", "in the week of 15 May 2023"),
+        ("this past weekend", "on the weekend of 20 May 2023"),
+        ("last year's trip", "2022's trip"),
+        ("a table for tomorrow", "a table for 26 May 2023"),
+        ("in March I had surgery", "in March 2023 I had surgery"),
+        ("in December", "in December 2023"),
+        ("on Friday I had a test", "on 19 May 2023 I had a test"),
+        ("the meeting is on Friday", "the meeting is on 26 May 2023"),
+        ("last winter", "in winter 2022/2023"),
+        ("Last Friday, I went", "On 19 May 2023, I went"),
+        ("recently", "around May 2023"),
+    ],
+)
+def test_a_relative_date_is_made_absolute(said: str, told: str) -> None:
+    """O10: dates are absolute."""
+    assert absolute(said, THURSDAY) == told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "last but not least",
+        "this may be it",
+        "over the past year",
+        "for the last month",
+        "in 5 minutes",
+        "it feels like yesterday",
+        "on 7 May 2023",
+        "in March 2021",
+        "every Sunday",
+    ],
+)
+def test_what_is_no_date_told_from_today_stays(said: str) -> None:
+    """O10: nothing is invented."""
+    assert absolute(said, THURSDAY) == said
+
+
+def test_a_date_beyond_the_calendar_stays() -> None:
+    """O10: hostile numbers do no harm."""
+    early = datetime(3, 1, 1, tzinfo=UTC)
+    assert absolute("999 years ago", early) == "999 years ago"
