@@ -32,6 +32,9 @@ class CopyingBrain:
     def waits(self) -> str:
         return ""
 
+    def remark(self) -> str:
+        return ""
+
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
         log_records(transcript, draft, f"left-{transcript.agent_id}")
         time.sleep(random.uniform(0, self._longest))

@@ -21,7 +21,7 @@ from recollect import Memory
 from recollect.errors import InputError, RecollectError, StaleWrite, UnknownChangeset
 from recollect.organize.changesets import commit, diff
 from recollect.organize.differences import undone
-from recollect.organize.documents import MEMORY
+from recollect.organize.documents import COMMON, MEMORY
 from recollect.organize.draft import Draft
 from recollect.organize.tree import Tree
 from recollect.storage.base import Database
@@ -200,12 +200,12 @@ def about(tree: Tree, *keys: str) -> list[tuple[str, str]]:
 def test_claims_are_found_by_their_keys(tree: Tree, database: Database) -> None:
     """O11: current ones only, with the title as their subject in people/."""
     people = add(tree, "people")
-    bob = add(tree, "bob", "Lives in Porto. [r1]\n\nJust text about tea.", people.path)
+    bob = add(tree, "bob", "lives in Porto. [r1]\n\nJust text about tea.", people.path)
     porto, lisbon = (bob.path, "Bob lives in Porto."), (bob.path, "Bob lives in Lisbon.")
     assert about(tree, "porto") == about(tree, "bob") == about(tree, "porto", "bob", "none") == [porto]
     assert about(tree, "tea") == about(tree) == []
-    earlier = "Lives in Lisbon. [r2]\n\n## Earlier\n\nLives in Porto. [r1, until 2026-01-01 by r2]"
-    bob = tree.edit(bob.id, 1, find="Lives in Porto. [r1]", replace=earlier)
+    earlier = "lives in Lisbon. [r2]\n\n## Earlier\n\nlives in Porto. [r1, until 2026-01-01 by r2]"
+    bob = tree.edit(bob.id, 1, find="lives in Porto. [r1]", replace=earlier)
     assert about(tree, "porto") == []
     assert about(tree, "lisbon") == [lisbon]
     tree.rollback(tree.changesets()[0].id)
@@ -217,7 +217,7 @@ def test_claims_are_found_by_their_keys(tree: Tree, database: Database) -> None:
 def test_a_new_title_is_a_new_subject(tree: Tree) -> None:
     """O11: the keys follow."""
     people = add(tree, "people")
-    bob = add(tree, "bob", "Likes tea. [r1]", people.path)
+    bob = add(tree, "bob", "likes tea. [r1]", people.path)
     tree.write(slug="bob", title="Robert", description="", body=bob.body, document_id=bob.id, expected_version=1)
     assert about(tree, "robert") == [(bob.path, "Robert likes tea.")]
     assert about(tree, "bob") == []
@@ -229,6 +229,14 @@ def test_the_newest_claim_comes_first_and_few_for_a_key(tree: Tree) -> None:
     assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, -1, -1)]
     tree.edit(documents[0].id, 1, append="Likes tea a lot. [r9]")
     assert about(tree, "tea")[0] == ("~/memory/d0", "Likes tea a lot.")
+
+
+def test_a_key_that_many_share_leads_only_where_another_does(tree: Tree) -> None:
+    """O11: so that a lookup costs the same however much is known."""
+    for n in range(COMMON + 4):
+        add(tree, f"d{n}", f"Likes tea {'green' if n == COMMON else 'black'} {n}. [r{n}]")
+    assert about(tree, "tea") == []
+    assert [path for path, _ in about(tree, "tea", "green")] == [f"~/memory/d{COMMON}"]
 
 
 def test_a_draft_finds_the_claims_it_changed(tree: Tree) -> None:

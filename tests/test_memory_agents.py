@@ -182,8 +182,10 @@ def test_a_secret_in_an_error_does_not_reach_the_queue(
     assert "AKIAIOSFODNN7EXAMPLE" not in memory.inbox()[0].error + caplog.text
 
 
-def test_somebody_else_s_edit_makes_the_run_anew(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
-    """O18: a stale draft is discarded; what the person wrote stays."""
+def test_somebody_else_s_edit_of_another_paragraph_stays(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    """O18: the run's edits are laid over it, and the brain is not paid again."""
     say(memory, alice, "one")
     memory.process()
 
@@ -198,6 +200,43 @@ def test_somebody_else_s_edit_makes_the_run_anew(memory: Memory, alice: Agent, b
     body = memory.documents.read("~/memory/log").body
     assert "A person's remark." in body
     assert f"[r{second}]" in body
+    assert memory.inbox()[0].attempts == 1
+    assert len(brain.seen) == 2
+
+
+def test_somebody_else_s_edit_of_the_same_makes_the_run_anew(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    """O18: a stale draft is discarded; nothing is overwritten."""
+    (first,) = say(memory, alice, "one")
+    memory.process()
+
+    def raced(transcript: Transcript, draft: Draft) -> None:
+        log = draft.at("~/memory/log")
+        assert log
+        draft.edit(log.id, log.version, find="Said something.", replace="Said one.")
+        memory.documents.edit(log.id, log.version, find="Said something.", replace="Said a number.")
+
+    brain.script = [raced]
+    say(memory, alice, "two")
+    assert memory.process().finished == 1
+    assert f"Said a number. [r{first}]" in memory.documents.read("~/memory/log").body
+    assert len(brain.seen) == 3
+
+
+def test_two_who_make_the_same_document_do_not_fail(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O4, O16: the second run is made anew on what the first one landed."""
+
+    def raced(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        memory.documents.write(
+            slug="log", title="Log", description="", body="Mine.", parent_path="~/memory", author="other"
+        )
+
+    brain.script = [raced]
+    (record,) = say(memory, alice, "one")
+    assert memory.process().finished == 1
+    assert memory.documents.read("~/memory/log").body == f"Mine.\n\nSaid something. [r{record}]"
     assert memory.inbox()[0].attempts == 1
 
 

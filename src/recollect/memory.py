@@ -219,8 +219,8 @@ class Memory:
     def health(self) -> Health:
         """Whether everything in the home is on its way: green, yellow or red, with the reasons."""
         overdue = timedelta(seconds=self.settings.worker.overdue_seconds)
-        waits = self._brain.waits()
-        return self._read(lambda tx: health(tx, self._clock(), overdue, waits))
+        remarks = [remark for remark in (self._brain.waits(), self._brain.remark()) if remark]
+        return self._read(lambda tx: health(tx, self._clock(), overdue, remarks))
 
     def ledger(self, limit: int = 100) -> list[Call]:
         """The profile's calls of models and what each cost, newest first."""

@@ -239,7 +239,9 @@ def _around(text: str) -> Iterator[_Span]:
 
 def _named(text: str) -> Iterator[_Span]:
     """Values that a name announces, as in `password = x`, "my PIN is 1234", "x is the password"."""
-    lowered, at = "".join([letter.lower()[0] for letter in text]), 0  # as long as the text, which lower() is not
+    lowered, at = text.lower(), 0
+    if len(lowered) != len(text):
+        lowered = "".join([letter.lower()[0] for letter in text])
     while name := _NAME.search(lowered, at):
         group, at = name.lastgroup or "", name.end()
         if value := _value(text, name, group):

@@ -53,6 +53,9 @@ class ScriptedBrain:
     def waits(self) -> str:
         return self.waiting
 
+    def remark(self) -> str:
+        return ""
+
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
         self.seen.append(transcript)
         act = self.script.pop(0) if self.script else log_records

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypedDict, Unpack
 
-from recollect.errors import InputError
+from recollect.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
 from recollect.organize.claims import Lead
 from recollect.organize.differences import diff, same, undone
 from recollect.organize.documents import MEMORY_ID, Documents
@@ -49,8 +49,13 @@ def commit(
     seen = Edited(tx, draft.owner, edits)
     for edit in edits.values():
         _check_base(rows, edit)
-    for edit in edits.values():
-        seen.check(edit)
+    try:
+        for edit in edits.values():
+            seen.check(edit)
+    except (InputError, UnknownDocument, DocumentInUse) as error:
+        if cause == "rollback":
+            raise
+        raise StaleWrite(f"The documents changed since they were read. {error}") from error
     written = [(edit.after, seen.references_of(edit.after)) for edit in edits.values() if edit.after]
     changeset = rows.open_changeset(Changeset(0, draft.owner, at, cause, author, **origin))
     rows.close([edit.id for edit in edits.values() if edit.before], changeset)
@@ -58,6 +63,25 @@ def commit(
     for edit in edits.values():
         _index(rows, draft, edit.id, seen.find(edit.id), at)
     return changeset
+
+
+def rebase(tx: Transaction, draft: Draft) -> bool:
+    """Lay the draft's edits over what others have landed since, paragraph by paragraph. Says whether that was
+    possible: where both changed the same, or a document came or went, the draft stays as it is."""
+    rows = Documents(tx, draft.owner)
+    moved: dict[str, Edit] = {}
+    for edit in draft.changes:
+        current = rows.find(edit.id)
+        if (current.version if current else 0) == edit.base:
+            continue
+        if not (current and edit.before and edit.after):
+            return False
+        wanted, stuck = undone(edit.after, edit.before, current)
+        if stuck:
+            return False
+        moved[edit.id] = _edit(rows, edit.id, current, wanted)
+    draft.edits |= moved
+    return True
 
 
 def _check_base(rows: Documents, edit: Edit) -> None:

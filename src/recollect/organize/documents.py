@@ -6,6 +6,7 @@ one changeset share their `valid_from`, so that a reader of any past time sees w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime
@@ -23,6 +24,10 @@ MEMORY_ID = "memory"
 """The id of `~/memory` in every tree: two that make it at once make the same one."""
 
 LONGEST_PATH = 10_000
+_UNDER_A_KEY = (
+    "SELECT * FROM (SELECT key, at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? "
+    "ORDER BY at DESC LIMIT ?) k"
+)
 COMMON = 16  # claims from which on a key is common
 MOST_LEADS = 16
 DEEPEST = 100  # documents below one another
@@ -188,22 +193,28 @@ class Documents:
     def about(self, keys: Iterable[str]) -> list[Lead]:
         """Current claims under these keys: those with the most of them first, then the newest. A key that
         many claims have says little: what it leads to counts only if another key leads there, too."""
-        shared: dict[Lead, int] = {}
+        wanted = list(keys)
+        if not wanted:
+            return []
+        rows = self._tx.all(
+            "SELECT f.key, f.at, f.document_id, f.claim, c.sentence FROM ("
+            + " UNION ALL ".join([_UNDER_A_KEY] * len(wanted))
+            + ") f JOIN claims c ON c.owner = ? AND c.document_id = f.document_id AND c.claim = f.claim",
+            *(part for key in wanted for part in (self._owner, key, COMMON)),
+            self._owner,
+        )
+        claims_of_key = Counter(row[0] for row in rows)
+        rank: dict[Lead, tuple[int, int]] = {}
         rare: set[Lead] = set()
-        for key in keys:
-            rows = self._tx.all(
-                "SELECT k.document_id, k.claim, c.sentence FROM claim_keys k JOIN claims c ON c.owner = k.owner "
-                "AND c.document_id = k.document_id AND c.claim = k.claim WHERE k.owner = ? AND k.key = ? "
-                "ORDER BY k.at DESC LIMIT ?",
-                *(self._owner, key, COMMON),
-            )
-            leads = [Lead(*row) for row in rows]
-            for lead in leads:
-                shared[lead] = shared.get(lead, 0) + 1
-            if len(leads) < COMMON:
-                rare.update(leads)
-        found = [lead for lead, count in shared.items() if count > 1 or lead in rare]
-        return sorted(found, key=lambda lead: -shared[lead])[:MOST_LEADS]
+        for key, at, *found in rows:
+            lead = Lead(*found)
+            rank[lead] = (rank.get(lead, (0, 0))[0] + 1, at)
+            if claims_of_key[key] < COMMON:
+                rare.add(lead)
+        leads = [lead for lead, (count, _) in rank.items() if count > 1 or lead in rare]
+        return sorted(leads, key=lambda lead: (rank[lead], lead.document_id, lead.digest), reverse=True)[
+            :MOST_LEADS
+        ]
 
     # Changesets
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -56,9 +57,9 @@ def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
     return Receipt(record_id, session.id, stage, item.error, item.id, item.changeset_id)
 
 
-def health(tx: Transaction, now: datetime, overdue: timedelta, waits: str) -> Health:
-    """Red while anything is dead-lettered, or the oldest thing in a queue is overdue; yellow while work
-    waits for another reason, which `waits` tells."""
+def health(tx: Transaction, now: datetime, overdue: timedelta, remarks: Sequence[str]) -> Health:
+    """Red while anything is dead-lettered, or the oldest thing in a queue is overdue; yellow while there is
+    something else to know, which `remarks` tell."""
     marked, since_mark = Sessions(tx).marked()
     open_items = Inbox(tx).open()
     dead = Inbox(tx).dead()
@@ -70,5 +71,5 @@ def health(tx: Transaction, now: datetime, overdue: timedelta, waits: str) -> He
         held_up = Inbox(tx).last_error()
         why = f"The last error: {held_up}" if held_up else "Is a worker running?"
         red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
-    status: Status = "red" if red else "yellow" if waits else "green"
-    return Health(status, (*red, *([waits] if waits else ())), marked, open_items.items, dead, oldest)
+    status: Status = "red" if red else "yellow" if remarks else "green"
+    return Health(status, (*red, *remarks), marked, open_items.items, dead, oldest)

@@ -77,6 +77,9 @@ class LlmBrain:
         call = Price(self._settings).of(Tokens(estimated_tokens(len(memory_agent_prompt())), MOST_OUTPUT)).usd
         return self._spend.spent_out(min(call, self._settings.run_budget_usd))
 
+    def remark(self) -> str:
+        return ""
+
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
         run = self._spend.run(transcript.owner, PURPOSE, transcript.item_id)
         said = _in_a_loop_of_its_own(self._work(transcript, draft, run))

@@ -32,7 +32,7 @@ from recollect.errors import (
     StorageUnavailable,
 )
 from recollect.organize.brain import Brain, Outcome, Transcript
-from recollect.organize.changesets import commit
+from recollect.organize.changesets import commit, rebase
 from recollect.organize.draft import Draft
 from recollect.organize.guard import Guard
 from recollect.organize.inbox import Inbox, Lease
@@ -149,10 +149,9 @@ class MemoryAgents:
                 guard=Guard(transcript).check,
             )
             outcome = self._brain.organize(transcript, draft)
+            land = partial(self._land, lease=lease, transcript=transcript, draft=draft, outcome=outcome)
             try:
-                self._database.write(
-                    partial(self._land, lease=lease, transcript=transcript, draft=draft, outcome=outcome)
-                )
+                self._commit(land, draft)
             except (StaleWrite, StorageConflict):
                 if last:
                     raise
@@ -160,6 +159,15 @@ class MemoryAgents:
             else:
                 log.info("item %s: %s", lease.item.id, outcome.said.rpartition("\n")[2][:LONGEST_NOTE])
                 return
+
+    def _commit(self, land: Callable[[Transaction], None], draft: Draft) -> None:
+        """Land the draft; over other people's edits, where they touch other paragraphs."""
+        try:
+            self._database.write(land)
+        except StaleWrite:
+            if not self._database.read(lambda tx: rebase(tx, draft)):
+                raise
+            self._database.write(land)
 
     def _transcript(self, tx: Transaction, lease: Lease) -> Transcript:
         item = lease.item

@@ -16,10 +16,13 @@ class RulesBrain:
 
     def __init__(self, density: float, *, instead_of: str = "") -> None:
         self._density = density
-        self.instead_of = instead_of
+        self._instead_of = instead_of
 
     def waits(self) -> str:
         return ""
+
+    def remark(self) -> str:
+        return f"The rules organize instead of the model: {self._instead_of}" if self._instead_of else ""
 
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
         filing = Filing(draft)
