@@ -59,7 +59,10 @@ def test_any_text_is_a_claim_or_none(text: str) -> None:
         ("works as a nurse. [r12, r40]", Claim("works as a nurse.", (12, 40))),
         ("Inferred: has two children. [r77]", Claim("has two children.", (77,), inferred=True)),
         ("It costs 84 EUR. [r15, from web]", Claim("It costs 84 EUR.", (15,), source="web")),
-        ("lives in Porto. [r3, until 2026-03-05 by r45]", Claim("lives in Porto.", (3,), until="2026-03-05", by=45)),
+        (
+            "lives in Porto. [r3, until 2026-03-05 by r45]",
+            Claim("lives in Porto.", (3,), until="2026-03-05", by=45),
+        ),
         ("lives in Porto. [r3, until 2026-03-05]", Claim("lives in Porto.", (3,), until="2026-03-05")),
         ("likes [brackets] and [r7]. [r1]", Claim("likes [brackets] and [r7].", (1,))),
         ("quotes [r2, r3] [r1]", Claim("quotes [r2, r3]", (1,))),
@@ -106,10 +109,11 @@ def test_paragraphs_stand_as_they_are() -> None:
     assert paragraphs(" \n\n ") == []
 
 
-@pytest.mark.parametrize("text", [" " * 50_000 + "x", "\n" * 50_000 + "x", "[r1" * 20_000, "x [r1" + ", r1" * 20_000])
-def test_hostile_text_is_read_in_linear_time(text: str) -> None:
+@pytest.mark.parametrize("piece", [" ", "\n", " \n", "[r1", "[r1, ", ", r1", "]"])
+def test_hostile_text_is_read_in_linear_time(piece: str) -> None:
     """S2: a body may hold 200,000 characters of anything."""
+    text = f"x [r1, {piece * (20_000 // len(piece))}x"
     started = time.process_time()
     parse(text)
     claims(text)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 0.4
