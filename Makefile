@@ -10,7 +10,7 @@ PART   ?= all
 help:  ## what there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: $(READY)  ## see it work: a sample conversation, collected before your eyes
+run: $(READY)  ## see it work: sample conversations, collected and organized before your eyes
 	$(BIN)/recollect demo
 
 test: lint  ## every test, on SQLite and on PostgreSQL

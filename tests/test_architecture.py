@@ -52,6 +52,7 @@ SQL_STANDS_IN = (
     "collect.history",
     "organize.inbox",
     "organize.documents",
+    "organize.leads",
     "models.ledger",
     "testing",
 )

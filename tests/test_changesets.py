@@ -21,8 +21,9 @@ from recollect import Memory
 from recollect.errors import InputError, RecollectError, StaleWrite, UnknownChangeset
 from recollect.organize.changesets import commit, diff
 from recollect.organize.differences import undone
-from recollect.organize.documents import COMMON, MEMORY
+from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
+from recollect.organize.leads import COMMON
 from recollect.organize.tree import Tree
 from recollect.storage.base import Database
 from recollect.testing import FakeClock, in_threads

@@ -46,6 +46,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "sessions": ("a",),
     "history": ("s",),
     "transcript": ("a",),
+    "context_size": ("a",),
     "backup": ("copy.db",),
     "check": (),
     "start": (),
@@ -280,7 +281,7 @@ def test_start_puts_an_idle_agent_to_sleep_and_marks_its_session(tmp_path: Path,
         newest = memory.append(alice, UserMessage("Good night."))
         memory.start()
         until(lambda: memory.get_agent(alice.id).state == "sleeping")
-        assert memory.sessions(alice)[0].invalidated_at == newest
+        until(lambda: memory.sessions(alice)[0].processed_until == newest)
         memory.append(alice, UserMessage("I am back."))
         assert memory.get_agent(alice.id).state == "active"
         until(lambda: memory.get_agent(alice.id).state == "sleeping")

@@ -1,10 +1,11 @@
 """recollect: durable long-term memory for AI agents.
 
-    turns ─▶ history ─▶ marks ─▶ worker ─▶ …
-    collect/                     organize/
+    turns ─▶ history ─▶ marks ─▶ worker ─▶ inbox ─▶ memory-agent ─▶ documents ─▶ …
+    collect/                     organize/          (llm | rules)
 
 `collect` stores every turn before it acknowledges it, and marks the sessions that hold something new.
-`organize` works in the background on what is marked. Start reading at `memory.py`, then `collect/`.
+`organize` makes documents of what is marked, in the background. Start reading at `memory.py`, then `collect/`,
+then `organize/`.
 """
 
 from recollect.aio import AsyncMemory

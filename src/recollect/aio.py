@@ -130,6 +130,7 @@ class AsyncMemory(Face):
     sessions = awaited(Memory.sessions)
     history = awaited(Memory.history)
     transcript = awaited(Memory.transcript)
+    context_size = awaited(Memory.context_size)
     backup = awaited(Memory.backup)
     check = awaited(Memory.check)
     start = awaited(Memory.start)

@@ -260,6 +260,15 @@ class Memory:
 
         return self._read(work)
 
+    def context_size(self, of: Agent | Session | str) -> int:
+        """How many characters a session's records hold. For an agent, also a memory-agent: its newest one's."""
+
+        def work(tx: Transaction) -> int:
+            session, _ = self._talk(tx, of)
+            return History(tx).size(session.id) if session else 0
+
+        return self._read(work)
+
     # The home
 
     def backup(self, target: str | Path) -> None:

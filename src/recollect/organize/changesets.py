@@ -101,10 +101,10 @@ def _check_base(rows: Documents, edit: Edit) -> None:
 def _index(rows: Documents, draft: Draft, document_id: str, document: Document | None, at: datetime) -> None:
     """Bring the claim keys of a document up to what it says."""
     said = known(document) if document else {}
-    stored = rows.claims_of(document_id)
-    rows.drop_claims(document_id, stored - said.keys())
+    stored = rows.leads.of(document_id)
+    rows.leads.drop(document_id, stored - said.keys())
     leads = [Lead(document_id, digest, said[digest].sentence) for digest in said.keys() - stored]
-    rows.insert_claims([(lead, draft.keys_of(lead.sentence)) for lead in leads], at)
+    rows.leads.insert([(lead, draft.keys_of(lead.sentence)) for lead in leads], at)
 
 
 # Undoing

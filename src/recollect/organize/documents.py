@@ -1,4 +1,4 @@
-"""The rows of `documents`, `document_references`, `changesets`, `trees`, `claims` and `claim_keys`.
+"""The rows of `documents`, `document_references`, `changesets` and `trees`.
 
 A document is its versions; the one without `valid_to` is current, and one that has none is deleted. Versions of
 one changeset share their `valid_from`, so that a reader of any past time sees whole changesets only.
@@ -6,7 +6,6 @@ one changeset share their `valid_from`, so that a reader of any past time sees w
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime
@@ -15,7 +14,7 @@ from typing import TypeAlias
 
 from recollect.errors import InputError, UnknownChangeset, UnknownDocument
 from recollect.gate import checked_name, checked_text
-from recollect.organize.claims import Lead
+from recollect.organize.leads import Leads
 from recollect.storage.base import EVERY, Param, Row, Transaction
 from recollect.types import Changeset, Document, Reference, micros, moment, optional_moment
 
@@ -24,12 +23,6 @@ MEMORY_ID = "memory"
 """The id of `~/memory` in every tree: two that make it at once make the same one."""
 
 LONGEST_PATH = 10_000
-_UNDER_A_KEY = (
-    "SELECT * FROM (SELECT key, at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? "
-    "ORDER BY at DESC LIMIT ?) k"
-)
-COMMON = 16  # claims from which on a key is common
-MOST_LEADS = 16
 DEEPEST = 100  # documents below one another
 
 _COLUMNS = (
@@ -190,31 +183,10 @@ class Documents:
         )
         return [(row[0], Reference(row[1], row[2])) for row in rows]
 
-    def about(self, keys: Iterable[str]) -> list[Lead]:
-        """Current claims under these keys: those with the most of them first, then the newest. A key that
-        many claims have says little: what it leads to counts only if another key leads there, too."""
-        wanted = list(keys)
-        if not wanted:
-            return []
-        rows = self._tx.all(
-            "SELECT f.key, f.at, f.document_id, f.claim, c.sentence FROM ("
-            + " UNION ALL ".join([_UNDER_A_KEY] * len(wanted))
-            + ") f JOIN claims c ON c.owner = ? AND c.document_id = f.document_id AND c.claim = f.claim",
-            *(part for key in wanted for part in (self._owner, key, COMMON)),
-            self._owner,
-        )
-        claims_of_key = Counter(row[0] for row in rows)
-        rank: dict[Lead, tuple[int, int]] = {}
-        rare: set[Lead] = set()
-        for key, at, *found in rows:
-            lead = Lead(*found)
-            rank[lead] = (rank.get(lead, (0, 0))[0] + 1, at)
-            if claims_of_key[key] < COMMON:
-                rare.add(lead)
-        leads = [lead for lead, (count, _) in rank.items() if count > 1 or lead in rare]
-        return sorted(leads, key=lambda lead: (rank[lead], lead.document_id, lead.digest), reverse=True)[
-            :MOST_LEADS
-        ]
+    @property
+    def leads(self) -> Leads:
+        """Where the owner's current claims are found."""
+        return Leads(self._tx, self._owner)
 
     # Changesets
 
@@ -284,34 +256,6 @@ class Documents:
         ended = self._all("d.owner = ? AND d.closed_by = ?", self._owner, changeset.id)
         begun = self._all("d.owner = ? AND d.changeset_id = ?", self._owner, changeset.id)
         return [self.placed(d, d.valid_from) for d in ended], [self.placed(d, d.valid_from) for d in begun]
-
-    # Claims
-
-    def claims_of(self, document_id: str) -> set[str]:
-        """The digests of the document's claims that are stored."""
-        which = "SELECT claim FROM claims WHERE owner = ? AND document_id = ?"
-        return {row[0] for row in self._tx.all(which, self._owner, document_id)}
-
-    def drop_claims(self, document_id: str, claims: Iterable[str]) -> None:
-        gone = [(self._owner, document_id, claim) for claim in claims]
-        for table in ("claim_keys", "claims"):
-            self._tx.many(f"DELETE FROM {table} WHERE owner = ? AND document_id = ? AND claim = ?", gone)
-
-    def insert_claims(self, leads: Iterable[tuple[Lead, Iterable[str]]], at: datetime) -> None:
-        """Store claims, each with its keys."""
-        found = [(lead, tuple(keys)) for lead, keys in leads]
-        self._tx.many(
-            "INSERT INTO claims (owner, document_id, claim, sentence) VALUES (?, ?, ?, ?)",
-            [(self._owner, lead.document_id, lead.digest, lead.sentence) for lead, _ in found],
-        )
-        self._tx.many(
-            "INSERT INTO claim_keys (owner, document_id, claim, key, at) VALUES (?, ?, ?, ?, ?)",
-            [
-                (self._owner, lead.document_id, lead.digest, key, micros(at))
-                for lead, keys in found
-                for key in keys
-            ],
-        )
 
     def _all(self, where: str, *params: Param) -> list[Document]:
         return [

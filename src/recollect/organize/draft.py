@@ -110,7 +110,7 @@ class Draft:
                 for digest, one in known(seen.placed(edit.after)).items()
                 if wanted & self.keys_of(one.sentence)
             ]
-            return here + [lead for lead in seen.about(wanted) if lead.document_id not in self.edits]
+            return here + [lead for lead in seen.leads.about(wanted) if lead.document_id not in self.edits]
 
         return self._see(work)
 

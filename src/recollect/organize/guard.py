@@ -39,10 +39,22 @@ class Guard:
         if before:
             self._check_nothing_lost(before.path, old, kept, others)
         if after:
+            self._check_heading(before, after)
             known = self._records_in(before.body) if before else frozenset()
-            for paragraph in set(kept).difference(old):
-                if claim := parse(paragraph):
-                    self._check_sources(after.path, claim, [known, *others])
+            for paragraph in kept:
+                if paragraph not in old and not paragraph.startswith("#"):
+                    self._check_sources(after.path, _claim(paragraph), [known, *others])
+
+    def _check_heading(self, before: Document | None, after: Document) -> None:
+        """Title and description cite nothing, so they must not be what data says."""
+        old = (before.title, before.description) if before else ()
+        said = [r for r in self._records.values() if r.record.provenance not in (*DATA, "system")]
+        for text in (after.title, after.description):
+            if text not in old and self._echoes_data(text, said):
+                raise InputError(
+                    f"{text[:80]!r} is what a tool or a web page says. Give {after.path} a title and a "
+                    "description in words of your own."
+                )
 
     def _records_in(self, body: str) -> frozenset[int]:
         if body not in self._cited:
@@ -81,18 +93,26 @@ class Guard:
                 f"{claim.text[:80]!r} comes from a {source} alone. Say so in its citation: "
                 f"[r{claim.records[0]}, from {source}]."
             )
-        if path.startswith(ABOUT_PEOPLE) and (not said or self._echoes_data(claim, said)):
+        if path.startswith(ABOUT_PEOPLE) and (not said or self._echoes_data(claim.text, said)):
             raise InputError(
                 f"{claim.text[:80]!r} is not what a person or the agent said, so it cannot stand in {path}. "
                 "What a tool, a web page or a system message says is data: leave it out, or put it into a "
                 "project or an event with its source."
             )
 
-    def _echoes_data(self, claim: Claim, said: Iterable[Recorded]) -> bool:
-        """Whether the claim's words are mostly those of a tool or a web page, and less of what it cites."""
-        words = set(_WORD.findall(claim.text.lower()))
+    def _echoes_data(self, text: str, said: Iterable[Recorded]) -> bool:
+        """Whether the words are mostly those of a tool or a web page, and less of what was said."""
+        words = set(_WORD.findall(text.lower()))
         data = max((len(words & _words(r)) for r in self._records.values() if _is_data(r)), default=0)
-        return 2 * data > len(words) and data > max(len(words & _words(r)) for r in said)
+        return 2 * data > len(words) and data > max((len(words & _words(r)) for r in said), default=0)
+
+
+def _claim(paragraph: str) -> Claim:
+    if claim := parse(paragraph):
+        return claim
+    raise InputError(
+        f"{paragraph[:80]!r} cites no record. End every paragraph in the records it came from, e.g. [r12, r14]."
+    )
 
 
 def _is_data(recorded: Recorded) -> bool:

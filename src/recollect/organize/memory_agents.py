@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import random
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -132,7 +133,9 @@ class MemoryAgents:
         except RecollectError as error:
             self._fail(lease, str(error))
         except Exception as error:
-            log.exception("item %s failed in a way nobody foresaw", lease.item.id)
+            log.error(
+                "item %s failed in a way nobody foresaw: %s", lease.item.id, redact(traceback.format_exc()).text
+            )
             self._fail(lease, f"{type(error).__name__}: {error}")
         else:
             return True
@@ -157,7 +160,7 @@ class MemoryAgents:
                     raise
                 log.info("item %s: somebody else edited the same documents; organized again", lease.item.id)
             else:
-                log.info("item %s: %s", lease.item.id, outcome.said.rpartition("\n")[2][:LONGEST_NOTE])
+                log.info("item %s: %s", lease.item.id, redact(outcome.said).text[-LONGEST_NOTE:])
                 return
 
     def _commit(self, land: Callable[[Transaction], None], draft: Draft) -> None:

@@ -43,7 +43,7 @@ def demo(
     home: DemoHomeOption = Path("demo-home"),
     as_json: JsonOption = False,
 ) -> None:
-    """Collect sample conversations before your eyes.
+    """Collect and organize sample conversations before your eyes.
 
     Example: recollect demo --home /tmp/try
     """

@@ -1,0 +1,79 @@
+"""The rows of `claims` and `claim_keys`: where to find what is known about something. Both are derived from the
+bodies of the documents and can be made anew from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+
+from recollect.organize.claims import Lead
+from recollect.storage.base import Transaction
+from recollect.types import micros
+
+_UNDER_A_KEY = (
+    "SELECT * FROM (SELECT key, at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? "
+    "ORDER BY at DESC LIMIT ?) k"
+)
+COMMON = 16  # claims from which on a key is common
+MOST_LEADS = 16
+
+
+class Leads:
+    """The current claims of one owner, seen through a transaction."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+
+    def about(self, keys: Iterable[str]) -> list[Lead]:
+        """Current claims under these keys: those with the most of them first, then the newest. A key that
+        many claims have says little: what it leads to counts only if another key leads there, too."""
+        wanted = list(keys)
+        if not wanted:
+            return []
+        rows = self._tx.all(
+            "SELECT f.key, f.at, f.document_id, f.claim, c.sentence FROM ("
+            + " UNION ALL ".join([_UNDER_A_KEY] * len(wanted))
+            + ") f JOIN claims c ON c.owner = ? AND c.document_id = f.document_id AND c.claim = f.claim",
+            *(part for key in wanted for part in (self._owner, key, COMMON)),
+            self._owner,
+        )
+        claims_of_key = Counter(row[0] for row in rows)
+        rank: dict[Lead, tuple[int, int]] = {}
+        rare: set[Lead] = set()
+        for key, at, *found in rows:
+            lead = Lead(*found)
+            rank[lead] = (rank.get(lead, (0, 0))[0] + 1, at)
+            if claims_of_key[key] < COMMON:
+                rare.add(lead)
+        leads = [lead for lead, (count, _) in rank.items() if count > 1 or lead in rare]
+        return sorted(leads, key=lambda lead: (rank[lead], lead.document_id, lead.digest), reverse=True)[
+            :MOST_LEADS
+        ]
+
+    def of(self, document_id: str) -> set[str]:
+        """The digests of the document's claims that are stored."""
+        which = "SELECT claim FROM claims WHERE owner = ? AND document_id = ?"
+        return {row[0] for row in self._tx.all(which, self._owner, document_id)}
+
+    def drop(self, document_id: str, claims: Iterable[str]) -> None:
+        gone = [(self._owner, document_id, claim) for claim in claims]
+        for table in ("claim_keys", "claims"):
+            self._tx.many(f"DELETE FROM {table} WHERE owner = ? AND document_id = ? AND claim = ?", gone)
+
+    def insert(self, leads: Iterable[tuple[Lead, Iterable[str]]], at: datetime) -> None:
+        """Store claims, each with its keys."""
+        found = [(lead, tuple(keys)) for lead, keys in leads]
+        self._tx.many(
+            "INSERT INTO claims (owner, document_id, claim, sentence) VALUES (?, ?, ?, ?)",
+            [(self._owner, lead.document_id, lead.digest, lead.sentence) for lead, _ in found],
+        )
+        self._tx.many(
+            "INSERT INTO claim_keys (owner, document_id, claim, key, at) VALUES (?, ?, ?, ?, ?)",
+            [
+                (self._owner, lead.document_id, lead.digest, key, micros(at))
+                for lead, keys in found
+                for key in keys
+            ],
+        )
