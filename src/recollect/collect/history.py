@@ -87,6 +87,11 @@ class History:
         row = self._tx.one("SELECT session_id FROM session_history WHERE id = ?", record_id)
         return row[0] if row else None
 
+    def said_at(self, record_id: int) -> datetime | None:
+        """When a record was said; none where there is no such record."""
+        row = self._tx.one("SELECT at FROM session_history WHERE id = ?", record_id)
+        return moment(row[0]) if row else None
+
     def size(self, session_id: str) -> int:
         """How many characters the session's records hold."""
         row = self._tx.one("SELECT sum(length(data)) FROM session_history WHERE session_id = ?", session_id)

@@ -26,7 +26,6 @@ Source = Literal["", "tool", "web"]
 EARLIER = "## Earlier"
 INFERRED = "Inferred: "
 
-_BRACKET = re.compile(r"\s*\[(r\d+(?:, [^\[\]]*)?)\]\s*\Z")
 _RECORD = re.compile(r"r(\d{1,18})")
 _UNTIL = re.compile(r"until (\d{4}-\d\d-\d\d)(?: by r(\d{1,18}))?")
 
@@ -79,13 +78,14 @@ class Known:
 
 def parse(paragraph: str) -> Claim | None:
     """The claim a paragraph makes; none where it cites nothing."""
-    found = _BRACKET.search(paragraph)
-    if not found:
+    whole = paragraph.rstrip()
+    start = whole.rfind("[")
+    if start < 0 or not whole.endswith("]"):
         return None
     records: list[int] = []
     source: Source = ""
     until, by = "", None
-    for part in found[1].split(", "):
+    for part in whole[start + 1 : -1].split(", "):
         if cited := _RECORD.fullmatch(part):
             records.append(int(cited[1]))
         elif ended := _UNTIL.fullmatch(part):
@@ -94,9 +94,13 @@ def parse(paragraph: str) -> Claim | None:
             source = part.removeprefix("from ")  # type: ignore[assignment]  # just checked
         else:
             return None
-    text = paragraph[: found.start()].strip()
+    text = whole[:start].strip()
     inferred = text.startswith(INFERRED)
-    return Claim(text.removeprefix(INFERRED), tuple(records), inferred, source, until, by) if text else None
+    return (
+        Claim(text.removeprefix(INFERRED), tuple(records), inferred, source, until, by)
+        if text and records
+        else None
+    )
 
 
 def paragraphs(body: str) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace as copy
+from datetime import datetime
 from typing import TypeAlias, TypeVar
 
+from recollect.collect.history import History
 from recollect.errors import InputError, StaleWrite
 from recollect.gate import checked_text
 from recollect.organize import claims
@@ -125,6 +127,10 @@ class Draft:
             found = self._keys(sentence) if self._keys else ()
             self._known[sentence] = frozenset(key for key in found if 0 < len(key.encode()) <= LONGEST_KEY)
         return self._known[sentence]
+
+    def said_at(self, record_id: int) -> datetime | None:
+        """When a record that is cited was said."""
+        return self._database.read(lambda tx: History(tx).said_at(record_id))
 
     def references(self, document_id: str) -> list[tuple[Reference, Document]]:
         """What the document refers to, as far as it is still there."""
@@ -251,7 +257,8 @@ class Draft:
         if self._guard and edit.before is not edit.after:
             edited = {other.id: other.after for other in self.edits.values()}
             others = {**self._seen, **edited, edit.id: None}
-            self._guard(edit.before, edit.after, [other for other in others.values() if other])
+            before = edited.get(edit.id, edit.before)
+            self._guard(before, edit.after, [other for other in others.values() if other])
         self.edits.pop(edit.id, None)
         if edit.before is not edit.after:
             self.edits[edit.id] = edit

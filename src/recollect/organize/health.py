@@ -38,6 +38,7 @@ class Health:
     reasons: tuple[str, ...]
     marked: int
     waiting: int
+    organized: int
     dead: int
     oldest: datetime | None
 
@@ -72,4 +73,4 @@ def health(tx: Transaction, now: datetime, overdue: timedelta, remarks: Sequence
         why = f"The last error: {held_up}" if held_up else "Is a worker running?"
         red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
     status: Status = "red" if red else "yellow" if remarks else "green"
-    return Health(status, (*red, *remarks), marked, open_items.items, dead, oldest)
+    return Health(status, (*red, *remarks), marked, open_items.items, Inbox(tx).done(), dead, oldest)

@@ -202,6 +202,11 @@ class Inbox:
         row = self._tx.one("SELECT count(*), min(created_at) FROM inbox WHERE due_at IS NOT NULL")
         return Waiting(row[0], optional_moment(row[1])) if row else Waiting(0, None)
 
+    def done(self) -> int:
+        """How many items of the whole home are behind us."""
+        row = self._tx.one("SELECT count(*) FROM inbox WHERE state = 'done'")
+        return row[0] if row else 0
+
     def dead(self) -> int:
         """How many items of the whole home nobody will try again by himself."""
         row = self._tx.one("SELECT count(*) FROM inbox WHERE state = 'dead'")

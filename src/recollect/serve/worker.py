@@ -13,9 +13,7 @@ from rich.logging import RichHandler
 from rich.markup import escape
 
 from recollect.memory import Memory
-from recollect.types import InboxItem
-
-LAST = 1_000  # items that the sum at the end looks back at
+from recollect.organize.health import Health
 
 
 def run(memory: Memory, *, once: bool, as_json: bool) -> dict[str, Any]:
@@ -23,13 +21,12 @@ def run(memory: Memory, *, once: bool, as_json: bool) -> dict[str, Any]:
     first; one that is killed loses nothing, since another worker takes over what it held."""
     console = Console(stderr=True, quiet=as_json)
     _tell(console)
-    before = {item.id for item in memory.inbox("done", limit=LAST)}
+    before = memory.health().organized
     if once:
         memory.process()
     else:
         _work_until_told(memory, console)
-    done = [item for item in memory.inbox("done", limit=LAST) if item.id not in before]
-    return _sum(memory, done, console)
+    return _sum(memory.health(), before, console)
 
 
 def _work_until_told(memory: Memory, console: Console) -> None:
@@ -57,16 +54,17 @@ def _tell(console: Console) -> None:
     log.handlers = [RichHandler(console=console, show_path=False, markup=False)]
 
 
-def _sum(memory: Memory, done: list[InboxItem], console: Console) -> dict[str, Any]:
-    health = memory.health()
+def _sum(health: Health, before: int, console: Console) -> dict[str, Any]:
+    """What became of the home meanwhile, through this worker or another."""
+    done = health.organized - before
     colour = {"green": "green", "yellow": "yellow", "red": "red"}[health.status]
     console.print(
-        f"[{colour}]●[/] {len(done)} transcript(s) organized, {health.waiting} waiting, {health.dead} failed."
+        f"[{colour}]●[/] {done} transcript(s) organized, {health.waiting} waiting, {health.dead} failed."
     )
     for reason in health.reasons:
         console.print(f"  {escape(reason)}")
     return {
-        "organized": len(done),
+        "organized": done,
         "waiting": health.waiting,
         "failed": health.dead,
         "health": health.status,

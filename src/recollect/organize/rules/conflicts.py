@@ -1,19 +1,18 @@
 """Whether a newer claim repeats an older one, takes its place, or stands beside it; and where to look for both.
 
-A claim is read once into a `Reading`: its subject, its verb, and its values by slot ("lives in" gives `home`),
-date, amount and state. `judge` then asks, in this order: do both say the same; is the newer one no more than a
-thought or an addition; does it end, deny or replace what the older one says; does it give another value where
-only one can hold. Whatever is left stands beside the older claim: to lose a true claim is worse than to keep two.
+A claim is read once, clause by clause. A newer clause takes the place of an older one when both are about the
+same thing and it says that this is over, denies it, names it as what gave way, or gives another value where only
+one can hold. Whatever is left stands beside the older claim: to lose a true claim is worse than to keep two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Literal
 
 from recollect.organize.rules import topics
-from recollect.organize.rules.readings import Reading, read
+from recollect.organize.rules.clauses import Clause
+from recollect.organize.rules.readings import Claim, read
 
 Verdict = Literal["same", "supersedes", "different"]
 
@@ -21,34 +20,36 @@ LONGEST = 600  # characters of a sentence that are read; a longer one is only ev
 MOST_KEYS = 8
 LONGEST_KEY = 100
 
-_PLACES = frozenset(("home", "place", "employer"))
 _BROADER = {"employer": "job", "place": "home"}
-_STEADY = topics.TRANSPARENT | topics.COPULAS | topics.CHANGES
+_WITHIN = frozenset(("in", "at", "on", "to", "into", "under", "inside", "behind"))
+_EXACT = frozenset(("home", "employer"))
+_STEADY = topics.STATIVE | topics.CHANGES | {"bring"}
 
 
 def keys(sentence: str) -> frozenset[str]:
     """What the sentence is about, as a few short lookup keys (≤ 8): a sentence that this one repeats or supersedes
     shares at least one of them."""
-    it = read(sentence[:LONGEST])
-    words = [word for word in it.words if ":" not in word and not (it.named and word == it.anchor)]
-    rarest = sorted(sorted(words, key=_rarity, reverse=True), key=lambda word: word not in it.names)
-    attributes = sorted({_BROADER.get(slot, slot) for slot in (*it.slots, *it.states, *it.amounts)})[:3]
-    about = [*attributes, "when"] if it.dates else attributes
-    found = [
-        blake2b(" ".join(sorted(it.words)).encode(), digest_size=8).hexdigest(),
-        "|".join(sorted(rarest[:2])),
-        max((it.predicate - it.names) or it.subject.intersection(words), key=_rarity, default=""),
-        *(f"{it.anchor}|{topic}" for topic in about),
-    ]
-    if not it.person:
-        found.append("|".join(sorted(it.subject)))
-    found += [f"{it.anchor}|{word}" for word in rarest if word != it.anchor]
-    return frozenset(key[:LONGEST_KEY] for key in found[:MOST_KEYS] if key)
+    claim = read(sentence[:LONGEST])
+    found: dict[str, None] = {}
+    for clause in claim.clauses:
+        for slot, (holder, _) in sorted(clause.slots.items()):
+            found |= dict.fromkeys(f"{holds}|{_BROADER.get(slot, slot)}" for holds in sorted(holder))
+        if "job" in clause.ended:
+            found |= dict.fromkeys(f"{holds}|job" for holds in sorted(clause.core))
+        counted = [*sorted(clause.amounts), *(["when"] if clause.dates else [])]
+        found |= dict.fromkeys(f"{clause.head}|{what}" for what in counted)
+    people = {clause.owner for clause in claim.clauses}.union(
+        *(clause.core for clause in claim.clauses[:1] if clause.person)
+    )
+    words = sorted(claim.words - people, key=_rarity, reverse=True) or sorted(claim.words)
+    main = claim.clauses[0].core - people if claim.clauses else ()
+    chosen = [*list(found)[:4], *sorted(main, key=_rarity, reverse=True)[:2], *words]
+    return frozenset(key[:LONGEST_KEY] for key in list(dict.fromkeys(chosen))[:MOST_KEYS])
 
 
-def _rarity(word: str) -> tuple[int, str]:
+def _rarity(word: str) -> tuple[bool, int, str]:
     """Long words are rare ones."""
-    return len(word), word
+    return word not in topics.GENERIC, len(word), word
 
 
 def judge(old: str, new: str) -> Verdict:
@@ -58,201 +59,254 @@ def judge(old: str, new: str) -> Verdict:
     if max(len(old), len(new)) > LONGEST:
         return "different"
     before, after = read(old), read(new)
-    if _repeats(before, after):
+    if len(before.clauses) == len(after.clauses) == 1 and _repeats(before.clauses[0], after.clauses[0]):
         return "same"
-    if "doubt" in after.marks or "addition" in after.marks:
-        return "different"
-    if _ends(before, after) or _denies(before, after) or _replaces(before, after) or _takes_over(before, after):
+    if any(_contradicts(a, b) for a in before.clauses for b in after.clauses):
         return "supersedes"
-    if _related(before, after) and _revalues(before, after):
+    if after.clauses and any(_moves_on(a, after) for a in before.clauses):
         return "supersedes"
     return "different"
 
 
-# How two claims stand to each other
-
-
-def _repeats(before: Reading, after: Reading) -> bool:
+def _repeats(a: Clause, b: Clause) -> bool:
     """The newer one says nothing that the older one does not say."""
     return (
-        after.words <= before.words
-        and after.subject <= before.subject
-        and bool(before.denied) == bool(after.denied)
-        and ("doubt" in before.marks) == ("doubt" in after.marks)
-        and before.replaced == after.replaced
-        and not _differ(before.states, after.states)
-        and bool(before.ended) == bool(after.ended)
+        b.words <= a.words
+        and b.core <= a.core
+        and all(a.dates.get(what) == value for what, value in b.dates.items())
+        and all(a.amounts.get(what) == value for what, value in b.amounts.items())
+        and bool(a.denied) == bool(b.denied)
+        and bool(a.ended) == bool(b.ended)
+        and ("doubt" in a.marks) == ("doubt" in b.marks)
+        and a.gone == b.gone
+        and all(a.slots.get(slot, value) == value for slot, value in b.slots.items() if slot in topics.GROUPS)
     )
 
 
-def _differ(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    return any(after.get(what, value) != value for what, value in before.items())
-
-
-def _related(before: Reading, after: Reading) -> bool:
-    """Both are about the same: what one subject has beyond the other is an attribute, or mentioned there too."""
-    a, b = before.subject, after.subject
-    return a == b or (
-        bool(a & after.words or b & before.words)
-        and all(word in after.words or topics.ATTRIBUTES.get(word) in after.slots for word in a - b)
-        and all(word in before.words or topics.ATTRIBUTES.get(word) in before.slots for word in b - a)
+def _contradicts(a: Clause, b: Clause) -> bool:
+    if (
+        "doubt" in b.marks
+        or ("added" in b.marks and "added" not in a.marks)
+        or ("event" in a.marks and "corrected" not in b.marks)
+    ):
+        return False
+    if _takes_over(a, b):
+        return True
+    if _of_others(a, b):
+        return False
+    return (
+        _ends(a, b)
+        or _denies(a, b)
+        or _replaces(a, b)
+        or ("brief" not in b.marks and (_revalues(a, b) or _counts_otherwise(a, b) or _reframes(a, b)))
     )
 
 
-def _shares_owner(before: Reading, after: Reading) -> bool:
-    return bool(before.subject & after.subject or after.subject <= before.words or before.subject <= after.words)
+# Whether two clauses are about the same
 
 
-def _ends(before: Reading, after: Reading) -> bool:
+def _differ(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
+    return any(b.get(what, value) != value for what, value in a.items())
+
+
+def _is_one(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Two names of one thing: the one may say more, but not each what the other does not."""
+    return bool(a and b) and (a <= b or b <= a)
+
+
+def _of_others(a: Clause, b: Clause) -> bool:
+    """Each is about a person, and neither about the other's."""
+    whose, other = a.core if a.person else frozenset((a.owner,)), b.core if b.person else frozenset((b.owner,))
+    return (
+        "" not in whose
+        and "" not in other
+        and not (whose & other or whose & b.words or other & a.words)
+        and bool(whose and other)
+    )
+
+
+def _same_thing(a: Clause, b: Clause) -> bool:
+    heads = (not a.head or a.head in b.core or not a.head.isalpha()) and (
+        not b.head or b.head in a.core or not b.head.isalpha()
+    )
+    return heads and _is_one(a.core, b.core) and not (a.owner and b.owner and a.owner != b.owner)
+
+
+def _telling(words: frozenset[str], *clauses: Clause) -> frozenset[str]:
+    """The words that tell what is meant: no common ones, and not who it is about."""
+    for clause in clauses:
+        words = words - clause.core if clause.person else words
+    return words - topics.GENERIC
+
+
+# What makes the newer one take the older one's place
+
+
+def _ends(a: Clause, b: Clause) -> bool:
     """The newer one says that what the older one says is over."""
-    things = after.ended - topics.VERBS or after.ended
-    known = {word for word in things if word in before.words or _fills(word, before)}
-    return (
-        bool(known)
-        and not before.ended
-        and 2 * len(known) >= len(things)
-        and _shares_owner(before, after)
-        and all(word in before.words for word in after.subject - after.ended)
-    )
+    if a.ended or a.denied or not b.ended:
+        return False
+    if "job" in b.ended and {"job", "employer"} & a.slots.keys() and _same_thing(a, b):
+        return True
+    things = _telling(b.ended, a)
+    things = things - topics.VERBS or things
+    known = things & (a.words | {a.verb})
+    return bool(known) and 2 * len(known) >= len(things)
 
 
-def _fills(noun: str, reading: Reading) -> bool:
-    """The noun names an attribute that the claim gives: "her job" is where and as what she works."""
-    attribute = topics.FILLS.get(noun)
-    return attribute in reading.slots or (attribute == "job" and "employer" in reading.slots)
-
-
-def _denies(before: Reading, after: Reading) -> bool:
+def _denies(a: Clause, b: Clause) -> bool:
     """The same with and without a "not"."""
-    if bool(before.denied) == bool(after.denied) or not _related(before, after):
+    if bool(a.denied or a.ended) == bool(b.denied or b.ended) or not (
+        _same_thing(a, b) or (not a.person and not b.person and _is_about(a, b))
+    ):
         return False
-    a, b = before.words - before.subject - topics.LIGHT, after.words - after.subject - topics.LIGHT
-    if (a & b).isdisjoint(before.denied or after.denied):
+    if a.verb != b.verb and a.verb not in b.denied and not (topics.STATIVE & {a.verb, b.verb} - {"lik"}):
         return False
-    return a <= b or b <= a or 2 * len(a & b) > len(a | b)
+    said = _telling(a.denied or a.ended or b.denied, a, b)
+    other = b if a.denied or a.ended else a
+    return bool(said) and said <= other.words | {other.verb}
 
 
-def _replaces(before: Reading, after: Reading) -> bool:
+def _replaces(a: Clause, b: Clause) -> bool:
     """The newer one names what the older one said as the thing that it replaces."""
-    said = (before.words - before.subject).union(before.dates.values(), before.amounts.values())
-    return (
-        not said.isdisjoint(after.replaced) and before.replaced != after.replaced and _shares_owner(before, after)
+    values = frozenset((*a.dates.values(), *a.amounts.values()))
+    return not _telling(b.gone, a, b).isdisjoint(a.words | values) and a.gone != b.gone
+
+
+def _takes_over(a: Clause, b: Clause) -> bool:
+    """Another one leads or owns what only one can lead or own."""
+    if "brief" in b.marks or a.core & b.core:
+        return False
+    if a.verb == b.verb == "be" and a.person and b.person and a.predicate == b.predicate:
+        return not a.predicate.isdisjoint(topics.ATTRIBUTES)
+    if a.verb not in topics.ROLES:
+        return False
+    if b.verb in topics.CHANGES:
+        return bool(b.core) and b.core <= a.predicate
+    return b.verb in topics.ROLES and _is_one(_telling(a.predicate), _telling(b.predicate - a.core))
+
+
+def _revalues(a: Clause, b: Clause) -> bool:
+    """Another value of an attribute or a state that has one at a time."""
+    if "event" in b.marks and "changed" not in b.marks:
+        return False
+    if "name" in a.slots and "name" in b.slots and _is_one(a.slots["name"][1], b.core - topics.GENERIC):
+        return True
+    return any(
+        _is_one(a.slots[slot][0], b.slots[slot][0])
+        and not (slot in topics.GROUPS and (a.denied or b.denied))
+        and _excludes(a, b, slot)
+        for slot in a.slots.keys() & b.slots.keys()
     )
 
 
-def _takes_over(before: Reading, after: Reading) -> bool:
-    """Another one leads, owns or is what only one can lead, own or be."""
-    if before.verb in topics.ROLES and after.verb in topics.CHANGES and after.subject <= before.predicate:
+def _excludes(a: Clause, b: Clause, slot: str) -> bool:
+    """The two values cannot both hold: neither contains the other, and both are as exact."""
+    value, other = a.slots[slot][1], b.slots[slot][1]
+    if _is_one(value, other) or not value or not other:
+        return False
+    names = value & (a.names | a.core if a.person else a.names)
+    others = other & (b.names | b.core if b.person else b.names)
+    if "changed" in b.marks or (names and others):
+        return not _is_one(names, others)
+    return slot not in _EXACT or not (names or others)
+
+
+def _counts_otherwise(a: Clause, b: Clause) -> bool:
+    """Another date or number of the same."""
+    if "event" in b.marks and "changed" not in b.marks:
+        return False
+    moved = "changed" in b.marks and a.dates and b.dates and not a.dates.keys() & b.dates.keys()
+    if not (moved or _differ(a.dates, b.dates) or _differ(a.amounts, b.amounts)):
+        return False
+    alike = a.verb == b.verb or (a.verb in _STEADY and b.verb in _STEADY)
+    if _same_thing(a, b) and not (a.person and b.person):
+        return alike
+    if "changed" in b.marks and not a.person:
+        return _is_about(a, b)
+    shared = _telling(a.predicate & b.predicate, a, b) | (a.amounts.keys() & b.amounts.keys()) - {""}
+    rest = _telling(a.predicate, a, b), _telling(b.predicate, a, b)
+    return alike and bool(shared) and _same_thing(a, b) and (rest[0] <= rest[1] or rest[1] <= rest[0])
+
+
+def _is_about(a: Clause, b: Clause) -> bool:
+    """The newer one speaks of the older one's subject, or of a thing in it."""
+    return bool(a.core and a.core <= b.context) or bool(b.core and not b.person and b.core <= a.words)
+
+
+def _reframes(a: Clause, b: Clause) -> bool:
+    """Another choice, or the same sentence but for one value."""
+    shared = _telling(a.predicate & b.predicate, a, b)
+    if "changed" in b.marks and shared - topics.KINDS.keys() and _differ(a.kinds, b.kinds):
         return True
-    if before.verb != after.verb or before.subject & after.subject or not (before.person and after.person):
+    if a.verb != b.verb or not _same_thing(a, b) or "event" in b.marks or a.denied or b.denied:
         return False
-    definite = "definite" in before.marks and "definite" in after.marks
-    if not (before.verb in topics.ROLES or (definite and before.verb == "be")):
+    if a.verb in topics.CHOICES:
+        return _chooses_otherwise(a, b)
+    if a.person or a.core != b.core or max(len(a.predicate), len(b.predicate)) > 4:
         return False
-    return bool(before.predicate) and before.predicate == after.predicate
+    for preposition in a.chunks.keys() & b.chunks.keys():
+        values = a.chunks[preposition], b.chunks[preposition]
+        if preposition and a.verb not in topics.COPULAS and not values[0] & values[1]:
+            return True
+        if not preposition and a.verb in topics.COPULAS and not values[0] & values[1]:
+            return "kind" in a.marks & b.marks or bool(values[0] & a.names and values[1] & b.names)
+    return False
 
 
-def _revalues(before: Reading, after: Reading) -> bool:
-    """The newer one gives another value where only one can hold. Both are about the same."""
-    if _differ(before.states, after.states) and not (before.denied or after.denied or "past" in before.marks):
-        return True
-    corrected = "corrected" in after.marks
-    if not corrected and "event" in before.marks | after.marks:
-        return _reports_otherwise(before, after)
-    if _same_matter(before, after) and (
-        _differ(before.dates, after.dates)
-        or _differ(before.amounts, after.amounts)
-        or (
-            after.verb in topics.CHANGES
-            and before.dates
-            and after.dates
-            and not before.dates.keys() & after.dates.keys()
-        )
-    ):
-        return True
-    if "brief" in after.marks:
-        return False
-    return (
-        any(_excludes(before, after, slot) for slot in before.slots.keys() & after.slots.keys())
-        or _chooses_otherwise(before, after)
-        or _reframes(before, after, corrected)
-    )
-
-
-def _same_matter(before: Reading, after: Reading) -> bool:
-    """Verb and objects agree so far that a date or amount of the one is a date or amount of the other."""
-    if before.verb != after.verb and not (
-        (before.verb in _STEADY or before.verb in after.words)
-        and (after.verb in _STEADY or after.verb in before.words)
-    ):
-        return False
-    a, b = before.predicate - after.subject, after.predicate - before.subject
-    if before.verb in topics.PLURAL:
-        return a <= b or b <= a
-    return a <= b or b <= a or bool(a & b) or after.verb in topics.CHANGES
-
-
-def _excludes(before: Reading, after: Reading, slot: str) -> bool:
-    """The two values of the slot cannot both hold: neither contains the other, and both are as exact."""
-    a, b = before.slots[slot], after.slots[slot]
-    if a <= b or b <= a:
-        return False
-    names, others = a & before.names, b & after.names
-    if names and others:
-        return not (names <= others or others <= names)
-    if (not names and not others) or after.verb in topics.CHANGES or after.marks & {"corrected", "now"}:
-        return True
-    return bool(names) and slot in _PLACES and "vague" not in after.marks
-
-
-def _chooses_otherwise(before: Reading, after: Reading) -> bool:
+def _chooses_otherwise(a: Clause, b: Clause) -> bool:
     """Another choice among things of one kind, or for the same purpose."""
-    a, b = before.predicate, after.predicate
-    objects = before.chunks.get("", a) & after.chunks.get("", b)
-    if objects and a - b and b - a and "possessed" in before.marks & after.marks:
+    if _differ(a.kinds, b.kinds):
         return True
-    if not (before.verb in topics.CHOICES and (after.verb in topics.CHOICES or after.verb in topics.CHANGES)):
-        return False
-    purpose, other = before.chunks.get("for"), after.chunks.get("for")
-    if purpose and other and not purpose & other:
-        return False
-    if _differ(before.kinds, after.kinds) and (a & b or "vehicle" not in before.kinds):
-        return True
-    shared = a & b if before.verb == after.verb and before.verb not in topics.WIDE else objects
-    return bool(shared and a - b and b - a)
-
-
-def _reframes(before: Reading, after: Reading, corrected: bool) -> bool:
-    """The same sentence but for one value."""
-    if before.verb != after.verb and after.verb not in topics.CHANGES:
-        return False
-    if before.verb in topics.PLURAL and not corrected and "passive" not in before.marks & after.marks:
-        return False
-    a, b = before.predicate - after.predicate, after.predicate - before.predicate
-    if not a or not b or len(a) > 3 or len(b) > 3:
-        return False
-    named = a <= before.names and b <= after.names
-    if before.predicate & after.predicate:
-        return named or not (
-            (before.person and before.verb in topics.COPULAS) or a & before.names or b & after.names
-        )
-    if before.person or before.subject != after.subject or before.chunks.keys() != after.chunks.keys():
-        return False
-    if before.verb in topics.COPULAS:
-        return named or _differ(before.kinds, after.kinds)
-    return len(before.chunks) == 1 and len(a) < 3 and len(b) < 3
-
-
-def _reports_otherwise(before: Reading, after: Reading) -> bool:
-    """Two reports of one undated event that name different things: "was sent to Bonn", "was sent to Cologne"."""
-    a, b = before.predicate - after.predicate, after.predicate - before.predicate
-    return (
-        before.subject == after.subject
-        and before.verb == after.verb
-        and "passive" in before.marks & after.marks
-        and not (before.person or before.dates or after.dates)
-        and before.chunks.keys() == after.chunks.keys()
-        and bool(a and b)
-        and a <= before.names
-        and b <= after.names
+    things, others = a.chunks.get("", frozenset()), b.chunks.get("", frozenset())
+    shared = _telling(a.predicate & b.predicate, a, b)
+    if a.verb in ("prefer", "want"):
+        return bool(shared and a.predicate - b.predicate and b.predicate - a.predicate)
+    if things or others:
+        return bool(shared - things - others) and bool(things and others) and not things & others
+    return any(
+        a.chunks[by] <= a.names and b.chunks[by] <= b.names and not a.chunks[by] & b.chunks[by]
+        for by in a.chunks.keys() & b.chunks.keys()
     )
+
+
+def _moves_on(a: Clause, new: Claim) -> bool:
+    """The newer claim tells of a change, and speaks of what the older one is about."""
+    return (
+        not (a.denied or a.ended)
+        and 0 < len(a.core) < 5
+        and any(_changes(a, b, new) for b in new.clauses if not b.marks & {"doubt", "added", "brief"})
+    )
+
+
+def _changes(a: Clause, b: Clause, new: Claim) -> bool:
+    if "changed" not in b.marks or _of_others(a, b) or ("event" in a.marks and "corrected" not in b.marks):
+        return False
+    theme = _telling(a.chunks.get("") or a.predicate if a.person else a.core, a, b)
+    known = theme & b.words - b.names
+    if not known or not b.words - a.words or not (known == theme or _same_thing(a, b) or len(known) > 1):
+        return False
+    if a.person and known != theme and len(known) < 2:
+        return False
+    if a.person and b.person and not _same_thing(a, b):
+        return False
+    if not _is_comparable(a, b):
+        return False
+    return b.verb in topics.CHANGES or "strong" in b.marks or ("now" in b.marks and _is_alike(a, b))
+
+
+def _is_comparable(a: Clause, b: Clause) -> bool:
+    """Both give a value of some one sort: a place, a name, a date, an amount of the same unit."""
+    sorts = [
+        {"in" if by in _WITHIN else by for by in clause.chunks}.union(
+            clause.amounts, ("when",) if clause.dates else ()
+        )
+        for clause in (a, b)
+    ]
+    return not sorts[0].isdisjoint(sorts[1])
+
+
+def _is_alike(a: Clause, b: Clause) -> bool:
+    if not a.person:
+        return a.verb == b.verb or (a.verb in _STEADY and b.verb in _STEADY) or a.core == b.core
+    return a.verb not in topics.MANY if a.verb == b.verb else {a.verb, b.verb} <= topics.CHOICES

@@ -13,16 +13,21 @@ So no document grows without end, and filing costs the same however much is know
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
 
+from recollect.errors import InputError
 from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
 from recollect.organize.draft import Draft
 from recollect.organize.rules.conflicts import judge, keys
 from recollect.organize.rules.statements import Statement
 from recollect.types import Document
+
+log = logging.getLogger("recollect.organize")
 
 FULL = 4_000  # characters of a document, from which on new claims go to the next page
 MOST_CITED = 3  # records that a claim cites: the first that said it, and the last
@@ -51,11 +56,12 @@ class Page:
     document: Document | None
     current: list[str] = field(default_factory=list)
     earlier: list[str] = field(default_factory=list)
+    added: list[Claim] = field(default_factory=list)
     changed: bool = False
 
     @classmethod
     def of(cls, document: Document) -> Page:
-        current, _, earlier = f"\n\n{document.body.strip()}".partition(_SPLIT)
+        current, _, earlier = f"\n\n{document.body}".partition(_SPLIT)
         return cls(
             document.path,
             document.title,
@@ -74,12 +80,21 @@ class Page:
         return sum(len(part) + 2 for part in (*self.current, *self.earlier)) > FULL
 
     def add(self, claim: Claim) -> None:
-        (self.current if claim.current else self.earlier).append(str(claim))
-        self.changed = True
+        place, paragraph = (self.current if claim.current else self.earlier), str(claim)
+        if paragraph not in place:
+            place.append(paragraph)
+            self.added.append(claim)
+            self.changed = True
+
+    def remove(self, claim: Claim) -> None:
+        """Take back what was added."""
+        place, paragraph = (self.current if claim.current else self.earlier), str(claim)
+        if paragraph in place:
+            place.remove(paragraph)
 
     def replace(self, old: str, new: Claim) -> bool:
-        """Put the claim in place of the paragraph, if it still stands."""
-        if old not in self.current:
+        """Put the claim in place of the paragraph, if it still stands and says something else."""
+        if old not in self.current or old == str(new):
             return False
         place = self.current.index(old)
         if new.current:
@@ -108,13 +123,13 @@ class Filing:
                 return self._cite(page, known, statement)
             contradicted.append((page, known))
         claim = self._claim(statement)
-        newer = max((known.claim.records[-1] for _, known in contradicted), default=0)
-        day = f"{statement.at:%Y-%m-%d}"
-        if newer > statement.records[-1]:
-            claim = _ended(claim, day, newer)
+        said = (statement.at, statement.records[-1])
+        newer = max((self._said(known, statement) for _, known in contradicted), default=said)
+        if newer > said:
+            claim = _ended(claim, *newer)
         else:
             for page, known in contradicted:
-                self.ended += page.replace(known.paragraph, _ended(known.claim, day, statement.records[-1]))
+                self.ended += page.replace(known.paragraph, _ended(known.claim, *said))
         page = self._open_page(statement)
         page.add(claim)
         self.added += 1
@@ -154,9 +169,14 @@ class Filing:
         if len(records) > MOST_CITED:
             records = [records[0], *records[1 - MOST_CITED :]]
         claim = known.claim
-        self.merged += page.replace(
-            known.paragraph, Claim(claim.text, tuple(records), claim.inferred and statement.inferred, claim.source)
-        )
+        source = claim.source if statement.source else ""
+        cited = Claim(claim.text, tuple(records), claim.inferred and statement.inferred, source)
+        self.merged += page.replace(known.paragraph, cited)
+
+    def _said(self, known: Known, statement: Statement) -> tuple[datetime, int]:
+        """When a claim was made last, and in which record."""
+        record = known.claim.records[-1]
+        return self._draft.said_at(record) or statement.at, record
 
     def _claim(self, statement: Statement) -> Claim:
         text = statement.text
@@ -197,8 +217,24 @@ class Filing:
         return self._pages[path]
 
     def _write(self, page: Page) -> None:
+        """Put the page into the draft, without the claims that the draft refuses."""
+        try:
+            self._put(page)
+        except InputError:
+            added, page.added = page.added, []
+            for claim in added:
+                page.remove(claim)
+            for claim in added:
+                page.add(claim)
+                try:
+                    self._put(page)
+                except InputError as error:
+                    log.info("a claim was left out: %s", error)
+                    page.remove(claim)
+
+    def _put(self, page: Page) -> None:
         if page.document:
-            self._draft.write(
+            page.document = self._draft.write(
                 document_id=page.document.id,
                 expected_version=page.document.version,
                 slug=page.document.slug,
@@ -209,21 +245,14 @@ class Filing:
             return
         parent, _, slug = page.path.rpartition("/")
         self._ensure(parent)
-        self._draft.write(
+        page.document = self._draft.write(
             slug=slug, title=page.title, description=page.description, body=page.body, parent_path=parent
         )
 
     def _ensure(self, path: str) -> None:
         """The documents above a new one: the category it falls under, and the head of its pages."""
-        if path == ROOT or self._draft.at(path):
-            return
-        page = self._page(path)
-        parent, _, slug = path.rpartition("/")
-        self._ensure(parent)
-        self._draft.write(
-            slug=slug, title=page.title, description=page.description, body=page.body, parent_path=parent
-        )
-        page.document = self._draft.at(path)
+        if path != ROOT and not self._draft.at(path):
+            self._put(self._page(path))
 
 
 def _path(statement: Statement) -> str:
@@ -259,5 +288,5 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("[[", "[").replace("]]", "]").split()).removeprefix(INFERRED)
 
 
-def _ended(claim: Claim, day: str, by: int) -> Claim:
-    return Claim(claim.text, claim.records, claim.inferred, claim.source, day, by)
+def _ended(claim: Claim, at: datetime, by: int) -> Claim:
+    return Claim(claim.text, claim.records, claim.inferred, claim.source, f"{at:%Y-%m-%d}", by)

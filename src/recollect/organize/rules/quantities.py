@@ -6,6 +6,7 @@ import re
 
 from recollect.organize.rules.phrases import PREPOSITIONS, SKIPPED, words
 from recollect.organize.rules.stems import stem
+from recollect.organize.rules.topics import VERBS
 
 CALENDAR = words("month weekday day date year time daytime")
 """What a date can tell; any other quantity is an amount, told by its unit."""
@@ -33,11 +34,11 @@ _DAYTIMES = words("morning mornings afternoon afternoons evening evenings night 
 def quantity(tokens: list[str], lows: list[str], at: int) -> tuple[str, str] | None:
     """What the word at this place tells and its value, e.g. ("month", "5") or ("euro", "940"); none for a word
     that is no date, time or amount."""
-    low = lows[at].removesuffix("'s")
+    low = lows[at].removesuffix("'s").removeprefix("mid-")
     if not low[0].isdigit() and low not in _NUMBERS:
         if low in _DAYTIMES and low == tokens[at]:
             return "daytime", low.removesuffix("s")
-        if tokens[at][0].islower():
+        if tokens[at][0].islower() and not tokens[at].startswith("mid-"):
             return None
         if low in _MONTHS:
             return "month", _MONTHS[low]
@@ -54,7 +55,9 @@ def quantity(tokens: list[str], lows: list[str], at: int) -> tuple[str, str] | N
     if low.isdigit() and len(low) == 4 and low[:2] in ("19", "20") and bare:
         return "year", low
     number = _NUMBERS.get(low, low)
-    return _time(number, nearby, bare and previous == "at") or _amount(number, previous if bare else nearby)
+    return _time(number, nearby, bare and previous in ("at", "past")) or _amount(
+        number, previous if bare else nearby
+    )
 
 
 def _time(number: str, nearby: str, told: bool) -> tuple[str, str] | None:
@@ -70,4 +73,5 @@ def _amount(number: str, unit: str) -> tuple[str, str] | None:
     if not _NUMBER.fullmatch(number):
         return None
     number = number[:-1] + "000" if number.endswith("k") else number
-    return "" if unit in SKIPPED or unit in PREPOSITIONS else stem(unit), number.replace(",", "")
+    unit = "" if unit in SKIPPED or unit in PREPOSITIONS else stem(unit)
+    return "" if unit in VERBS else unit, number.replace(",", "")

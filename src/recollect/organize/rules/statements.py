@@ -212,6 +212,8 @@ def _place(text: str, said: Said, projects: frozenset[str]) -> tuple[Category, s
             return "projects", named
     if said.role == "person":
         return kind, said.me
+    if said.role == "assistant":
+        return "events", ""
     return ("events" if kind in {"people", "preferences"} else kind), ""
 
 

@@ -1,0 +1,486 @@
+"""Where the rules put what they find: merged with what is known, ended where it is contradicted, and never at the
+cost of a person's own text (SPEC O8, O10, O11, O12, S4)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import (
+    Agent,
+    AssistantMessage,
+    Cron,
+    Memory,
+    Note,
+    SystemMessage,
+    ToolCall,
+    ToolResult,
+    User,
+    UserMessage,
+)
+from recollect.organize.brain import Outcome, Transcript
+from recollect.organize.claims import EARLIER, claims, paragraphs, parse
+from recollect.organize.documents import MEMORY
+from recollect.organize.draft import Draft
+from recollect.organize.guard import Guard
+from recollect.organize.rules.brain import RulesBrain
+from recollect.organize.rules.conflicts import keys
+from recollect.organize.rules.filing import FULL, Filing
+from recollect.organize.rules.statements import Statement
+from recollect.storage.base import Database
+from recollect.testing import FakeClock
+from recollect.types import Document, Record
+from tests.conftest import OpenMemory
+
+ALICE = User("cli", "alice", "main")
+AT = datetime(2026, 2, 24, 10, tzinfo=UTC)  # a Tuesday
+ROOMY = 1.0
+
+
+class Replaying:
+    """The rules, and what they were given."""
+
+    name = "rules"
+
+    def __init__(self) -> None:
+        self.rules = RulesBrain(ROOMY)
+        self.seen: list[Transcript] = []
+
+    def waits(self) -> str:
+        return ""
+
+    def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+        self.seen.append(transcript)
+        return self.rules.organize(transcript, draft)
+
+
+@pytest.fixture
+def storage() -> dict[str, Any]:
+    """Filing has no rows of its own: one database is enough."""
+    return {}
+
+
+@pytest.fixture
+def brain() -> Replaying:
+    return Replaying()
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory, brain: Replaying) -> Memory:
+    return open_memory(brain=brain)
+
+
+def learn(memory: Memory, agent: Agent, *records: Record) -> list[int]:
+    ids = memory.append_many(agent, records)
+    memory.sleep(agent)
+    processed = memory.process()
+    assert (processed.finished, processed.failed) == (1, 0), [item.error for item in memory.inbox()]
+    return ids
+
+
+def tell(memory: Memory, *texts: str, speaker: str = "Mara", agent: User = ALICE) -> list[int]:
+    return learn(memory, memory.agent(agent), *(UserMessage(text, speaker) for text in texts))
+
+
+def tree(memory: Memory) -> dict[str, str]:
+    """What stands in the documents that say something, by path."""
+    return {document.path: document.body for document in memory.documents.walk() if document.body}
+
+
+# Where it goes
+
+
+def test_each_kind_of_knowledge_has_its_place(memory: Memory) -> None:
+    """O8: people/, projects/, preferences, decisions, lessons."""
+    learn(
+        memory,
+        memory.agent(ALICE),
+        UserMessage("I work as a nurse.", "Mara"),
+        UserMessage("I have a dog called Max.", "Bob Stone"),
+        UserMessage("I prefer tea over coffee.", "Mara"),
+        UserMessage("I decided to rent a flat because hotels are dear.", "Bob Stone"),
+        UserMessage("Project Kestrel needs a new owner. Kestrel runs in Frankfurt.", "Mara"),
+        UserMessage("I learned that yeast needs warm water.", "Mara"),
+    )
+    told = tree(memory)
+    assert told["~/memory/people/mara"] == "works as a nurse. [r1]"
+    assert told["~/memory/people/bob-stone"] == "has a dog called Max. [r2]"
+    assert told["~/memory/preferences"] == "Mara prefers tea over coffee. [r3]"
+    assert told["~/memory/decisions"] == "Bob Stone decided to rent a flat because hotels are dear. [r4]"
+    assert "Frankfurt" in told["~/memory/projects/kestrel"]
+    assert told["~/memory/lessons"] == "Mara learned that yeast needs warm water. [r6]"
+    titles = {document.path: document.title for document in memory.documents.walk()}
+    assert titles["~/memory/people/bob-stone"] == "Bob Stone"
+    assert (titles["~/memory/people"], titles["~/memory/preferences"]) == ("People", "Preferences")
+
+
+def test_the_subject_is_left_out_where_the_title_names_it(memory: Memory) -> None:
+    """O10: in lower case the claim goes on where the title ends; any other names its subject."""
+    tell(memory, "I work as a nurse.", "My sister Mia lives in Berlin.")
+    told = [claim.text for claim in memory.documents.claims("~/memory/people/mara")]
+    assert sorted(told) == ["Mara's sister Mia lives in Berlin.", "works as a nurse."]
+
+
+def test_a_person_with_an_assistant(memory: Memory) -> None:
+    """O8, O10: the user's facts and wishes, the assistant's deeds, and no advice."""
+    learn(
+        memory,
+        memory.agent(ALICE),
+        UserMessage("I'm a carpenter. Which train goes to Oslo?"),
+        AssistantMessage("You should take the night train. I booked two seats on it for 3 May 2026."),
+        UserMessage("Please always answer in French."),
+    )
+    told = tree(memory)
+    assert told["~/memory/people/user"] == "is a carpenter. [r1]"
+    assert told["~/memory/preferences"] == "User wants the assistant to always answer in French. [r3]"
+    assert told["~/memory/events/2026-02"] == "Assistant booked two seats on it for 3 May 2026. [r2]"
+
+
+def test_a_background_agent(memory: Memory) -> None:
+    """O8, O10: what was done is an event, what failed a lesson, and nobody is made up."""
+    learn(
+        memory,
+        memory.agent(Cron("backup")),
+        SystemMessage("Back up the photos. I prefer tea."),
+        UserMessage("I live in Porto."),
+        ToolCall("shell", {"command": "tar"}),
+        ToolResult("tar: error: disk full", "shell", failed=True),
+        AssistantMessage("The backup failed because the disk was full. I copied 40 GB to the archive."),
+        Note("The retry didn't work because the token had expired."),
+    )
+    told = tree(memory)
+    assert set(told) == {"~/memory/lessons", "~/memory/events/2026-02"}
+    assert paragraphs(told["~/memory/lessons"]) == [
+        "shell failed: tar: error: disk full. [r4, from tool]",
+        "The backup failed because the disk was full. [r5]",
+        "The retry didn't work because the token had expired. [r6]",
+    ]
+    assert told["~/memory/events/2026-02"] == "Agent copied 40 GB to the archive. [r5]"
+
+
+def test_relative_dates_are_absolute(memory: Memory) -> None:
+    """O10: reckoned from when it was said, not from when it was organized."""
+    said = UserMessage("I met Leo yesterday in Rome.", "Mara", at=AT - timedelta(days=100))
+    learn(memory, memory.agent(ALICE), said)
+    assert tree(memory)["~/memory/people/mara"] == "met Leo on 15 November 2025 in Rome. [r1]"
+
+
+def test_secrets_stay_out_and_the_rest_is_learned(memory: Memory) -> None:
+    """S4."""
+    key = "AKIA" + "QWERTYUIOPASDFGH"
+    tell(
+        memory,
+        f"I work as a nurse. My password is tulip-7-Garden. The AWS key is {key}. My sister Mia lives in Berlin.",
+        "I prefer tea over coffee. Remember that my pin is 4711.",
+    )
+    whole = json.dumps(tree(memory))
+    assert not [secret for secret in ("tulip-7-Garden", key, "4711") if secret in whole]
+    assert not [known for known in ("nurse", "Berlin", "tea over coffee") if known not in whole]
+
+
+# What is known already
+
+
+def test_a_statement_made_again_is_cited_again(memory: Memory) -> None:
+    """O11: not repeated; the first record that said it, and the last two."""
+    ids = [tell(memory, "I work as a nurse.")[0] for _ in range(5)]
+    told = tree(memory)["~/memory/people/mara"]
+    assert told == f"works as a nurse. [r{ids[0]}, r{ids[3]}, r{ids[4]}]"
+
+
+def test_a_statement_made_twice_in_one_talk_is_one_claim(memory: Memory) -> None:
+    """O11."""
+    ids = tell(memory, "I work as a nurse.", "I have a dog called Max.", "I work as a nurse.")
+    assert f"works as a nurse. [r{ids[0]}, r{ids[2]}]" in paragraphs(tree(memory)["~/memory/people/mara"])
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_contradicted_claim_is_ended(memory: Memory, apart: bool, clock: FakeClock) -> None:
+    """O11: it stays, with the day and the record that ended it."""
+    if apart:
+        old = tell(memory, "I live in Porto.")[0]
+        clock.turn(days=3)
+        new = tell(memory, "I moved to Lisbon.")[0]
+    else:
+        clock.turn(days=3)
+        old, new = tell(memory, "I live in Porto.", "I moved to Lisbon.")
+    assert paragraphs(tree(memory)["~/memory/people/mara"]) == [
+        f"moved to Lisbon. [r{new}]",
+        EARLIER,
+        f"lives in Porto. [r{old}, until 2026-02-27 by r{new}]",
+    ]
+
+
+def test_what_was_said_before_and_organized_late_is_over_already(memory: Memory, clock: FakeClock) -> None:
+    """O11: two agents of one profile; the later talk was organized first."""
+    first, second = memory.agent(ALICE), memory.agent(User("cli", "alice", "other"))
+    old = memory.append(first, UserMessage("I live in Porto.", "Mara"))
+    clock.turn(seconds=1)
+    new = tell(memory, "I moved to Lisbon.", agent=User("cli", "alice", "other"))[0]
+    memory.sleep(first)
+    memory.process()
+    assert paragraphs(tree(memory)["~/memory/people/mara"]) == [
+        f"moved to Lisbon. [r{new}]",
+        EARLIER,
+        f"lives in Porto. [r{old}, until 2026-02-24 by r{new}]",
+    ]
+    assert second.owner == first.owner
+
+
+def test_a_late_statement_ended_when_the_later_one_was_made(memory: Memory) -> None:
+    """O11: "the time it stopped being true" is not the time it was said."""
+    first = memory.agent(ALICE)
+    memory.append(first, UserMessage("I live in Porto.", "Mara", at=AT - timedelta(days=60)))
+    tell(memory, "I moved to Lisbon.", agent=User("cli", "alice", "other"))
+    memory.sleep(first)
+    memory.process()
+    (ended,) = [claim for claim in memory.documents.claims("~/memory/people/mara") if not claim.current]
+    assert ended.until == "2026-02-24"
+
+
+def test_an_old_talk_that_is_imported_late_changes_nothing(memory: Memory) -> None:
+    """O11: what counts is when it was said, not when it arrived."""
+    new = tell(memory, "I moved to Lisbon.")[0]
+    learn(
+        memory,
+        memory.agent(User("cli", "alice", "import")),
+        UserMessage("I live in Porto.", "Mara", at=AT - timedelta(days=900)),
+    )
+    current = [claim for claim in memory.documents.claims("~/memory/people/mara") if claim.current]
+    assert [(claim.text, claim.records) for claim in current] == [("moved to Lisbon.", (new,))]
+
+
+def test_data_ends_nobodys_claim(database: Database) -> None:
+    """O12: a person's word ends what data says; data ends only data."""
+    filing = Filing(draft(database))
+    filing.file(statement("Mara lives in Porto.", 1))
+    filing.file(statement("Mara moved to Lisbon.", 2, category="events", source="web"))
+    filing.file(statement("Mara lives in Rome.", 3, category="events", source="web"))
+    assert filing.ended <= 1
+    filing.file(statement("Mara moved to Oslo.", 4))
+    assert filing.write()
+    bodies = written(filing)
+    assert paragraphs(bodies["~/memory/people/mara"]) == [
+        "moved to Oslo. [r4]",
+        EARLIER,
+        "lives in Porto. [r1, until 2026-02-24 by r4]",
+    ]
+    assert not [
+        claim for claim in claims(bodies["~/memory/events/2026-02"]) if claim.current and claim.source == ""
+    ]
+
+
+def test_data_said_again_by_a_person_is_theirs(database: Database) -> None:
+    """O12, S5: what a page said and then a person says is no longer mere data, and never the other way round."""
+    filing = Filing(draft(database))
+    filing.file(statement("Casa do Fado costs 84 EUR a night.", 1, category="events", source="web"))
+    filing.file(statement("Casa do Fado costs 84 EUR a night.", 2, category="people", subject="Mara"))
+    filing.write()
+    told = [claim for body in written(filing).values() for claim in claims(body)]
+    assert [claim for claim in told if not claim.source and 2 in claim.records]
+
+
+def test_two_agents_of_a_profile_share_documents(memory: Memory) -> None:
+    """C0, O11: one tree a profile; and another profile has its own."""
+    tell(memory, "I work as a nurse.")
+    tell(memory, "I work as a nurse.", "I have a dog called Max.", agent=User("telegram", "42", "7"))
+    told = paragraphs(tree(memory)["~/memory/people/mara"])
+    assert len(told) == 2
+    assert [claim.records for part in told if (claim := parse(part)) and "nurse" in claim.text] == [(1, 4)]
+
+
+def test_profiles_share_nothing(open_memory: OpenMemory) -> None:
+    """C0."""
+    mine, work = open_memory(organize={"brain": "rules"}), open_memory("work", organize={"brain": "rules"})
+    tell(mine, "I live in Porto.")
+    tell(work, "I moved to Lisbon.")
+    assert tree(mine) == {"~/memory/people/mara": "lives in Porto. [r1]"}
+    assert set(tree(work)) == {"~/memory/people/mara"}
+    assert EARLIER not in tree(work)["~/memory/people/mara"]
+
+
+# The same again
+
+
+TALK = (
+    UserMessage("I live in Porto. I prefer tea over coffee.", "Mara"),
+    UserMessage("I decided to rent a flat because hotels are dear.", "Bob"),
+    ToolResult("Casa do Fado costs 84 EUR a night.", "search", provenance="web"),
+    UserMessage("I moved to Lisbon. My sister Mia lives in Berlin.", "Mara"),
+    UserMessage("I learned that yeast needs warm water. I have two cats and a dog called Max.", "Bob"),
+)
+
+
+def test_the_same_transcript_again_adds_nothing(memory: Memory, brain: Replaying) -> None:
+    """O8: a run may be repeated."""
+    learn(memory, memory.agent(ALICE), *TALK)
+    again = Draft(memory._database, "default", below=MEMORY, keys=keys, guard=Guard(brain.seen[0]).check)
+    brain.rules.organize(brain.seen[0], again)
+    assert [(edit.before, edit.after) for edit in again.changes] == []
+
+
+def test_the_same_talk_gives_the_same_documents(tmp_path: Path) -> None:
+    """O8: deterministic, in any process."""
+    script = """
+import json, sys
+from recollect import Memory, User
+from recollect.testing import FakeClock
+from tests.test_rules_filing import ALICE, TALK
+with Memory.open(sys.argv[1], clock=FakeClock(), organize={"brain": "rules"}) as memory:
+    for _ in range(2):
+        memory.append_many(memory.agent(ALICE), TALK)
+        memory.sleep(memory.agent(ALICE))
+        memory.process()
+    print(json.dumps([[one.path, one.title, one.description, one.body] for one in memory.documents.walk()]))
+"""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path / seed)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parent.parent,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed in ("1", "2")
+    ]
+    first, second = (process.communicate(timeout=30)[0] for process in processes)
+    assert [process.returncode for process in processes] == [0, 0]
+    assert "Lisbon" in first
+    assert first == second
+
+
+# A person's own text
+
+
+def own(memory: Memory, body: str) -> Document:
+    memory.documents.write(slug="people", title="People", description="", body="", parent_path="~/memory")
+    return memory.documents.write(
+        slug="mara", title="Mara", description="My friend.", body=body, parent_path="~/memory/people"
+    )
+
+
+BODIES = [
+    "My own remark.",
+    "# Mara\n\nA remark,\nin two lines.\n\n- a list\n- of things",
+    "    indented like code\n\nand more",
+    "trailing space  \n\n\n\nfar below",
+    "\n\nlate start\n\n",
+    "Remark. [not a citation]\n\n[[~/memory/people]]",
+    "Above.\n\n## Earlier\n\nlives in Faro. [r1, until 2020-01-01]\n\nBelow.",
+    "Above.\n\n## Earlier",
+    "## Earlier\n\nBelow.",
+    "One.\n\t\nTwo.",
+]
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_persons_own_text_survives(memory: Memory, body: str) -> None:
+    """O10: byte for byte, in its order, and no claim is filed among what is over."""
+    own(memory, body)
+    tell(memory, "I live in Porto.")
+    tell(memory, "I moved to Lisbon.")
+    after = memory.documents.read("~/memory/people/mara")
+    assert (after.title, after.description) == ("Mara", "My friend.")
+    assert [part for part in paragraphs(after.body) if part in paragraphs(body)] == paragraphs(body)
+    now, _, earlier = f"\n\n{after.body}".partition(f"\n\n{EARLIER}\n\n")
+    assert "moved to Lisbon." in now
+    assert "lives in Porto." in earlier
+    assert after.body.count(EARLIER) == 1
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(st.sampled_from("ab .#-[]r1,\n\n\n\t>"), max_size=60).filter(lambda text: EARLIER not in text))
+def test_any_text_of_a_person_survives(tmp_path_factory: pytest.TempPathFactory, body: str) -> None:
+    """O10: property."""
+    with Memory.open(tmp_path_factory.mktemp("home"), clock=FakeClock(), organize={"brain": "rules"}) as memory:
+        own(memory, body)
+        tell(memory, "I live in Porto.")
+        after = [part.strip() for part in paragraphs(memory.documents.read("~/memory/people/mara").body)]
+        assert after[:-1] == [part.strip() for part in paragraphs(body)]
+        assert after[-1] == "lives in Porto. [r1]"
+
+
+# Pages
+
+
+def draft(database: Database) -> Draft:
+    return Draft(database, "default", below=MEMORY, keys=keys)
+
+
+def written(filing: Filing) -> dict[str, str]:
+    return {edit.after.path: edit.after.body for edit in filing._draft.changes if edit.after}
+
+
+def statement(text: str, record: int, at: datetime = AT, **more: Any) -> Statement:
+    given: dict[str, Any] = {"category": "people", "subject": "Mara", **more}
+    return Statement(text, (record,), at, **given)
+
+
+def facts(count: int) -> Iterable[str]:
+    """So many sentences that have nothing in common."""
+    names = ["".join(letters).title() for letters in product("bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou")]
+    for number in range(count):
+        yield f"Mara met {names[7 * number]} and {names[7 * number + 1]} for a walk in {names[7 * number + 2]}."
+
+
+def test_a_full_document_goes_on_in_pages(database: Database) -> None:
+    """O11: by month, then numbered; nothing is lost, and none grows without end."""
+    filing = Filing(draft(database))
+    months = (AT, AT + timedelta(days=40))
+    for record, text in enumerate(facts(250), 1):
+        filing.file(statement(text, record, months[record > 200]))
+    filing.write()
+    assert (filing.added, filing.ended) == (250, 0)
+    bodies = written(filing)
+    pages = [path.removeprefix("~/memory/people/mara") for path in bodies if "/mara" in path]
+    assert sorted(pages) == ["", "/2026-02", "/2026-02-2", "/2026-04"]
+    assert max(map(len, bodies.values())) < FULL + 200
+    cited = [
+        record for path, body in bodies.items() if "/mara" in path for c in claims(body) for record in c.records
+    ]
+    assert sorted(cited) == list(range(1, 251))
+    order = [record for page in ("", "/2026-02", "/2026-02-2", "/2026-04") for record in _cited(bodies, page)]
+    assert order == sorted(order)
+
+
+def _cited(bodies: dict[str, str], page: str) -> list[int]:
+    return [record for claim in claims(bodies[f"~/memory/people/mara{page}"]) for record in claim.records]
+
+
+def test_what_stands_on_a_page_is_still_known(memory: Memory, database: Database) -> None:
+    """O11: merged and ended where it stands, whatever the page; its subject is the head's."""
+    filler = "\n\n".join(f"Remark number {number} of a person." for number in range(200))
+    own(memory, filler)
+    old = tell(memory, "I live in Porto.")[0]
+    page = memory.documents.read("~/memory/people/mara/2026-02")
+    assert (page.title, page.body) == ("Mara", f"lives in Porto. [r{old}]")
+    again = tell(memory, "I live in Porto.")[0]
+    new = tell(memory, "I moved to Lisbon.")[0]
+    assert paragraphs(memory.documents.read(page.id).body) == [
+        f"moved to Lisbon. [r{new}]",
+        EARLIER,
+        f"lives in Porto. [r{old}, r{again}, until 2026-02-24 by r{new}]",
+    ]
+    assert memory.documents.read("~/memory/people/mara").body == filler
+
+
+@pytest.mark.parametrize(
+    "speaker", ["../../etc", "~", "Ann/Bob", "..", "memory", "¡¡¡", "x" * 300, "Ünal Ö.", "a\tb"]
+)
+def test_a_name_never_leaves_its_folder(memory: Memory, speaker: str) -> None:
+    """S3: whatever a speaker is called."""
+    tell(memory, "I live in Porto.", speaker=speaker)
+    (path,) = tree(memory)
+    assert path.startswith("~/memory/people/")
+    assert path.count("/") == 3

@@ -1,0 +1,242 @@
+"""`recollect worker`, as a person or a supervisor runs it: real processes on one memory (SPEC C0, O1, O4, O5)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Memory, User, UserMessage
+from tests.model_servers import ModelServer, Reply, call, results, say
+
+WORKER = [sys.executable, "-m", "recollect", "worker"]
+QUICKLY = {"RECOLLECT_WORKER_TICK_SECONDS": "0.1", "RECOLLECT_WORKER_LEASE_SECONDS": "1"}
+RULES = {"RECOLLECT_ORGANIZE_BRAIN": "rules"}
+
+NOTE = {"slug": "log", "title": "Log", "description": "", "body": "", "parent_path": "~/memory"}
+
+
+def once(home: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*WORKER, "--home", str(home), "--once", *words],
+        env={**os.environ, **RULES, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+
+@pytest.fixture
+def spawn() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts workers that go on until they are told; what still runs at the end is ended."""
+    with ExitStack() as stack:
+
+        def start(home: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [*WORKER, "--home", str(home), *words],
+                    env={**os.environ, **QUICKLY, **environment},
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            stack.callback(process.kill)
+            return process
+
+        yield start
+
+
+Spawn = Callable[..., subprocess.Popen[str]]
+
+
+def end(process: subprocess.Popen[str], number: signal.Signals = signal.SIGTERM) -> str:
+    """Tell it to stop; what it said on its standard output."""
+    process.send_signal(number)
+    said, complaints = process.communicate(timeout=20)
+    assert process.returncode == 0, complaints
+    assert "Traceback" not in complaints
+    return said
+
+
+def talk(home: Path, *people: str, profile: str = "default", **settings: Any) -> None:
+    """Somebody lives somewhere, and it waits to be organized."""
+    with Memory.open(home, profile, **settings) as memory:
+        for name in people:
+            agent = memory.agent(User("cli", name.lower(), "main"))
+            memory.append(agent, UserMessage("I live in Porto.", name))
+            memory.sleep(agent)
+
+
+def known(home: Path, profile: str = "default", **settings: Any) -> set[str]:
+    with Memory.open(home, profile, **settings) as memory:
+        return {document.path for document in memory.documents.walk() if "lives in Porto" in document.body}
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 15) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
+
+
+def asking(server: ModelServer) -> dict[str, str]:
+    """The environment of a worker whose model is on loopback."""
+    return {
+        "RECOLLECT_ORGANIZE_BRAIN": "llm",
+        "RECOLLECT_MODELS_MODEL": "openai:gpt-4o-mini",
+        "RECOLLECT_MODELS_BASE_URL": server.base_url("openai"),
+        "RECOLLECT_MODELS_API_KEY": "k",
+    }
+
+
+# Once
+
+
+def test_once_does_what_is_due_and_ends(tmp_path: Path) -> None:
+    """O1: and says what it did, to programs too."""
+    talk(tmp_path, "Mara", "Bob")
+    done = once(tmp_path, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == {
+        "organized": 2,
+        "waiting": 0,
+        "failed": 0,
+        "health": "green",
+        "reasons": [],
+    }
+    assert known(tmp_path) == {"~/memory/people/mara", "~/memory/people/bob"}
+    again = once(tmp_path)
+    assert again.returncode == 0
+    assert "0 transcript(s) organized, 0 waiting, 0 failed." in again.stderr
+
+
+def test_a_worker_serves_every_profile_and_counts_them_all(tmp_path: Path) -> None:
+    """C0, O1: it works for the whole home."""
+    talk(tmp_path, "Mara")
+    talk(tmp_path, "Bob", profile="work")
+    said = json.loads(once(tmp_path, "--json").stdout)
+    assert known(tmp_path) == {"~/memory/people/mara"}
+    assert known(tmp_path, "work") == {"~/memory/people/bob"}
+    assert said["organized"] == 2
+
+
+# Where it works
+
+
+@pytest.mark.parametrize("words", [["--once"], []])
+def test_a_home_that_is_not_there_is_an_error(tmp_path: Path, words: list[str]) -> None:
+    """C0: a typing mistake must not make a new home."""
+    missing = tmp_path / "missing"
+    done = subprocess.run(
+        [*WORKER, "--home", str(missing), *words], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"recollect: There is no memory at {missing}.")
+    assert "--home" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not missing.exists()
+
+
+def test_on_another_machine_only_the_database_is_needed(tmp_path: Path, postgres_storage: dict[str, Any]) -> None:
+    """C0: a home that is empty, and two variables."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    talk(here, "Mara", storage=postgres_storage)
+    talk(here, "Bob", profile="work", storage=postgres_storage)
+    done = once(
+        there,
+        "--json",
+        RECOLLECT_STORAGE_URL=postgres_storage["url"],
+        RECOLLECT_STORAGE_SCHEMA_NAME=postgres_storage["schema_name"],
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert known(here, storage=postgres_storage) == {"~/memory/people/mara"}
+    assert known(here, "work", storage=postgres_storage) == {"~/memory/people/bob"}
+    assert not (there / "recollect.db").exists()
+
+
+# Until it is told
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_works_until_it_is_told(tmp_path: Path, spawn: Spawn, number: signal.Signals) -> None:
+    """O1: what comes in meanwhile is organized, and then it ends well."""
+    talk(tmp_path, "Mara")
+    worker = spawn(tmp_path, "--json", **RULES)
+    with Memory.open(tmp_path) as memory:
+        wait_for(lambda: memory.inbox("done"))
+        talk(tmp_path, "Bob")
+        wait_for(lambda: len(memory.inbox("done")) == 2)
+    assert worker.poll() is None
+    assert json.loads(end(worker, number))["organized"] == 2
+
+
+def test_what_is_under_way_is_finished_first(tmp_path: Path, spawn: Spawn) -> None:
+    """O1: told in the middle of a run, with a model that takes its time; nothing follows it."""
+    talk(tmp_path, "Mara", "Bob")
+    with ModelServer(lambda asked: say("NOTHING TO KEEP", wait=1.0)) as server:
+        worker = spawn(tmp_path, "--json", **asking(server))
+        wait_for(lambda: server.requests)
+        said = json.loads(end(worker))
+        assert len(server.requests) == 1
+    assert (said["organized"], said["waiting"]) == (1, 1)
+
+
+def test_two_workers_share_the_work(tmp_path: Path, spawn: Spawn) -> None:
+    """O4: at the same time, and nothing is done twice."""
+    talk(tmp_path, *(f"Person{number}" for number in range(6)))
+    asked_at: list[float] = []
+
+    def slowly(asked: dict[str, Any]) -> Reply:
+        asked_at.append(time.monotonic())
+        return say("NOTHING TO KEEP", wait=0.4)
+
+    with ModelServer(slowly) as server, Memory.open(tmp_path) as memory:
+        workers = [spawn(tmp_path, "--json", **asking(server)) for _ in range(2)]
+        wait_for(lambda: len(memory.inbox("done")) == 6)
+        assert [json.loads(end(worker))["health"] for worker in workers] == ["green", "green"]
+        assert len(server.requests) == 6
+        assert all(item.attempts == 1 and item.losses == 0 for item in memory.inbox("done"))
+    assert min(later - earlier for earlier, later in pairwise(asked_at)) < 0.3, "one after the other"
+
+
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
+def test_what_a_killed_worker_held_is_finished_by_another(
+    request: pytest.FixtureRequest, tmp_path: Path, spawn: Spawn, database: str
+) -> None:
+    """O4, O9: SIGKILL in the middle of a run; its lease runs out, and its edits land once."""
+    storage = request.getfixturevalue("postgres_storage") if database == "postgres" else {}
+    where = {f"RECOLLECT_STORAGE_{name.upper()}": str(value) for name, value in storage.items()}
+    home = tmp_path / "home"
+    talk(home, "Mara", storage=storage)
+
+    def model(asked: dict[str, Any]) -> Reply:
+        if not results(asked):
+            return call("document_write", NOTE)
+        return say("DONE", wait=60 if len(server.requests) == 2 else 0)
+
+    with ModelServer(model) as server, Memory.open(home, storage=storage) as memory:
+        first = spawn(home, **asking(server), **where)
+        wait_for(lambda: len(server.requests) == 2)
+        first.kill()
+        first.wait()
+        (item,) = memory.inbox()
+        assert (item.state, memory.documents.changesets()) == ("leased", [])
+        second = spawn(tmp_path / "other" if storage else home, "--json", **asking(server), **where)
+        wait_for(lambda: memory.inbox("done"))
+        assert json.loads(end(second))["organized"] == 1
+        (item,) = memory.inbox()
+        assert (item.state, item.losses) == ("done", 1)
+        assert len(memory.documents.changesets()) == 1
+        assert memory.check() == []
