@@ -44,6 +44,18 @@ The elevator is out of order. | The elevator works again.
 The team decided to use MySQL. | The team switched from MySQL to PostgreSQL.
 The team will use React for the dashboard. | The team will use Vue for the dashboard.
 Mara is going to buy the house. | Mara decided not to buy the house.
+Mara lives in Porto, near the river. | Mara finally done with the boxes, they live in Braga now.
+Mara is a junior designer in the packaging team. | They promoted Mara, they are a senior designer now.
+Mara's office is on the third floor of the Mercator building. | The office has relocated to Kanal Street 14.
+Mara's sister Ines is based in Hamburg. | Ines moved to Vienna in January 2026, she already complains.
+Kofi's birthday is on the 3rd of June. | Mara was wrong, Kofi's birthday is 30 June.
+Mara is allergic to penicillin. | Turns out Mara is not allergic to penicillin, the test came back negative.
+The staging database runs on host atlas-2. | Mara migrated the staging database over to host juno-1.
+The dishwasher is broken. | Dishwasher's fixed, it was just the pump.
+The project is named Bluefin. | Marketing has renamed the project, it's Halyard from 2 February 2026 on.
+The museum opens at nine. | The museum opens at half past ten.
+The library will be licensed under GPL. | The library will be licensed under Apache.
+Mara's favourite restaurant is Trattoria Olmo. | Since they opened, Zum Hirsch is Mara's favourite restaurant.
 """
 
 DIFFERENT = """
@@ -79,6 +91,14 @@ Mara uses Postgres. | Mara might try MongoDB.
 The team uses Redis for sessions. | The team uses Kafka for the event stream.
 Mara will call the insurance on Monday. | Mara called the insurance and they will pay for the window.
 Mara plays the piano. | Mara plays the cello too.
+John is passionate about veterans. | John is lucky to have their family on this journey with them.
+Jon is gonna keep on believing in themselves. | Jon won't quit; is gonna keep going, whatever comes their way.
+Maria joined a nearby church on 5 May 2023. | Maria joined a gym in the week of 5 June 2023.
+Gina wanted to blend their love for dance and fashion. | Gina is going to do more ads to reach more people.
+John's one-year-old is so cute, his name is Kyle. | Her name is Shadow.
+The staging server runs Ubuntu 22. | Renzo upgraded the build server to Ubuntu 24.
+Mara's bike is a bright red Bianchi. | Turns out Mara's bike weighs under nine kilos.
+The crawl of 11 February fetched 1,204 pages. | The crawl of 12 February fetched 1,377 pages.
 Mara broke her arm. | Mara broke her left arm falling off a ladder in the garage.
 """
 

@@ -17,7 +17,6 @@ from recollect.organize.rules.verbs import Words
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|been|be|got|being)(?: now| already)? \Z")
 _NO_DENIAL = phrases.words("longer just only one matter wonder doubt even sure problem way")
 _TIMES = phrases.words("on in since after before because when until")
-_THEIRS = phrases.words("his her their its")
 _NOTHING = frozenset[str]()
 
 Slot = tuple[frozenset[str], frozenset[str]]
@@ -73,6 +72,7 @@ class Reader(Words):
         self.chunks: dict[str, set[str]] = {}
         self.dates: dict[str, str] = {}
         self.amounts: dict[str, str] = {}
+        self.states: dict[str, str] = {}
 
     def signals(self) -> set[str]:
         """What holds for all clauses of the claim."""
@@ -98,7 +98,7 @@ class Reader(Words):
             elif low in SKIPPED:
                 if not inside and low in ("the", "a", "an"):
                     self.named = False
-                elif low in _THEIRS:
+                elif low in phrases.THEIRS:
                     self._take_owner(inside)
             elif not self._take_value(at, inside):
                 owned = low.endswith(("'s", "s'"))
@@ -159,7 +159,11 @@ class Reader(Words):
         self.take(self._opening() if self.begin else 0, self.begin, inside=False)
         self.take(self.after, len(self.lows), inside=True)
         predicate = frozenset(word for chunk in self.chunks.values() for word in chunk)
+        if not predicate and "" in self.amounts and self.finite.endswith("ed"):
+            self.chunks[""] = {self.amounts[""]}
+            predicate = frozenset(self.chunks[""])
         self._resolve(predicate)
+        self.states = self._states()
         core = frozenset(self.core) if self.owner != "?" else _NOTHING
         chunks = {preposition: frozenset(chunk) for preposition, chunk in self.chunks.items()}
         verb = (self.verb,) if self.verb and self.verb not in topics.GENERIC else ()
@@ -232,7 +236,7 @@ class Reader(Words):
             if employer := chunks.get("at") or chunks.get("for"):
                 slots["employer"] = core, employer
         acted = self.finite.endswith("ed") and self.main == self.begin and chunks.get("")
-        for group, state in self._states().items():
+        for group, state in self.states.items():
             slots[group] = acted or core, frozenset((state,))
         return slots
 
@@ -277,7 +281,7 @@ class Reader(Words):
             return _NOTHING
         passive = found[0].split()[0].endswith("ed") and _PASSIVE.search(self.text[: found.start()])
         thing = _NOTHING if passive else _contents(found[1])
-        over = found[0].startswith(("is ", "are ", "'s "))
+        over = found[0].startswith(("is ", "are ", "'s ", "fell through", "stepped down"))
         return thing - {"happen"} or (_NOTHING if self.named and not over else core)
 
     def _marks(self) -> frozenset[str]:
@@ -286,12 +290,10 @@ class Reader(Words):
         marks: dict[str, object] = {
             "doubt": not lows.isdisjoint(phrases.DOUBTS) and not phrases.CORRECTED.search(lows, text),
             "added": phrases.ADDED.search(lows, text),
-            "brief": phrases.BRIEF.search(lows, text),
-            "event": past
-            and self.verb not in topics.LASTING
-            and (self.verb in topics.COPULAS or not self._states()),
+            "brief": self.verb not in topics.LASTING and phrases.BRIEF.search(lows, text),
+            "event": past and self.verb not in topics.LASTING and self.lows[self.main] not in topics.STATES,
         }
-        if self.lows[self.main + 1 : self.main + 2] in (["a"], ["an"]):
+        if self.finite == "will" or self.lows[self.main + 1 : self.main + 2] in (["a"], ["an"]):
             marks["kind"] = True
         return frozenset(mark for mark, holds in marks.items() if holds)
 

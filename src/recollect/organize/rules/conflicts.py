@@ -41,6 +41,7 @@ def keys(sentence: str) -> frozenset[str]:
     people = {clause.owner for clause in claim.clauses}.union(
         *(clause.core for clause in claim.clauses[:1] if clause.person)
     )
+    people -= frozenset[str]().union(*(clause.ended for clause in claim.clauses))
     words = sorted(claim.words - people, key=_rarity, reverse=True) or sorted(claim.words)
     main = claim.clauses[0].core - people if claim.clauses else ()
     chosen = [*list(found)[:4], *sorted(main, key=_rarity, reverse=True)[:2], *words]
@@ -93,7 +94,7 @@ def _contradicts(a: Clause, b: Clause) -> bool:
     if _takes_over(a, b):
         return True
     if _of_others(a, b):
-        return False
+        return b.verb in topics.CANCELS and _ends(a, b)
     return (
         _ends(a, b)
         or _denies(a, b)
@@ -170,7 +171,7 @@ def _denies(a: Clause, b: Clause) -> bool:
 def _replaces(a: Clause, b: Clause) -> bool:
     """The newer one names what the older one said as the thing that it replaces."""
     values = frozenset((*a.dates.values(), *a.amounts.values()))
-    return not _telling(b.gone, a, b).isdisjoint(a.words | values) and a.gone != b.gone
+    return not _telling(b.gone, b).isdisjoint(a.words | values) and a.gone != b.gone
 
 
 def _takes_over(a: Clause, b: Clause) -> bool:
@@ -222,9 +223,13 @@ def _counts_otherwise(a: Clause, b: Clause) -> bool:
     alike = a.verb == b.verb or (a.verb in _STEADY and b.verb in _STEADY)
     if _same_thing(a, b) and not (a.person and b.person):
         return alike
-    if "changed" in b.marks and not a.person:
-        return _is_about(a, b)
-    shared = _telling(a.predicate & b.predicate, a, b) | (a.amounts.keys() & b.amounts.keys()) - {""}
+    if "changed" in b.marks and not a.person and _is_about(a, b):
+        return True
+    units = (a.amounts.keys() & b.amounts.keys()) - {""}
+    other = a.core & b.context and a.core - b.context and not a.person  # the one has what tells it from the other
+    if "changed" in b.marks and units and not other and _telling(a.words & b.context - units, a, b):
+        return True
+    shared = _telling(a.predicate & b.predicate, a, b) | units
     rest = _telling(a.predicate, a, b), _telling(b.predicate, a, b)
     return alike and bool(shared) and _same_thing(a, b) and (rest[0] <= rest[1] or rest[1] <= rest[0])
 
@@ -245,13 +250,17 @@ def _reframes(a: Clause, b: Clause) -> bool:
         return _chooses_otherwise(a, b)
     if a.person or a.core != b.core or max(len(a.predicate), len(b.predicate)) > 4:
         return False
-    for preposition in a.chunks.keys() & b.chunks.keys():
-        values = a.chunks[preposition], b.chunks[preposition]
-        if preposition and a.verb not in topics.COPULAS and not values[0] & values[1]:
-            return True
-        if not preposition and a.verb in topics.COPULAS and not values[0] & values[1]:
-            return "kind" in a.marks & b.marks or bool(values[0] & a.names and values[1] & b.names)
-    return False
+    if a.verb in topics.COPULAS:
+        value, other = a.chunks.get("", frozenset()), b.chunks.get("", frozenset())
+        exact = "kind" in a.marks & b.marks or (value & a.names and other & b.names)
+        return bool(value and other and exact) and not value & other
+    values, others = _by_sort(a), _by_sort(b)
+    return any(not values[sort] & others[sort] for sort in values.keys() & others.keys() if sort)
+
+
+def _by_sort(clause: Clause) -> dict[str, frozenset[str]]:
+    """The predicate by the preposition before it; those of place are one."""
+    return {"in" if by in _WITHIN else by: words for by, words in clause.chunks.items()}
 
 
 def _chooses_otherwise(a: Clause, b: Clause) -> bool:
@@ -282,31 +291,30 @@ def _moves_on(a: Clause, new: Claim) -> bool:
 def _changes(a: Clause, b: Clause, new: Claim) -> bool:
     if "changed" not in b.marks or _of_others(a, b) or ("event" in a.marks and "corrected" not in b.marks):
         return False
+    if a.verb in topics.CHOICES and b.verb in topics.CHANGES and _same_thing(a, b):
+        return bool(_telling(a.predicate & b.predicate, a, b))
+    if b.verb in topics.CHANGES and b.core and not b.person and b.core <= a.predicate & a.names:
+        return True
     theme = _telling(a.chunks.get("") or a.predicate if a.person else a.core, a, b)
-    known = theme & b.words - b.names
+    known = theme & (b.context if "strong" in b.marks else b.words) - b.names
     if not known or not b.words - a.words or not (known == theme or _same_thing(a, b) or len(known) > 1):
         return False
     if a.person and known != theme and len(known) < 2:
         return False
     if a.person and b.person and not _same_thing(a, b):
         return False
-    if not _is_comparable(a, b):
-        return False
-    return b.verb in topics.CHANGES or "strong" in b.marks or ("now" in b.marks and _is_alike(a, b))
+    if b.verb in topics.CHANGES and known & (b.core | b.chunks.get("", frozenset())):
+        return True
+    return _is_comparable(a, b) and ("strong" in b.marks or ("now" in b.marks and _is_alike(a, b)))
 
 
 def _is_comparable(a: Clause, b: Clause) -> bool:
     """Both give a value of some one sort: a place, a name, a date, an amount of the same unit."""
-    sorts = [
-        {"in" if by in _WITHIN else by for by in clause.chunks}.union(
-            clause.amounts, ("when",) if clause.dates else ()
-        )
-        for clause in (a, b)
-    ]
+    sorts = [{*_by_sort(clause), *clause.amounts, *(("when",) if clause.dates else ())} for clause in (a, b)]
     return not sorts[0].isdisjoint(sorts[1])
 
 
 def _is_alike(a: Clause, b: Clause) -> bool:
     if not a.person:
-        return a.verb == b.verb or (a.verb in _STEADY and b.verb in _STEADY) or a.core == b.core
+        return a.verb == b.verb or (a.verb in _STEADY and b.verb in _STEADY)
     return a.verb not in topics.MANY if a.verb == b.verb else {a.verb, b.verb} <= topics.CHOICES

@@ -12,7 +12,7 @@ def words(text: str) -> frozenset[str]:
 
 PREPOSITIONS = words(
     """in on at to for with by from into onto as under over near about of through after before until since because
-    instead during via than like behind inside"""
+    instead during via than like behind inside around above below between without within against towards"""
 )
 AUXILIARIES = words(
     """be been is are was were has have had does do did will would can could might must shall should isn't aren't
@@ -28,6 +28,7 @@ PERSONS = words("he she they we i")
 PRONOUNS = PERSONS | words("it this that")
 NEGATIONS = words("not never no cannot neither nor none nobody nothing hardly")
 DETERMINERS = words("the a an this that these those his her their its our my your every each new old")
+THEIRS = words("his her their its")
 ADVERBS = words("not never now still also currently always usually already just often finally no longer only")
 MOMENTS = words("now nowadays currently again")
 BREAKS = frozenset(",;:.!?\N{EN DASH}\N{EM DASH}-")
@@ -81,7 +82,7 @@ CORRECTED = Turn(
     """correction actually fact turns turned wrong mistaken mistake misread misheard misspoke mixed meant
     correct typo confused said""",
     r"\b(?:correction|actually|in fact|turn(?:s|ed) out|wrong|mistaken?|misread|misheard|misspoke"
-    r"|mix(?:ed)? (?:\w+ )?up|meant|correct themselves|typo|confused|as they said)\b",
+    r"|mix(?:ed)? (?:\w+ )?up|they meant|correct themselves|typo|confused|as they said)\b",
 )
 _COUNT = r"(?:about |only |just )?(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
 CHANGED = Turn(
@@ -101,8 +102,8 @@ BRIEF = Turn(
     substituting filling standing once while the""",
     r"\b(?:this (?:week|weekend|month|morning|summer|winter)|for (?:the|a|one|two|three|\d+) (?:few |next )?"
     r"(?:two )?(?:days?|nights?|weeks?|weekend|months?|hours?)|for now|right now|at the moment|in the week of"
-    r"|on (?:a|her|his|their) (?:way|trip)|tonight|temporarily|until (?:the|next|we|they|he|she|it)|staying|stays|stayed"
-    r"|visit(?:ing|s|ed)|rental"
+    r"|on (?:a|her|his|their) (?:way|trip)|tonight|temporarily|until (?:the|next|we|they|he|she|it)|staying"
+    r"|stays|stayed|visit(?:ing|s|ed)|rental"
     r"|borrowed|meanwhile|briefly|weekend|on (?:holiday|vacation)|travell?(?:ed|ing)|covering|covers|substituting"
     r"|filling in|standing in|once|while)\b",
 )
@@ -117,10 +118,12 @@ shelved binned killed lifted scratched nixed dethroned vetoed reversed
 
 ENDED = Turn(
     _ENDINGS
-    + """longer gave given giving gives called calls calling got over off gone more laid backed pulled
-    shut closed fell stepped sent back there won't not moved done decided turned passed dead rid parted out""",
+    + """longer gave given giving gives called calls calling got over off gone more laid backed pulled shut closed
+    fell stepped sent back there won't not moved done decided turned passed dead rid parted out finished
+    history""",
     r"(?<!not )(?<!n't )(?<!never )(?:\bno longer|\b(?:gave|given|giving|gives|give) up(?: on)?|"
-    r"\bcall(?:ed|s|ing) off|\bg[eo]t rid of|\b(?:is|are|'s) (?:over|off|gone|no more|dead|out|history|finished for good)$|"
+    r"\bcall(?:ed|s|ing) off|\bg[eo]t rid of|"
+    r"\b(?:is|are|'s) (?:over|off|gone|no more|dead|out|history|finished for good)$|"
     r"\b(?:laid|backed|pulled|gone|went|sworn) off|\b(?:shut|closed) down|\bparted (?:ways )?with|"
     r"\bfell through|\bstepped down(?: as)?|\b(?:gave|sent) back|\b(?:took|taken|came|come) (?:\w+ )?off|"
     r"\bthere (?:is|are|will be) (?:no|not)\b|\bthere won't be|\b(?:won't|will not) (?:happen|run)\b|"
@@ -157,6 +160,7 @@ _SET = {
     "splits up": "separated",
     "takes place": "is",
     "take place": "happen",
+    "dropped off": "delivered",
     "based in": "living in",
     "would rather": "prefers to",
     "would like": "wants",

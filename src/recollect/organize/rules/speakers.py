@@ -11,7 +11,7 @@ _PAST = listed(
     bought built caught chose drew drove ate fell fought flew forgot grew heard held hid lost meant paid ran
     rode rose sang sat sent shot slept spoke spent stood swam taught threw understood woke won wore wrote became
     broke dealt fed hung led lit rang sold shook sank stole stuck struck swore tore won't quit done been gone
-    seen taken given put set let cut hit hurt shut spread"""
+    seen taken given put set let cut hit hurt shut spread withdrew drew split cost"""
 )
 _FIXED = listed(
     """can could will would shall should may might must can't couldn't won't wouldn't shouldn't mustn't ought used

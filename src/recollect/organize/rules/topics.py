@@ -68,9 +68,12 @@ ROLES = stems("lead manage own maintain chair coach run host teach head direct c
 
 LASTING = CHANGES | stems(
     """choose decide pick select agree subscribe sign settle begin start train born join name call hire appoint
-    become marry set"""
+    become marry set book reserve schedule arrange"""
 )
 """Verbs whose past form tells how things are since then."""
+
+CANCELS = stems("cancel kill axe scrap shelve nix veto lift call")
+"""Verbs by which somebody ends what is another's."""
 
 GENERIC = frozenset(stem(word) for word in (COMMON | FUNCTION | PRAISE) - {"care"}) | stems(
     """day week month year hour minute morning evening thing name plan person someone family friend everyone

@@ -51,6 +51,7 @@ class Words:
             ):
                 at += 1
             if at >= len(lows) or not self._is_participle(at):
+                self.verb = "be" if "be" in lows[main:at] else self.verb
                 break
             main, at = at, at + 1
             self.main, self.verb = main, stem(lows[main])
@@ -77,6 +78,7 @@ class Words:
             or low.endswith("ing")
             or following in phrases.AUXILIARIES
             or (stem(following) in topics.VERBS and following == stem(following))
+            or (not following and at > 1 and self.lows[at - 2] in phrases.THEIRS)
         ):
             return False
         if stem(low) in topics.VERBS:
