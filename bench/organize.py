@@ -63,6 +63,10 @@ ALSO = {
     "locomo_coverage_no_captions": "coverage, images left out, %",
     "locomo_size_no_captions": "size, images left out, %",
     "junk_no_captions": "junk, images left out, %",
+    "supersede_plain": "updates in plain words, %",
+    "lookalike_plain": "look-alikes in plain words, %",
+    "supersede_idiomatic": "updates in idioms, %",
+    "lookalike_idiomatic": "look-alikes in idioms, %",
     "supersede_not_kept": "pairs of whose older statement nothing was kept",
     "supersede_judged": "updates, the judge alone, %",
     "lookalike_judged": "look-alikes, the judge alone, %",
@@ -146,9 +150,14 @@ def cost(told: Sequence[Conversation]) -> Figures:
 
 def superseding(console: Console) -> Figures:
     with _folder() as home:
-        results = supersede.results(home)
+        by_style = {style: supersede.results(home, style) for style in supersede.STYLES}
+    results = [result for some in by_style.values() for result in some]
     console.print(_errors_table(results))
-    return {
+    apart: Figures = {}
+    for style, some in by_style.items():
+        apart[f"supersede_{style}"] = supersede.share_right(some, "supersedes")
+        apart[f"lookalike_{style}"] = supersede.share_right(some, "different")
+    return apart | {
         "supersede_right": supersede.share_right(results, "supersedes"),
         "lookalike_right": supersede.share_right(results, "different"),
         "supersede_judged": supersede.share_judged(results, "supersedes"),

@@ -1,7 +1,7 @@
 """Whether a newer statement ends what it contradicts, and nothing else.
 
-`updates.json` holds pairs that somebody says weeks apart. Half of them are updates of many kinds; half only look
-like one. Each pair goes through the whole product, in a profile of its own. The rules were not written with them
+`updates_plain.json` and `updates_idiomatic.json` hold pairs that somebody says weeks apart, in plain words and in
+idioms. Half of them are updates of many kinds; half only look like one. Each pair goes through the whole product, in a profile of its own. The rules were not written with them
 in sight, so what is printed names a pair and not what it says.
 """
 
@@ -19,7 +19,7 @@ from recollect import Memory, User, UserMessage
 from recollect.organize.claims import Claim, claims
 from recollect.organize.rules.conflicts import judge
 
-PAIRS = Path(__file__).parent / "updates.json"
+STYLES = ("plain", "idiomatic")
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
 LATER = FIRST + timedelta(weeks=5)
 
@@ -46,12 +46,13 @@ class Result:
     judged: bool
 
 
-def pairs() -> list[Pair]:
-    return [Pair(**pair) for pair in json.loads(PAIRS.read_text(encoding="utf-8"))]
+def pairs(style: str) -> list[Pair]:
+    file = Path(__file__).parent / f"updates_{style}.json"
+    return [Pair(**pair) for pair in json.loads(file.read_text(encoding="utf-8"))]
 
 
-def results(home: Path) -> list[Result]:
-    return [Result(pair, _tried(home, pair), judged_right(pair)) for pair in pairs()]
+def results(home: Path, style: str) -> list[Result]:
+    return [Result(pair, _tried(home, pair), judged_right(pair)) for pair in pairs(style)]
 
 
 def share_right(results: Sequence[Result], expect: str) -> float:

@@ -218,8 +218,9 @@ def test_shares_are_of_the_pairs_that_expect_the_same() -> None:
     assert supersede.share_judged(results, "different") == 0
 
 
-def test_there_are_enough_pairs_of_each_sort_and_no_two_are_the_same() -> None:
-    found = supersede.pairs()
+@pytest.mark.parametrize("style", supersede.STYLES)
+def test_there_are_enough_pairs_of_each_sort_and_no_two_are_the_same(style: str) -> None:
+    found = supersede.pairs(style)
     for expect in ("supersedes", "different"):
         assert sum(pair.expect == expect for pair in found) >= 60
     assert len({pair.id for pair in found}) == len({(pair.old, pair.new) for pair in found}) == len(found)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,6 +19,9 @@ from typing import Any
 import pytest
 
 from recollect import Memory, User, UserMessage
+from recollect.errors import BudgetReached, ConfigError
+from recollect.serve.worker import run
+from recollect.testing import ScriptedBrain
 from tests.model_servers import ModelServer, Reply, call, results, say
 
 WORKER = [sys.executable, "-m", "recollect", "worker"]
@@ -240,3 +245,71 @@ def test_what_a_killed_worker_held_is_finished_by_another(
         assert (item.state, item.losses) == ("done", 1)
         assert len(memory.documents.changesets()) == 1
         assert memory.check() == []
+
+
+# The same in this process
+
+
+@pytest.fixture
+def quiet_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command sets up the log of its process; a test gives it back."""
+    log = logging.getLogger("recollect")
+    monkeypatch.setattr(log, "handlers", list(log.handlers))
+    monkeypatch.setattr(log, "level", log.level)
+
+
+@pytest.mark.usefixtures("quiet_log")
+def test_once_does_what_is_due_and_says_so(tmp_path: Path) -> None:
+    """O1."""
+    with Memory.open(tmp_path, organize={"brain": "rules"}) as memory:
+        mara = memory.agent(User("cli", "mara", "main"))
+        memory.append(mara, UserMessage("I live in Porto.", "Mara"))
+        memory.sleep(mara)
+        told = run(memory, once=True, as_json=True)
+    assert told == {"organized": 1, "waiting": 0, "failed": 0, "health": "green", "reasons": []}
+
+
+@pytest.mark.usefixtures("quiet_log")
+def test_a_signal_ends_it_and_what_failed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """O1, O6: `stop` waits for the running tick."""
+    brain = ScriptedBrain(BudgetReached("The run spent what it may."))
+    with Memory.open(tmp_path, brain=brain, worker={"tick_seconds": 0.05}) as memory:
+        mara = memory.agent(User("cli", "mara", "main"))
+        memory.append(mara, UserMessage("I live in Porto.", "Mara"))
+        memory.sleep(mara)
+
+        def end() -> None:
+            while not memory.inbox("dead"):
+                time.sleep(0.02)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        before = signal.getsignal(signal.SIGTERM)
+        ending = threading.Thread(target=end)
+        ending.start()
+        told = run(memory, once=False, as_json=False)
+        ending.join()
+        assert signal.getsignal(signal.SIGTERM) is before
+    assert (told["failed"], told["health"]) == (1, "red")
+    assert "The run spent what it may." in capsys.readouterr().err
+
+
+# Which brain
+
+
+def test_a_model_that_cannot_be_used_leaves_the_work_to_the_rules_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O8, O14: with no key the rules brain serves, not silently."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    models = {"model": "anthropic:claude-sonnet-4-5"}
+    with Memory.open(tmp_path, models=models) as memory:
+        mara = memory.agent(User("cli", "mara", "main"))
+        memory.append(mara, UserMessage("I live in Porto.", "Mara"))
+        memory.sleep(mara)
+        assert memory.process().finished == 1
+        assert memory.documents.changesets()[0].brain == "rules"
+        health = memory.health()
+    assert health.status == "yellow"
+    assert "The rules organize instead of the model" in health.reasons[0]
+    with pytest.raises(ConfigError, match="its model cannot be used"):
+        Memory.open(tmp_path, models=models, organize={"brain": "llm"})

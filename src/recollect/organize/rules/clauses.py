@@ -81,7 +81,7 @@ class Reader(Words):
             signals |= {"corrected", "strong", "changed"}
         if phrases.STOPPED.search(self.set, self.text):
             signals |= {"strong", "changed"}
-        if self.verb in topics.CHANGES or phrases.CHANGED.search(self.set, self.text):
+        if self.verb in topics.CHANGES or self.decided or phrases.CHANGED.search(self.set, self.text):
             signals.add("changed")
         return signals
 
@@ -103,7 +103,7 @@ class Reader(Words):
             elif not self._take_value(at, inside):
                 owned = low.endswith(("'s", "s'"))
                 word = _word(low)
-                if word in SKIPPED:
+                if low.removesuffix("'s") in SKIPPED:
                     continue
                 if inside:
                     self._take_word(at, word, preposition, owned)
@@ -219,7 +219,9 @@ class Reader(Words):
             slot = topics.SLOTS.get((self.verb, preposition))
             if slot == "employer" and (self.verb == "join" or preposition == "for") and not value & self.names:
                 slot = None
-            if slot and not (slot == "place" and self.named):
+            if slot == "place" and self.named:
+                slots |= {slot: (chunks[""], value)} if preposition and "" in chunks else {}
+            elif slot:
                 slots[slot] = core, value | slots[slot][1] if slot in slots else value
         if "home" in slots and not self.named:
             slots["place"] = slots["home"]
@@ -235,10 +237,19 @@ class Reader(Words):
             slots["job"] = core, chunks.get("", _NOTHING)
             if employer := chunks.get("at") or chunks.get("for"):
                 slots["employer"] = core, employer
-        acted = self.finite.endswith("ed") and self.main == self.begin and chunks.get("")
+        if found := phrases.RENEWED.search(self.set, self.text):
+            slots |= self._attributes(_contents(found[1]), next(iter(core), ""), predicate | {"new"})
+        acted = self._acts() and chunks.get("")
         for group, state in self.states.items():
-            slots[group] = acted or core, frozenset((state,))
+            birth = frozenset((self.owner,)) if group == "family" and self.owner else core
+            slots[group] = acted or birth, frozenset((state,))
         return slots
+
+    def _acts(self) -> bool:
+        """Somebody does something to a thing, so that what is said is about the thing."""
+        return "" in self.chunks and (
+            self.verb in ("sell", "keep") or (self.finite.endswith("ed") and self.main == self.begin)
+        )
 
     def _attributes(self, nouns: frozenset[str], owner: str, value: frozenset[str]) -> dict[str, Slot]:
         """ "Mara's boss is Henrik" and "Henrik is Mara's boss"."""
@@ -257,7 +268,7 @@ class Reader(Words):
     def _states(self) -> dict[str, str]:
         """The states near the verb; a person is not open or closed, but may close a thing."""
         found = [state for low in self.lows[self.main : self.main + 3] if (state := topics.STATES.get(low))]
-        acts = self.finite.endswith("ed") and self.main == self.begin and "" in self.chunks
+        acts = self._acts()
         return {
             group: state
             for group, state in found
@@ -271,7 +282,11 @@ class Reader(Words):
         )
         if at is None or at > self.main + 3 or (self.lows[at + 1 :] or [""])[0] in _NO_DENIAL:
             return _NOTHING
-        denied = frozenset(_word(low) for low in self.lows[at + 1 :] if low not in SKIPPED)
+        end = next((end for end in range(at + 2, len(self.lows)) if self.lows[end] in phrases.PERSONS), None)
+        rest = range(at + 1, end or len(self.lows))
+        said = [n for n in rest if self.lows[n] not in SKIPPED]
+        undated = [n for n in said if quantity(self.tokens, self.lows, n) is None]
+        denied = frozenset(_word(self.lows[n]) for n in undated or said)
         return denied | self.core if at < self.main and not self.named else denied
 
     def _ended(self, core: frozenset[str]) -> frozenset[str]:
@@ -286,7 +301,8 @@ class Reader(Words):
 
     def _marks(self) -> frozenset[str]:
         lows, text = self.set, self.text
-        past = self.finite.endswith("ed") or self.finite in PASTS
+        same_form = stem(self.finite) == self.finite and self._is_plural(self.begin)  # "tickets cost"
+        past = not self.decided and (self.finite.endswith("ed") or (self.finite in PASTS and not same_form))
         marks: dict[str, object] = {
             "doubt": not lows.isdisjoint(phrases.DOUBTS) and not phrases.CORRECTED.search(lows, text),
             "added": phrases.ADDED.search(lows, text),

@@ -86,10 +86,9 @@ CORRECTED = Turn(
 )
 _COUNT = r"(?:about |only |just )?(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
 CHANGED = Turn(
-    """now nowadays days from since as already forward starting future onwards effective round turned down up
-    again recently""",
+    """now nowadays days from since as already forward starting future onwards effective turned down up new""",
     r"\b(?:now(?!here)|nowadays|these days|from (?:now|then|[\w ]{1,20}) on(?:wards)?|in future|as of|effective"
-    rf"|starting|(?:(?:down|up) to|turned) {_COUNT}|from here on|forward|already)\b",
+    rf"|starting|(?:(?:down|up) to|turned) {_COUNT}|from here on|forward|already|(?:has|have|got) an? new)\b",
 )
 STOPPED = Turn(
     "longer anymore more instead rather switched after round minds mind end",
@@ -119,11 +118,10 @@ shelved binned killed lifted scratched nixed dethroned vetoed reversed
 ENDED = Turn(
     _ENDINGS
     + """longer gave given giving gives called calls calling got over off gone more laid backed pulled shut closed
-    fell stepped sent back there won't not moved done decided turned passed dead rid parted out finished
-    history""",
+    fell stepped sent back there won't not moved done decided turned passed dead rid parted out finished""",
     r"(?<!not )(?<!n't )(?<!never )(?:\bno longer|\b(?:gave|given|giving|gives|give) up(?: on)?|"
     r"\bcall(?:ed|s|ing) off|\bg[eo]t rid of|"
-    r"\b(?:is|are|'s) (?:over|off|gone|no more|dead|out|history|finished for good)$|"
+    r"\b(?:is|are|'s) (?:over|off|gone|no more|dead|out|finished for good)$|"
     r"\b(?:laid|backed|pulled|gone|went|sworn) off|\b(?:shut|closed) down|\bparted (?:ways )?with|"
     r"\bfell through|\bstepped down(?: as)?|\b(?:gave|sent) back|\b(?:took|taken|came|come) (?:\w+ )?off|"
     r"\bthere (?:is|are|will be) (?:no|not)\b|\bthere won't be|\b(?:won't|will not) (?:happen|run)\b|"
@@ -136,6 +134,11 @@ ENDED = Turn(
 """That something is over, and the words after it."""
 
 ANY_MORE = Turn("more anymore longer", r"(?:\bnot|n't|\bnever|\bno) ((?:[\w.'-]+ ){1,8})any ?(?:more|longer)\b")
+RENEWED = Turn(
+    "new", r"\b(?:has|have|got|gets|bought|found|started) (?:a|an|their|his|her) new ((?:[\w-]+ ?){1,2})"
+)
+"""That something is there in place of the one before it."""
+
 REPLACED = Turn(
     """instead rather place used formerly previously replaces replaced replacing from better prefers prefer
     chose chosen
@@ -168,15 +171,17 @@ _SET = {
     "can't wait": "waits",
     "have got": "have",
     "has got": "has",
-    "going to": "gonna",
+    "had a baby": "gave birth",
     "taken over": "led",
     "took over": "led",
 }
 _SET_PHRASE = re.compile("|".join(map(re.escape, _SET)))
+_INTENDS = re.compile(r"\bgoing to (?=[a-z])(?!the |an? |their |his |her |our )")
 _ASIDE = re.compile(r"\([^)]*\)?")
 
 
 def plain(sentence: str) -> str:
     """The sentence with set phrases put into one word, no asides, and one kind of apostrophe."""
     sentence = sentence.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    return _SET_PHRASE.sub(lambda found: _SET[found[0]], _ASIDE.sub("", sentence))
+    sentence = _SET_PHRASE.sub(lambda found: _SET[found[0]], _ASIDE.sub("", sentence))
+    return _INTENDS.sub("gonna ", sentence)

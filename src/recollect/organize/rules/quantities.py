@@ -40,7 +40,7 @@ def quantity(tokens: list[str], lows: list[str], at: int) -> tuple[str, str] | N
             return "daytime", low.removesuffix("s")
         if tokens[at][0].islower() and not tokens[at].startswith("mid-"):
             return None
-        if low in _MONTHS:
+        if low in _MONTHS and not _is_name(lows, at):
             return "month", _MONTHS[low]
         return ("weekday", _WEEKDAYS[low]) if low in _WEEKDAYS else None
     nearby = lows[at + 1] if at + 1 < len(lows) else ""
@@ -58,6 +58,11 @@ def quantity(tokens: list[str], lows: list[str], at: int) -> tuple[str, str] | N
     return _time(number, nearby, bare and previous in ("at", "past")) or _amount(
         number, previous if bare else nearby
     )
+
+
+def _is_name(lows: list[str], at: int) -> bool:
+    """ "Jan's boss", "April likes": a month neither owns anything nor begins a clause alone."""
+    return lows[at].endswith("'s") or (at == 0 and not "".join(lows[1:2]).isdigit())
 
 
 def _time(number: str, nearby: str, told: bool) -> tuple[str, str] | None:

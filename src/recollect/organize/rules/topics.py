@@ -29,7 +29,8 @@ VERBS = stems(
     borrow share send receive deliver freeze stick swap trade ditch abandon scrap skip avoid refuse reject
     accept approve born employ freelance reassign assign contact deny swear try help commute intern agree vote
     scale retrain charge face occupy happen occur repeat print log withdraw delete remove reopen slip bump
-    complain text hire promote sign expect land listen fix repair aim separate reconcile gather pack"""
+    complain text hire promote sign expect listen fix repair aim separate reconcile gather pack search paint dye
+    graduate"""
 )
 
 COPULAS = stems("be become remain stay turn seem")
@@ -72,6 +73,13 @@ LASTING = CHANGES | stems(
 )
 """Verbs whose past form tells how things are since then."""
 
+SEEKS = stems("look search hunt wait")
+FINDS = stems("find get buy hire sign rent have adopt land choose")
+"""Verbs by which what was sought is there."""
+
+PURSUITS = stems("study train learn read write build work renovate watch paint prepare repair")
+"""Verbs of what goes on until it is finished."""
+
 CANCELS = stems("cancel kill axe scrap shelve nix veto lift call")
 """Verbs by which somebody ends what is another's."""
 
@@ -88,7 +96,7 @@ employer=workplace job=occupation=profession=position=role name=nickname home=ad
 age birthday=birthdate deadline=due cost=fee budget version height weight salary=wage=income surname
 landlord gp dentist doctor therapist tutor trainer lawyer mentor captain coach husband=wife=spouse=partner
 girlfriend=boyfriend password status location=venue email capacity limit target favourite mascot motto roommate
-flatmate supplier provider insurer accountant owner maintainer lead bank major nationality
+flatmate supplier provider insurer accountant owner maintainer lead bank major nationality number car
 """
 ATTRIBUTES = {stem(word): group[0] for group in groups(_ATTRIBUTES) for word in group}
 """Nouns that name an attribute of what they belong to: "Mara's employer is X" is about Mara."""
@@ -101,7 +109,7 @@ work:at=employer work:for=employer employ:by=employer employ:at=employer begin:a
 hire:at=employer
 call:=name name:=name rename:to=name rename:=name go:by=name know:as=name spell:=name
 born:in=birthplace born:on=birthday study:at=school report:to=boss drive:=car be:from=origin come:from=origin
-freelance:as=job marry:to=husband
+freelance:as=job marry:to=husband live:with=household share:with=household
 """
 _HOLDERS = """be hang sit stand lie store keep park hold locate put save host run live land"""
 _WITHIN = """in at on under behind inside"""
@@ -134,6 +142,7 @@ work: employed unemployed=jobless retired=retirement freelance=freelancer=freela
 power: enabled=enable=activated disabled=disable=deactivated=off
 access: public private
 hours: full-time part-time
+household: alone
 sale: sell=selling=market sold keep=keeping
 stock: available unavailable=sold-out
 level: empty full
@@ -147,6 +156,7 @@ seat: window aisle middle
 theme: dark light
 units: celsius fahrenheit metric imperial
 indent: tabs spaces
+language: english german french spanish italian portuguese dutch polish russian chinese japanese turkish
 form: paper ebook=kindle audiobook bullet paragraph table
 vehicle: car=drive bus train bike=cycle tram metro=subway ferry taxi scooter walk=foot
 """
@@ -175,7 +185,7 @@ KINDS = _table(_KINDS, stem)
 _OCCUPATIONS = words(
     """nurse vet chef cook pilot judge coach guide clerk architect engineer surgeon dentist lawyer doctor physician
     professor student intern consultant accountant assistant analyst postman policeman attendant president monk
-    priest scientist head lead cto ceo cfo nanny mechanic paramedic electrician agent"""
+    priest scientist head lead cto ceo cfo nanny mechanic paramedic electrician agent barista waitress actress"""
 )
 _NO_OCCUPATIONS = words(
     """member mother father sister brother daughter vegetarian lover owner smoker number fan order other supporter

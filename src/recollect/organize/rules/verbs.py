@@ -20,13 +20,13 @@ def is_verb(low: str) -> bool:
 class Words:
     """The words of a clause: its subject ends at `begin`, the verb is at `main`, the rest begins at `after`.
     `follows`: a clause stands before it, so that it may begin with its verb. `clipped`: the subject carries the
-    verb ("the dishwasher's fixed")."""
+    verb ("the dishwasher's fixed"). `decided`: the verb is what somebody decided to do."""
 
     def __init__(self, tokens: list[str], *, follows: bool) -> None:
         self.tokens = tokens
         self.lows = [token.lower() for token in tokens]
         self.follows = follows
-        self.clipped = False
+        self.clipped = self.decided = False
         self.verb = self.finite = ""
         self.main = 0
         self.begin, self.after = self._find_verb()
@@ -55,6 +55,10 @@ class Words:
                 break
             main, at = at, at + 1
             self.main, self.verb = main, stem(lows[main])
+        if self.verb in ("decid", "agre", "choos") and lows[self.main + 1 : self.main + 2] == ["to"]:
+            decided = "".join(lows[self.main + 2 : self.main + 3])
+            if stem(decided) in topics.VERBS:
+                self.main, self.verb, self.decided = self.main + 2, stem(decided), True
         subject_end = begin + 1 if lows[begin].endswith("'s") else begin
         return (0, 0) if lows[0] == "there" else (subject_end, self.main + 1)
 
