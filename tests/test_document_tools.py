@@ -223,3 +223,20 @@ def test_a_write_to_the_tree_is_a_changeset_of_the_agent(tree: Tree) -> None:
     assert [(changeset.cause, changeset.author) for changeset in tree.changesets()] == [("edit", "scout")]
     assert document_tools(tree)[1].call(slug="y", title="", description="", body="")
     assert tree.changesets()[0].author == "agent"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"slug": "a"}, {"slug": "a", "title": "A", "description": "", "body": 5}, {"nonsense": 1}],
+)
+def test_arguments_that_do_not_fit_are_an_error_a_model_can_act_on(tree: Tree, arguments: dict[str, Any]) -> None:
+    """O20: never a TypeError."""
+    write = next(tool for tool in document_tools(tree) if tool.name == "document_write")
+    with pytest.raises(InputError, match="argument"):
+        write.call(**arguments)
+
+
+def test_a_slug_holds_no_secret(tree: Tree) -> None:
+    """S4."""
+    with pytest.raises(InputError, match="secret"):
+        tree.write(slug="ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", title="", description="", body="")

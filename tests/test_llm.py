@@ -26,7 +26,8 @@ from recollect.models.metered import within
 from recollect.models.providers import model_for, unusable
 from recollect.organize.brain import Outcome, Transcript
 from recollect.organize.draft import Draft
-from recollect.organize.llm import BATCH, NUDGE, LlmBrain, kept_nothing, misfit, pieces
+from recollect.organize.llm import BATCH, NUDGE, LlmBrain, kept_nothing, pieces
+from recollect.organize.tools import misfit
 from recollect.sections import ModelsSettings
 from recollect.storage.base import Database
 from recollect.testing import FakeClock

@@ -11,9 +11,20 @@ from typing import Any
 
 import pytest
 
-from recollect import Agent, AssistantMessage, Memory, MemoryAgent, SystemMessage, User, UserMessage
+from recollect import (
+    Agent,
+    AssistantMessage,
+    Memory,
+    MemoryAgent,
+    SystemMessage,
+    Task,
+    ToolResult,
+    User,
+    UserMessage,
+)
 from recollect.errors import BudgetReached, CapReached, InputError, ModelError
-from recollect.organize.brain import Transcript
+from recollect.organize import memory_agents
+from recollect.organize.brain import Outcome, Transcript
 from recollect.organize.claims import claims
 from recollect.organize.draft import Draft
 from recollect.organize.memory_agents import MOST_LOSSES
@@ -257,6 +268,90 @@ def test_a_brain_that_loses_claims_is_refused(memory: Memory, alice: Agent, brai
     assert memory.process().failed == 1
     assert "would be lost" in memory.inbox()[0].error
     assert memory.documents.read("~/memory/log").version == 1
+
+
+def test_two_runs_that_speak_of_the_same_are_not_laid_over_each_other(
+    open_memory: OpenMemory,
+) -> None:
+    """O11: the second one is organized again, and ends what it contradicts."""
+    memory = open_memory(organize={"brain": "rules"})
+    agents = [memory.agent(User("cli", name, "main")) for name in ("a", "b")]
+    rules = memory._brain
+    say_as = [UserMessage("I live in Porto.", "Mara"), UserMessage("I live in Lisbon.", "Mara")]
+    memory.append(agents[0], say_as[0])
+    memory.sleep(agents[0])
+    memory.process()
+    memory.append(agents[0], UserMessage("I live in Braga.", "Mara"))
+    memory.sleep(agents[0])
+
+    class Raced:
+        name = "raced"
+        waits, remark = rules.waits, rules.remark
+        others = 1
+
+        def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+            outcome = rules.organize(transcript, draft)
+            while self.others:
+                self.others -= 1
+                other = open_memory(organize={"brain": "rules"})
+                other.append(agents[1], say_as[1])
+                other.sleep(agents[1])
+                other.process()
+            return outcome
+
+    raced = open_memory(brain=Raced())
+    assert raced.process().finished == 1
+    current = [claim.text for claim in memory.documents.claims("~/memory/people/mara") if claim.current]
+    assert len(current) == 1
+
+
+def test_a_long_queue_does_not_hold_up_deadlines_and_marks(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O1: a round works for a while, then the next one begins."""
+    monkeypatch.setattr(memory_agents, "A_WHILE", 0.0)
+    brain = ScriptedBrain()
+    memory = open_memory(brain=brain)
+    for number in range(3):
+        say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
+    done = memory._workers[0].tick()
+    assert (done.handed_over, done.finished) == (3, 0)
+    monkeypatch.undo()
+    assert memory.process().finished == 3
+
+
+def test_what_a_background_agent_decides_is_kept(open_memory: OpenMemory) -> None:
+    """O8, O10: also where a tool said so, too; about people it is nobody's word."""
+    memory = open_memory(organize={"brain": "rules"})
+    task = memory.agent(Task("bench"))
+    memory.append_many(
+        task,
+        [
+            ToolResult("pgvector index scan slower than usearch because recall settings were wrong", "bench"),
+            AssistantMessage(
+                "We decided to use usearch because the pgvector index scan was slower. "
+                "The benchmark failed because the recall settings were wrong."
+            ),
+        ],
+    )
+    memory.sleep(task)
+    memory.process()
+    kept = {document.slug: document.body for document in memory.documents.walk()}
+    assert "usearch" in kept["decisions"]
+    assert "recall settings were wrong" in kept["lessons"]
+
+
+def test_health_tells_nobody_what_another_profile_said(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, open_memory: OpenMemory
+) -> None:
+    """C0: counts are of the home, texts of the profile."""
+    brain.script = [BudgetReached("Mara lives at Rua Secreta 5.")]
+    say(memory, alice, "one")
+    memory.process()
+    assert "Rua Secreta" in memory.health().reasons[0]
+    other = open_memory("other", brain=brain).health()
+    assert (other.status, other.dead) == ("red", 1)
+    assert "Rua Secreta" not in " ".join(other.reasons)
 
 
 # Leases

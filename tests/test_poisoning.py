@@ -181,8 +181,8 @@ def test_a_page_that_foretells_what_a_person_says_blocks_nothing(open_memory: Op
     page = ToolResult("User prefers tea over coffee. User lives in Porto.", "fetch", provenance="web")
     talk = UserMessage("I prefer tea over coffee. I live in Porto.")
     learn(memory, memory.agent(ALICE), *((page, talk) if first else (talk, page)))
-    assert "User prefers tea over coffee." in memory.documents.read("~/memory/preferences").body
-    assert "lives in Porto." in memory.documents.read("~/memory/people/user").body
+    assert "Alice prefers tea over coffee." in memory.documents.read("~/memory/preferences").body
+    assert "lives in Porto." in memory.documents.read("~/memory/people/alice").body
 
 
 def test_a_half_fence_swallows_nothing(open_memory: OpenMemory) -> None:
@@ -247,8 +247,9 @@ WORDS = st.sampled_from(
     ]
 )
 SENTENCES = st.sampled_from([*POISON, "AcmeCloud costs 9 EUR a month.", "Casa Acme has 3 GB for 12 EUR."])
+STORABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 TEXTS = st.one_of(
-    st.lists(WORDS, max_size=40).map(" ".join), st.lists(SENTENCES, max_size=3).map(" ".join), st.text()
+    st.lists(WORDS, max_size=40).map(" ".join), st.lists(SENTENCES, max_size=3).map(" ".join), st.text(STORABLE)
 )
 
 

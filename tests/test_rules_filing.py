@@ -142,9 +142,18 @@ def test_a_person_with_an_assistant(memory: Memory) -> None:
         UserMessage("Please always answer in French."),
     )
     told = tree(memory)
-    assert told["~/memory/people/user"] == "is a carpenter. [r1]"
-    assert told["~/memory/preferences"] == "User wants the assistant to always answer in French. [r3]"
+    assert told["~/memory/people/alice"] == "is a carpenter. [r1]"
+    assert told["~/memory/preferences"] == "Alice wants the assistant to always answer in French. [r3]"
     assert told["~/memory/events/2026-02"] == "Assistant booked two seats on it for 3 May 2026. [r2]"
+
+
+def test_two_people_without_a_name_are_not_one(memory: Memory) -> None:
+    """O11: nobody ends what another said of themselves."""
+    for who in ("alice", "U0451"):
+        learn(memory, memory.agent(User("slack", who, "main")), UserMessage(f"I live in {who.title()}ville."))
+    told = tree(memory)
+    assert told["~/memory/people/alice"] == "lives in Aliceville. [r1]"
+    assert told["~/memory/people/u0451"] == "lives in U0451ville. [r4]"
 
 
 def test_a_background_agent(memory: Memory) -> None:
@@ -325,7 +334,7 @@ TALK = (
 def test_the_same_transcript_again_adds_nothing(memory: Memory, brain: Replaying) -> None:
     """O8: a run may be repeated."""
     learn(memory, memory.agent(ALICE), *TALK)
-    again = Draft(memory._database, "default", below=MEMORY, keys=keys, guard=Guard(brain.seen[0]).check)
+    again = Draft(memory._database, "default", below=MEMORY, keys=keys, guard=Guard(brain.seen[0]))
     brain.rules.organize(brain.seen[0], again)
     assert [(edit.before, edit.after) for edit in again.changes] == []
 

@@ -181,7 +181,7 @@ class Memory:
         """Do everything that is due now, in this thread: deadlines, marked sessions, the inbox of the whole
         home. For scripts, notebooks and tests; `start` does the same in the background."""
         self._check_open()
-        return self._workers[0].tick()
+        return self._workers[0].run_dry()
 
     @property
     def documents(self) -> Tree:
@@ -189,10 +189,10 @@ class Memory:
         self._check_open()
         return self._documents
 
-    def tools(self) -> tuple[Tool, ...]:
+    def tools(self, author: str = "agent") -> tuple[Tool, ...]:
         """`document_read`, `document_write` and `document_edit` for an agent of any framework: a name, a
-        description, a JSON schema and a function each."""
-        return document_tools(self.documents)
+        description, a JSON schema and a function each. What they write is signed by the author."""
+        return document_tools(self.documents, author)
 
     def inbox(self, *states: ItemState, limit: int = 100) -> list[InboxItem]:
         """The transcripts that are on their way to the profile's memory-agents, or were; newest first."""
@@ -220,7 +220,7 @@ class Memory:
         """Whether everything in the home is on its way: green, yellow or red, with the reasons."""
         overdue = timedelta(seconds=self.settings.worker.overdue_seconds)
         remarks = [remark for remark in (self._brain.waits(), self._brain.remark()) if remark]
-        return self._read(lambda tx: health(tx, self._clock(), overdue, remarks))
+        return self._read(lambda tx: health(tx, self.profile, self._clock(), overdue, remarks))
 
     def ledger(self, limit: int = 100) -> list[Call]:
         """The profile's calls of models and what each cost, newest first."""
@@ -287,10 +287,9 @@ class Memory:
         for worker in self._workers:
             worker.start()
 
-    def stop(self) -> None:
-        """End the background work for good: what runs is finished, and nothing follows. Safe to call twice."""
-        for worker in self._workers:
-            worker.stop()
+    def stop(self) -> Processed:
+        """End the background work for good: what runs is finished, and nothing follows. What it did in all."""
+        return sum((worker.stop() for worker in self._workers), Processed())
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""
@@ -323,7 +322,7 @@ class Memory:
         if isinstance(of, Session):
             raise unknown_session(of.id)
         agent = Agents(tx).standing(self.profile, _id(of))
-        return next(reversed(Sessions(tx).of_agent(agent.id)), None), agent
+        return Sessions(tx).newest(agent.id), agent
 
     def _read(self, work: Callable[[Transaction], T]) -> T:
         self._check_open()

@@ -110,7 +110,7 @@ class ModelsSettings(Section):
     """The most the home may spend in a day (UTC). At the cap, work waits."""
     run_requests: Count = 20
     """The most calls of the model in one run."""
-    run_tokens: Count = 100_000
+    run_tokens: Count = 1_000_000
     """The most tokens of one run."""
     input_usd_per_million: float | None = Field(default=None, ge=0)
     """What a million input tokens cost. None: from the price list."""

@@ -80,7 +80,7 @@ class History:
 
     def between(self, session_id: str, after: int, until: int) -> tuple[Recorded, ...]:
         """The records of the session in (after, until]."""
-        return tuple(r for r in self.load(session_id, after).records if r.id <= until)
+        return self.load(session_id, after, until=until).records
 
     def session_of(self, record_id: int) -> str | None:
         """The session a record stands in; none where there is no such record."""
@@ -97,20 +97,20 @@ class History:
         row = self._tx.one("SELECT sum(length(data)) FROM session_history WHERE session_id = ?", session_id)
         return int(row[0]) if row and row[0] else 0
 
-    def load(self, session_id: str, after: int, limit: int = EVERY) -> Stretch:
+    def load(self, session_id: str, after: int, limit: int = EVERY, until: int = EVERY) -> Stretch:
         """The next records strictly after this id, ascending. One that cannot be read is left out with
         a warning, and is behind us all the same."""
-        rows = self._rows(session_id, after, limit)
+        rows = self._rows(session_id, after, until, limit)
         readable = tuple(recorded for row in rows if (recorded := from_row(row)))
         return Stretch(readable, rows[-1][0] if rows else after)
 
-    def _rows(self, session_id: str, after: int, limit: int) -> list[Row]:
+    def _rows(self, session_id: str, after: int, until: int, limit: int) -> list[Row]:
         """Rows as they are. One whose text is not even text comes with nothing in it."""
-        which = "FROM session_history WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?"
+        which = "FROM session_history WHERE session_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?"
         try:
-            return self._tx.all(f"SELECT {_COLUMNS} {which}", session_id, after, limit)
+            return self._tx.all(f"SELECT {_COLUMNS} {which}", session_id, after, until, limit)
         except UnicodeDecodeError:
-            ids = self._tx.all(f"SELECT id {which}", session_id, after, limit)
+            ids = self._tx.all(f"SELECT id {which}", session_id, after, until, limit)
             return [self._row(session_id, row[0]) for row in ids]
 
     def _row(self, session_id: str, record_id: int) -> Row:

@@ -85,6 +85,15 @@ class Sessions:
         row = self._tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?{self._tx.for_update}", session_id)
         return from_row(row) if row else None
 
+    def newest(self, agent_id: str) -> Session | None:
+        """The agent's active session, else the one that ended last."""
+        row = self._tx.one(
+            f"SELECT {_COLUMNS} FROM sessions WHERE agent_id = ? "
+            "ORDER BY CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1",
+            agent_id,
+        )
+        return from_row(row) if row else None
+
     def of_agent(self, agent_id: str) -> list[Session]:
         """Every session of the agent, oldest first, the active one last whatever the clocks say."""
         rows = self._tx.all(

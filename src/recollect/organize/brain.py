@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """What was handed over: the records of one session after `after`, up to `until`, and the same as
-    Markdown. `foreground`: a person speaks in it. `recent`: what the memory-agent noted of its last runs.
-    `item_id`: the inbox item it came in."""
+    Markdown. `foreground`: a person speaks in it; `user` is what they are called where nobody says. `recent`:
+    what the memory-agent noted of its last runs. `item_id`: the inbox item it came in."""
 
     owner: str
     agent_id: str
@@ -25,6 +25,7 @@ class Transcript:
     text: str
     records: tuple[Recorded, ...]
     foreground: bool
+    user: str = ""
     recent: str = ""
     item_id: int | None = None
 

@@ -67,7 +67,8 @@ def commit(
 
 def rebase(tx: Transaction, draft: Draft) -> bool:
     """Lay the draft's edits over what others have landed since, paragraph by paragraph. Says whether that was
-    possible: where both changed the same, or a document came or went, the draft stays as it is."""
+    possible: where both changed the same, or speak of the same, or a document came or went, the draft stays as
+    it is."""
     rows = Documents(tx, draft.owner)
     moved: dict[str, Edit] = {}
     for edit in draft.changes:
@@ -77,11 +78,23 @@ def rebase(tx: Transaction, draft: Draft) -> bool:
         if not (current and edit.before and edit.after):
             return False
         wanted, stuck = undone(edit.after, edit.before, current)
-        if stuck:
+        if stuck or _speak_of_the_same(draft, edit, current):
             return False
         moved[edit.id] = _edit(rows, edit.id, current, wanted)
     draft.edits |= moved
     return True
+
+
+def _speak_of_the_same(draft: Draft, edit: Edit, current: Document) -> bool:
+    """Whether claims that came on the two sides share a key: one might contradict the other, or repeat it."""
+    assert edit.before, "a new document has no other side"
+    assert edit.after, "nor has one that goes"
+    old = known(edit.before)
+    ours, theirs = (
+        {key for digest, one in known(side).items() if digest not in old for key in draft.keys_of(one.sentence)}
+        for side in (edit.after, current)
+    )
+    return not ours.isdisjoint(theirs)
 
 
 def _check_base(rows: Documents, edit: Edit) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace as copy
 from datetime import datetime
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from recollect.collect.history import History
 from recollect.errors import InputError, StaleWrite
 from recollect.gate import checked_text
 from recollect.organize import claims
-from recollect.organize.claims import Known, Lead
+from recollect.organize.claims import Claim, Known, Lead
 from recollect.organize.differences import diff, same
 from recollect.organize.documents import MEMORY, MEMORY_ID, Documents, slugs, unknown_document
 from recollect.organize.edits import (
@@ -32,9 +32,19 @@ T = TypeVar("T")
 Keys: TypeAlias = Callable[[str], Iterable[str]]
 """Under which keys a sentence is looked up."""
 
-Guarding: TypeAlias = Callable[[Document | None, Document | None, Iterable[Document]], None]
-"""Refuses an edit, from the one to the other, with an error. The third are all other documents that were read
-or edited, as they are now."""
+
+class Guarding(Protocol):
+    """What may refuse an edit."""
+
+    def check(self, before: Document | None, after: Document | None, seen: Iterable[Document]) -> None:
+        """Raise an `InputError` if a document must not become this. `seen` are all other documents that were
+        read or edited, as they are now."""
+        ...
+
+    def accepts(self, path: str, claim: Claim) -> bool:
+        """Whether a claim from the transcript may stand at this path."""
+        ...
+
 
 LONGEST_TITLE = 500
 LONGEST_DESCRIPTION = 2_000
@@ -127,6 +137,10 @@ class Draft:
             found = self._keys(sentence) if self._keys else ()
             self._known[sentence] = frozenset(key for key in found if 0 < len(key.encode()) <= LONGEST_KEY)
         return self._known[sentence]
+
+    def accepts(self, path: str, claim: Claim) -> bool:
+        """Whether a claim may be written at this path."""
+        return self._guard is None or self._guard.accepts(path, claim)
 
     def said_at(self, record_id: int) -> datetime | None:
         """When a record that is cited was said."""
@@ -258,7 +272,7 @@ class Draft:
             edited = {other.id: other.after for other in self.edits.values()}
             others = {**self._seen, **edited, edit.id: None}
             before = edited.get(edit.id, edit.before)
-            self._guard(before, edit.after, [other for other in others.values() if other])
+            self._guard.check(before, edit.after, [other for other in others.values() if other])
         self.edits.pop(edit.id, None)
         if edit.before is not edit.after:
             self.edits[edit.id] = edit

@@ -13,7 +13,7 @@ from recollect.gate import checked_name, checked_text
 from recollect.organize import claims
 from recollect.organize.claims import Claim, Known
 from recollect.organize.documents import DEEPEST, MEMORY, MEMORY_ID, Documents, When, unknown_document
-from recollect.secrecy import redact
+from recollect.secrecy import has_secret, redact
 from recollect.storage.base import EVERY, Transaction
 from recollect.types import Document, Reference
 
@@ -145,6 +145,8 @@ def missing_root(rows: Documents) -> Edit | None:
 def checked_slug(value: object) -> str:
     """A name that is one step of a path, and can never be more."""
     slug = checked_name(value, "A slug", LONGEST_SLUG)
+    if has_secret(slug):
+        raise InputError("A slug must not hold a secret. Choose another one.")
     if slug != slug.strip() or "/" in slug or _CONTROL.search(slug) or slug in (".", "..", "~"):
         raise InputError(
             f"{slug!r:.200} is no slug. Write one without '/', line breaks and spaces around it, e.g. 'new-york'."

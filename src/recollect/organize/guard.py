@@ -28,6 +28,8 @@ FEWEST_WORDS = 2  # fewer echo nothing
 KEPT = 0.5  # the share of a claim's words that must be left when it is told anew
 
 _WORD = re.compile(r"\w{4,}")
+_EXACT = re.compile(r"\d+(?:[.,:]\d+)*|(?<=[a-z,;] )[A-Z]\w+")
+_NOT = re.compile(r"\b(?:not?|never|none|nobody|nothing|without)\b|n't\b", re.IGNORECASE)
 _COMMON = frozenset(
     ["user", "they", "their", "them", "that", "this", "with", "from", "have", "been", "will", "what"]
 )
@@ -38,6 +40,7 @@ class Guard:
 
     def __init__(self, transcript: Transcript) -> None:
         self._records = {recorded.id: recorded for recorded in transcript.records}
+        self._foreground = transcript.foreground
         self._told: dict[str, list[Claim]] = {}
 
     def check(self, before: Document | None, after: Document | None, seen: Iterable[Document]) -> None:
@@ -54,6 +57,14 @@ class Guard:
             for paragraph in kept:
                 if (moved or paragraph not in old) and not _is_heading(paragraph):
                     self._check_claim(after.path, _claim(paragraph), known)
+
+    def accepts(self, path: str, claim: Claim) -> bool:
+        """Whether a claim from the transcript may stand at this path."""
+        try:
+            self._check_claim(path, claim, ())
+        except InputError:
+            return False
+        return True
 
     def _check_headings(self, before: Document | None, after: Document) -> None:
         """Title, description and headings cite nothing, so they must not be what data says. The name of a thing
@@ -79,8 +90,7 @@ class Guard:
         self._check_citations(claim, cited, earlier)
         self._check_end(claim, known)
         source = _source(cited, earlier)
-        people = [recorded for recorded in cited if recorded.record.provenance == "user"]
-        if not source and self._echoes_data(claim.text, people):
+        if not source and self._echoes_data(claim.text, self._own_words(path, cited)):
             source = next(r.record.provenance for r in self._records.values() if r.record.provenance in DATA)
         if source and _is_about_people(path):
             raise InputError(
@@ -101,9 +111,7 @@ class Guard:
                     f"{claim.text[:80]!r} cites r{record}, which is neither in the transcript nor in a document "
                     "that was read. Cite the records it came from."
                 )
-        words = _stems(claim.text)
-        said = set[str]().union(*(_stems(one.text) for one in earlier))
-        if not cited and len(words & said) < KEPT * len(words):
+        if not cited and not _says(" ".join(one.text for one in earlier), claim.text):
             raise InputError(
                 f"{claim.text[:80]!r} is not what r{claim.records[0]} was cited for until now. Cite the records "
                 "of this transcript that it came from."
@@ -122,6 +130,13 @@ class Guard:
                 f"{claim.text[:80]!r} cannot be ended by r{claim.by}: only what a person or the agent says ends "
                 "what was said. Leave the claim as it was."
             )
+
+    def _own_words(self, path: str, cited: Iterable[Recorded]) -> list[Recorded]:
+        """What counts as said and not repeated: a person's words; where no person speaks, also the agent's, but
+        not about people."""
+        agents = not self._foreground and not path.startswith(ABOUT_PEOPLE[:2])
+        words = ("user", "agent") if agents else ("user",)
+        return [recorded for recorded in cited if recorded.record.provenance in words]
 
     @cached_property
     def _by_people(self) -> list[Recorded]:
@@ -162,14 +177,21 @@ def _check_nothing_lost(path: str, old: Sequence[str], kept: Sequence[str], othe
 
 
 def _is_left(claim: Claim, left: Iterable[Claim]) -> bool:
-    """Whether the claims that cite its records still say most of what it says."""
-    words, said = _stems(claim.text), set[str]()
-    for other in left:
-        if not set(other.records).isdisjoint(claim.records):
-            if other.text == claim.text:
-                return True
-            said |= _stems(other.text)
-    return bool(said) and len(words & said) >= KEPT * len(words)
+    """Whether the claims that cite its records still say most of what it says, and each of its numbers and
+    names, and whether it is so or not."""
+    texts = [other.text for other in left if not set(other.records).isdisjoint(claim.records)]
+    return claim.text in texts or (bool(texts) and _says(" ".join(texts), claim.text))
+
+
+def _says(text: str, claim: str) -> bool:
+    words = _stems(claim)
+    return len(words & _stems(text)) >= KEPT * len(words) and _exact(claim) <= _exact(text)
+
+
+def _exact(text: str) -> set[str]:
+    """What must not be told in other words: numbers, names, and a "not"."""
+    found = {word.lower() for word in _EXACT.findall(text)}
+    return found | {"not"} if _NOT.search(text) else found
 
 
 def _source(cited: Sequence[Recorded], earlier: Sequence[Claim]) -> str:
@@ -204,7 +226,7 @@ def _is_heading(paragraph: str) -> bool:
 def _text(recorded: Recorded) -> str:
     record = recorded.record
     text = " ".join(map(str, record.arguments.values())) if isinstance(record, ToolCall) else record.text
-    return without_injected(text)
+    return f"{getattr(record, 'speaker', '')} {without_injected(text)}"
 
 
 def _stems(text: str) -> set[str]:

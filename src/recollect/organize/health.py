@@ -38,7 +38,6 @@ class Health:
     reasons: tuple[str, ...]
     marked: int
     waiting: int
-    organized: int
     dead: int
     oldest: datetime | None
 
@@ -58,19 +57,21 @@ def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
     return Receipt(record_id, session.id, stage, item.error, item.id, item.changeset_id)
 
 
-def health(tx: Transaction, now: datetime, overdue: timedelta, remarks: Sequence[str]) -> Health:
+def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remarks: Sequence[str]) -> Health:
     """Red while anything is dead-lettered, or the oldest thing in a queue is overdue; yellow while there is
     something else to know, which `remarks` tell."""
     marked, since_mark = Sessions(tx).marked()
     open_items = Inbox(tx).open()
     dead = Inbox(tx).dead()
+    error = Inbox(tx).last_error(owner)
     oldest = min((since for since in (since_mark, open_items.since) if since), default=None)
     red = []
     if dead:
-        red.append(f"{dead} inbox item(s) failed for good: {Inbox(tx).last_error()} Mend it and retry them.")
+        red.append(
+            f"{dead} inbox item(s) failed for good. {error or 'See the inbox of each profile.'} Mend it and retry."
+        )
     if oldest and now - oldest > overdue:
-        held_up = Inbox(tx).last_error()
-        why = f"The last error: {held_up}" if held_up else "Is a worker running?"
+        why = f"The last error: {error}" if error else "Is a worker running?"
         red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
     status: Status = "red" if red else "yellow" if remarks else "green"
-    return Health(status, (*red, *remarks), marked, open_items.items, Inbox(tx).done(), dead, oldest)
+    return Health(status, (*red, *remarks), marked, open_items.items, dead, oldest)

@@ -202,20 +202,15 @@ class Inbox:
         row = self._tx.one("SELECT count(*), min(created_at) FROM inbox WHERE due_at IS NOT NULL")
         return Waiting(row[0], optional_moment(row[1])) if row else Waiting(0, None)
 
-    def done(self) -> int:
-        """How many items of the whole home are behind us."""
-        row = self._tx.one("SELECT count(*) FROM inbox WHERE state = 'done'")
-        return row[0] if row else 0
-
     def dead(self) -> int:
         """How many items of the whole home nobody will try again by himself."""
         row = self._tx.one("SELECT count(*) FROM inbox WHERE state = 'dead'")
         return row[0] if row else 0
 
-    def last_error(self) -> str:
-        """What went wrong last with an item that is still open or dead."""
+    def last_error(self, owner: str) -> str:
+        """What went wrong last with an item of the owner's that is still open or dead."""
         row = self._tx.one(
-            "SELECT error FROM inbox WHERE state <> 'done' AND error <> '' ORDER BY id DESC LIMIT 1"
+            f"SELECT error FROM inbox i WHERE error <> '' AND {_OF_OWNER} ORDER BY id DESC LIMIT 1", owner
         )
         return row[0] if row else ""
 

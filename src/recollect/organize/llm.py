@@ -52,7 +52,6 @@ _FOR_THE_MODEL = (InputError, StaleWrite, UnknownDocument, DocumentInUse)
 """Errors of a tool that the model can mend. Any other ends the run."""
 
 _HEADING = re.compile(r"^#{2,3} [^\n]{0,300}\[r\d+, [^\n\]]{0,60}\]$", re.MULTILINE)
-_KINDS: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "array": (list,), "boolean": (bool,)}
 
 
 class LlmBrain:
@@ -162,8 +161,6 @@ class _Desk:
         async def call(**arguments: Any) -> str:
             given = {name: value for name, value in arguments.items() if value is not None}
             try:
-                if wrong := misfit(given, tool.parameters):
-                    raise InputError(wrong)
                 answer = tool.call(**given)
             except _FOR_THE_MODEL as error:
                 raise ModelRetry(f"Error: {error}") from None
@@ -208,22 +205,6 @@ def kept_nothing(said: str) -> bool:
     """Whether the last line says that there was nothing to keep."""
     last = said.strip().rpartition("\n")[2]
     return last.strip(" *_`.\"'#-").upper() == NOTHING
-
-
-def misfit(arguments: dict[str, Any], schema: dict[str, Any]) -> str:
-    """What is wrong with the arguments of a call, for the model to mend; empty where they fit."""
-    known: dict[str, dict[str, Any]] = schema.get("properties", {})
-    names = ", ".join(known)
-    for name, value in arguments.items():
-        if name not in known:
-            return f"There is no argument {name!r}. The arguments are: {names}."
-        kind = known[name].get("type", "")
-        if kind in _KINDS and type(value) not in _KINDS[kind]:
-            return f"The argument {name!r} must be of type {kind}."
-    for name in schema.get("required", ()):
-        if name not in arguments:
-            return f"The argument {name!r} is missing. The arguments are: {names}."
-    return ""
 
 
 def _in_a_loop_of_its_own(work: Coroutine[Any, Any, str]) -> str:

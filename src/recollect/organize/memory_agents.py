@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import random
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from recollect.collect.agents import Agents, Standing
-from recollect.collect.descriptors import is_foreground
+from recollect.collect.descriptors import User, is_foreground
 from recollect.collect.history import History, to_row
 from recollect.collect.sessions import Sessions
 from recollect.errors import (
@@ -46,9 +47,10 @@ log = logging.getLogger("recollect.organize")
 MEMORY = "~/memory"
 LONGEST_ERROR = 1_000  # characters of what went wrong that the queue remembers
 LONGEST_NOTE = 1_000  # characters of what a brain says at the end of a run
+A_WHILE = 10.0  # seconds
 STALE_RUNS = 5  # a draft that somebody else's edit made stale is made anew this often
 MOST_LOSSES = 20  # an item that ended its worker more often than this is not given to another
-CAP_PAUSE = timedelta(minutes=1)  # between two looks at whether the day's cap leaves room again
+PAUSE = timedelta(minutes=1)  # before work that has to wait is looked at again
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,11 @@ class MemoryAgents:
         self._context_chars = context_chars
 
     def work(self, stopping: Callable[[], bool] = lambda: False) -> tuple[int, int]:
-        """Work on everything that is due, item by item; how many runs were finished, and how many failed."""
+        """Work on what is due, item by item, for a while: deadlines and marks must not wait behind a long queue.
+        How many runs were finished, and how many failed."""
         finished = failed = 0
-        while not stopping() and not self._brain.waits() and (lease := self._claim()):
+        over = time.monotonic() + A_WHILE
+        while time.monotonic() < over and not stopping() and not self._brain.waits() and (lease := self._claim()):
             if self._run(lease):
                 finished += 1
             else:
@@ -126,8 +130,8 @@ class MemoryAgents:
             raise
         except LeaseLost:
             log.warning("item %s was taken over by another worker; this run was discarded", lease.item.id)
-        except CapReached as error:
-            self._give_back(lease, str(error))
+        except (CapReached, StaleWrite) as error:
+            self._give_back(lease, str(error).partition("\n")[0])
         except BudgetReached as error:
             self._fail(lease, str(error), once=True)
         except RecollectError as error:
@@ -149,7 +153,7 @@ class MemoryAgents:
                 transcript.owner,
                 below=MEMORY,
                 keys=self._keys,
-                guard=Guard(transcript).check,
+                guard=Guard(transcript),
             )
             outcome = self._brain.organize(transcript, draft)
             land = partial(self._land, lease=lease, transcript=transcript, draft=draft, outcome=outcome)
@@ -165,17 +169,18 @@ class MemoryAgents:
 
     def _commit(self, land: Callable[[Transaction], None], draft: Draft) -> None:
         """Land the draft; over other people's edits, where they touch other paragraphs."""
-        try:
-            self._database.write(land)
-        except StaleWrite:
-            if not self._database.read(lambda tx: rebase(tx, draft)):
-                raise
-            self._database.write(land)
+        for _ in range(STALE_RUNS):
+            try:
+                return self._database.write(land)
+            except StaleWrite:
+                if not self._database.read(lambda tx: rebase(tx, draft)):
+                    raise
+        return self._database.write(land)
 
     def _transcript(self, tx: Transaction, lease: Lease) -> Transcript:
         item = lease.item
         session = Sessions(tx).peek(item.session_id)
-        source = session and Agents(tx).peek(session.agent_id)
+        source = Agents(tx).peek(session.agent_id) if session else None
         memory_agent = Agents(tx).peek(item.agent_id)
         assert memory_agent, "an inbox item has an agent"
         return Transcript(
@@ -187,13 +192,19 @@ class MemoryAgents:
             text=item.text,
             records=History(tx).between(item.session_id, item.after, item.until),
             foreground=bool(source and is_foreground(source.kind)),
+            user=self._user(tx, source),
             recent=self._recent(tx, memory_agent),
             item_id=item.id,
         )
 
+    def _user(self, tx: Transaction, source: Standing | None) -> str:
+        """The person that the source agent talks to, by their address: two of them are not one."""
+        descriptor = Agents(tx).get(source.owner, source.id).descriptor if source else None
+        return descriptor.user_id if isinstance(descriptor, User) else ""
+
     def _recent(self, tx: Transaction, agent: Standing) -> str:
         """What the memory-agent's own session says of its last runs."""
-        session = next(reversed(Sessions(tx).of_agent(agent.id)), None)
+        session = Sessions(tx).newest(agent.id)
         said = History(tx).find_since_id(session.id, 0) if session else []
         return "\n".join(getattr(recorded.record, "text", "") for recorded in said)[-self._context_chars :]
 
@@ -256,7 +267,7 @@ class MemoryAgents:
 
     def _give_back(self, lease: Lease, reason: str) -> None:
         log.warning("item %s waits: %s", lease.item.id, reason)
-        self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + CAP_PAUSE))
+        self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + PAUSE))
 
     @contextmanager
     def _heartbeat(self, lease: Lease) -> Iterator[None]:

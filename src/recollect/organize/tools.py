@@ -13,6 +13,13 @@ from recollect.organize.draft import Draft
 from recollect.organize.tree import Content, Tree, outline
 from recollect.types import Document
 
+_KINDS: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "array": (list, tuple),
+    "boolean": (bool,),
+}
+
 MOST_CHILDREN = 200
 PREVIEW = 80
 
@@ -57,10 +64,38 @@ def document_tools(target: Draft | Tree, author: str = "agent") -> tuple[Tool, .
         return _written(view(), written, expected_version)
 
     return (
-        Tool("document_read", READ, READ_PARAMETERS, document_read),
-        Tool("document_write", WRITE, WRITE_PARAMETERS, document_write),
-        Tool("document_edit", EDIT, EDIT_PARAMETERS, document_edit),
+        _tool("document_read", READ, READ_PARAMETERS, document_read),
+        _tool("document_write", WRITE, WRITE_PARAMETERS, document_write),
+        _tool("document_edit", EDIT, EDIT_PARAMETERS, document_edit),
     )
+
+
+def _tool(name: str, description: str, parameters: dict[str, Any], call: Callable[..., str]) -> Tool:
+    """A tool whose arguments are held to its schema before it is called."""
+
+    def checked(**arguments: Any) -> str:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        if wrong := misfit(given, parameters):
+            raise InputError(wrong)
+        return call(**given)
+
+    return Tool(name, description, parameters, checked)
+
+
+def misfit(arguments: dict[str, Any], schema: dict[str, Any]) -> str:
+    """What is wrong with the arguments of a call, for the model to mend; empty where they fit."""
+    known: dict[str, dict[str, Any]] = schema.get("properties", {})
+    names = ", ".join(known)
+    for name, value in arguments.items():
+        if name not in known:
+            return f"There is no argument {name!r}. The arguments are: {names}."
+        kind = known[name].get("type", "")
+        if kind in _KINDS and type(value) not in _KINDS[kind]:
+            return f"The argument {name!r} must be of type {kind}."
+    for name in schema.get("required", ()):
+        if name not in arguments:
+            return f"The argument {name!r} is missing. The arguments are: {names}."
+    return ""
 
 
 READ = (

@@ -31,6 +31,11 @@ class Processed:
     finished: int = 0
     failed: int = 0
 
+    def __add__(self, other: Processed) -> Processed:
+        return Processed(
+            self.handed_over + other.handed_over, self.finished + other.finished, self.failed + other.failed
+        )
+
 
 class Round:
     """Everything that is due, done once."""
@@ -63,6 +68,7 @@ class Worker:
         self._round = round_
         self._clock = clock
         self._interval = interval
+        self._done = Processed()
         self._gate = threading.Lock()
         self._ticking = threading.Lock()
         self._wakes: SimpleQueue[None] = SimpleQueue()  # an Event would not outlive an interrupt within set()
@@ -70,9 +76,19 @@ class Worker:
         self._thread: threading.Thread | None = None
 
     def tick(self, now: datetime | None = None) -> Processed:
-        """Do everything that is due, in the calling thread."""
+        """One round, in the calling thread."""
+        return self._tick(now, self._stopping.is_set)
+
+    def run_dry(self) -> Processed:
+        """Rounds, in the calling thread, until nothing is due any more. It works also when stopped."""
+        total = Processed()
+        while (done := self._tick(None, lambda: False)) != Processed():
+            total += done
+        return total
+
+    def _tick(self, now: datetime | None, stopping: Callable[[], bool]) -> Processed:
         with self._ticking:
-            return self._round(self._clock() if now is None else now, self._stopping.is_set)
+            return self._round(self._clock() if now is None else now, stopping)
 
     def wake(self) -> None:
         """There is something new: do not wait for the next tick."""
@@ -85,18 +101,23 @@ class Worker:
                 self._thread = threading.Thread(target=self._loop, name="recollect-worker", daemon=True)
                 self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self) -> Processed:
+        """What its thread did in all."""
         with self._gate:
             self._stopping.set()
             self._wakes.put(None)
             if self._thread:
                 self._thread.join()
                 self._thread = None
+            return self._done
 
     def _loop(self) -> None:
         while not self._stopping.is_set():
             try:
-                self.tick()
+                done = self.tick()
+                self._done += done
+                if done != Processed():
+                    continue  # there may be more
             except RecollectError as error:
                 log.error("a tick failed and will be tried again in %s s: %s", self._interval, error)
             except Exception:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
-import threading
+from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from recollect.memory import Memory
 from recollect.organize.health import Health
+from recollect.organize.worker import Processed
 
 
 def run(memory: Memory, *, once: bool, as_json: bool) -> dict[str, Any]:
@@ -21,30 +22,27 @@ def run(memory: Memory, *, once: bool, as_json: bool) -> dict[str, Any]:
     first; one that is killed loses nothing, since another worker takes over what it held."""
     console = Console(stderr=True, quiet=as_json)
     _tell(console)
-    before = memory.health().organized
-    if once:
-        memory.process()
-    else:
-        _work_until_told(memory, console)
-    return _sum(memory.health(), before, console)
+    done = memory.process() if once else _work_until_told(memory, console)
+    return _sum(memory.health(), done.finished, console)
 
 
-def _work_until_told(memory: Memory, console: Console) -> None:
-    over = threading.Event()
+def _work_until_told(memory: Memory, console: Console) -> Processed:
+    over: SimpleQueue[int] = SimpleQueue()  # unlike an Event's set, its put may interrupt its get
 
     def stop(number: int, frame: FrameType | None) -> None:
-        over.set()
+        over.put(number)
+        for number, handler in told.items():  # a second one ends it at once, which loses nothing
+            signal.signal(number, handler)
 
     told = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     console.print(f"[green]●[/] Working on {escape(str(memory.home.path))}. Ctrl-C ends it.")
     memory.start()
     try:
-        over.wait()
+        over.get()
     finally:
-        console.print("Finishing what is under way …")
-        memory.stop()
-        for number, handler in told.items():
-            signal.signal(number, handler)
+        console.print("Finishing what is under way … Ctrl-C again ends it at once.")
+        done = memory.stop()
+    return done
 
 
 def _tell(console: Console) -> None:
@@ -54,9 +52,7 @@ def _tell(console: Console) -> None:
     log.handlers = [RichHandler(console=console, show_path=False, markup=False)]
 
 
-def _sum(health: Health, before: int, console: Console) -> dict[str, Any]:
-    """What became of the home meanwhile, through this worker or another."""
-    done = health.organized - before
+def _sum(health: Health, done: int, console: Console) -> dict[str, Any]:
     colour = {"green": "green", "yellow": "yellow", "red": "red"}[health.status]
     console.print(
         f"[{colour}]●[/] {done} transcript(s) organized, {health.waiting} waiting, {health.dead} failed."

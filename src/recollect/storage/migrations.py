@@ -120,6 +120,7 @@ MIGRATIONS = (
             "CREATE INDEX idx_inbox_due ON inbox (due_at, id) WHERE due_at IS NOT NULL",
             "CREATE INDEX idx_inbox_open ON inbox (agent_id, id) WHERE due_at IS NOT NULL",
             "CREATE INDEX idx_inbox_dead ON inbox (id) WHERE state = 'dead'",
+            "CREATE INDEX idx_inbox_error ON inbox (id) WHERE error <> ''",
             # A record is handed over once: the second item that starts where one did is refused.
             "CREATE UNIQUE INDEX idx_inbox_range ON inbox (session_id, after_id)",
         ),

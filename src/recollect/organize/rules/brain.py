@@ -29,9 +29,10 @@ class RulesBrain:
         for statement in find_statements(transcript, density=self._density):
             filing.file(statement)
         pages = filing.write()
+        refused = f" {filing.refused} were refused: data is nobody's word." if filing.refused else ""
         if not pages:
-            return Outcome("NOTHING TO KEEP")
+            return Outcome(f"NOTHING TO KEEP.{refused}")
         return Outcome(
             f"DONE: {filing.added} claims added, {filing.merged} cited again, {filing.ended} ended, "
-            f"in {pages} documents."
+            f"in {pages} documents.{refused}"
         )

@@ -219,6 +219,8 @@ class Reader(Words):
             slot = topics.SLOTS.get((self.verb, preposition))
             if slot == "employer" and (self.verb == "join" or preposition == "for") and not value & self.names:
                 slot = None
+            if slot == "name" and preposition and not value <= self.names:
+                continue
             if slot == "place" and self.named:
                 slots |= {slot: (chunks[""], value)} if preposition and "" in chunks else {}
             elif slot:
@@ -231,6 +233,8 @@ class Reader(Words):
             value = chunks.get("") or chunks.get("to") or chunks.get("in") or chunks.get("at") or _NOTHING
             slots |= self._attributes(core, self.owner, value)
             slots |= self._attributes(predicate - core, next(iter(self.owners), ""), core)
+        if self.verb in topics.CHANGES and "to" in chunks:
+            slots |= self._attributes(chunks.get("", _NOTHING), next(iter(self.owners), self.head), chunks["to"])
         if self.verb == "be" and not self.named and core and _NOTHING < predicate <= self.names:
             slots["name"] = core, predicate
         if self.verb in topics.COPULAS and self._is_occupation():
@@ -238,7 +242,10 @@ class Reader(Words):
             if employer := chunks.get("at") or chunks.get("for"):
                 slots["employer"] = core, employer
         if found := phrases.RENEWED.search(self.set, self.text):
-            slots |= self._attributes(_contents(found[1]), next(iter(core), ""), predicate | {"new"})
+            if "job" in found[1].split():
+                slots["job"] = core, frozenset(("new",))
+                slots["employer"] = core, chunks.get("at") or chunks.get("with") or slots["job"][1]
+            slots |= self._attributes(_contents(found[1]), self.head, predicate | {"new"})
         acted = self._acts() and chunks.get("")
         for group, state in self.states.items():
             birth = frozenset((self.owner,)) if group == "family" and self.owner else core
@@ -291,12 +298,14 @@ class Reader(Words):
 
     def _ended(self, core: frozenset[str]) -> frozenset[str]:
         if found := phrases.ANY_MORE.search(self.set, self.text):
-            return _contents(found[1]) | (_NOTHING if self.named else core)
+            return _contents(found[1] or found[2]) | (_NOTHING if self.named else core)
         if not (found := phrases.ENDED.search(self.set, self.text)):
             return _NOTHING
         passive = found[0].split()[0].endswith("ed") and _PASSIVE.search(self.text[: found.start()])
         thing = _NOTHING if passive else _contents(found[1])
         over = found[0].startswith(("is ", "are ", "'s ", "fell through", "stepped down"))
+        if self.verb == "die":
+            return _NOTHING if self.named else core
         return thing - {"happen"} or (_NOTHING if self.named and not over else core)
 
     def _marks(self) -> frozenset[str]:
@@ -309,8 +318,8 @@ class Reader(Words):
             "brief": self.verb not in topics.LASTING and phrases.BRIEF.search(lows, text),
             "event": past and self.verb not in topics.LASTING and self.lows[self.main] not in topics.STATES,
         }
-        if self.finite == "will" or self.lows[self.main + 1 : self.main + 2] in (["a"], ["an"]):
-            marks["kind"] = True
+        marks["will"] = self.finite == "will"
+        marks["kind"] = self.finite == "will" or self.lows[self.main + 1 : self.main + 2] in (["a"], ["an"])
         return frozenset(mark for mark, holds in marks.items() if holds)
 
 

@@ -7,12 +7,21 @@ one can hold. Whatever is left stands beside the older claim: to lose a true cla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 from recollect.organize.rules import topics
 from recollect.organize.rules.clauses import Clause
 from recollect.organize.rules.readings import Claim, read
+from recollect.organize.rules.sameness import (
+    differ,
+    is_about,
+    is_one,
+    is_steady,
+    of_others,
+    of_theirs,
+    same_thing,
+    telling,
+)
 
 Verdict = Literal["same", "supersedes", "different"]
 
@@ -20,10 +29,9 @@ LONGEST = 600  # characters of a sentence that are read; a longer one is only ev
 MOST_KEYS = 8
 LONGEST_KEY = 100
 
-_BROADER = {"employer": "job", "place": "home"}
+_BROADER = {"employer": "job", "work": "job", "place": "home"}
 _WITHIN = frozenset(("in", "at", "on", "to", "into", "under", "inside", "behind"))
-_EXACT = frozenset(("home", "employer"))
-_STEADY = topics.STATIVE | topics.CHANGES | {"bring"}
+_MANY = frozenset(("household",))  # others may be there too, unless something changed
 
 
 def keys(sentence: str) -> frozenset[str]:
@@ -34,7 +42,7 @@ def keys(sentence: str) -> frozenset[str]:
     for clause in claim.clauses:
         for slot, (holder, _) in sorted(clause.slots.items()):
             found |= dict.fromkeys(f"{holds}|{_BROADER.get(slot, slot)}" for holds in sorted(holder))
-        if "job" in clause.ended:
+        if "job" in clause.ended | clause.predicate:
             found |= dict.fromkeys(f"{holds}|job" for holds in sorted(clause.core))
         counted = [*sorted(clause.amounts), *(["when"] if clause.dates else [])]
         found |= dict.fromkeys(f"{clause.head}|{what}" for what in counted)
@@ -93,51 +101,15 @@ def _contradicts(a: Clause, b: Clause) -> bool:
         return False
     if _takes_over(a, b):
         return True
-    if _of_others(a, b):
+    if of_others(a, b):
         return b.verb in topics.CANCELS and _ends(a, b)
     return (
         _ends(a, b)
+        or _fulfils(a, b)
         or _denies(a, b)
         or _replaces(a, b)
         or ("brief" not in b.marks and (_revalues(a, b) or _counts_otherwise(a, b) or _reframes(a, b)))
     )
-
-
-# Whether two clauses are about the same
-
-
-def _differ(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
-    return any(b.get(what, value) != value for what, value in a.items())
-
-
-def _is_one(a: frozenset[str], b: frozenset[str]) -> bool:
-    """Two names of one thing: the one may say more, but not each what the other does not."""
-    return bool(a and b) and (a <= b or b <= a)
-
-
-def _of_others(a: Clause, b: Clause) -> bool:
-    """Each is about a person, and neither about the other's."""
-    whose, other = a.core if a.person else frozenset((a.owner,)), b.core if b.person else frozenset((b.owner,))
-    return (
-        "" not in whose
-        and "" not in other
-        and not (whose & other or whose & b.words or other & a.words)
-        and bool(whose and other)
-    )
-
-
-def _same_thing(a: Clause, b: Clause) -> bool:
-    heads = (not a.head or a.head in b.core or not a.head.isalpha()) and (
-        not b.head or b.head in a.core or not b.head.isalpha()
-    )
-    return heads and _is_one(a.core, b.core) and not (a.owner and b.owner and a.owner != b.owner)
-
-
-def _telling(words: frozenset[str], *clauses: Clause) -> frozenset[str]:
-    """The words that tell what is meant: no common ones, and not who it is about."""
-    for clause in clauses:
-        words = words - clause.core if clause.person else words
-    return words - topics.GENERIC
 
 
 # What makes the newer one take the older one's place
@@ -147,23 +119,43 @@ def _ends(a: Clause, b: Clause) -> bool:
     """The newer one says that what the older one says is over."""
     if a.ended or a.denied or not b.ended:
         return False
-    if "job" in b.ended and {"job", "employer"} & a.slots.keys() and _same_thing(a, b):
-        return True
-    things = _telling(b.ended, a)
+    if "job" in b.ended and same_thing(a, b):
+        worked = a.verb == "work" and telling(a.predicate & b.predicate, a, b)
+        return bool(worked) or not a.slots.keys().isdisjoint(("job", "employer"))
+    if of_theirs(a, b):
+        return False
+    if b.verb == "die" and a.verb not in topics.STATIVE:
+        return False
+    things = telling(b.ended, a)
     things = things - topics.VERBS or things
     known = things & (a.words | {a.verb})
     return bool(known) and 2 * len(known) >= len(things)
 
 
+def _fulfils(a: Clause, b: Clause) -> bool:
+    """What the older one seeks or is at, the newer one has found or finished."""
+    if not a.person or a.core != b.core or a.denied or b.denied:
+        return False
+    works = not b.slots.keys().isdisjoint(("job", "employer"))
+    found = b.chunks.get("", frozenset()) | ({"job"} if works else frozenset())
+    if "work" in a.slots and a.slots["work"][1] == {"unemployed"}:
+        return "job" in found and (works or b.verb in topics.FINDS)
+    if a.verb in topics.SEEKS and (works or b.verb in topics.FINDS):
+        return not found.isdisjoint(a.chunks.get("for", ()))
+    if b.verb == "graduat":
+        return a.verb == "study"
+    return a.verb in topics.PURSUITS and b.verb == "finish" and bool(telling(a.predicate & b.predicate, a, b))
+
+
 def _denies(a: Clause, b: Clause) -> bool:
     """The same with and without a "not"."""
     if bool(a.denied or a.ended) == bool(b.denied or b.ended) or not (
-        _same_thing(a, b) or (not a.person and not b.person and _is_about(a, b))
+        same_thing(a, b) or (not a.person and not b.person and is_about(a, b))
     ):
         return False
     if a.verb != b.verb and a.verb not in b.denied and not (topics.STATIVE & {a.verb, b.verb} - {"lik"}):
         return False
-    said = _telling(a.denied or a.ended or b.denied, a, b)
+    said = telling(a.denied or a.ended or b.denied, a, b)
     other = b if a.denied or a.ended else a
     return bool(said) and said <= other.words | {other.verb}
 
@@ -171,7 +163,7 @@ def _denies(a: Clause, b: Clause) -> bool:
 def _replaces(a: Clause, b: Clause) -> bool:
     """The newer one names what the older one said as the thing that it replaces."""
     values = frozenset((*a.dates.values(), *a.amounts.values()))
-    return not _telling(b.gone, b).isdisjoint(a.words | values) and a.gone != b.gone
+    return not telling(b.gone, b).isdisjoint(a.words | values) and a.gone != b.gone
 
 
 def _takes_over(a: Clause, b: Clause) -> bool:
@@ -184,17 +176,17 @@ def _takes_over(a: Clause, b: Clause) -> bool:
         return False
     if b.verb in topics.CHANGES:
         return bool(b.core) and b.core <= a.predicate
-    return b.verb in topics.ROLES and _is_one(_telling(a.predicate), _telling(b.predicate - a.core))
+    return b.verb in topics.ROLES and is_one(telling(a.predicate), telling(b.predicate - a.core))
 
 
 def _revalues(a: Clause, b: Clause) -> bool:
     """Another value of an attribute or a state that has one at a time."""
     if "event" in b.marks and "changed" not in b.marks:
         return False
-    if "name" in a.slots and "name" in b.slots and _is_one(a.slots["name"][1], b.core - topics.GENERIC):
+    if "name" in a.slots and "name" in b.slots and is_one(a.slots["name"][1], b.core - topics.GENERIC):
         return True
     return any(
-        _is_one(a.slots[slot][0], b.slots[slot][0])
+        is_one(a.slots[slot][0], b.slots[slot][0])
         and not (slot in topics.GROUPS and (a.denied or b.denied))
         and _excludes(a, b, slot)
         for slot in a.slots.keys() & b.slots.keys()
@@ -204,13 +196,13 @@ def _revalues(a: Clause, b: Clause) -> bool:
 def _excludes(a: Clause, b: Clause, slot: str) -> bool:
     """The two values cannot both hold: neither contains the other, and both are as exact."""
     value, other = a.slots[slot][1], b.slots[slot][1]
-    if _is_one(value, other) or not value or not other:
+    if is_one(value, other) or not value or not other or (value <= b.context and "changed" not in b.marks):
         return False
     names = value & (a.names | a.core if a.person else a.names)
     others = other & (b.names | b.core if b.person else b.names)
     if "changed" in b.marks or (names and others):
-        return not _is_one(names, others)
-    return slot not in _EXACT or not (names or others)
+        return not is_one(names, others) and (slot not in _MANY or "changed" in b.marks)
+    return slot not in _MANY and not (names or others)
 
 
 def _counts_otherwise(a: Clause, b: Clause) -> bool:
@@ -218,41 +210,49 @@ def _counts_otherwise(a: Clause, b: Clause) -> bool:
     if "event" in b.marks and "changed" not in b.marks:
         return False
     moved = "changed" in b.marks and a.dates and b.dates and not a.dates.keys() & b.dates.keys()
-    if not (moved or _differ(a.dates, b.dates) or _differ(a.amounts, b.amounts)):
+    amounts = b.amounts
+    if b.verb in topics.CHANGES and "" in amounts:  # "reduced the hours to 30"
+        amounts = dict.fromkeys(a.amounts.keys() & b.words, amounts[""]) or amounts
+    if not (moved or differ(a.dates, b.dates) or differ(a.amounts, amounts)):
         return False
-    alike = a.verb == b.verb or (a.verb in _STEADY and b.verb in _STEADY)
-    if _same_thing(a, b) and not (a.person and b.person):
-        return alike
-    if "changed" in b.marks and not a.person and _is_about(a, b):
+    alike = is_steady(a, b)
+    if same_thing(a, b) and not (a.person and b.person):
+        return alike and ("changed" in b.marks or not a.core < b.core)
+    if "changed" in b.marks and not a.person and is_about(a, b):
         return True
-    units = (a.amounts.keys() & b.amounts.keys()) - {""}
+    units = (a.amounts.keys() & amounts.keys()) - {""}
+    if "changed" in b.marks and units & b.words and a.core == b.core:
+        return True
     other = a.core & b.context and a.core - b.context and not a.person  # the one has what tells it from the other
-    if "changed" in b.marks and units and not other and _telling(a.words & b.context - units, a, b):
+    if "changed" in b.marks and units and not other and telling(a.words & b.context - units, a, b):
         return True
-    shared = _telling(a.predicate & b.predicate, a, b) | units
-    rest = _telling(a.predicate, a, b), _telling(b.predicate, a, b)
-    return alike and bool(shared) and _same_thing(a, b) and (rest[0] <= rest[1] or rest[1] <= rest[0])
-
-
-def _is_about(a: Clause, b: Clause) -> bool:
-    """The newer one speaks of the older one's subject, or of a thing in it."""
-    return bool(a.core and a.core <= b.context) or bool(b.core and not b.person and b.core <= a.words)
+    shared = telling(a.predicate & b.predicate, a, b) | units
+    rest = telling(a.predicate, a, b), telling(b.predicate, a, b)
+    told = shared or (a.verb == b.verb and "now" in b.marks and a.predicate == b.predicate)
+    return alike and bool(told) and same_thing(a, b) and (rest[0] <= rest[1] or rest[1] <= rest[0])
 
 
 def _reframes(a: Clause, b: Clause) -> bool:
     """Another choice, or the same sentence but for one value."""
-    shared = _telling(a.predicate & b.predicate, a, b)
-    if "changed" in b.marks and shared - topics.KINDS.keys() and _differ(a.kinds, b.kinds):
+    shared = telling(a.predicate & b.predicate, a, b)
+    changed = "changed" in b.marks
+    if b.verb in ("paint", "dye") and b.person:
+        shared, changed = telling(a.words & b.words - {b.verb}, a, b), True
+    framed = a.verb == b.verb and a.core == b.core and not (a.predicate ^ b.predicate) - topics.KINDS.keys()
+    if changed and (shared - topics.KINDS.keys() or framed) and differ(a.kinds, b.kinds):
         return True
-    if a.verb != b.verb or not _same_thing(a, b) or "event" in b.marks or a.denied or b.denied:
+    if a.verb != b.verb or not same_thing(a, b) or "event" in b.marks or a.denied or b.denied:
         return False
     if a.verb in topics.CHOICES:
         return _chooses_otherwise(a, b)
+    if a.person and "now" in b.marks and shared and a.chunks.keys() == b.chunks.keys():
+        return any(a.chunks[by] - shared and b.chunks[by] - shared for by in a.chunks)
     if a.person or a.core != b.core or max(len(a.predicate), len(b.predicate)) > 4:
         return False
     if a.verb in topics.COPULAS:
         value, other = a.chunks.get("", frozenset()), b.chunks.get("", frozenset())
-        exact = "kind" in a.marks & b.marks or (value & a.names and other & b.names)
+        kinds = "kind" in a.marks & b.marks and ("will" in b.marks or "changed" in b.marks)
+        exact = kinds or (value & a.names and other & b.names)
         return bool(value and other and exact) and not value & other
     values, others = _by_sort(a), _by_sort(b)
     return any(not values[sort] & others[sort] for sort in values.keys() & others.keys() if sort)
@@ -265,10 +265,10 @@ def _by_sort(clause: Clause) -> dict[str, frozenset[str]]:
 
 def _chooses_otherwise(a: Clause, b: Clause) -> bool:
     """Another choice among things of one kind, or for the same purpose."""
-    if _differ(a.kinds, b.kinds):
-        return True
+    if differ(a.kinds, b.kinds):
+        return not (a.amounts and b.amounts) or not a.amounts.keys().isdisjoint(b.amounts)
     things, others = a.chunks.get("", frozenset()), b.chunks.get("", frozenset())
-    shared = _telling(a.predicate & b.predicate, a, b)
+    shared = telling(a.predicate & b.predicate, a, b)
     if a.verb in ("prefer", "want"):
         return bool(shared and a.predicate - b.predicate and b.predicate - a.predicate)
     if things or others:
@@ -289,21 +289,23 @@ def _moves_on(a: Clause, new: Claim) -> bool:
 
 
 def _changes(a: Clause, b: Clause, new: Claim) -> bool:
-    if "changed" not in b.marks or _of_others(a, b) or ("event" in a.marks and "corrected" not in b.marks):
+    if "changed" not in b.marks or of_others(a, b) or ("event" in a.marks and "corrected" not in b.marks):
         return False
-    if a.verb in topics.CHOICES and b.verb in topics.CHANGES and _same_thing(a, b):
-        return bool(_telling(a.predicate & b.predicate, a, b))
+    if of_theirs(a, b):
+        return False
+    if a.verb in topics.CHOICES and b.verb in topics.CHANGES and same_thing(a, b):
+        return bool(telling(a.predicate & b.predicate, a, b)) or differ(a.kinds, b.kinds)
     if b.verb in topics.CHANGES and b.core and not b.person and b.core <= a.predicate & a.names:
         return True
-    theme = _telling(a.chunks.get("") or a.predicate if a.person else a.core, a, b)
+    theme = telling(a.chunks.get("") or a.predicate if a.person else a.core, a, b)
     known = theme & (b.context if "strong" in b.marks else b.words) - b.names
-    if not known or not b.words - a.words or not (known == theme or _same_thing(a, b) or len(known) > 1):
+    if not known or not b.words - a.words or not (known == theme or same_thing(a, b) or len(known) > 1):
         return False
     if a.person and known != theme and len(known) < 2:
         return False
-    if a.person and b.person and not _same_thing(a, b):
+    if a.person and b.person and not same_thing(a, b):
         return False
-    if b.verb in topics.CHANGES and known & (b.core | b.chunks.get("", frozenset())):
+    if b.verb in topics.CHANGES and known & (b.chunks.get("") or b.core):
         return True
     return _is_comparable(a, b) and ("strong" in b.marks or ("now" in b.marks and _is_alike(a, b)))
 
@@ -316,5 +318,5 @@ def _is_comparable(a: Clause, b: Clause) -> bool:
 
 def _is_alike(a: Clause, b: Clause) -> bool:
     if not a.person:
-        return a.verb == b.verb or (a.verb in _STEADY and b.verb in _STEADY)
+        return is_steady(a, b)
     return a.verb not in topics.MANY if a.verb == b.verb else {a.verb, b.verb} <= topics.CHOICES

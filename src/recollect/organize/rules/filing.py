@@ -13,21 +13,17 @@ So no document grows without end, and filing costs the same however much is know
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 
-from recollect.errors import InputError
 from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
 from recollect.organize.draft import Draft
 from recollect.organize.rules.conflicts import judge, keys
 from recollect.organize.rules.statements import Statement
 from recollect.types import Document
-
-log = logging.getLogger("recollect.organize")
 
 FULL = 4_000  # characters of a document, from which on new claims go to the next page
 MOST_CITED = 3  # records that a claim cites: the first that said it, and the last
@@ -56,7 +52,6 @@ class Page:
     document: Document | None
     current: list[str] = field(default_factory=list)
     earlier: list[str] = field(default_factory=list)
-    added: list[Claim] = field(default_factory=list)
     changed: bool = False
 
     @classmethod
@@ -83,14 +78,7 @@ class Page:
         place, paragraph = (self.current if claim.current else self.earlier), str(claim)
         if paragraph not in place:
             place.append(paragraph)
-            self.added.append(claim)
             self.changed = True
-
-    def remove(self, claim: Claim) -> None:
-        """Take back what was added."""
-        place, paragraph = (self.current if claim.current else self.earlier), str(claim)
-        if paragraph in place:
-            place.remove(paragraph)
 
     def replace(self, old: str, new: Claim) -> bool:
         """Put the claim in place of the paragraph, if it still stands and says something else."""
@@ -113,16 +101,19 @@ class Filing:
         self._draft = draft
         self._pages: dict[str, Page] = {}
         self._fresh: dict[str, list[tuple[Page, Known]]] = {}
-        self.added = self.merged = self.ended = 0
+        self.added = self.merged = self.ended = self.refused = 0
 
     def file(self, statement: Statement) -> None:
+        claim = self._claim(statement)
+        if not self._draft.accepts(_path(statement), claim):
+            self.refused += 1
+            return None
         found = keys(statement.text)
         contradicted = []
         for page, known in self._known(found, statement):
             if judge(known.sentence, statement.text) == "same":
                 return self._cite(page, known, statement)
             contradicted.append((page, known))
-        claim = self._claim(statement)
         said = (statement.at, statement.records[-1])
         newer = max((self._said(known, statement) for _, known in contradicted), default=said)
         if newer > said:
@@ -143,7 +134,7 @@ class Filing:
         """Put every page that changed into the draft; how many."""
         changed = [page for page in self._pages.values() if page.changed]
         for page in changed:
-            self._write(page)
+            self._put(page)
         return len(changed)
 
     def _known(self, found: frozenset[str], statement: Statement) -> Iterator[tuple[Page, Known]]:
@@ -215,22 +206,6 @@ class Filing:
             document = self._draft.at(path)
             self._pages[path] = Page.of(document) if document else _new_page(path, title)
         return self._pages[path]
-
-    def _write(self, page: Page) -> None:
-        """Put the page into the draft, without the claims that the draft refuses."""
-        try:
-            self._put(page)
-        except InputError:
-            added, page.added = page.added, []
-            for claim in added:
-                page.remove(claim)
-            for claim in added:
-                page.add(claim)
-                try:
-                    self._put(page)
-                except InputError as error:
-                    log.info("a claim was left out: %s", error)
-                    page.remove(claim)
 
     def _put(self, page: Page) -> None:
         if page.document:

@@ -32,6 +32,8 @@ THEIRS = words("his her their its")
 ADVERBS = words("not never now still also currently always usually already just often finally no longer only")
 MOMENTS = words("now nowadays currently again")
 BREAKS = frozenset(",;:.!?\N{EN DASH}\N{EM DASH}-")
+REPORTS = words("shows showed confirms confirmed means found discovered")
+"""After these, "that" begins what is so."""
 JOINTS = words("and but so because while then yet")
 TITLES = words("mr mrs ms dr st")
 
@@ -112,7 +114,7 @@ _ENDINGS = """
 cancel cancelled canceled cancels cancelling quit quits quitting stopped stops ceased declined refused aborted axed
 terminated left drop dropped drops ended scrap scrapped abandoned resigned unsubscribed discontinued withdrew
 withdrawn deleted removed ditched ditch retired sold dumped uninstalled dissolved disbanded revoked returned lost
-shelved binned killed lifted scratched nixed dethroned vetoed reversed
+shelved binned killed lifted scratched nixed dethroned vetoed reversed died
 """
 
 ENDED = Turn(
@@ -133,7 +135,11 @@ ENDED = Turn(
 )
 """That something is over, and the words after it."""
 
-ANY_MORE = Turn("more anymore longer", r"(?:\bnot|n't|\bnever|\bno) ((?:[\w.'-]+ ){1,8})any ?(?:more|longer)\b")
+ANY_MORE = Turn(
+    "more anymore longer away back",
+    r"(?:\bnot|n't|\bnever|\bno) ((?:[\w.'-]+ ){1,8})any ?(?:more|longer)\b"
+    r"|\b(?:gave|given|threw|thrown|sent) ((?:[\w'-]+ ){1,4})(?:away|back)\b",
+)
 RENEWED = Turn(
     "new", r"\b(?:has|have|got|gets|bought|found|started) (?:a|an|their|his|her) new ((?:[\w-]+ ?){1,2})"
 )
@@ -171,6 +177,10 @@ _SET = {
     "can't wait": "waits",
     "have got": "have",
     "has got": "has",
+    "is responsible for": "handles",
+    "is in charge of": "handles",
+    "takes care of": "handles",
+    "passed away": "died",
     "had a baby": "gave birth",
     "taken over": "led",
     "took over": "led",

@@ -57,7 +57,7 @@ def _segments(tokens: list[str], lows: list[str]) -> Iterator[tuple[int, int]]:
             if at > start:
                 yield start, at
             start = at + 1
-        elif (
+        elif (low == "that" and at and lows[at - 1] in phrases.REPORTS) or (
             low in phrases.JOINTS
             and at + 1 < len(lows)
             and _begins(tokens, lows, at + 1)
@@ -74,8 +74,10 @@ def _begins(tokens: list[str], lows: list[str], at: int) -> bool:
     while at + 1 < len(lows) and lows[at] in phrases.ADVERBS:
         at += 1
     low = lows[at].partition("'")[0]
-    if low in phrases.PRONOUNS or (low in phrases.DETERMINERS and lows[at - 1] not in ("and", "then")):
+    if low in phrases.PRONOUNS:
         return True
+    if low in phrases.DETERMINERS:
+        return lows[at - 1] not in ("and", "then") or any(is_verb(word) for word in lows[at + 2 : at + 5])
     following = lows[at + 1] if at + 1 < len(lows) else ""
     return is_verb(low) or (tokens[at][0].isupper() and is_verb(following))
 

@@ -100,7 +100,7 @@ def third_person(text: str, me: str, you: str) -> str:
         return _subject(found, me if by_name else "they", by_name=by_name)
 
     told = _PRONOUN.sub(resolved, _with_subject(text))
-    if told.startswith(f"{me} ") and _present(told, me):
+    if told.startswith(f"{me} ") and (_present(told, me) or told.endswith(" now")):
         told = _SECOND_VERB.sub(_agreeing, told)
     return told[:1].upper() + told[1:]
 

@@ -16,10 +16,11 @@ from recollect.organize.brain import Transcript
 from recollect.organize.claims import Source
 from recollect.organize.rules.dates import absolute
 from recollect.organize.rules.deeds import failure, is_datum, is_deed, is_work
-from recollect.organize.rules.gist import Unit, gists, joined_text, photo
+from recollect.organize.rules.gist import FLOOR, Unit, gists, joined_text, photo
 from recollect.organize.rules.questions import is_fragment, joined
 from recollect.organize.rules.sentences import prose, sentences, tell, telling, trimmed, without_captions
 from recollect.organize.rules.speakers import third_person
+from recollect.organize.rules.topics import STATES
 from recollect.organize.rules.voices import Said, names, voices
 from recollect.organize.rules.worth import Category, category, is_told_to_assistant, worth
 from recollect.secrecy import has_secret
@@ -36,6 +37,7 @@ _PASTED = 1_500  # characters of a message from which on it is not all the perso
 _MOST_DATA = 2  # claims from one result of a tool
 
 _CORRECTS = re.compile(r"(?:no|actually|correction|sorry|wait)\b[, ]", re.IGNORECASE)
+_STATE = re.compile(r"(?:the|my|our|i am|i'm)\b(?: [\w'-]+){1,6}\Z", re.IGNORECASE)
 _LEADING_DATE = re.compile(r"((?:On|In|Around) [^,]{3,36} \d{4}),? (?=(?:I|we)\b)([^;]+)", re.IGNORECASE)
 _MIDDLE_DATE = re.compile(r"\b((?:I|we)(?:'ve)?) (around [A-Z][a-z]+ \d{4}) ([^,;]+)", re.IGNORECASE)
 _THEN_ASKS = re.compile(
@@ -157,6 +159,8 @@ def _unit(place: int, sentence: str, cut: str, said: Said) -> Unit | None:
         cut = _REMEMBER.sub("", cut, count=1)
     cut = telling(_date_last(absolute(cut, said.recorded.at)))
     value = worth(cut, correction=bool(_CORRECTS.match(sentence))) + wish
+    if _STATE.match(cut) and cut.rsplit(" ", 1)[-1].lower() in STATES:
+        value = max(value, FLOOR)
     if said.to_assistant and not (wish or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED)):
         return None
     return Unit(place, third_person(cut, said.me, said.you), value)

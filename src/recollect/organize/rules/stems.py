@@ -14,7 +14,7 @@ sent:send spent:spend brought:bring grew:grow rose:rise fell:fall flew:fly flown
 knew:know known:know saw:see seen:see felt:feel found:find heard:hear read:read cut:cut became:become
 came:come was:be were:be born:born died:die tied:tie quit:quit put:put slid:slide withdrew:withdraw
 withdrawn:withdraw rang:ring drew:draw set:set
-hit:hit cost:cost let:let woke:wake
+dyed:dye hit:hit cost:cost let:let woke:wake
 """
 _OTHERS = """
 goes:go does:do has:have shut:shut children:child kids:child kid:child men:man women:woman people:person

@@ -29,8 +29,8 @@ VERBS = stems(
     borrow share send receive deliver freeze stick swap trade ditch abandon scrap skip avoid refuse reject
     accept approve born employ freelance reassign assign contact deny swear try help commute intern agree vote
     scale retrain charge face occupy happen occur repeat print log withdraw delete remove reopen slip bump
-    complain text hire promote sign expect listen fix repair aim separate reconcile gather pack search paint dye
-    graduate"""
+    complain die text hire promote sign expect listen fix repair aim separate reconcile gather pack search
+    paint dye graduate"""
 )
 
 COPULAS = stems("be become remain stay turn seem")
@@ -51,6 +51,10 @@ CHANGES = stems(
 )
 """Verbs whose claim gives the new value of something."""
 
+FIRST = stems("begin open arrive come")
+LAST = stems("end finish close leave depart go expire")
+"""Of the verbs above, those of a beginning and those of an end."""
+
 MANY = stems(
     """like hate visit buy read watch have meet know speak play see hear attend travel eat cook make feel love
     recommend try learn say tell ask think collect add get give receive win lose find send order enjoy hope
@@ -69,7 +73,7 @@ ROLES = stems("lead manage own maintain chair coach run host teach head direct c
 
 LASTING = CHANGES | stems(
     """choose decide pick select agree subscribe sign settle begin start train born join name call hire appoint
-    become marry set book reserve schedule arrange"""
+    become marry set book reserve schedule arrange put"""
 )
 """Verbs whose past form tells how things are since then."""
 
@@ -83,7 +87,7 @@ PURSUITS = stems("study train learn read write build work renovate watch paint p
 CANCELS = stems("cancel kill axe scrap shelve nix veto lift call")
 """Verbs by which somebody ends what is another's."""
 
-GENERIC = frozenset(stem(word) for word in (COMMON | FUNCTION | PRAISE) - {"care"}) | stems(
+GENERIC = frozenset(stem(word) for word in (COMMON | FUNCTION | PRAISE) - {"care", "them"}) | stems(
     """day week month year hour minute morning evening thing name plan person someone family friend everyone
     lot kind
     week weekend home journey dream goal passion support community photo picture pic life end idea size speak
@@ -130,19 +134,19 @@ _STATES = """
 progress: open=reopen=reopened=reopens closed=shut=close=closes merged pending=waiting blocked
 finished=done=resolved=completed=complete draft
  approved=accepted rejected=declined=denied paused=hold=suspended archived deprecated=obsolete
- running=resumed=active=up=online=working=works=fixed=repaired=mended=passing=healthy
+ running=resumed=active=up=online=working=works=fixed=repaired=mended=passing
  down=offline=broken=leaks=leaking=failing=inactive=crashed=faulty=dead=frozen cancelled planned ready
 light: red green yellow amber
 relation: married=wife=husband=wed divorced=divorce single engaged=fiance=fiancee=engagement
  dating=girlfriend=boyfriend separated widowed=widow=widower
-health: sick=ill=flu=injured=recovering recovered=healed=well
+health: sick=ill=flu=injured=recovering recovered=healed=well=healthy=fit
 diet: vegetarian vegan pescatarian meat=omnivore
 family: pregnant=expecting born=birth
 work: employed unemployed=jobless retired=retirement freelance=freelancer=freelancing=self-employed
 power: enabled=enable=activated disabled=disable=deactivated=off
 access: public private
 hours: full-time part-time
-household: alone
+household: alone together
 sale: sell=selling=market sold keep=keeping
 stock: available unavailable=sold-out
 level: empty full
@@ -150,7 +154,7 @@ validity: valid expired=invalid=lapsed
 """
 _KINDS = """
 drink: tea coffee water juice beer wine milk cola soda matcha espresso cappuccino latte cocoa
-colour: red green blue yellow black white grey=gray orange purple pink brown beige teal turquoise navy
+colour: red green blue yellow black white grey=gray orange purple pink brown blonde=blond beige teal turquoise navy
 contact: email phone=call text=sms=message whatsapp signal telegram letter slack teams discord
 seat: window aisle middle
 theme: dark light
@@ -185,7 +189,8 @@ KINDS = _table(_KINDS, stem)
 _OCCUPATIONS = words(
     """nurse vet chef cook pilot judge coach guide clerk architect engineer surgeon dentist lawyer doctor physician
     professor student intern consultant accountant assistant analyst postman policeman attendant president monk
-    priest scientist head lead cto ceo cfo nanny mechanic paramedic electrician agent barista waitress actress"""
+    priest scientist head lead cto ceo cfo nanny mechanic paramedic electrician agent
+    barista waitress actress employee trainee apprentice"""
 )
 _NO_OCCUPATIONS = words(
     """member mother father sister brother daughter vegetarian lover owner smoker number fan order other supporter

@@ -37,9 +37,10 @@ class Words:
         begin = next((at for at in range(len(lows)) if self._is_finite(at)), -1)
         if begin < 0 and len(lows) > 1 and lows[0].endswith("'s") and self._is_participle(1):
             begin, self.clipped = 0, True
-        if begin < 0 and len(lows) > 1 and lows[0] == stem(lows[0]) and lows[0] in topics.VERBS:
-            self.finite = self.verb = lows[0]
-            return 0, 1
+        order = int(lows[:1] == ["please"])
+        if begin < 0 and len(lows) > order + 1 and stem(lows[order]) in topics.VERBS and lows[order] not in PASTS:
+            self.finite, self.verb = lows[order], stem(lows[order])
+            return 0, order + 1
         if begin < 0:
             return len(lows), len(lows)
         self.finite = lows[begin] if not lows[begin].endswith(("'s", "'re", "'m", "'ve")) else "is"
@@ -51,7 +52,7 @@ class Words:
             ):
                 at += 1
             if at >= len(lows) or not self._is_participle(at):
-                self.verb = "be" if "be" in lows[main:at] else self.verb
+                self.verb = next((stem(low) for low in lows[main:at] if low in ("be", "have")), self.verb)
                 break
             main, at = at, at + 1
             self.main, self.verb = main, stem(lows[main])

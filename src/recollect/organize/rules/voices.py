@@ -43,7 +43,12 @@ class Said:
 
 def voices(transcript: Transcript) -> list[Said]:
     """What was said, in order."""
-    heard = [(r, role, _name(r, role)) for r in transcript.records if (role := _role(r, transcript.foreground))]
+    user = transcript.user.title() if transcript.user.isalpha() else transcript.user
+    heard = [
+        (r, role, _name(r, role, user or USER))
+        for r in transcript.records
+        if (role := _role(r, transcript.foreground))
+    ]
     speakers = list(dict.fromkeys(name for _, role, name in heard if role in {"person", "assistant"}))
     said: list[Said] = []
     last: Said | None = None
@@ -84,10 +89,10 @@ def _role(recorded: Recorded, foreground: bool) -> Role | None:
             return None
 
 
-def _name(recorded: Recorded, role: Role) -> str:
+def _name(recorded: Recorded, role: Role, user: str) -> str:
     record = recorded.record
     if role == "person" and isinstance(record, UserMessage | AssistantMessage):
-        return " ".join(record.speaker.split()) or USER
+        return " ".join(record.speaker.split()) or user
     return ASSISTANT if role == "assistant" else AGENT
 
 
