@@ -21,7 +21,7 @@ from recollect import Memory
 from recollect.errors import InputError, RecollectError, StaleWrite, UnknownChangeset
 from recollect.organize.changesets import commit, diff
 from recollect.organize.differences import undone
-from recollect.organize.documents import MEMORY
+from recollect.organize.documents import MEMORY, MEMORY_ID
 from recollect.organize.draft import Draft
 from recollect.organize.leads import COMMON
 from recollect.organize.tree import Tree
@@ -227,7 +227,7 @@ def test_a_new_title_is_a_new_subject(tree: Tree) -> None:
 def test_the_newest_claim_comes_first_and_few_for_a_key(tree: Tree) -> None:
     """O11: a key that all share gives the newest."""
     documents = [add(tree, f"d{n}", f"Likes tea {n}. [r{n}]") for n in range(12)]
-    assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, -1, -1)]
+    assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, 3, -1)]
     tree.edit(documents[0].id, 1, append="Likes tea a lot. [r9]")
     assert about(tree, "tea")[0] == ("~/memory/d0", "Likes tea a lot.")
 
@@ -252,6 +252,18 @@ def test_a_draft_finds_the_claims_it_changed(tree: Tree) -> None:
 
 
 # Undoing
+
+
+def test_the_root_comes_back_with_the_rollback_of_its_rollback(tree: Tree) -> None:
+    """O21: a rollback can itself be rolled back, also where only `~/memory` is left to bring back."""
+    a = add(tree, "a")
+    made = tree.changesets()[0].id
+    tree.delete(a.id, 1)
+    undone = tree.rollback(made)
+    assert undone
+    again = tree.rollback(undone.id)
+    assert again
+    assert [edit.id for edit in tree.changes(again.id)] == [MEMORY_ID]
 
 
 def test_the_last_changeset_undone_is_the_tree_before(tree: Tree, database: Database, clock: FakeClock) -> None:

@@ -56,6 +56,41 @@ The project is named Bluefin. | Marketing has renamed the project, it's Halyard 
 The museum opens at nine. | The museum opens at half past ten.
 The library will be licensed under GPL. | The library will be licensed under Apache.
 Mara's favourite restaurant is Trattoria Olmo. | Since they opened, Zum Hirsch is Mara's favourite restaurant.
+Mara keeps their passport in the desk. | Mara keeps their passport in the safe now.
+Rita keeps the ladder in the barn. | The ladder is in the cellar now.
+Omar is a cook at the Red Lion. | Omar quit their job as a cook at the Red Lion.
+Omar works for Siemens. | Omar got a new job at Bosch.
+Omar works in a factory. | Omar lost his job at the factory.
+Omar works as a waiter. | Omar is a barista now.
+Jan's boss is Petra. | Jan's new boss is Klaus.
+Rita's last name is Krause. | Rita got married and their last name is Becker now.
+The bakery is called Sonne. | The bakery has a new name, Mond.
+Tim's company is called Softline. | Tim's company changed its name to Brightline.
+Ned's car is a red Toyota. | Ned has a new car, a blue Skoda.
+Ivo's room number ends in 14. | Ivo has a new room number, and it ends in 35.
+Leo works 35 hours a week. | Leo has reduced their hours to 28 a week.
+The concert tickets cost 40 pounds. | The concert tickets cost 55 pounds.
+Kim gets up at six. | Kim gets up at seven now.
+Omar works from home on Fridays. | Omar works from home on Wednesdays now.
+Kim goes to work by car. | Kim goes to work by train now.
+Ben takes the bus to work. | Ben switched to the bike for getting to work.
+Zoe always uses the light theme. | Zoe switched to the dark theme.
+Zoe likes to get their reports in English. | Please send Zoe their reports in French from now on.
+Zoe likes their steak rare. | Zoe likes their steak well done now.
+Hans is Pia's boyfriend. | Pia broke up with Hans.
+Pia shares a flat with Nora. | Nora moved out, and Pia lives alone now.
+Uma is pregnant. | Uma's daughter was born on 30 January 2026.
+Ana has a cat. | Ana's cat died in the week of 26 January 2026.
+Rita has bees. | Rita gave their bees away.
+Gus is looking for a new flat. | Gus found a new flat.
+Gus is unemployed. | Gus has found a job.
+Gus is writing their thesis. | Gus finished their thesis.
+Rita's hair is long and brown. | Rita dyed their hair blonde.
+Paula is responsible for the invoices. | Dirk is responsible for the invoices now.
+Gus will use Go for the importer. | Gus decided to use Rust for the importer.
+Gus will sell their boat. | Gus has decided to keep their boat.
+Gus is going to Malta in summer 2026. | Gus is not going to Malta in summer 2026, they are going to Crete.
+Ivo is allergic to peanuts. | The test shows that Ivo is not allergic to peanuts.
 """
 
 DIFFERENT = """
@@ -100,6 +135,23 @@ The staging server runs Ubuntu 22. | Renzo upgraded the build server to Ubuntu 2
 Mara's bike is a bright red Bianchi. | Turns out Mara's bike weighs under nine kilos.
 The crawl of 11 February fetched 1,204 pages. | The crawl of 12 February fetched 1,377 pages.
 Mara broke her arm. | Mara broke her left arm falling off a ladder in the garage.
+Ana is vegetarian. | Ana's sister is not vegetarian any more.
+Ana likes cats. | Ana's cat died.
+Greta lives in Scotland. | Greta lives in Leith, in the north of Scotland.
+Vera is studying at the university. | Vera's main subject at the university is history.
+Georg uses a ledger for their taxes. | Georg doesn't like the ledger they use for their taxes.
+Jan's boss is Petra. | Jan's boss is friendly.
+Omar's sister is a student. | Omar's sister is a good swimmer.
+The exam is on 12 June. | The oral exam is on 19 June.
+Rita's shift starts at eight. | Rita's shift ends at four.
+Kim goes to work by car. | Kim goes to the gym by bike.
+Ben takes the bus to work. | Ben takes the train to Hamburg on Saturdays.
+Abe drinks two coffees a day. | Abe drinks three litres of water a day.
+Pia's choir has 20 members. | Pia's choir has a new conductor.
+Rita will paint the kitchen green. | Rita painted the fence blue.
+Gus is reading Emma. | Gus finished their homework.
+Kim keeps their bike in the cellar. | Kim keeps their skis in the garage.
+John works on their online store. | John lost their job; opened an online store.
 """
 
 SAME = """

@@ -85,11 +85,11 @@ class Draft:
     def changes(self) -> tuple[Edit, ...]:
         """What would land now, in the order it was edited. Empty: nothing."""
         edits = tuple(self.edits.values())
-        return () if edits == (self._root,) else edits
+        return () if len(edits) == 1 and edits[0] is self._root else edits
 
     def only_makes_root(self, edit: Edit) -> bool:
         """Whether the edit does nothing but make `~/memory`, which somebody else may have made since."""
-        return edit == self._root
+        return edit is self._root
 
     # Reading
 

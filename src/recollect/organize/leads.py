@@ -3,7 +3,6 @@ bodies of the documents and can be made anew from them."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -12,11 +11,12 @@ from recollect.storage.base import Transaction
 from recollect.types import micros
 
 _UNDER_A_KEY = (
-    "SELECT * FROM (SELECT key, at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? "
-    "ORDER BY at DESC LIMIT ?) k"
+    "SELECT k.at, k.document_id, k.claim, c.sentence FROM claim_keys k JOIN claims c ON c.owner = k.owner "
+    "AND c.document_id = k.document_id AND c.claim = k.claim WHERE k.owner = ? AND k.key = ? "
+    "ORDER BY k.at DESC LIMIT ?"
 )
 COMMON = 16  # claims from which on a key is common
-MOST_LEADS = 16
+MOST_LEADS = 8
 
 
 class Leads:
@@ -29,24 +29,14 @@ class Leads:
     def about(self, keys: Iterable[str]) -> list[Lead]:
         """Current claims under these keys: those with the most of them first, then the newest. A key that
         many claims have says little: what it leads to counts only if another key leads there, too."""
-        wanted = list(keys)
-        if not wanted:
-            return []
-        rows = self._tx.all(
-            "SELECT f.key, f.at, f.document_id, f.claim, c.sentence FROM ("
-            + " UNION ALL ".join([_UNDER_A_KEY] * len(wanted))
-            + ") f JOIN claims c ON c.owner = ? AND c.document_id = f.document_id AND c.claim = f.claim",
-            *(part for key in wanted for part in (self._owner, key, COMMON)),
-            self._owner,
-        )
-        claims_of_key = Counter(row[0] for row in rows)
         rank: dict[Lead, tuple[int, int]] = {}
         rare: set[Lead] = set()
-        for key, at, *found in rows:
-            lead = Lead(*found)
-            rank[lead] = (rank.get(lead, (0, 0))[0] + 1, at)
-            if claims_of_key[key] < COMMON:
-                rare.add(lead)
+        for key in keys:
+            found = [(Lead(*row[1:]), row[0]) for row in self._tx.all(_UNDER_A_KEY, self._owner, key, COMMON)]
+            for lead, at in found:
+                rank[lead] = (rank.get(lead, (0, 0))[0] + 1, at)
+            if len(found) < COMMON:
+                rare.update(lead for lead, _ in found)
         leads = [lead for lead, (count, _) in rank.items() if count > 1 or lead in rare]
         return sorted(leads, key=lambda lead: (rank[lead], lead.document_id, lead.digest), reverse=True)[
             :MOST_LEADS

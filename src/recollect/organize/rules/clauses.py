@@ -194,7 +194,7 @@ class Reader(Words):
     def _resolve(self, predicate: frozenset[str]) -> None:
         """Whom a pronoun means, or who goes on where no subject is named."""
         before = self.before
-        first = self.lows[0].partition("'")[0] if self.lows else ""
+        first = next((low for low in self.lows if low not in phrases.JOINTS), "").partition("'")[0]
         if self.core:
             return
         if before is None:
@@ -245,7 +245,7 @@ class Reader(Words):
             if "job" in found[1].split():
                 slots["job"] = core, frozenset(("new",))
                 slots["employer"] = core, chunks.get("at") or chunks.get("with") or slots["job"][1]
-            slots |= self._attributes(_contents(found[1]), self.head, predicate | {"new"})
+            slots |= self._attributes(_contents(found[1]), self.head, frozenset(("new",)))
         acted = self._acts() and chunks.get("")
         for group, state in self.states.items():
             birth = frozenset((self.owner,)) if group == "family" and self.owner else core
@@ -311,7 +311,8 @@ class Reader(Words):
     def _marks(self) -> frozenset[str]:
         lows, text = self.set, self.text
         same_form = stem(self.finite) == self.finite and self._is_plural(self.begin)  # "tickets cost"
-        past = not self.decided and (self.finite.endswith("ed") or (self.finite in PASTS and not same_form))
+        begun = self.decided or phrases.RENEWED.search(lows, text)
+        past = not begun and (self.finite.endswith("ed") or (self.finite in PASTS and not same_form))
         marks: dict[str, object] = {
             "doubt": not lows.isdisjoint(phrases.DOUBTS) and not phrases.CORRECTED.search(lows, text),
             "added": phrases.ADDED.search(lows, text),

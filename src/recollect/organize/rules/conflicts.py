@@ -45,11 +45,12 @@ def keys(sentence: str) -> frozenset[str]:
         if "job" in clause.ended | clause.predicate:
             found |= dict.fromkeys(f"{holds}|job" for holds in sorted(clause.core))
         counted = [*sorted(clause.amounts), *(["when"] if clause.dates else [])]
-        found |= dict.fromkeys(f"{clause.head}|{what}" for what in counted)
+        found |= dict.fromkeys(f"{clause.head}|{what}" for what in (*counted, *sorted(clause.kinds)))
     people = {clause.owner for clause in claim.clauses}.union(
         *(clause.core for clause in claim.clauses[:1] if clause.person)
     )
     people -= frozenset[str]().union(*(clause.ended for clause in claim.clauses))
+    people -= {word for clause in claim.clauses for _, value in clause.slots.values() for word in value}
     words = sorted(claim.words - people, key=_rarity, reverse=True) or sorted(claim.words)
     main = claim.clauses[0].core - people if claim.clauses else ()
     chosen = [*list(found)[:4], *sorted(main, key=_rarity, reverse=True)[:2], *words]
@@ -88,6 +89,7 @@ def _repeats(a: Clause, b: Clause) -> bool:
         and bool(a.ended) == bool(b.ended)
         and ("doubt" in a.marks) == ("doubt" in b.marks)
         and a.gone == b.gone
+        and not _fulfils(a, b)
         and all(a.slots.get(slot, value) == value for slot, value in b.slots.items() if slot in topics.GROUPS)
     )
 
@@ -122,6 +124,8 @@ def _ends(a: Clause, b: Clause) -> bool:
     if "job" in b.ended and same_thing(a, b):
         worked = a.verb == "work" and telling(a.predicate & b.predicate, a, b)
         return bool(worked) or not a.slots.keys().isdisjoint(("job", "employer"))
+    if any(holder == b.core and value <= b.ended for holder, value in a.slots.values()):
+        return True  # "Hans is Pia's boyfriend" and "Pia left Hans"
     if of_theirs(a, b):
         return False
     if b.verb == "die" and a.verb not in topics.STATIVE:
@@ -198,10 +202,11 @@ def _excludes(a: Clause, b: Clause, slot: str) -> bool:
     value, other = a.slots[slot][1], b.slots[slot][1]
     if is_one(value, other) or not value or not other or (value <= b.context and "changed" not in b.marks):
         return False
+    changed = "changed" in b.marks or "new" in other
     names = value & (a.names | a.core if a.person else a.names)
     others = other & (b.names | b.core if b.person else b.names)
-    if "changed" in b.marks or (names and others):
-        return not is_one(names, others) and (slot not in _MANY or "changed" in b.marks)
+    if changed or (names and others):
+        return not is_one(names, others) and (slot not in _MANY or changed)
     return slot not in _MANY and not (names or others)
 
 
@@ -238,7 +243,7 @@ def _reframes(a: Clause, b: Clause) -> bool:
     changed = "changed" in b.marks
     if b.verb in ("paint", "dye") and b.person:
         shared, changed = telling(a.words & b.words - {b.verb}, a, b), True
-    framed = a.verb == b.verb and a.core == b.core and not (a.predicate ^ b.predicate) - topics.KINDS.keys()
+    framed = a.verb == b.verb and a.core == b.core and not _beside_kinds(a, b)
     if changed and (shared - topics.KINDS.keys() or framed) and differ(a.kinds, b.kinds):
         return True
     if a.verb != b.verb or not same_thing(a, b) or "event" in b.marks or a.denied or b.denied:
@@ -258,6 +263,11 @@ def _reframes(a: Clause, b: Clause) -> bool:
     return any(not values[sort] & others[sort] for sort in values.keys() & others.keys() if sort)
 
 
+def _beside_kinds(a: Clause, b: Clause) -> frozenset[str]:
+    """What the two say differently, but for things that take each other's place."""
+    return (a.predicate ^ b.predicate) - topics.KINDS.keys()
+
+
 def _by_sort(clause: Clause) -> dict[str, frozenset[str]]:
     """The predicate by the preposition before it; those of place are one."""
     return {"in" if by in _WITHIN else by: words for by, words in clause.chunks.items()}
@@ -266,7 +276,8 @@ def _by_sort(clause: Clause) -> dict[str, frozenset[str]]:
 def _chooses_otherwise(a: Clause, b: Clause) -> bool:
     """Another choice among things of one kind, or for the same purpose."""
     if differ(a.kinds, b.kinds):
-        return not (a.amounts and b.amounts) or not a.amounts.keys().isdisjoint(b.amounts)
+        alike = "changed" in b.marks or not _beside_kinds(a, b) or telling(a.predicate & b.predicate, a, b)
+        return bool(alike) and (not (a.amounts and b.amounts) or not a.amounts.keys().isdisjoint(b.amounts))
     things, others = a.chunks.get("", frozenset()), b.chunks.get("", frozenset())
     shared = telling(a.predicate & b.predicate, a, b)
     if a.verb in ("prefer", "want"):

@@ -88,9 +88,9 @@ CORRECTED = Turn(
 )
 _COUNT = r"(?:about |only |just )?(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
 CHANGED = Turn(
-    """now nowadays days from since as already forward starting future onwards effective turned down up new""",
+    """now nowadays days from since as already forward starting future onwards effective turned down up""",
     r"\b(?:now(?!here)|nowadays|these days|from (?:now|then|[\w ]{1,20}) on(?:wards)?|in future|as of|effective"
-    rf"|starting|(?:(?:down|up) to|turned) {_COUNT}|from here on|forward|already|(?:has|have|got) an? new)\b",
+    rf"|starting|(?:(?:down|up) to|turned) {_COUNT}|from here on|forward|already)\b",
 )
 STOPPED = Turn(
     "longer anymore more instead rather switched after round minds mind end",

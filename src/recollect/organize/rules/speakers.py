@@ -61,7 +61,7 @@ _YOURS = {"your": "{}'s", "yours": "{}'s", "yourself": "themselves", "yourselves
 _SECOND_VERB = re.compile(
     r"\b(and|or|but) (love|like|want|need|work|live|hate|enjoy|prefer|hope|plan|feel|think|know|have|am|do|go"
     r"|try|play|make|take|use|run|write|read|teach|study|help|keep)(?= (?:to|my|the|an?|it|in|at|as|for|on|with"
-    r"|that|their|[a-z]+ing)\b)"
+    r"|that|their|alone|[a-z]+ing)\b)"
 )
 _NO_VERB = listed("""in on at to for with and or but as about by from of the a an if when while who that not""")
 _BARE = re.compile(

@@ -63,9 +63,7 @@ MANY = stems(
 )
 """Verbs that are true of many things at once or again and again: another object is just another one."""
 
-CHOICES = stems(
-    "prefer want take choose decide pick select opt vote use drive drink deploy wear commute write order"
-)
+CHOICES = stems("prefer want take choose decide pick select opt vote use drive deploy wear commute write order")
 """Verbs of a choice: another object for the same purpose takes the place of the first."""
 
 ROLES = stems("lead manage own maintain chair coach run host teach head direct captain handle")
@@ -73,7 +71,7 @@ ROLES = stems("lead manage own maintain chair coach run host teach head direct c
 
 LASTING = CHANGES | stems(
     """choose decide pick select agree subscribe sign settle begin start train born join name call hire appoint
-    become marry set book reserve schedule arrange put"""
+    become marry set book reserve schedule arrange put order"""
 )
 """Verbs whose past form tells how things are since then."""
 
@@ -112,8 +110,8 @@ cook:at=employer work:as=job train:as=job promote:to=job hire:as=job hire:by=emp
 work:at=employer work:for=employer employ:by=employer employ:at=employer begin:at=employer join:=employer
 hire:at=employer
 call:=name name:=name rename:to=name rename:=name go:by=name know:as=name spell:=name
-born:in=birthplace born:on=birthday study:at=school report:to=boss drive:=car be:from=origin come:from=origin
-freelance:as=job marry:to=husband live:with=household share:with=household
+born:in=birthplace born:on=birthday study:at=school study:in=school report:to=boss drive:=car be:from=origin
+come:from=origin freelance:as=job marry:to=husband live:with=household share:with=household
 """
 _HOLDERS = """be hang sit stand lie store keep park hold locate put save host run live land"""
 _WITHIN = """in at on under behind inside"""
@@ -162,7 +160,7 @@ units: celsius fahrenheit metric imperial
 indent: tabs spaces
 language: english german french spanish italian portuguese dutch polish russian chinese japanese turkish
 form: paper ebook=kindle audiobook bullet paragraph table
-vehicle: car=drive bus train bike=cycle tram metro=subway ferry taxi scooter walk=foot
+vehicle: car=drive bus plane train bike=cycle tram metro=subway ferry taxi scooter walk=foot
 """
 
 
