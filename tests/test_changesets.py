@@ -19,8 +19,8 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from recollect import Memory
 from recollect.errors import InputError, RecollectError, StaleWrite, UnknownChangeset
-from recollect.organize.changesets import commit, diff
-from recollect.organize.differences import undone
+from recollect.organize.changesets import commit
+from recollect.organize.differences import diff, undone
 from recollect.organize.documents import MEMORY, MEMORY_ID
 from recollect.organize.draft import Draft
 from recollect.organize.leads import COMMON

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import apsw
@@ -36,6 +35,14 @@ def memory(open_memory: OpenMemory) -> Memory:
     brain = ScriptedBrain()
     brain.waiting = "It waits."
     return open_memory(brain=brain)
+
+
+def fragile(records: Any, **more: Any) -> str:
+    """A transcript that cannot be made of what is broken."""
+    text = transcript(records, **more)
+    if "broken" in text:
+        raise ZeroDivisionError
+    return text
 
 
 def items(memory: Memory) -> list[InboxItem]:
@@ -198,14 +205,6 @@ def test_a_failure_stops_neither_the_tick_nor_the_others(
     for number, agent in enumerate(agents):
         memory.append(agent, UserMessage("fine" if number == 11 else "broken"))
         memory.sleep(agent)
-    original: Callable[..., str] = transcript
-
-    def fragile(records: Any, **more: Any) -> str:
-        text = original(records, **more)
-        if "broken" in text:
-            raise ZeroDivisionError
-        return text
-
     monkeypatch.setattr(handover, "transcript", fragile)
     with caplog.at_level(logging.ERROR):
         assert memory.process().handed_over == 1
@@ -223,14 +222,6 @@ def test_sessions_of_one_agent_are_handed_over_in_order(
     memory.reset(alice)
     second = memory.append(alice, UserMessage("fine"))
     memory.sleep(alice)
-    original: Callable[..., str] = transcript
-
-    def fragile(records: Any, **more: Any) -> str:
-        text = original(records, **more)
-        if "broken" in text:
-            raise ZeroDivisionError
-        return text
-
     monkeypatch.setattr(handover, "transcript", fragile)
     memory.process()
     assert items(memory) == []

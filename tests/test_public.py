@@ -149,3 +149,11 @@ def test_what_a_caller_may_catch() -> None:
     assert issubclass(errors.UnknownSession, LookupError)
     assert not issubclass(errors.MemoryClosed, errors.StorageError)
     assert recollect.RecollectError is RecollectError
+
+
+def test_importing_it_brings_no_heavy_part_along() -> None:
+    """What settings, models and PostgreSQL need is imported where it is used."""
+    heavy = ("pydantic", "pydantic_ai", "psycopg", "numpy", "typer", "rich", "apsw")
+    loaded = f"import sys, recollect; print([name for name in {heavy} if name in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"

@@ -7,9 +7,10 @@ price that is too high rather than too low, and said to be estimated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from pydantic import SecretStr
+if TYPE_CHECKING:
+    from pydantic import SecretStr
 
 LOCAL = {"ollama"}
 """Providers that run on one's own machine: their calls cost nothing."""

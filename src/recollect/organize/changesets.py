@@ -9,14 +9,12 @@ from typing import TypedDict, Unpack
 
 from recollect.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
 from recollect.organize.claims import Lead
-from recollect.organize.differences import diff, same, undone
+from recollect.organize.differences import same, undone
 from recollect.organize.documents import MEMORY_ID, Documents
 from recollect.organize.draft import Draft, stale
 from recollect.organize.edits import NOT_YET, Edit, Edited, known
 from recollect.storage.base import Transaction
 from recollect.types import Cause, Changeset, Document
-
-__all__ = ["Origin", "commit", "diff", "return_to", "undo"]
 
 
 class Origin(TypedDict, total=False):

@@ -13,7 +13,7 @@ from recollect.gate import checked_name, checked_text
 from recollect.organize import claims
 from recollect.organize.claims import Claim, Known
 from recollect.organize.documents import DEEPEST, MEMORY, MEMORY_ID, Documents, When, unknown_document
-from recollect.secrecy import has_secret, redact
+from recollect.secrecy import clean, has_secret
 from recollect.storage.base import EVERY, Transaction
 from recollect.types import Document, Reference
 
@@ -156,7 +156,7 @@ def checked_slug(value: object) -> str:
 
 def cleaned(value: object, what: str, limit: int) -> str:
     """Text that may be stored: within its limit, and without secrets."""
-    return redact(checked_text(value, what, limit)).text
+    return clean(checked_text(value, what, limit))
 
 
 def targets(body: str) -> list[str]:

@@ -22,7 +22,7 @@ from recollect.collect.sessions import Sessions
 from recollect.collect.transcript import transcript
 from recollect.errors import OutcomeUnknown, StorageBusy, StorageUnavailable
 from recollect.organize.inbox import Inbox
-from recollect.secrecy import redact
+from recollect.secrecy import clean
 from recollect.storage.base import Database, Transaction
 from recollect.types import Recorded, Session
 
@@ -117,10 +117,10 @@ class Handover:
                 records, foreground=is_foreground(agent.kind), tool_result_chars=self._tool_result_chars
             )
             if len(text) <= self._batch_chars:
-                return records, redact(text).text
+                return records, clean(text)
             if len(records) == 1:
                 cut = f"\n\n[cut: {self._batch_chars:,} of {len(text):,} characters shown]"
-                return records, redact(text).text[: self._batch_chars] + cut
+                return records, clean(text)[: self._batch_chars] + cut
             records = records[: len(records) // 2]
 
     def _deliver(self, tx: Transaction, parcel: Parcel, now: datetime) -> Session | None:

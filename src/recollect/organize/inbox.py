@@ -73,12 +73,12 @@ class Inbox:
             *(micros(now), _CANDIDATES),
         )
         for item_id, agent_id in candidates:
-            if Agents(self._tx).lock([agent_id], wait=False) and self._lease(item_id, agent_id, now, ends):
-                item = self._get(item_id)
-                return Lease(item, self._token(item_id))
+            token = new_id()
+            if Agents(self._tx).lock([agent_id], wait=False) and self._lease(item_id, agent_id, token, now, ends):
+                return Lease(self._get(item_id), token)
         return None
 
-    def _lease(self, item_id: int, agent_id: str, now: datetime, ends: datetime) -> bool:
+    def _lease(self, item_id: int, agent_id: str, token: str, now: datetime, ends: datetime) -> bool:
         """Lease the item if it is still due and nothing of its agent is in its way; else put it behind."""
         before = self._tx.one(
             "SELECT 1 FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL AND id <> ? "
@@ -92,7 +92,7 @@ class Inbox:
             "UPDATE inbox SET attempts = attempts + CASE state WHEN 'pending' THEN 1 ELSE 0 END, "
             "losses = losses + CASE state WHEN 'leased' THEN 1 ELSE 0 END, state = 'leased', lease = ?, "
             "due_at = ? WHERE id = ? AND due_at <= ?",
-            *(new_id(), micros(ends), item_id, micros(now)),
+            *(token, micros(ends), item_id, micros(now)),
         )
         return changed == 1
 
@@ -219,12 +219,6 @@ class Inbox:
             f"UPDATE inbox SET {change} WHERE id = ? AND lease = ?", *params, lease.item.id, lease.token
         )
         return changed == 1
-
-    def _token(self, item_id: int) -> str:
-        row = self._tx.one("SELECT lease FROM inbox WHERE id = ?", item_id)
-        assert row, "an item is never deleted"
-        token: str = row[0]
-        return token
 
     def _get(self, item_id: int) -> InboxItem:
         row = self._tx.one(f"SELECT {_COLUMNS} FROM inbox WHERE id = ?", item_id)

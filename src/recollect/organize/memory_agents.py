@@ -35,16 +35,16 @@ from recollect.errors import (
 )
 from recollect.organize.brain import Brain, Outcome, Transcript
 from recollect.organize.changesets import commit, rebase
+from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
 from recollect.organize.guard import Guard
 from recollect.organize.inbox import Inbox, Lease
-from recollect.secrecy import redact
+from recollect.secrecy import clean
 from recollect.storage.base import Database, Transaction
 from recollect.types import AssistantMessage, Clock, Record, SystemMessage, micros
 
 log = logging.getLogger("recollect.organize")
 
-MEMORY = "~/memory"
 LONGEST_ERROR = 1_000  # characters of what went wrong that the queue remembers
 LONGEST_NOTE = 1_000  # characters of what a brain says at the end of a run
 A_WHILE = 10.0  # seconds
@@ -137,9 +137,7 @@ class MemoryAgents:
         except RecollectError as error:
             self._fail(lease, str(error))
         except Exception as error:
-            log.error(
-                "item %s failed in a way nobody foresaw: %s", lease.item.id, redact(traceback.format_exc()).text
-            )
+            log.error("item %s failed in a way nobody foresaw: %s", lease.item.id, clean(traceback.format_exc()))
             self._fail(lease, f"{type(error).__name__}: {error}")
         else:
             return True
@@ -164,7 +162,7 @@ class MemoryAgents:
                     raise
                 log.info("item %s: somebody else edited the same documents; organized again", lease.item.id)
             else:
-                log.info("item %s: %s", lease.item.id, redact(outcome.said).text[-LONGEST_NOTE:])
+                log.info("item %s: %s", lease.item.id, clean(outcome.said)[-LONGEST_NOTE:])
                 return
 
     def _commit(self, land: Callable[[Transaction], None], draft: Draft) -> None:
@@ -211,7 +209,7 @@ class MemoryAgents:
     def _land(self, tx: Transaction, lease: Lease, transcript: Transcript, draft: Draft, outcome: Outcome) -> None:
         now = self._clock()
         agent = Agents(tx).lock([lease.item.agent_id])[lease.item.agent_id]
-        usage, said = outcome.usage, redact(outcome.said).text[:LONGEST_NOTE]
+        usage, said = outcome.usage, clean(outcome.said)[:LONGEST_NOTE]
         self._note(tx, agent, transcript, said, now)
         Inbox(tx).hold(lease)
         changeset = commit(
@@ -257,7 +255,7 @@ class MemoryAgents:
         """Back to the queue; `once`: trying again would only cost the same again."""
         now = self._clock()
         again = None if once else self._patience.again(lease.item.attempts, now)
-        error = redact(error).text[:LONGEST_ERROR]
+        error = clean(error)[:LONGEST_ERROR]
         log.error(
             "item %s failed (attempt %s of %s), %s: %s",
             *(lease.item.id, lease.item.attempts, self._patience.attempts),

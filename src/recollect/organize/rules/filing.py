@@ -20,6 +20,7 @@ from datetime import datetime
 from itertools import chain
 
 from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
+from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
 from recollect.organize.rules.conflicts import judge, keys
 from recollect.organize.rules.statements import Statement
@@ -28,7 +29,6 @@ from recollect.types import Document
 FULL = 4_000  # characters of a document, from which on new claims go to the next page
 MOST_CITED = 3  # records that a claim cites: the first that said it, and the last
 
-ROOT = "~/memory"
 TITLES = {
     "people": ("People", "Who they are and what they do."),
     "projects": ("Projects", "What is worked on, and things."),
@@ -226,18 +226,18 @@ class Filing:
 
     def _ensure(self, path: str) -> None:
         """The documents above a new one: the category it falls under, and the head of its pages."""
-        if path != ROOT and not self._draft.at(path):
+        if path != MEMORY and not self._draft.at(path):
             self._put(self._page(path))
 
 
 def _path(statement: Statement) -> str:
     match statement.category:
         case "people" | "projects":
-            return f"{ROOT}/{statement.category}/{_slug(statement.subject) or 'general'}"
+            return f"{MEMORY}/{statement.category}/{_slug(statement.subject) or 'general'}"
         case "events":
-            return f"{ROOT}/events/{statement.at:%Y-%m}"
+            return f"{MEMORY}/events/{statement.at:%Y-%m}"
         case _:
-            return f"{ROOT}/{statement.category}"
+            return f"{MEMORY}/{statement.category}"
 
 
 def _numbered(head: str, month: str, number: int) -> str:
