@@ -8,9 +8,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append, organize
+from bench import append, journal, organize
 
-PARTS: Mapping[str, Callable[[], dict[str, float]]] = {"append": append.run, "organize": organize.run}
+PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
+    "append": append.run,
+    "organize": organize.run,
+    "journal": journal.run,
+}
 
 RESULTS = Path(__file__).parent / "results"
 

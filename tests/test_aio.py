@@ -11,13 +11,16 @@ import apsw
 import pytest
 
 from recollect import AsyncMemory, Memory, User, UserMessage
-from recollect.aio import THREADS, AsyncTree, awaited
+from recollect.aio import THREADS, AsyncJournal, AsyncNotes, AsyncTree, awaited
 from recollect.errors import ForeignDatabase, InputError, MemoryClosed, UnknownAgent
+from recollect.journal.journal import Journal
+from recollect.journal.notes import Notes
 from recollect.organize.tree import Tree
 from recollect.testing import FakeClock
 from tests.test_memory import CALLS
 
 ALICE = User("cli", "alice", "main")
+PARTS = {"notes"}  # a call that only hands out an object
 
 
 def public(kind: type) -> set[str]:
@@ -28,11 +31,13 @@ def test_it_has_exactly_the_calls_of_memory() -> None:
     assert isinstance(vars(Memory)["closed"], property), "the one public name that is neither call nor part"
     assert public(AsyncMemory) == public(Memory) - {"closed"}
     assert public(AsyncTree) == public(Tree)
+    assert public(AsyncJournal) == public(Journal)
+    assert public(AsyncNotes) == public(Notes) - {"folder"}
 
 
 def test_each_call_is_the_one_of_the_same_name() -> None:
     calls = {name: call for name, call in vars(AsyncMemory).items() if isinstance(call, awaited)}
-    assert set(calls) == {*CALLS, "stop"}
+    assert set(calls) == {*CALLS, "stop"} - PARTS
     for name, call in calls.items():
         assert call._call is getattr(Memory, name)
         assert call.__doc__ == getattr(Memory, name).__doc__
@@ -49,6 +54,20 @@ def test_documents_are_awaited_too(tmp_path: Path) -> None:
             return (await memory.documents.read("~/plans")).body
 
     assert asyncio.run(main()) == "Sail."
+
+
+def test_the_journal_and_notes_are_awaited_too(tmp_path: Path) -> None:
+    """O23, O31."""
+
+    async def main() -> tuple[str, str]:
+        async with await AsyncMemory.open(tmp_path, continuity={"journal_enabled": True}) as memory:
+            await memory.journal.remember("Sail in May.")
+            await memory.notes("researcher").store("sea", "Rough in March.")
+            return await memory.session_context(), await memory.notes("researcher").load()
+
+    context, notes = asyncio.run(main())
+    assert "Sail in May." in context
+    assert notes == "Rough in March."
 
 
 def test_open_takes_what_memory_takes() -> None:
@@ -110,7 +129,7 @@ def test_a_call_is_a_real_coroutine(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with await AsyncMemory.open(tmp_path) as memory:
-            assert all(inspect.iscoroutinefunction(getattr(memory, name)) for name in CALLS)
+            assert all(inspect.iscoroutinefunction(getattr(memory, name)) for name in CALLS.keys() - PARTS)
             task = asyncio.create_task(memory.agent(ALICE), name="resolve")
             assert task.get_name() == "resolve"
             alice = await task

@@ -11,7 +11,7 @@ import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "recollect"
 
-BELOW = {"types", "errors", "gate", "gather", "secrecy", "storage.base"}
+BELOW = {"types", "errors", "gate", "gather", "secrecy", "tooling", "storage.base"}
 """What every stage may build on."""
 
 ALLOWED: dict[str, set[str]] = {
@@ -23,14 +23,16 @@ ALLOWED: dict[str, set[str]] = {
     "sections": set(),
     "config": {"errors", "sections"},
     "secrecy": set(),
+    "tooling": {"errors"},
     "storage": {"storage", "gather", "errors", "types"},
     "collect": {"collect", *BELOW},
     "models": {"models", *BELOW},
     "organize": {"organize", "collect", "models", *BELOW},
+    "journal": {"journal", "collect", "models", "home", *BELOW},
     "recall": {"recall", "organize", "collect", *BELOW},
-    "parts": {"organize", "collect", "models", "storage", "home", *BELOW},
-    "memory": {"recall", "organize", "collect", "models", "parts", "config", "home", *BELOW},
-    "aio": {"memory", "organize", "types", "errors"},
+    "parts": {"journal", "organize", "collect", "models", "storage", "home", *BELOW},
+    "memory": {"recall", "journal", "organize", "collect", "models", "parts", "config", "home", *BELOW},
+    "aio": {"memory", "journal", "organize", "types", "errors"},
     "serve": {"serve", "", "memory", "aio", "config", "home", "recall", "organize", "collect", "types", "errors"},
     "testing": {"organize", *BELOW},
     "": {"aio", "memory", "recall", "organize", "collect", "types", "errors"},
@@ -54,6 +56,7 @@ SQL_STANDS_IN = (
     "organize.documents",
     "organize.leads",
     "models.ledger",
+    "journal.progress",
     "testing",
 )
 SQL = re.compile(r"\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE\b.+?\bSET|SELECT\b.+?\bFROM)\b", re.DOTALL)

@@ -53,7 +53,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_continuity_section_has_the_keys_and_defaults_that_k1_names() -> None:
-    assert Settings.load().continuity.model_dump() == CONTINUITY
+    ours = {"time_zone": "UTC", "notes_query": "auto"}
+    assert Settings.load().continuity.model_dump() == CONTINUITY | ours
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_every_key_can_be_set_in_the_environment(key: str, monkeypatch: pytest.M
         str: ("other", "other"),
         SecretStr: ("postgresql://other", SecretStr("postgresql://other")),
     }
-    chosen = {"synchronous": "normal", "brain": "rules"}
+    chosen = {"synchronous": "normal", "brain": "rules", "time_zone": "Asia/Tokyo", "notes_query": "claude"}
     text, value = (chosen[name], chosen[name]) if name in chosen else values[type(default)]
     monkeypatch.setenv(f"RECOLLECT_{section}_{name}".upper(), text)
     assert getattr(getattr(Settings.load(), section), name) == value

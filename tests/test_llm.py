@@ -27,10 +27,10 @@ from recollect.models.providers import model_for, unusable
 from recollect.organize.brain import Outcome, Transcript
 from recollect.organize.draft import Draft
 from recollect.organize.llm import BATCH, NUDGE, LlmBrain, kept_nothing, pieces
-from recollect.organize.tools import misfit
 from recollect.sections import ModelsSettings
 from recollect.storage.base import Database
 from recollect.testing import FakeClock
+from recollect.tooling import misfit
 from recollect.types import Recorded, UserMessage
 from tests.model_servers import ModelServer, Reply, Script, call, refuse, results, say, told
 

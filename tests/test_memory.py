@@ -42,6 +42,9 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "receipt": (1,),
     "health": (),
     "ledger": (),
+    "session_context": (),
+    "compact_journal": (),
+    "notes": ("researcher",),
     "session": ("s",),
     "sessions": ("a",),
     "history": ("s",),
@@ -299,7 +302,7 @@ def test_close_stops_the_background_work_and_no_tick_follows(
     """O1: a tick after the database was let go would say so in the log."""
     memory = open_memory(worker={"tick_seconds": 0.001})
     memory.start()
-    worker = memory._workers[0]._thread
+    worker = memory._parts.workers[0]._thread
     assert worker is not None
     with caplog.at_level(logging.WARNING, "recollect"):
         memory.close()

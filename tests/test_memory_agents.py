@@ -276,7 +276,7 @@ def test_two_runs_that_speak_of_the_same_are_not_laid_over_each_other(
     """O11: the second one is organized again, and ends what it contradicts."""
     memory = open_memory(organize={"brain": "rules"})
     agents = [memory.agent(User("cli", name, "main")) for name in ("a", "b")]
-    rules = memory._brain
+    rules = memory._parts.brain
     say_as = [UserMessage("I live in Porto.", "Mara"), UserMessage("I live in Lisbon.", "Mara")]
     memory.append(agents[0], say_as[0])
     memory.sleep(agents[0])
@@ -314,7 +314,7 @@ def test_a_long_queue_does_not_hold_up_deadlines_and_marks(
     memory = open_memory(brain=brain)
     for number in range(3):
         say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
-    done = memory._workers[0].tick()
+    done = memory._parts.workers[0].tick()
     assert (done.handed_over, done.finished) == (3, 0)
     monkeypatch.undo()
     assert memory.process().finished == 3

@@ -11,6 +11,8 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from recollect.errors import MemoryClosed
+from recollect.journal.journal import Journal
+from recollect.journal.notes import Notes
 from recollect.memory import Memory
 from recollect.organize.brain import Brain
 from recollect.organize.tree import Tree
@@ -84,6 +86,29 @@ class AsyncTree(Face):
     rollback_to = awaited(Tree.rollback_to)
 
 
+class AsyncJournal(Face):
+    """`Journal` for event loops."""
+
+    append = awaited(Journal.append)
+    remember = awaited(Journal.remember)
+    records = awaited(Journal.records)
+    day = awaited(Journal.day)
+    long_memory = awaited(Journal.long_memory)
+    stamp = awaited(Journal.stamp)
+
+
+class AsyncNotes(Face):
+    """`Notes` for event loops."""
+
+    store = awaited(Notes.store)
+    load = awaited(Notes.load)
+    size = awaited(Notes.size)
+    compact = awaited(Notes.compact)
+    restore = awaited(Notes.restore)
+    system_prompt = awaited(Notes.system_prompt)
+    wait = awaited(Notes.wait)
+
+
 class AsyncMemory(Face):
     """`Memory` for event loops.
 
@@ -126,6 +151,8 @@ class AsyncMemory(Face):
     receipt = awaited(Memory.receipt)
     health = awaited(Memory.health)
     ledger = awaited(Memory.ledger)
+    session_context = awaited(Memory.session_context)
+    compact_journal = awaited(Memory.compact_journal)
     session = awaited(Memory.session)
     sessions = awaited(Memory.sessions)
     history = awaited(Memory.history)
@@ -140,6 +167,15 @@ class AsyncMemory(Face):
     def documents(self) -> AsyncTree:
         """The profile's documents: read, write, walk, compare, and go back in time."""
         return AsyncTree(self._memory.documents, self._memory, self._threads)
+
+    @property
+    def journal(self) -> AsyncJournal:
+        """MEMORY.md, the pages of the days, LONGMEMORY.md. An error where `continuity.journal_enabled` is off."""
+        return AsyncJournal(self._memory.journal, self._memory, self._threads)
+
+    def notes(self, worker: str) -> AsyncNotes:
+        """What a worker keeps from job to job."""
+        return AsyncNotes(self._memory.notes(worker), self._memory, self._threads)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._memory.close)

@@ -16,6 +16,7 @@
     ├── CapReached                   the home spent what it may in a day
     ├── LeaseLost                    another worker took the item over
     ├── AgentDead                    the agent takes no more messages
+    ├── JournalError                 a file of the journal could not be read or written
     ├── MemoryClosed                 the call came after close()
     └── StorageError                 the database could not do it
         ├── StorageBusy              another process held the database for too long
@@ -99,6 +100,10 @@ class LeaseLost(RecollectError):
 
 class AgentDead(RecollectError):
     """The agent is dead and takes no more messages. Make a new one under another id."""
+
+
+class JournalError(RecollectError):
+    """A file of the journal could not be read or written. Nothing was changed; mend it and try again."""
 
 
 class MemoryClosed(RecollectError):

@@ -8,24 +8,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, get_args
 
-from recollect.collect.agents import Agents, Standing
-from recollect.collect.descriptors import KINDS, Descriptor, Strategy, check_descriptor, is_foreground, matches
-from recollect.collect.history import History
-from recollect.collect.sessions import Sessions, unknown_session
-from recollect.collect.transcript import transcript
+from recollect.collect.agents import Agents
+from recollect.collect.descriptors import KINDS, Descriptor, Strategy, check_descriptor, matches
+from recollect.collect.sessions import Sessions
+from recollect.collect.talks import Talks, id_of
 from recollect.errors import InputError, MemoryClosed
-from recollect.gate import checked_name, checked_path, checked_position, checked_profile, checked_time
+from recollect.gate import checked_path, checked_position, checked_profile, checked_time
 from recollect.home import Home
+from recollect.journal.compaction import Result
+from recollect.journal.journal import Journal
+from recollect.journal.notes import Notes
+from recollect.journal.tools import remember_this
 from recollect.models.ledger import Call, Ledger
 from recollect.organize.brain import Brain
 from recollect.organize.health import Health, Receipt, health, receipt
 from recollect.organize.inbox import Inbox
-from recollect.organize.rules.conflicts import keys
-from recollect.organize.tools import Tool, document_tools
+from recollect.organize.tools import document_tools
 from recollect.organize.tree import Tree
 from recollect.organize.worker import Processed
-from recollect.parts import open_brain, open_database, open_lifecycle, open_turns, open_workers
+from recollect.parts import Parts, open_database
 from recollect.storage.base import Database, Transaction
+from recollect.tooling import Tool
 from recollect.types import (
     Advance,
     Agent,
@@ -73,11 +76,8 @@ class Memory:
         self.settings = settings
         self._clock = clock
         self._database = database
-        self._lifecycle = open_lifecycle(settings, database)
-        self._turns = open_turns(settings, database, profile, self._lifecycle, clock, self._wake)
-        self._brain = brain or open_brain(settings, database, clock)
-        self._workers = open_workers(settings, database, self._lifecycle, self._brain, clock, self.advance)
-        self._documents = Tree(database, profile, clock, keys)
+        self._parts = Parts(settings, home, profile, database, clock, brain)
+        self._notes: dict[str, Notes] = {}
         self._closed = False
 
     @classmethod
@@ -113,7 +113,7 @@ class Memory:
             return known
         now = self._clock()
         return self._write(
-            lambda tx: Agents(tx).resolve(self.profile, descriptor, now, self._lifecycle.sleep_due(now))
+            lambda tx: Agents(tx).resolve(self.profile, descriptor, now, self._parts.lifecycle.sleep_due(now))
         )
 
     def agents(self) -> list[Agent]:
@@ -129,7 +129,7 @@ class Memory:
 
     def get_agent(self, agent: Agent | str) -> Agent:
         """The agent as it is now."""
-        return self._read(lambda tx: Agents(tx).get(self.profile, _id(agent)))
+        return self._read(lambda tx: Agents(tx).get(self.profile, id_of(agent)))
 
     # Turns
 
@@ -137,43 +137,45 @@ class Memory:
         """Store what was said; its id, once it is durable. With an idempotency `key`, a retry stores
         nothing and returns the first id."""
         self._check_open()
-        return self._turns.append(_id(agent), record, key)
+        return self._parts.turns.append(id_of(agent), record, key)
 
     def append_many(
         self, agent: Agent | str, records: Iterable[Record], *, keys: Iterable[str | None] | None = None
     ) -> list[int]:
         """Store several records in order, all or none; their ids, once they are durable."""
         self._check_open()
-        return self._turns.append_many(_id(agent), records, keys)
+        return self._parts.turns.append_many(id_of(agent), records, keys)
 
     def end_turn(self, agent: Agent | str) -> Turn | None:
         """Say that the agent's turn is over. Gives what was said since the last one ended, if anything."""
         self._check_open()
-        return self._turns.end_turn(_id(agent))
+        return self._parts.turns.end_turn(id_of(agent))
 
     def reset(self, agent: Agent | str, message: str | None = None, *, emergency: bool = False) -> Session:
         """End the agent's session, mark it, and open a new one. `emergency`: the context overflowed."""
         self._check_open()
-        return self._turns.reset(_id(agent), message, emergency=emergency)
+        return self._parts.turns.reset(id_of(agent), message, emergency=emergency)
 
     def compact_context(self, agent: Agent | str, summary: str) -> Session:
         """Like reset, with a summary of what came before as the new session's first record."""
         self._check_open()
-        return self._turns.compact_context(_id(agent), summary)
+        return self._parts.turns.compact_context(id_of(agent), summary)
 
     # Lifecycle
 
     def sleep(self, agent: Agent | str) -> None:
         """Put the agent to sleep now, and mark its session."""
         self._check_open()
-        self._lifecycle.sleep(self.profile, _id(agent), self._clock())
-        self._wake()
+        self._parts.lifecycle.sleep(self.profile, id_of(agent), self._clock())
+        self._parts.wake()
 
     def advance(self, now: datetime | None = None) -> Advance:
         """Act on the deadlines of the whole home that have come by `now`; tell what became of this
         profile's agents. Any process may call it."""
         self._check_open()
-        return self._lifecycle.advance(self._clock() if now is None else checked_time(now, "now"), self.profile)
+        return self._parts.lifecycle.advance(
+            self._clock() if now is None else checked_time(now, "now"), self.profile
+        )
 
     # Organizing
 
@@ -181,18 +183,21 @@ class Memory:
         """Do everything that is due now, in this thread: deadlines, marked sessions, the inbox of the whole
         home. For scripts, notebooks and tests; `start` does the same in the background."""
         self._check_open()
-        return self._workers[0].run_dry()
+        processed = self._parts.workers[0].run_dry()
+        self._parts.continuity.write_all()
+        return processed
 
     @property
     def documents(self) -> Tree:
         """The profile's documents: read, write, walk, compare, and go back in time."""
         self._check_open()
-        return self._documents
+        return self._parts.documents
 
     def tools(self, author: str = "agent") -> tuple[Tool, ...]:
-        """`document_read`, `document_write` and `document_edit` for an agent of any framework: a name, a
-        description, a JSON schema and a function each. What they write is signed by the author."""
-        return document_tools(self.documents, author)
+        """`document_read`, `document_write`, `document_edit` and, with a journal, `remember_this`, for an agent of
+        any framework: a name, a description, a JSON schema and a function each. The author signs documents."""
+        journal = (remember_this(self.journal),) if self._parts.continuity.is_on else ()
+        return (*document_tools(self.documents, author), *journal)
 
     def inbox(self, *states: ItemState, limit: int = 100) -> list[InboxItem]:
         """The transcripts that are on their way to the profile's memory-agents, or were; newest first."""
@@ -208,7 +213,7 @@ class Memory:
             self._read(lambda tx: Inbox(tx).get(self.profile, item_id))
         now = self._clock()
         retried = self._write(lambda tx: Inbox(tx).retry(self.profile, now, item_id))
-        self._wake()
+        self._parts.wake()
         return retried
 
     def receipt(self, record_id: int) -> Receipt:
@@ -219,55 +224,64 @@ class Memory:
     def health(self) -> Health:
         """Whether everything in the home is on its way: green, yellow or red, with the reasons."""
         overdue = timedelta(seconds=self.settings.worker.overdue_seconds)
-        remarks = [remark for remark in (self._brain.waits(), self._brain.remark()) if remark]
+        remarks = [remark for remark in (self._parts.brain.waits(), self._parts.brain.remark()) if remark]
+        remarks += self._parts.continuity.remarks()
         return self._read(lambda tx: health(tx, self.profile, self._clock(), overdue, remarks))
 
     def ledger(self, limit: int = 100) -> list[Call]:
         """The profile's calls of models and what each cost, newest first."""
         return self._read(lambda tx: Ledger(tx).recent(self.profile, checked_position(limit, "The limit")))
 
+    # The journal and notes
+
+    @property
+    def journal(self) -> Journal:
+        """MEMORY.md, the pages of the days, LONGMEMORY.md. An error where `continuity.journal_enabled` is off."""
+        self._check_open()
+        return self._parts.continuity.journal
+
+    def session_context(self, tokens: int | None = None) -> str:
+        """What of the journal opens a session, within `continuity.session_memory_cap`, or within so many tokens.
+        Empty where there is no journal."""
+        self._check_open()
+        self._parts.continuity.write()
+        return self._parts.continuity.session_context(tokens)
+
+    def compact_journal(self, *, force: bool = False) -> Result:
+        """Compact MEMORY.md now if it is over its limits; with `force`, in any case."""
+        self._check_open()
+        return self._parts.continuity.compact(force=force)
+
+    def notes(self, worker: str) -> Notes:
+        """What a worker keeps from job to job."""
+        self._check_open()
+        found = Notes(self.home.profile(self.profile), worker, self._parts.query, clock=self._clock)
+        return self._notes.setdefault(worker, found)
+
     # Reading
 
     def session(self, session: Session | str) -> Session:
         """The session as it is now."""
-        return self._read(lambda tx: Sessions(tx).get(self.profile, _id(session)))
+        return self._read(lambda tx: Sessions(tx).get(self.profile, id_of(session)))
 
     def sessions(self, agent: Agent | str) -> list[Session]:
         """Every session of the agent, oldest first, the active one last."""
-        return self._read(lambda tx: Sessions(tx).of_agent(Agents(tx).standing(self.profile, _id(agent)).id))
+        return self._read(lambda tx: Sessions(tx).of_agent(Agents(tx).standing(self.profile, id_of(agent)).id))
 
     def history(self, of: Agent | Session | str, after: int = 0) -> list[Recorded]:
         """The records of a session after this id, in order. For an agent: those of its newest session."""
         checked_position(after, "`after`")
-
-        def work(tx: Transaction) -> list[Recorded]:
-            session, _ = self._talk(tx, of)
-            return History(tx).find_since_id(session.id, after) if session else []
-
-        return self._read(work)
+        return self._read(lambda tx: Talks(tx, self.profile).history(of, after))
 
     def transcript(self, of: Agent | Session | str, after: int = 0) -> str:
         """A session's records after this id, as Markdown. For an agent: those of its newest session."""
         checked_position(after, "`after`")
-
-        def work(tx: Transaction) -> str:
-            session, agent = self._talk(tx, of)
-            return transcript(
-                History(tx).find_since_id(session.id, after) if session else [],
-                foreground=is_foreground(agent.kind),
-                tool_result_chars=self.settings.collect.tool_result_chars,
-            )
-
-        return self._read(work)
+        chars = self.settings.collect.tool_result_chars
+        return self._read(lambda tx: Talks(tx, self.profile).transcript(of, after, chars))
 
     def context_size(self, of: Agent | Session | str) -> int:
         """How many characters a session's records hold. For an agent, also a memory-agent: its newest one's."""
-
-        def work(tx: Transaction) -> int:
-            session, _ = self._talk(tx, of)
-            return History(tx).size(session.id) if session else 0
-
-        return self._read(work)
+        return self._read(lambda tx: Talks(tx, self.profile).size(of))
 
     # The home
 
@@ -282,20 +296,25 @@ class Memory:
         return self._database.check()
 
     def start(self) -> None:
-        """Run the background work in a thread of this process. Safe to call twice."""
+        """Run the background work in threads of this process. Safe to call twice."""
         self._check_open()
-        for worker in self._workers:
+        self._parts.continuity.write_all()
+        self._parts.continuity.start()
+        for worker in self._parts.workers:
             worker.start()
 
     def stop(self) -> Processed:
         """End the background work for good: what runs is finished, and nothing follows. What it did in all."""
-        return sum((worker.stop() for worker in self._workers), Processed())
+        self._parts.continuity.stop()
+        return sum((worker.stop() for worker in self._parts.workers), Processed())
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""
         self.stop()
         self._closed = True
-        self._turns.close()
+        for notes in self._notes.values():
+            notes.wait()
+        self._parts.turns.close()
         self._database.close()
 
     @property
@@ -310,20 +329,6 @@ class Memory:
     ) -> None:
         self.close()
 
-    def _wake(self) -> None:
-        for worker in self._workers:
-            worker.wake()
-
-    def _talk(self, tx: Transaction, of: Agent | Session | str) -> tuple[Session | None, Standing]:
-        """A session and its agent, whichever of the two was named."""
-        session = None if isinstance(of, Agent) else Sessions(tx).find(self.profile, _id(of))
-        if session:
-            return session, Agents(tx).standing(self.profile, session.agent_id)
-        if isinstance(of, Session):
-            raise unknown_session(of.id)
-        agent = Agents(tx).standing(self.profile, _id(of))
-        return Sessions(tx).newest(agent.id), agent
-
     def _read(self, work: Callable[[Transaction], T]) -> T:
         self._check_open()
         return self._database.read(work)
@@ -335,13 +340,3 @@ class Memory:
     def _check_open(self) -> None:
         if self._closed:
             raise MemoryClosed
-
-
-def _id(thing: Agent | Session | str) -> str:
-    if isinstance(thing, Agent | Session):
-        return thing.id
-    if isinstance(thing, str):
-        return checked_name(thing, "An id")
-    raise InputError(
-        f"{thing!r:.200} is no agent, no session and no id of one. Get an agent with memory.agent(descriptor)."
-    )

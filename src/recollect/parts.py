@@ -10,12 +10,15 @@ from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.turns import Turns
 from recollect.errors import ConfigError, StorageUnavailable
 from recollect.home import Home
+from recollect.journal.continuity import Continuity
+from recollect.journal.notes import Query
 from recollect.organize.brain import Brain
 from recollect.organize.handover import Handover
 from recollect.organize.inbox import Inbox
 from recollect.organize.memory_agents import MemoryAgents, Patience
 from recollect.organize.rules.brain import RulesBrain
 from recollect.organize.rules.conflicts import keys
+from recollect.organize.tree import Tree
 from recollect.organize.worker import Round, Worker
 from recollect.storage.base import Database
 from recollect.types import Clock
@@ -23,6 +26,40 @@ from recollect.types import Clock
 if TYPE_CHECKING:
     from recollect.config import Settings
     from recollect.sections import StorageSettings
+
+
+class Parts:
+    """What one memory is made of, put together."""
+
+    def __init__(
+        self, settings: Settings, home: Home, profile: str, database: Database, clock: Clock, brain: Brain | None
+    ) -> None:
+        self._profile = profile
+        self.lifecycle = open_lifecycle(settings, database)
+        self.continuity = Continuity(settings.continuity, home, profile, database, clock)
+        self.turns = Turns(
+            database,
+            profile,
+            self.lifecycle,
+            clock,
+            turn_threshold=settings.collect.turn_threshold,
+            max_record_chars=settings.collect.max_record_chars,
+            on_mark=self.wake,
+            on_said=self.continuity.touched,
+        )
+        self.brain = brain or open_brain(settings, database, clock)
+        self.workers = open_workers(settings, database, self.lifecycle, self.brain, clock, self._advance)
+        self.documents = Tree(database, profile, clock, keys)
+        self.query = open_query(settings, database, clock, profile)
+
+    def wake(self) -> None:
+        """There is something to organize."""
+        for worker in self.workers:
+            worker.wake()
+
+    def _advance(self, now: datetime) -> None:
+        self.continuity.write()
+        self.lifecycle.advance(now, self._profile)
 
 
 def open_brain(settings: Settings, database: Database, clock: Clock) -> Brain:
@@ -41,31 +78,33 @@ def open_brain(settings: Settings, database: Database, clock: Clock) -> Brain:
     return RulesBrain(settings.organize.density, instead_of=reason)
 
 
+def open_query(settings: Settings, database: Database, clock: Clock, profile: str) -> Query | None:
+    """Who compacts worker notes; none where nobody can."""
+    choice, models = settings.continuity.notes_query, settings.models
+    if choice == "claude":
+        from recollect.models.claude import ClaudeQuestion, missing
+
+        if reason := missing():
+            raise ConfigError(f"continuity.notes_query is 'claude', but it cannot be used: {reason}")
+        return ClaudeQuestion(models, database, clock, profile)
+    if choice == "auto" and not models.model:
+        return None
+    from recollect.models.providers import unusable
+    from recollect.models.question import Question
+
+    if reason := unusable(models):
+        if choice == "auto":
+            return None
+        raise ConfigError(f"continuity.notes_query is 'model', but it cannot be used: {reason}")
+    return Question(models, database, clock, profile)
+
+
 def open_lifecycle(settings: Settings, database: Database) -> Lifecycle:
     return Lifecycle(
         database,
         idle_after=timedelta(seconds=settings.collect.idle_after),
         dead_after=timedelta(seconds=settings.collect.dead_after),
         is_busy=lambda tx, agent_id: not Inbox(tx).is_empty(agent_id),
-    )
-
-
-def open_turns(
-    settings: Settings,
-    database: Database,
-    owner: str,
-    lifecycle: Lifecycle,
-    clock: Clock,
-    on_mark: Callable[[], None],
-) -> Turns:
-    return Turns(
-        database,
-        owner,
-        lifecycle,
-        clock,
-        turn_threshold=settings.collect.turn_threshold,
-        max_record_chars=settings.collect.max_record_chars,
-        on_mark=on_mark,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
@@ -21,6 +22,20 @@ def _within(path: str) -> str:
 
 
 Within = Annotated[str, AfterValidator(_within)]
+
+
+def _page(path: str) -> str:
+    if PurePath(_within(path)).parts[:1] in ((), ("MEMORY.md",), ("memory",), ("tmp",)):
+        raise ValueError("the file must not be one of the journal's other pages")
+    return path
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError) as error:
+        raise ValueError("no such time zone; name one like 'Europe/Lisbon'") from error
+    return name
 
 
 class Section(BaseModel):
@@ -129,7 +144,9 @@ class ContinuitySettings(Section):
     """The most characters of journal that open a session."""
     include_long_memory_in_session: bool = True
     """Put LONGMEMORY.md first in what opens a session, where the file exists."""
-    long_memory_path: Within = "LONGMEMORY.md"
+    time_zone: Annotated[str, AfterValidator(_zone)] = "UTC"
+    """Which day a record falls on, and the zone of the times in the journal and in cron expressions."""
+    long_memory_path: Annotated[str, AfterValidator(_page)] = "LONGMEMORY.md"
     """The file of long-term summaries, in the profile's folder."""
     long_memory_max_chars: Count = 16_000
     """The most characters that file may hold; older blocks move to the archive."""
@@ -138,7 +155,7 @@ class ContinuitySettings(Section):
     memory_max_chars: Count | None = None
     """Rolling window of MEMORY.md: the most characters. None: no window."""
     memory_archive_path: Within = ""
-    """The folder that keeps what left the journal, in the profile's folder. Empty: no archive."""
+    """The folder that keeps what left the journal, in the profile's folder. Empty: `archive`."""
     memory_embeddings_enabled: bool = True
     """Make the journal searchable by meaning, not only by words."""
     memory_compaction_enabled: bool = False
@@ -155,6 +172,8 @@ class ContinuitySettings(Section):
     """Compact when MEMORY.md holds more characters than this; also the size to stay under."""
     flush_pre_compaction: bool = False
     """Write pending turn summaries before a compaction."""
+    notes_query: Literal["auto", "model", "claude"] = "auto"
+    """Who compacts worker notes: the model of `[models]`, the Claude Agent SDK, or (`auto`) a model if any."""
     experience_store_enabled: bool = False
     """Keep a store of unique experiences."""
     experience_store_path: Within = "tmp/chroma"

@@ -49,7 +49,7 @@ it by itself, so that the others of its group do not."""
 
 class Turns:
     """Everything that writes history for the agents of one owner. `on_mark` is called after a transaction
-    that may have marked a session."""
+    that may have marked a session, `on_said` after one that may have completed a turn of an agent."""
 
     def __init__(
         self,
@@ -61,6 +61,7 @@ class Turns:
         turn_threshold: int,
         max_record_chars: int,
         on_mark: Callable[[], None] = lambda: None,
+        on_said: Callable[[str], None] = lambda agent_id: None,
     ) -> None:
         self._database = database
         self._owner = owner
@@ -69,6 +70,7 @@ class Turns:
         self._threshold = turn_threshold
         self._limit = max_record_chars
         self._on_mark = on_mark
+        self._on_said = on_said
         self._gather: Gather[Batch, Ids | None] = Gather(self._store_group, "recollect-append")
 
     def append(self, agent_id: str, record: Record, key: str | None = None) -> int:
@@ -101,7 +103,9 @@ class Turns:
             newest = session and History(tx).max_id(session.id)
             return Sessions(tx).end_turn(session.id, newest, now) if session and newest else None
 
-        return self._database.write(work)
+        turn = self._database.write(work)
+        self._on_said(agent_id)
+        return turn
 
     def reset(self, agent_id: str, message: str | None = None, *, emergency: bool = False) -> Session:
         """Close the agent's session and open a new one. The old one is marked first."""
@@ -114,7 +118,7 @@ class Turns:
             self._lifecycle.touch(tx, agent, now)
             return self._next_session(tx, agent, now, message or (OVERFLOWED if emergency else None))
 
-        return self._marking(work)
+        return self._marking(agent_id, work)
 
     def compact_context(self, agent_id: str, summary: str) -> Session:
         """Like reset, with the summary as the first record of the new session: said by the system, not
@@ -130,7 +134,7 @@ class Turns:
             self._store_alone(tx, Batch(agent.id, (opening,), now))
             return session
 
-        return self._marking(work)
+        return self._marking(agent_id, work)
 
     def close(self) -> None:
         self._gather.close()
@@ -141,10 +145,14 @@ class Turns:
 
     def _take_in(self, batch: Batch) -> Ids:
         ids = self._gather.submit(batch)
-        return self._marking(lambda tx: self._store_alone(tx, batch)) if ids is None else ids
+        if ids is None:
+            return self._marking(batch.agent_id, lambda tx: self._store_alone(tx, batch))
+        self._on_said(batch.agent_id)
+        return ids
 
-    def _marking(self, work: Callable[[Transaction], T]) -> T:
+    def _marking(self, agent_id: str, work: Callable[[Transaction], T]) -> T:
         done = self._database.write(work)
+        self._on_said(agent_id)
         self._on_mark()
         return done
 

@@ -6,10 +6,8 @@ with a `ModelError`, and the transcript stays in the queue.
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from recollect.collect.descriptors import memory_agent_prompt
@@ -17,9 +15,11 @@ from recollect.errors import BudgetReached, DocumentInUse, InputError, ModelErro
 from recollect.models.base import MOST_OUTPUT, ModelSettings, Price, Tokens, estimated_tokens
 from recollect.models.ledger import Run, Spend
 from recollect.models.providers import model_for
+from recollect.models.question import in_a_loop_of_its_own
 from recollect.organize.brain import Outcome, Transcript, Usage
-from recollect.organize.tools import Tool, document_tools
+from recollect.organize.tools import document_tools
 from recollect.storage.base import Database
+from recollect.tooling import Tool
 from recollect.types import Clock
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class LlmBrain:
 
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
         run = self._spend.run(transcript.owner, PURPOSE, transcript.item_id)
-        said = _in_a_loop_of_its_own(self._work(transcript, draft, run))
+        said = in_a_loop_of_its_own(self._work(transcript, draft, run))
         usage = Usage(self._settings.model, run.requests, run.input_tokens, run.output_tokens, run.cost)
         return Outcome(said[-LONGEST_SAID:].strip(), usage)
 
@@ -205,13 +205,3 @@ def kept_nothing(said: str) -> bool:
     """Whether the last line says that there was nothing to keep."""
     last = said.strip().rpartition("\n")[2]
     return last.strip(" *_`.\"'#-").upper() == NOTHING
-
-
-def _in_a_loop_of_its_own(work: Coroutine[Any, Any, str]) -> str:
-    """Run it to its end, also where the caller's thread has a loop already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1, thread_name_prefix="recollect-model") as other:
-        return other.submit(asyncio.run, work).result()

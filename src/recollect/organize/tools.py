@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Unpack
 
 from recollect.errors import InputError
 from recollect.organize.documents import MEMORY, slugs
 from recollect.organize.draft import Draft
 from recollect.organize.tree import Content, Tree, outline
+from recollect.tooling import Tool, number, schema, text, tool
 from recollect.types import Document
-
-_KINDS: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "array": (list, tuple),
-    "boolean": (bool,),
-}
 
 MOST_CHILDREN = 200
 PREVIEW = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A function for a model. `parameters` is a JSON schema; `call` takes them as keyword arguments, gives
-    text, and raises a `RecollectError` whose message the model can act on."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-    call: Callable[..., str]
 
 
 def document_tools(target: Draft | Tree, author: str = "agent") -> tuple[Tool, ...]:
@@ -64,38 +45,10 @@ def document_tools(target: Draft | Tree, author: str = "agent") -> tuple[Tool, .
         return _written(view(), written, expected_version)
 
     return (
-        _tool("document_read", READ, READ_PARAMETERS, document_read),
-        _tool("document_write", WRITE, WRITE_PARAMETERS, document_write),
-        _tool("document_edit", EDIT, EDIT_PARAMETERS, document_edit),
+        tool("document_read", READ, READ_PARAMETERS, document_read),
+        tool("document_write", WRITE, WRITE_PARAMETERS, document_write),
+        tool("document_edit", EDIT, EDIT_PARAMETERS, document_edit),
     )
-
-
-def _tool(name: str, description: str, parameters: dict[str, Any], call: Callable[..., str]) -> Tool:
-    """A tool whose arguments are held to its schema before it is called."""
-
-    def checked(**arguments: Any) -> str:
-        given = {name: value for name, value in arguments.items() if value is not None}
-        if wrong := misfit(given, parameters):
-            raise InputError(wrong)
-        return call(**given)
-
-    return Tool(name, description, parameters, checked)
-
-
-def misfit(arguments: dict[str, Any], schema: dict[str, Any]) -> str:
-    """What is wrong with the arguments of a call, for the model to mend; empty where they fit."""
-    known: dict[str, dict[str, Any]] = schema.get("properties", {})
-    names = ", ".join(known)
-    for name, value in arguments.items():
-        if name not in known:
-            return f"There is no argument {name!r}. The arguments are: {names}."
-        kind = known[name].get("type", "")
-        if kind in _KINDS and type(value) not in _KINDS[kind]:
-            return f"The argument {name!r} must be of type {kind}."
-    for name in schema.get("required", ()):
-        if name not in arguments:
-            return f"The argument {name!r} is missing. The arguments are: {names}."
-    return ""
 
 
 READ = (
@@ -109,55 +62,38 @@ WRITE = (
 EDIT = "Change a little: append a paragraph, or replace a text that stands exactly once in the body."
 
 
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
+ID = text("The document's id.")
+PATH = text(f"Instead of the id: its path, e.g. {MEMORY}/people; ~ for the roots.")
 
 
-def _number(description: str) -> dict[str, Any]:
-    return {"type": "integer", "description": description}
-
-
-ID = _text("The document's id.")
-PATH = _text(f"Instead of the id: its path, e.g. {MEMORY}/people; ~ for the roots.")
-
-
-def _schema(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-READ_PARAMETERS = _schema(document_id=ID, path=PATH)
-WRITE_PARAMETERS = _schema(
+READ_PARAMETERS = schema(document_id=ID, path=PATH)
+WRITE_PARAMETERS = schema(
     "slug",
     "title",
     "description",
     "body",
-    document_id=_text("The document to change; leave it out to make a new one."),
-    expected_version=_number("The version you read; required with document_id."),
-    slug=_text("Its name in the path, e.g. new-york: no '/', unique below its parent."),
-    title=_text("Its title; in people/ and projects/ the subject of its claims."),
-    description=_text("What it is about, in a sentence."),
-    body=_text("The whole text, a claim a paragraph, each ending in its records: [r12, r13]."),
-    parent_id=_text("The parent's id; left out, the document stays where it is."),
-    parent_path=_text(f"Instead of parent_id: the parent's path, e.g. {MEMORY}/people."),
+    document_id=text("The document to change; leave it out to make a new one."),
+    expected_version=number("The version you read; required with document_id."),
+    slug=text("Its name in the path, e.g. new-york: no '/', unique below its parent."),
+    title=text("Its title; in people/ and projects/ the subject of its claims."),
+    description=text("What it is about, in a sentence."),
+    body=text("The whole text, a claim a paragraph, each ending in its records: [r12, r13]."),
+    parent_id=text("The parent's id; left out, the document stays where it is."),
+    parent_path=text(f"Instead of parent_id: the parent's path, e.g. {MEMORY}/people."),
     links={
         "type": "array",
         "items": {"type": "string"},
         "description": "Ids or paths of related documents; left out, they stay as they are.",
     },
 )
-EDIT_PARAMETERS = _schema(
+EDIT_PARAMETERS = schema(
     "document_id",
     "expected_version",
     document_id=ID,
-    expected_version=_number("The version you read."),
-    append=_text("A paragraph to add."),
-    find=_text("Instead of append: a text that stands exactly once in the body."),
-    replace=_text("What to put in its place; left out, it is removed."),
+    expected_version=number("The version you read."),
+    append=text("A paragraph to add."),
+    find=text("Instead of append: a text that stands exactly once in the body."),
+    replace=text("What to put in its place; left out, it is removed."),
 )
 
 
@@ -204,8 +140,8 @@ def _children(draft: Draft, document_id: str) -> list[str]:
 
 
 def _preview(document: Document) -> str:
-    text = " ".join((document.description or document.body[: 4 * PREVIEW]).split())
-    return text if len(text) <= PREVIEW else f"{text[: PREVIEW - 1]}…"
+    shown = " ".join((document.description or document.body[: 4 * PREVIEW]).split())
+    return shown if len(shown) <= PREVIEW else f"{shown[: PREVIEW - 1]}…"
 
 
 def _not_found(draft: Draft, document_id: str | None, path: str | None) -> str:

@@ -229,6 +229,23 @@ MIGRATIONS = (
             "CREATE INDEX idx_ledger_at ON ledger (at)",
         ),
     ),
+    Migration(
+        6,
+        "the journal: how far it has come, and what ran when",
+        (
+            # The last record of a session whose turn is in the journal, or has nothing for it.
+            """CREATE TABLE journal_progress (
+                session_id TEXT   NOT NULL PRIMARY KEY REFERENCES sessions (id),
+                until_id   BIGINT NOT NULL
+            )""",
+            """CREATE TABLE schedules (
+                owner       TEXT   NOT NULL,
+                name        TEXT   NOT NULL,
+                last_run_at BIGINT NOT NULL,
+                PRIMARY KEY (owner, name)
+            )""",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

@@ -1,0 +1,210 @@
+"""What compacting a journal costs, what it costs those who write meanwhile, and what it keeps.
+
+- **per record**: CPU time of a compaction of 100,000 records over one of 1,000, a record each, at the default
+  limits; and the memory of a process that compacts 100,000, beside the size of their page.
+- **append while compacting**: `Journal.remember`, which is durable on return, while 100,000 records of the same
+  journal are compacted in another process, over the same with nothing going on; by median, and by the slowest in a
+  hundred. The figures for a compaction in a thread of the same process are printed too: there the two share one
+  interpreter, so let `recollect worker` do it where that matters.
+- **specifics kept**: see `specifics`.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import count
+from pathlib import Path
+from statistics import median, quantiles
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import specifics
+from bench.append import Goal
+from bench.growth import SPEAKERS, turns
+from recollect.journal.compaction import Compaction
+from recollect.journal.journal import Journal
+from recollect.journal.merging import Limits
+from recollect.journal.pages import Pages
+from recollect.journal.records import JournalRecord, encode, render
+from recollect.types import utc_now
+
+MANY, FEW = 100_000, 1_000
+ROUNDS = 5
+APPENDS = 500
+PAUSE = 0.002  # seconds between two appends: an agent that is busy, not a flood
+TEXT = "Mara asked for the ferry to Cacilhas → It leaves at 18:40, not at 18:10, from Cais do Sodré."
+
+Figures = dict[str, float]
+
+GOALS = {
+    "per_record_100k_over_1k": Goal("a record of 100,000 over one of 1,000, CPU time", "≤", 1.5),
+    "append_p50_compacting_over_idle": Goal("an append while compacting over idle, median", "≤", 2),
+    "specifics_kept_at_tenth": Goal("specifics kept at a tenth of the size, %", "≥", 80),
+}
+
+ALSO = {
+    "per_record_1k_us": "a record of 1,000, µs of CPU time",
+    "per_record_100k_us": "a record of 100,000, µs of CPU time",
+    "memory_100k_mb": "memory to compact 100,000, MB",
+    "memory_100k_over_page": "memory to compact 100,000 over their page's size",
+    "append_idle_us": "an append with nothing going on, µs",
+    "append_compacting_us": "an append while compacting, µs",
+    "append_p99_compacting_over_idle": "the slowest in a hundred, while compacting over idle",
+    "append_p99_idle_us": "the slowest in a hundred with nothing going on, µs",
+    "append_p99_compacting_us": "the slowest in a hundred while compacting, µs",
+    "append_p50_same_process_over_idle": "an append while the same process compacts over idle, median",
+    "append_p99_same_process_over_idle": "the slowest in a hundred of these over idle",
+}
+
+
+def run() -> Figures:
+    """Measure, print the tables, return the figures."""
+    console = Console()
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+        folders = (Path(name) / str(number) for number in count())
+        figures = cost(folders) | meanwhile(folders)
+    figures |= specifics.run()
+    console.print(_table(figures))
+    return figures
+
+
+def cost(folders: Iterator[Path]) -> Figures:
+    """CPU time a record. The few are compacted before and after the many."""
+    few = [_seconds(next(folders), FEW) for _ in range(ROUNDS + 1)][1:]
+    many = _seconds(next(folders), MANY)
+    few += [_seconds(next(folders), FEW) for _ in range(ROUNDS)]
+    return {
+        "per_record_100k_over_1k": (many / MANY) / (median(few) / FEW),
+        "per_record_1k_us": median(few) / FEW * 1e6,
+        "per_record_100k_us": many / MANY * 1e6,
+    }
+
+
+def meanwhile(folders: Iterator[Path]) -> Figures:
+    """Appends to a journal that is being compacted."""
+    memory: list[float] = []
+    other_idle, other_busy = _appends(
+        _filled(next(folders), MANY), lambda folder: memory.append(_in_process(folder))
+    )
+    same_idle, same_busy = _appends(_filled(next(folders), MANY), _compact)
+    return {
+        "memory_100k_mb": memory[0] / 2**20,
+        "memory_100k_over_page": memory[0] / len(_page(MANY)),
+        "append_p50_compacting_over_idle": median(other_busy) / median(other_idle),
+        "append_p99_compacting_over_idle": _p99(other_busy) / _p99(other_idle),
+        "append_idle_us": median(other_idle),
+        "append_compacting_us": median(other_busy),
+        "append_p99_idle_us": _p99(other_idle),
+        "append_p99_compacting_us": _p99(other_busy),
+        "append_p50_same_process_over_idle": median(same_busy) / median(same_idle),
+        "append_p99_same_process_over_idle": _p99(same_busy) / _p99(same_idle),
+    }
+
+
+def _appends(folder: Path, compact: Callable[[Path], object]) -> tuple[list[float], list[float]]:
+    """How many µs appends take: with nothing going on, before and after, and while a compaction runs."""
+    journal = Journal(Pages(_filled(folder, MANY)), utc_now, UTC)
+    idle = [_append(journal) for _ in range(APPENDS)]
+    running = threading.Thread(target=compact, args=(folder,))
+    running.start()
+    busy = []
+    while running.is_alive():
+        busy.append(_append(journal))
+    idle += [_append(journal) for _ in range(APPENDS)]
+    return idle, busy
+
+
+def _append(journal: Journal) -> float:
+    time.sleep(PAUSE)
+    started = time.perf_counter_ns()
+    journal.remember(TEXT)
+    return (time.perf_counter_ns() - started) / 1000
+
+
+def _p99(times: list[float]) -> float:
+    return quantiles(times, n=100)[98]
+
+
+# Journals
+
+
+@cache
+def _page(records: int) -> bytes:
+    said = turns(seed=records)
+    begin = utc_now() - timedelta(days=30)
+    return b"".join(encode(render(_record(number, next(said), begin))) for number in range(records))
+
+
+def _record(number: int, text: str, begin: datetime) -> JournalRecord:
+    speaker = SPEAKERS[number % len(SPEAKERS)]
+    at = begin + timedelta(seconds=number)
+    return JournalRecord(
+        f"r{number}", "bench", "turn-summary", f"{speaker}: {text}", "cli", 1.0, at, "operational"
+    )
+
+
+def _filled(folder: Path, records: int) -> Path:
+    pages = Pages(folder)
+    with pages.writing():
+        pages.append(pages.memory, _page(records), "# Memory\n\n")
+    return folder
+
+
+def _compact(folder: Path) -> None:
+    result = Compaction(Pages(folder), utc_now, UTC, Limits()).run()
+    assert result.ran, result.reason
+
+
+def _seconds(folder: Path, records: int) -> float:
+    _filled(folder, records)
+    started = time.process_time()
+    _compact(folder)
+    return time.process_time() - started
+
+
+def _in_process(folder: Path) -> float:
+    """Compact in another process, and say how many bytes of memory that took beyond those of its start."""
+    command = [sys.executable, "-m", "bench.journal", str(folder)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=Path(__file__).parent.parent)
+    return float(done.stdout)
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _table(figures: Figures) -> Table:
+    table = Table("compacting a journal")
+    for title in ("figure", "goal"):
+        table.add_column(title, justify="right")
+    for key, goal in GOALS.items():
+        table.add_row(goal.words, _judged(figures.get(key), goal), f"{goal.sign} {goal.limit:g}")
+    table.add_section()
+    for key, words in ALSO.items():
+        table.add_row(words, _plain(figures[key]), "")
+    return table
+
+
+def _judged(value: float | None, goal: Goal) -> str:
+    if value is None:
+        return "[dim]not measured[/]"
+    return f"{_plain(value)} [green]met[/]" if goal.met(value) else f"{_plain(value)} [red]missed[/]"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
+
+
+if __name__ == "__main__":
+    before = _peak()
+    _compact(Path(sys.argv[1]))
+    print(_peak() - before)

@@ -1,0 +1,127 @@
+"""The journal of one profile, put together: its pages, the summaries of turns, compaction and when it runs.
+
+What is off makes no file and starts no thread.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from recollect.errors import ConfigError
+from recollect.home import Home
+from recollect.journal.compaction import Compaction, Result
+from recollect.journal.context import session_context
+from recollect.journal.journal import Journal, Window
+from recollect.journal.merging import Limits
+from recollect.journal.pages import Pages
+from recollect.journal.progress import Progress
+from recollect.journal.schedule import Schedule, Timetable
+from recollect.journal.summaries import Summaries
+from recollect.storage.base import Database
+from recollect.types import Clock
+
+if TYPE_CHECKING:
+    from recollect.sections import ContinuitySettings
+
+
+class Continuity:
+    """Everything that the section `[continuity]` of the settings switches on or off."""
+
+    def __init__(
+        self, settings: ContinuitySettings, home: Home, profile: str, database: Database, clock: Clock
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        pages = Pages(home.profile(profile), settings.long_memory_path, settings.memory_archive_path)
+        zone = ZoneInfo(settings.time_zone)
+        self._journal = Journal(pages, clock, zone, Window(settings.memory_max_records, settings.memory_max_chars))
+        self._summaries = Summaries(database, profile, self._journal, clock) if settings.journal_enabled else None
+        limits = Limits(
+            settings.memory_compaction_max_records,
+            settings.memory_compaction_max_chars,
+            timedelta(days=settings.memory_compaction_min_age_days),
+            settings.long_memory_max_chars,
+        )
+        self._compaction = Compaction(
+            pages,
+            clock,
+            zone,
+            limits,
+            owner=f"profile {profile}, process {os.getpid()}",
+            flush=self.write if settings.flush_pre_compaction else None,
+        )
+        self._schedule = Schedule(
+            Timetable(
+                zone,
+                settings.memory_compaction_schedule_cron,
+                timedelta(milliseconds=settings.memory_compaction_interval_ms),
+                seed=f"{home.path}/{profile}",
+            ),
+            {"compaction": self._compaction.run},
+            clock,
+            lambda: database.read(lambda tx: Progress(tx).last_run(profile, "compaction")),
+            lambda at: database.write(lambda tx: Progress(tx).ran(profile, "compaction", at)),
+        )
+
+    @property
+    def is_on(self) -> bool:
+        return self._summaries is not None
+
+    @property
+    def journal(self) -> Journal:
+        if not self.is_on:
+            raise ConfigError(
+                "The journal is off. Switch it on with journal_enabled = true in the section [continuity] of "
+                "recollect.toml."
+            )
+        return self._journal
+
+    def touched(self, agent_id: str) -> None:
+        """Something was said that may complete a turn. Costs nothing."""
+        if self._summaries:
+            self._summaries.touched(agent_id)
+
+    def write(self) -> int:
+        """Write down the turns that were completed in this process. How many there were."""
+        return self._summaries.write() if self._summaries else 0
+
+    def write_all(self) -> int:
+        """The same, with those of other processes."""
+        return self._summaries.write_all() if self._summaries else 0
+
+    def compact(self, *, force: bool) -> Result:
+        """Compact now what is due; with `force`, also where it is off or not needed."""
+        if not (force or self._settings.memory_compaction_enabled):
+            return Result(False, "Compaction is off: set continuity.memory_compaction_enabled, or force it.")
+        return self._compaction.run(force=force)
+
+    def session_context(self, tokens: int | None) -> str:
+        if not self.is_on:
+            return ""
+        return session_context(
+            self._journal.pages,
+            self._journal.zone,
+            self._clock(),
+            cap=self._settings.session_memory_cap,
+            include_long_memory=self._settings.include_long_memory_in_session,
+            long_cap=self._settings.long_memory_max_chars,
+            tokens=tokens,
+        )
+
+    def remarks(self) -> list[str]:
+        """A sentence for each thing that a person should know of."""
+        found = [self._summaries.error] if self._summaries else []
+        if self._settings.memory_compaction_enabled:
+            found += [self._compaction.remark(), *self._schedule.remarks()]
+        return [remark for remark in found if remark]
+
+    def start(self) -> None:
+        """Run compaction when it is due, in a thread."""
+        if self._settings.memory_compaction_enabled:
+            self._schedule.start()
+
+    def stop(self) -> None:
+        self._schedule.stop()

@@ -1,0 +1,222 @@
+"""The journal's files: MEMORY.md, a page a day, LONGMEMORY.md, the archive. How they are written so that nothing
+acknowledged is lost, by several processes at once and through a crash at any instant.
+
+An append takes a short lock, ends a half line that a crash left, and syncs. A rewrite goes to a temporary file
+that takes the page's name when it is whole; the page as it was stays beside it, in `tmp/`. Nothing is made before
+the first write.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import date, datetime
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from recollect.errors import JournalError
+
+MEMORY = "MEMORY.md"
+HEADER = "# Memory\n\n"
+_POLL = 0.002  # seconds between two looks at a lock that another process holds
+_NEW_FILE = os.O_APPEND | os.O_CREAT | os.O_RDWR
+
+
+class Pages:
+    """The files of one profile's journal, in the profile's folder."""
+
+    def __init__(self, root: Path, long_memory_path: str = "LONGMEMORY.md", archive_path: str = "") -> None:
+        self.root = root
+        self.memory = root / MEMORY
+        self.long_memory = root / long_memory_path
+        self.archive_folder = root / (archive_path or "archive")
+        self._tmp = root / "tmp"
+        self._gate = threading.Lock()  # threads wait here and do not poll
+
+    def day(self, day: date) -> Path:
+        return self.root / "memory" / f"{day.isoformat()}.md"
+
+    def days(self) -> list[Path]:
+        """The pages of the days that have one, oldest first."""
+        return sorted((self.root / "memory").glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md"))
+
+    def read(self, page: Path) -> bytes:
+        """What stands in it; nothing where there is no page."""
+        try:
+            return page.read_bytes()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise _failed("read", page, error) from error
+
+    def end(self, page: Path, size: int) -> bytes:
+        """The last bytes of a page, so many at most."""
+        try:
+            with page.open("rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - size))
+                return file.read()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise _failed("read", page, error) from error
+
+    def stamp(self, page: Path) -> tuple[int, int]:
+        """Changes when anybody changes the page."""
+        with suppress(OSError):
+            found = page.stat()
+            return found.st_size, found.st_mtime_ns
+        return 0, 0
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Nobody else writes meanwhile. To be held for a moment only."""
+        with self._gate, self._locked("journal.lock"):
+            yield
+
+    @contextmanager
+    def summarizing(self) -> Iterator[None]:
+        """Nobody else writes turn summaries meanwhile. Appends go on."""
+        with self._locked("summaries.lock"):
+            yield
+
+    @contextmanager
+    def compacting(self, owner: str, now: datetime) -> Iterator[bool]:
+        """Whether this is the one compaction that may run; held until the block ends, and freed by a crash.
+        The file stays behind; what it says is only for people."""
+        try:
+            lock = self._take("memory-compaction.lock", timeout=0)
+        except Timeout:
+            yield False
+            return
+        try:
+            Path(lock.lock_file).write_text(f"{owner} since {now.isoformat()}\n", encoding="utf-8")
+            yield True
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        lock = self._take(name)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _take(self, name: str, timeout: float = -1) -> BaseFileLock:
+        place = self._tmp / name
+        try:
+            _folder(self._tmp)
+            lock = FileLock(place, timeout=timeout, mode=0o600, poll_interval=_POLL)
+            lock.acquire()
+        except Timeout:
+            raise
+        except OSError as error:
+            raise _failed("locked", place, error) from error
+        return lock
+
+    def append(self, page: Path, text: bytes, header: str = "") -> int:
+        """Add to the end of a page; durable on return. How long the page was. Call it while `writing`."""
+        try:
+            _folder(page.parent)
+            is_new = not page.exists()
+            file = os.open(page, _NEW_FILE, 0o600)
+            try:
+                size = os.fstat(file).st_size
+                start = b"" if not size or os.pread(file, 1, size - 1) == b"\n" else b"\n"
+                _write(file, header.encode() + text if not size else start + text, size)
+            finally:
+                os.close(file)
+            if is_new:
+                _sync(page.parent)
+        except OSError as error:
+            raise _failed("written", page, error) from error
+        return size
+
+    def cut(self, page: Path, size: int) -> None:
+        """Take back an append to a page that was so long. Call it while `writing`."""
+        with suppress(OSError):
+            os.truncate(page, size)
+
+    def replace(self, page: Path, data: bytes) -> None:
+        """Put other content in the place of a page, whole or not at all. Call it while `writing`."""
+        before = self.before(page)
+        draft = page.with_name(f".{page.name}.new")
+        swapped = False
+        try:
+            _folder(page.parent)
+            _folder(self._tmp)
+            file = os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+            try:
+                _write(file, data)
+            finally:
+                os.close(file)
+            existed = page.exists()
+            if existed:
+                before.unlink(missing_ok=True)
+                _link(page, before)
+                _sync(self._tmp)
+            draft.replace(page)
+            swapped = existed
+            _sync(page.parent)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            if swapped:
+                with suppress(OSError):
+                    _link(before, draft)
+                    draft.replace(page)
+            raise _failed("written", page, error) from error
+
+    def before(self, page: Path) -> Path:
+        """Where a page stands as it was before it was replaced last."""
+        return self._tmp / f"{page.name}.before"
+
+    def archive(self, name: str, data: bytes) -> None:
+        """Keep what leaves the journal; durable on return. Call it while `writing`."""
+        if data:
+            self.append(self.archive_folder / name, data)
+
+
+def _write(file: int, data: bytes, size: int | None = None) -> None:
+    """All of it, durable on return; of an append that fails, nothing stays."""
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(file, rest) :]
+        os.fsync(file)
+    except OSError:
+        if size is not None:
+            with suppress(OSError):
+                os.ftruncate(file, size)
+        raise
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def _folder(path: Path) -> None:
+    if not path.is_dir():
+        _folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+        _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _failed(verb: str, page: Path, error: OSError) -> JournalError:
+    return JournalError(
+        f"{page} could not be {verb}: {error.strerror}. Nothing was changed; mend it and try again."
+    )

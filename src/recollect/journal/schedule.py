@@ -1,0 +1,168 @@
+"""When background work of a profile runs: by a cron expression or at an interval.
+
+When it ran last is kept by whoever makes the schedule, so a run that was missed while nothing was up is made up
+for once. Two processes may find the same run due; a job that must be alone has a lock of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, tzinfo
+from hashlib import sha256
+from queue import Empty, SimpleQueue
+
+from cronsim import CronSim, CronSimError
+
+from recollect.errors import ConfigError, RecollectError
+from recollect.types import Clock
+
+log = logging.getLogger("recollect.journal")
+
+Job = Callable[[], object]
+
+JITTER = timedelta(minutes=5)
+LONGEST_WAIT = 300.0  # seconds; a machine may have slept, or its clock been put right
+SHORTEST_WAIT = 0.05
+AFTER_FAILURE = 60.0  # seconds until it is asked again when it ran last
+
+
+class Timetable:
+    """The times of runs, in a zone. Many homes with the same times run a little later each, by up to `jitter` or a
+    tenth of the time between two runs: `seed` decides, and it is always the same for the same home."""
+
+    def __init__(
+        self,
+        zone: tzinfo,
+        cron: str = "",
+        interval: timedelta = timedelta(),
+        jitter: timedelta = JITTER,
+        seed: str = "",
+    ) -> None:
+        self._zone = zone
+        self._cron = cron.strip()
+        self._interval = interval
+        self._jitter = jitter
+        self._part = int.from_bytes(sha256(seed.encode()).digest()[:4]) / 2**32
+        if not self._cron and self._interval <= timedelta():
+            raise ConfigError("A schedule needs a cron expression, or an interval above zero.")
+        try:
+            self.next_run(datetime(2026, 1, 1, tzinfo=zone), datetime(2026, 1, 1, tzinfo=zone))
+        except (CronSimError, StopIteration) as error:
+            raise ConfigError(
+                f"{cron!r} is no cron expression that comes true ({error}). Write one like '0 3 * * *': every "
+                "night at three."
+            ) from error
+
+    def next_run(self, last: datetime, now: datetime) -> datetime:
+        """The first run after `last`, due if that is not after `now`. A time in the future is no last run."""
+        last = min(last, now)
+        if not self._cron:
+            return last.astimezone(UTC) + self._interval + self._delay(self._interval)
+        times = CronSim(self._cron, last.astimezone(self._zone))
+        first, second = next(times), next(times)
+        return first.astimezone(UTC) + self._delay(second - first)
+
+    def _delay(self, between: timedelta) -> timedelta:
+        return min(self._jitter, between / 10) * self._part
+
+
+class Schedule:
+    """Runs jobs, in their order, in a thread of its own; what one of them does wrong holds up no other.
+
+    Never two runs at a time. `start` is idempotent. `stop` waits for the running job, and nothing follows it, also
+    if `start` comes too late. `last_run` says when it ran last, `ran` keeps it; before the first run, that is when
+    the schedule began."""
+
+    def __init__(
+        self,
+        timetable: Timetable,
+        jobs: Mapping[str, Job],
+        clock: Clock,
+        last_run: Callable[[], datetime | None],
+        ran: Callable[[datetime], object],
+    ) -> None:
+        self._timetable = timetable
+        self._jobs = dict(jobs)
+        self._clock = clock
+        self._last_run = last_run
+        self._ran = ran
+        self._errors: dict[str, str] = {}
+        self._gate = threading.Lock()
+        self._running = threading.Lock()
+        self._stopping = threading.Event()
+        self._wakes: SimpleQueue[None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def next_run(self) -> datetime:
+        """When it is due: in the past, if it is overdue."""
+        now = self._clock()
+        last = self._last_run()
+        if last is None:
+            self._ran(last := now)
+        return self._timetable.next_run(last, now)
+
+    def tick(self) -> float:
+        """Run if it is due, in the calling thread. How many seconds there are until the next run."""
+        with self._running:
+            if self.next_run() <= self._clock():
+                began = self._clock()
+                for name, job in self._jobs.items():
+                    if self._stopping.is_set():
+                        return 0.0  # it is made up for after the next start
+                    with suppress(Exception):  # it is in the log, and in `remarks`
+                        self._run(name, job)
+                self._ran(began)
+        return (self.next_run() - self._clock()).total_seconds()
+
+    def run_now(self) -> dict[str, object]:
+        """Run every job, due or not, in the calling thread, after one that is running. What each returned; the
+        first error ends it and is raised."""
+        with self._running:
+            began = self._clock()
+            results = {name: self._run(name, job) for name, job in self._jobs.items()}
+            self._ran(began)
+            return results
+
+    def remarks(self) -> tuple[str, ...]:
+        """A sentence for each job that failed when it ran last."""
+        return tuple(self._errors.values())
+
+    def start(self) -> None:
+        with self._gate:
+            if not self._thread and not self._stopping.is_set():
+                self._thread = threading.Thread(target=self._loop, name="recollect-schedule", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        with self._gate:
+            self._stopping.set()
+            self._wakes.put(None)
+            if self._thread:
+                self._thread.join()
+                self._thread = None
+
+    def _run(self, name: str, job: Job) -> object:
+        try:
+            result = job()
+        except Exception as error:
+            self._errors[name] = f"The scheduled {name} failed: {error}"
+            unforeseen = not isinstance(error, RecollectError)
+            log.error(
+                "the scheduled %s failed; it runs again when it is due: %s", name, error, exc_info=unforeseen
+            )
+            raise
+        self._errors.pop(name, None)
+        return result
+
+    def _loop(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                wait = self.tick()
+            except Exception as error:
+                log.error("a schedule could not be followed, and is tried again in %s s: %s", AFTER_FAILURE, error)
+                wait = AFTER_FAILURE
+            with suppress(Empty):
+                self._wakes.get(timeout=min(max(wait, SHORTEST_WAIT), LONGEST_WAIT))

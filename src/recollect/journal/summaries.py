@@ -1,0 +1,187 @@
+"""Turn summaries: what history says about a completed turn, in a line of the journal, exactly once.
+
+A turn begins with what somebody says, and ends before they speak again, where `end_turn` says so, or with its
+session. How far a session's turns have come is a row; each summary's id follows from the turn. So whoever was
+stopped between writing a summary and moving the row is followed by one who finds it there.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+from recollect.collect.agents import Agents
+from recollect.collect.descriptors import is_foreground, target
+from recollect.collect.history import History, Stretch
+from recollect.collect.transcript import without_injected
+from recollect.errors import RecollectError
+from recollect.journal.journal import Journal
+from recollect.journal.progress import Pending, Progress
+from recollect.journal.records import JournalRecord
+from recollect.journal.specifics import sentences
+from recollect.secrecy import clean
+from recollect.storage.base import Database, Transaction
+from recollect.types import Agent, AssistantMessage, Clock, Note, Recorded, SystemMessage, UserMessage
+
+log = logging.getLogger("recollect.journal")
+
+LONGEST = 200  # characters of a request, and of a reply
+_ENOUGH = 25  # characters that say something; a shorter sentence ("Hi!") takes the next one along
+_READ = 10_000  # characters of a text that are looked at
+_RECORDS = 500  # read at once
+_TURNS = 200  # written at once
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A turn as far as it was read: its first record, its last, and what was asked and answered."""
+
+    first: Recorded
+    last: Recorded
+    request: UserMessage | SystemMessage | None = None
+    reply: AssistantMessage | Note | None = None
+
+    def add(self, recorded: Recorded) -> None:
+        self.last = recorded
+        match recorded.record:
+            case UserMessage() as said:
+                self.request = said
+            case SystemMessage(summary=False) as said if self.request is None:
+                self.request = said
+            case AssistantMessage() as said if said.text.strip():
+                self.reply = said
+            case Note() as said if not isinstance(self.reply, AssistantMessage):
+                self.reply = said
+
+
+class Summaries:
+    """Writes the summaries of an owner's turns. Turns that ended before the first `Summaries` of the owner
+    was made are none of the journal's."""
+
+    def __init__(self, database: Database, owner: str, journal: Journal, clock: Clock) -> None:
+        self._database = database
+        self._owner = owner
+        self._journal = journal
+        self._touched: set[str] = set()
+        now = clock()
+        self._began = database.write(lambda tx: Progress(tx).began(owner, "journal", now))
+        self.error = ""
+        """What went wrong in the last `write`; empty where nothing did."""
+
+    def touched(self, agent_id: str) -> None:
+        """Something was said that may complete a turn of this agent. Costs nothing."""
+        self._touched.add(agent_id)
+
+    def write(self) -> int:
+        """Write down the completed turns of the agents that were touched. How many there were. What cannot be
+        written is logged, and tried again the next time."""
+        agents: set[str] = set()
+        while self._touched:
+            agents.add(self._touched.pop())
+        try:
+            pending = [session for agent_id in sorted(agents) for session in self._pending(agent_id)]
+        except RecollectError:
+            self._touched |= agents
+            raise
+        return self._write(pending)
+
+    def write_all(self) -> int:
+        """The same for every agent, whoever heard from it: for what a stopped process left."""
+        return self._write(self._pending(None))
+
+    def _pending(self, agent_id: str | None) -> list[Pending]:
+        return self._database.read(lambda tx: Progress(tx).pending(self._owner, agent_id))
+
+    def _write(self, sessions: list[Pending]) -> int:
+        written = 0
+        self.error = ""
+        for session in sessions:
+            try:
+                if next(self._turns(session), None):
+                    with self._journal.pages.summarizing():
+                        written += self._write_session(session)
+            except RecollectError as error:
+                self.error = str(error)
+                self._touched.add(session.agent_id)
+                log.error("turns of session %s are not in the journal yet: %s", session.session_id, error)
+        return written
+
+    def _write_session(self, session: Pending) -> int:
+        agent = self._database.read(lambda tx: Agents(tx).get(self._owner, session.agent_id))
+        turns = self._turns(session)
+        written = 0
+        while some := list(islice(turns, _TURNS)):
+            fresh = [turn for turn in some if turn.last.recorded_at >= self._began]
+            written += self._journal.append(*(made for turn in fresh if (made := _summary(agent, turn))))
+            until = some[-1].last.id
+            self._database.write(partial(_advance, session_id=session.session_id, until=until))
+        return written
+
+    def _turns(self, session: Pending) -> Iterator[_Turn]:
+        """The completed turns that are not in the journal yet, in order."""
+
+        def load(tx: Transaction, after: int) -> tuple[Stretch, list[int]]:
+            history = History(tx).load(session.session_id, after, _RECORDS)
+            return history, Progress(tx).ends(session.session_id, began)
+
+        began = after = self._database.read(lambda tx: Progress(tx).until(session.session_id))
+        turn: _Turn | None = None
+        while True:
+            stretch, ends = self._database.read(partial(load, after=after))
+            for recorded in stretch.records:
+                ended = turn and bisect_left(ends, turn.last.id) < bisect_left(ends, recorded.id)
+                if turn and (ended or isinstance(recorded.record, UserMessage)):
+                    yield turn
+                    turn = None
+                turn = turn or _Turn(recorded, recorded)
+                turn.add(recorded)
+            if stretch.until == after:
+                break
+            after = stretch.until
+        if turn and (session.is_over or bisect_left(ends, turn.last.id) < len(ends)):
+            yield turn
+
+
+def _advance(tx: Transaction, session_id: str, until: int) -> None:
+    Progress(tx).advance(session_id, until)
+
+
+def _summary(agent: Agent, turn: _Turn) -> JournalRecord | None:
+    """The turn in a line; none where nobody said anything."""
+    person = is_foreground(agent.descriptor.kind)
+    reply = _beginning(turn.reply.text) if turn.reply else ""
+    told = isinstance(turn.request, SystemMessage) and (person or not reply)  # the host's words, not a request
+    request = _beginning(turn.request.text) if turn.request and not told else ""
+    if not request and not reply:
+        return None
+    asker = (isinstance(turn.request, UserMessage) and turn.request.speaker) or ("User" if person else "System")
+    who = clean(" ".join(asker.split()))[:100] if request else "Assistant" if person else "Agent"
+    place = target(agent.descriptor)
+    return JournalRecord(
+        id=f"turn-{turn.first.session_id}-{turn.first.id}",
+        session_id=turn.first.session_id,
+        category="turn-summary",
+        text=f"{who}: {' → '.join(filter(None, (request, reply)))}",
+        source_channel=f"{place.connector}/{place.channel_id}" if place else agent.descriptor.kind,
+        confidence=1.0,
+        timestamp=turn.last.at,
+        sensitivity="private-user" if person else "operational",
+    )
+
+
+def _beginning(text: str) -> str:
+    """The first sentence, without what recall put there and without secrets, in whole words."""
+    found = ""
+    for sentence in sentences(clean(without_injected(text)[:_READ])):
+        found = f"{found} {sentence}".strip()
+        if len(found) >= _ENOUGH:
+            break
+    found = " ".join(found.split())
+    if len(found) <= LONGEST:
+        return found
+    cut = found[: LONGEST - 1]
+    return f"{cut.rpartition(' ')[0] or cut}…"

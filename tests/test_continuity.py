@@ -1,0 +1,215 @@
+"""The journal as a person meets it: through Memory, switched on and off, in several processes, and killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from recollect import AssistantMessage, Memory, User, UserMessage
+from recollect.errors import ConfigError, InputError, MemoryClosed
+from recollect.testing import FakeClock
+
+MARA = User("telegram", "mara", "main")
+ON = {"journal_enabled": True}
+START = datetime(2026, 3, 5, 9, 0, tzinfo=UTC)
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+
+
+def files(home: Path) -> set[str]:
+    return {path.relative_to(home).as_posix() for path in (home / "profiles").rglob("*") if path.is_file()}
+
+
+def talk(memory: Memory, *texts: str) -> None:
+    mara = memory.agent(MARA)
+    for text in texts:
+        memory.append(mara, UserMessage(text, speaker="Mara"))
+        memory.append(mara, AssistantMessage(f"Noted: {text}"))
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(START)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def test_off_means_no_file_and_no_context(home: Path, clock: FakeClock) -> None:
+    """K2, guardrails 6 and 7: with journal, compaction and experiences off nothing appears, whatever is called."""
+    with Memory.open(home, clock=clock) as memory:
+        talk(memory, "I moved to Lisbon in May.", "My sister Ana is a vet.")
+        memory.end_turn(memory.agent(MARA))
+        memory.process()
+        memory.start()
+        assert memory.session_context() == ""
+        assert memory.compact_journal().reason.startswith("Compaction is off")
+        assert [tool.name for tool in memory.tools()] == ["document_read", "document_write", "document_edit"]
+        with pytest.raises(ConfigError, match="journal_enabled = true"):
+            _ = memory.journal
+        assert memory.health().status == "green"
+    assert not (home / "profiles").exists()
+
+
+def test_a_turn_is_in_the_journal_when_it_is_over(home: Path, clock: FakeClock) -> None:
+    """O23: at `end_turn`, or when the next message arrives; the unfinished turn waits."""
+    with Memory.open(home, clock=clock, continuity=ON) as memory:
+        talk(memory, "I moved to Lisbon in May, near the river.", "My sister Ana is a vet in Porto, she loves it.")
+        memory.process()
+        assert [record.text[:31] for record in memory.journal.records()] == ["Mara: I moved to Lisbon in May,"]
+        memory.end_turn(memory.agent(MARA))
+        assert "Ana" in memory.session_context(), "asked for, it is written down at once"
+        assert len(memory.journal.records()) == 2
+        memory.process()
+        assert len(memory.journal.records()) == 2
+    assert {"default/MEMORY.md", "default/memory/2026-03-05.md"} <= {
+        name.removeprefix("profiles/") for name in files(home)
+    }
+
+
+def test_started_it_is_written_in_the_background(home: Path) -> None:
+    """O1, O23, S2: nobody calls `process`."""
+    with Memory.open(home, continuity=ON, worker={"tick_seconds": 0.02}) as memory:
+        memory.start()
+        talk(memory, "I moved to Lisbon in May, near the river.")
+        memory.end_turn(memory.agent(MARA))
+        for _ in range(500):
+            if memory.journal.records():
+                break
+            memory.process()
+        assert len(memory.journal.records()) == 1
+
+
+def test_what_a_killed_process_left_is_written_by_the_next(home: Path) -> None:
+    """O23: the turns are rows, so a kill before they were written down loses none of them."""
+    code = (
+        "import os, signal, sys\n"
+        "from recollect import AssistantMessage, Memory, User, UserMessage\n"
+        "memory = Memory.open(sys.argv[1], continuity={'journal_enabled': True})\n"
+        "mara = memory.agent(User('telegram', 'mara', 'main'))\n"
+        "memory.append(mara, UserMessage('I moved to Lisbon in May, near the river.'))\n"
+        "memory.append(mara, AssistantMessage('Noted.'))\n"
+        "memory.end_turn(mara)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(home)], check=False, timeout=60, env=os.environ)
+    with Memory.open(home, continuity=ON) as memory:
+        memory.process()
+        assert [record.category for record in memory.journal.records()] == ["turn-summary"]
+
+
+def test_profiles_have_journals_of_their_own(home: Path, clock: FakeClock) -> None:
+    """K3, guardrail 5."""
+    for name in ("anna", "ben"):
+        with Memory.open(home, profile=name, clock=clock, continuity=ON) as memory:
+            memory.journal.remember(f"A word of {name}.")
+            assert f"A word of {name}." in memory.session_context()
+            assert memory.session_context().count("A word of") == 1
+
+
+def test_the_tool_remembers_within_its_schema(home: Path, clock: FakeClock) -> None:
+    """O23: `remember_this{text, category?, sensitivity?}`; S4: a secret is marked, and shown to nobody."""
+    with Memory.open(home, clock=clock, continuity=ON) as memory:
+        remember = next(tool for tool in memory.tools() if tool.name == "remember_this")
+        assert remember.parameters["required"] == ["text"]
+        assert set(remember.parameters["properties"]) == {"text", "category", "sensitivity"}
+        remember.call(text="Deploys go out on Tuesday.", category="decision", sensitivity="public")
+        remember.call(text=f"The token is {KEY}.")
+        with pytest.raises(InputError, match="no argument 'mood'"):
+            remember.call(text="x", mood="good")
+        with pytest.raises(InputError, match="public, operational"):
+            remember.call(text="x", sensitivity="high")
+        first, second = memory.journal.records()
+        assert (first.category, first.sensitivity, second.sensitivity) == ("decision", "public", "secret")
+        assert "Tuesday" in memory.session_context()
+        assert KEY not in memory.session_context()
+
+
+def test_compaction_keeps_what_must_be_kept_and_says_what_it_did(home: Path, clock: FakeClock) -> None:
+    """O25, O30, SC1 to SC4: under the target, LONGMEMORY.md first in the context, what must be kept is there."""
+    settings = ON | {
+        "memory_compaction_enabled": True,
+        "memory_compaction_schedule_cron": "0 3 * * *",
+        "memory_compaction_max_chars": 6_000,
+    }
+    with Memory.open(home, clock=clock, continuity=settings) as memory:
+        memory.journal.remember("Mara is allergic to nuts.", "learned")
+        for number in range(40):
+            memory.journal.remember(f"Ferry {number} to Cacilhas does not leave before {number % 12 + 7}:40.")
+        clock.now += timedelta(days=10)
+        result = memory.compact_journal()
+        assert result.ran, result.reason
+        assert (result.records_before, result.compacted) == (41, 40)
+        assert result.chars_after < 6_000 <= result.chars_before
+        context = memory.session_context()
+        assert context.index("Long-term memory") < context.index("Mara is allergic to nuts.")
+        assert not memory.compact_journal().ran, "there is nothing to do twice"
+        assert memory.health().status == "green"
+
+
+def test_what_must_be_kept_alone_over_the_target_makes_health_yellow(home: Path, clock: FakeClock) -> None:
+    """O28."""
+    settings = ON | {"memory_compaction_enabled": True, "memory_compaction_max_chars": 300}
+    with Memory.open(home, clock=clock, continuity=settings) as memory:
+        for number in range(5):
+            memory.journal.remember(f"Mara decided on plan {number}.", "decision")
+        assert memory.health().status == "yellow"
+        assert "memory_compaction_max_chars" in memory.health().reasons[0]
+        assert len(memory.journal.records()) == 5
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"time_zone": "Mars/Olympus"}, "time zone"),
+        ({"long_memory_path": "MEMORY.md"}, "other pages"),
+        ({"long_memory_path": "memory/2026-01-01.md"}, "other pages"),
+        ({"long_memory_path": "../LONG.md"}, "within the profile's folder"),
+        ({"memory_archive_path": "/tmp/elsewhere"}, "within the profile's folder"),
+        ({"memory_compaction_schedule_cron": "every night"}, "cron"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_said(home: Path, settings: dict[str, object], words: str) -> None:
+    """K1, S3."""
+    with pytest.raises(ConfigError, match=words):
+        Memory.open(home, continuity=settings)
+
+
+def test_notes_of_a_worker(home: Path, clock: FakeClock) -> None:
+    """O31, O32: through `Memory`, in the profile's folder; the same worker, the same notes."""
+    with Memory.open(home, clock=clock) as memory:
+        memory.notes("researcher").store("deploys", "Deploys go out on Tuesday.")
+        assert memory.notes("researcher").load() == "Deploys go out on Tuesday."
+        assert memory.notes("writer").load() == ""
+        assert memory.notes("researcher") is memory.notes("researcher")
+        with pytest.raises(InputError):
+            memory.notes("../escape")
+    assert files(home) == {
+        "profiles/default/workers/researcher/memory/deploys.md",
+        "profiles/default/workers/researcher/memory.lock",
+    }
+
+
+@pytest.mark.parametrize("choice", ["model", "claude"])
+def test_who_compacts_notes_must_be_there(home: Path, choice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O34: what is asked for by name and cannot be used is said at once."""
+    monkeypatch.setattr("recollect.models.claude.missing", lambda: "It is not installed.")
+    with pytest.raises(ConfigError, match="notes_query"):
+        Memory.open(home, continuity={"notes_query": choice}, models={"model": "anthropic:x"})
+
+
+@pytest.mark.parametrize(
+    "call", [lambda memory: memory.journal, lambda memory: memory.session_context()], ids=["journal", "context"]
+)
+def test_a_closed_memory_has_no_journal(home: Path, call: Callable[[Memory], object]) -> None:
+    memory = Memory.open(home, continuity=ON)
+    memory.close()
+    with pytest.raises(MemoryClosed):
+        call(memory)

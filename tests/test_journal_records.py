@@ -1,0 +1,276 @@
+"""The lines of the journal and the files they stand in (SPEC O22, S1): read and written without losing a byte."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import recollect.journal.pages as pages_module
+from recollect.errors import JournalError
+from recollect.journal.pages import HEADER, Pages
+from recollect.journal.records import (
+    LONGEST,
+    JournalRecord,
+    encode,
+    highest,
+    looks_like_one,
+    parse,
+    read,
+    render,
+    together,
+)
+
+RECORD = JournalRecord(
+    "r1", "s1", "note", "Tea at four.", "cli/main", 0.5, datetime(2026, 3, 5, 9, 30, tzinfo=UTC), "operational"
+)
+
+MANGLED = [
+    b"",
+    b"\n\n\n",
+    b"# Memory\r\n\r\n- written by hand\r\n" + encode(render(RECORD)).replace(b"\n", b"\r\n"),
+    b"\xef\xbb\xbf" + encode(render(RECORD)),
+    encode(render(RECORD))[:-1],
+    encode(render(RECORD))[:40],
+    encode(render(RECORD))[:40] + b"\n" + encode(render(RECORD)),
+    encode(render(RECORD)) * 3,
+    b'- {"id": "x", "text": 5}\n- {"id": 5, "text": "x"}\n- {"text": "x"}\n- []\n- {}\n',
+    b'- {"id": "", "text": "x"}\n- {"id": "x"}\n',
+    b'- {"id": "x", "text": ' + b"[" * 100_000 + b"\n",
+    b'- {"id": "x", "text": "' + b"y" * LONGEST + b'"}\n',
+    b"\xff\xfe \x00 no UTF-8 \x80\n" + encode(render(RECORD)) + b"\xc3",
+    "- 手書きの行\n- рукопись 🖋\n- ملاحظة\n".encode() + encode(render(replace(RECORD, text="茶 ☕ شاي"))),
+    '- {"id": "x", "text": "a\u2028b\x85c"}\n\x0b\x0c\x1c'.encode(),
+]
+
+
+@pytest.mark.parametrize("data", MANGLED, ids=range(len(MANGLED)))
+def test_a_page_is_written_back_as_it_was_read(data: bytes) -> None:
+    """O22: whatever a person or a crash left in it, byte for byte."""
+    assert together(parse(data)) == data
+
+
+@given(
+    st.lists(
+        st.one_of(st.binary(max_size=60), st.sampled_from([b"\n", b"\r\n", b"\xef\xbb\xbf", *MANGLED[2:9]]))
+    ).map(b"".join)
+)
+def test_any_bytes_are_written_back_as_they_were_read(data: bytes) -> None:
+    """O22: the same for anything else."""
+    lines = parse(data)
+    assert together(lines) == data
+    assert all("\n" not in line.raw[:-1] for line in lines)
+
+
+@given(
+    st.builds(
+        JournalRecord,
+        id=st.text(min_size=1),
+        session_id=st.text(),
+        category=st.text(min_size=1),
+        text=st.text(),
+        source_channel=st.text(),
+        confidence=st.floats(0, 1),
+        timestamp=st.integers(0, 2**46).map(
+            lambda ms: datetime(2, 1, 1, tzinfo=timezone(timedelta(hours=-3))) + timedelta(milliseconds=ms)
+        ),
+        sensitivity=st.sampled_from(["public", "operational", "private-user", "secret"]),
+    )
+)
+def test_a_record_is_one_line_and_reads_as_it_was_written(record: JournalRecord) -> None:
+    """O22: `- ` and JSON, with the fields of the format."""
+    line = render(record)
+    assert line.startswith('- {"id": ')
+    assert line.count("\n") == 1
+    assert [found.record for found in parse(encode(line))] == [record]
+
+
+def test_a_line_has_the_fields_of_the_format() -> None:
+    """O22: sessionId, provenance{sourceChannel, confidence, timestamp, sensitivity}."""
+    assert render(RECORD) == (
+        '- {"id": "r1", "sessionId": "s1", "category": "note", "text": "Tea at four.", "provenance": '
+        '{"sourceChannel": "cli/main", "confidence": 0.5, "timestamp": "2026-03-05T09:30:00.000+00:00", '
+        '"sensitivity": "operational"}}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("provenance", "expected"),
+    [
+        ("", ("private-user", 1.0, None)),
+        (', "provenance": "?"', ("private-user", 1.0, None)),
+        (', "provenance": {"sensitivity": "top"}', ("secret", 1.0, None)),
+        (', "provenance": {"sensitivity": null}', ("secret", 1.0, None)),
+        (', "provenance": {"sensitivity": "public", "confidence": NaN}', ("public", 1.0, None)),
+        (', "provenance": {"confidence": 1' + "0" * 400 + "}", ("private-user", 1.0, None)),
+        (', "provenance": {"timestamp": "2026-03-05"}', ("private-user", 1.0, None)),
+        (', "provenance": {"timestamp": "0001-01-01T00:00+14:00"}', ("private-user", 1.0, None)),
+        (', "provenance": {"timestamp": "9999-12-31T23:00-10:00"}', ("private-user", 1.0, None)),
+        (
+            ', "provenance": {"confidence": 0, "timestamp": "2026-03-05T01:00Z"}',
+            ("private-user", 0.0, datetime(2026, 3, 5, 1, tzinfo=UTC)),
+        ),
+    ],
+)
+def test_what_a_line_leaves_open_is_taken_with_care(provenance: str, expected: tuple[object, ...]) -> None:
+    """O22, S4: a sensitivity that nobody knows counts as secret; a time that cannot be is none."""
+    found = read(f'- {{"id": "x", "text": "y", "more": [1]{provenance}}}\r\n')
+    assert found
+    assert (found.sensitivity, found.confidence, found.timestamp) == expected
+    assert (found.category, found.session_id) == ("note", "")
+
+
+def test_what_is_no_character_can_be_written_again() -> None:
+    """O22: lone surrogates and bytes that are no UTF-8 inside a record."""
+    [line] = parse(b'- {"id": "x", "text": "a\xff\\ud800b"}\n')
+    assert line.record
+    assert line.record.text == "a\ufffd\ufffdb"
+    assert encode(render(line.record))
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        (render(RECORD)[:12], True),
+        ("  * {broken", True),
+        ('half of it", "provenance": {"sensitivity": "secret"}}', True),
+        ("\ufeff- {", True),
+        ("- buy milk {2 l}", False),
+        ("# Memory", False),
+        ("", False),
+    ],
+)
+def test_a_line_that_was_meant_to_be_a_record_is_known(line: str, meant: bool) -> None:
+    """S4: nobody knows how secret it is."""
+    assert looks_like_one(line) is meant
+
+
+def test_the_highest_sensitivity_wins() -> None:
+    """O27: public < operational < private-user < secret."""
+    assert highest(["operational", "private-user", "public"]) == "private-user"
+    assert highest([]) == "public"
+
+
+# Pages
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Pages:
+    return Pages(tmp_path / "profile")
+
+
+def test_reading_makes_nothing(pages: Pages) -> None:
+    """K2: no file appears before the first write."""
+    assert pages.read(pages.memory) == pages.end(pages.memory, 10) == b""
+    assert pages.days() == []
+    assert pages.stamp(pages.memory) == (0, 0)
+    assert not pages.root.exists()
+
+
+def test_a_half_line_is_ended_before_the_next_one(pages: Pages) -> None:
+    """O22: what a crash left in the middle of a line stays a line, and is not merged with the next."""
+    pages.append(pages.memory, b"- {half", HEADER)
+    pages.append(pages.memory, b"whole\n", HEADER)
+    assert pages.read(pages.memory) == b"# Memory\n\n- {half\nwhole\n"
+    assert pages.end(pages.memory, 7) == b"\nwhole\n"
+    assert {path.stat().st_mode & 0o777 for path in (pages.root, pages.memory)} == {0o700, 0o600}
+
+
+def test_a_page_as_it_was_is_kept(pages: Pages) -> None:
+    """S1: beside it, until the next rewrite."""
+    pages.append(pages.memory, b"one\n")
+    pages.replace(pages.memory, b"two\n")
+    assert (pages.read(pages.memory), pages.before(pages.memory).read_bytes()) == (b"two\n", b"one\n")
+
+
+@pytest.mark.parametrize("part", ["write", "link", "sync", "rename"])
+def test_a_rewrite_that_fails_leaves_the_page_as_it_was(
+    pages: Pages, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S1: at whichever step, also where the name has changed already."""
+    pages.append(pages.memory, b"zero\n")
+    pages.replace(pages.memory, b"one\n")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def fail_late(folder: Path) -> None:
+        if folder == pages.root:
+            fail()
+
+    with monkeypatch.context() as patch:
+        match part:
+            case "write":
+                patch.setattr(pages_module, "_write", fail)
+            case "link":
+                patch.setattr(pages_module, "_link", fail)
+            case "sync":
+                patch.setattr(pages_module, "_sync", fail_late)
+            case "rename":
+                patch.setattr(Path, "replace", fail)
+        with pytest.raises(JournalError, match="could not be written: No space left"):
+            pages.replace(pages.memory, b"two\n")
+    assert pages.read(pages.memory) == b"one\n"
+    assert list(pages.root.glob(".*")) == []
+
+
+def test_an_append_that_fails_leaves_no_part_of_it(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S1: what was not acknowledged is not there."""
+    pages.append(pages.memory, b"one\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", _raise)
+        with pytest.raises(JournalError, match="Nothing was changed"):
+            pages.append(pages.memory, b"two\n")
+    assert pages.read(pages.memory) == b"one\n"
+
+
+def _raise(_: int) -> None:
+    raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda pages: pages.read(pages.memory),
+        lambda pages: pages.end(pages.memory, 5),
+        lambda pages: pages.append(pages.memory, b"x"),
+        lambda pages: pages.replace(pages.memory, b"x"),
+        lambda pages: pages.writing().__enter__(),
+    ],
+)
+def test_what_is_in_the_way_is_named(pages: Pages, act: Callable[[Pages], object]) -> None:
+    """S1: a folder where a page should be, a file where a folder should be."""
+    (pages.memory / "in the way").mkdir(parents=True)
+    (pages.root / "tmp").write_text("")
+    with pytest.raises(JournalError, match=r"could not be (read|written|locked): .*mend it and try again"):
+        act(pages)
+
+
+def test_one_compaction_runs_and_a_crash_frees_the_lock(pages: Pages) -> None:
+    """O26: held by another process it is not taken; when that one is killed, it is."""
+    hold = (
+        "import sys, time; from datetime import UTC, datetime; from pathlib import Path\n"
+        "from recollect.journal.pages import Pages\n"
+        "with Pages(Path(sys.argv[1])).compacting('other', datetime.now(UTC)) as mine:\n"
+        "    print(mine, flush=True); time.sleep(60)"
+    )
+    now = datetime(2026, 3, 5, tzinfo=UTC)
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(pages.root)], stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "True\n"
+        with pages.compacting("me", now) as mine:
+            assert mine is False
+        other.kill()
+    with pages.compacting("me", now) as mine:
+        assert mine is True
+        assert "me since 2026-03-05" in (pages.root / "tmp/memory-compaction.lock").read_text()

@@ -1,0 +1,414 @@
+"""Turn summaries (SPEC O23): one a completed turn, made by rule, exactly once; and the rows that keep count."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import (
+    Agent,
+    AssistantMessage,
+    Cron,
+    Memory,
+    MemoryAgent,
+    Note,
+    Record,
+    SystemMessage,
+    Task,
+    ToolCall,
+    ToolResult,
+    User,
+    UserMessage,
+)
+from recollect.errors import JournalError
+from recollect.journal import journal as journal_module
+from recollect.journal import summaries as module
+from recollect.journal.journal import Journal
+from recollect.journal.pages import Pages
+from recollect.journal.progress import Progress
+from recollect.journal.summaries import LONGEST, Summaries
+from recollect.storage.base import Database
+from recollect.testing import FakeClock, in_threads
+from tests.conftest import OpenMemory
+
+
+@pytest.fixture
+def journal(tmp_path: Path, clock: FakeClock) -> Journal:
+    return Journal(Pages(tmp_path / "profile"), clock, UTC)
+
+
+@pytest.fixture
+def summaries(database: Database, journal: Journal, clock: FakeClock) -> Summaries:
+    return Summaries(database, "default", journal, clock)
+
+
+def texts(journal: Journal) -> list[str]:
+    return [record.text for record in journal.records()]
+
+
+def say(memory: Memory, summaries: Summaries, agent: Agent, *records: Record) -> int:
+    """Append, and write what that completes."""
+    memory.append_many(agent, records)
+    summaries.touched(agent.id)
+    return summaries.write()
+
+
+# When a turn is complete
+
+
+def test_a_turn_is_written_when_the_next_message_arrives(
+    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, clock: FakeClock
+) -> None:
+    """O23: the last, unfinished one waits; what was written is not written again."""
+    assert say(memory, summaries, alice, UserMessage("Is it raining in Porto today?", speaker="Mara")) == 0
+    clock.turn(minutes=1)
+    first = memory.history(alice)[0]
+    assert say(memory, summaries, alice, AssistantMessage("No, the sun is shining there. It is warm.")) == 0
+    assert not journal.pages.root.exists(), "nothing is made before there is something to write (K2)"
+    assert say(memory, summaries, alice, UserMessage("And how will it be tomorrow?")) == 1
+    assert (summaries.write(), summaries.write_all()) == (0, 0)
+    [record] = journal.records()
+    assert record.text == "Mara: Is it raining in Porto today? → No, the sun is shining there."
+    assert (record.id, record.category) == (f"turn-{first.session_id}-{first.id}", "turn-summary")
+    assert (record.session_id, record.source_channel) == (first.session_id, "cli/main")
+    assert (record.sensitivity, record.timestamp) == ("private-user", clock.now)
+    assert journal.day(clock.now.date()) == [record]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda memory, agent: memory.end_turn(agent),
+        lambda memory, agent: memory.reset(agent),
+        lambda memory, agent: memory.compact_context(agent, "They spoke about the car."),
+    ],
+)
+def test_a_turn_is_written_when_it_is_said_to_end(
+    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, end: Callable[[Memory, Agent], object]
+) -> None:
+    """O23: `end_turn`, or the end of the session. The summary that opens the next one is nobody's request (C9)."""
+    assert say(memory, summaries, alice, UserMessage("I sold the car on Monday."), AssistantMessage("Noted.")) == 0
+    end(memory, alice)
+    assert say(memory, summaries, alice, AssistantMessage("Anything else that I should do?")) == 1
+    memory.reset(alice)
+    assert summaries.write_all() == 1
+    assert texts(journal) == [
+        "User: I sold the car on Monday. → Noted.",
+        "Assistant: Anything else that I should do?",
+    ]
+
+
+def test_turns_of_an_agent_without_a_person_end_where_they_are_said_to(
+    memory: Memory, summaries: Summaries, journal: Journal
+) -> None:
+    """O23: what the host says is the request; nobody is called a user."""
+    nightly = memory.agent(Cron("nightly", "Nightly"))
+    say(
+        memory,
+        summaries,
+        nightly,
+        SystemMessage("Back up the home folder now."),
+        AssistantMessage("Backed up 3 GB of it."),
+    )
+    memory.end_turn(nightly)
+    say(memory, summaries, nightly, Note("The disk is nearly full by now."))
+    memory.end_turn(nightly)
+    say(memory, summaries, nightly, UserMessage("Check that the backup can be read."), ToolCall("check"))
+    memory.end_turn(nightly)
+    say(memory, summaries, nightly, ToolResult("fine"))
+    memory.end_turn(nightly)
+    assert summaries.write_all() == 0, "nobody said anything"
+    assert texts(journal) == [
+        "System: Back up the home folder now. → Backed up 3 GB of it.",
+        "Agent: The disk is nearly full by now.",
+        "System: Check that the backup can be read.",
+    ]
+    assert {(record.source_channel, record.sensitivity) for record in journal.records()} == {
+        ("cron", "operational")
+    }
+
+
+def test_a_memory_agent_is_never_journaled(
+    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal
+) -> None:
+    """O23, O13: its turns would be told twice."""
+    keeper = memory.agent(MemoryAgent(alice.id))
+    say(memory, summaries, keeper, UserMessage("one"), AssistantMessage("two"), UserMessage("three"))
+    memory.reset(keeper)
+    assert summaries.write_all() == 0
+    assert journal.records() == []
+
+
+def test_another_owners_turns_are_not_ours(
+    open_memory: OpenMemory, memory: Memory, summaries: Summaries, journal: Journal
+) -> None:
+    """C0, K3: each profile has its own journal."""
+    other = open_memory("work")
+    agent = other.agent(User("cli", "alice", "main"))
+    other.append_many(agent, [UserMessage("Where is the report?"), UserMessage("Hello?")])
+    summaries.touched(agent.id)
+    assert summaries.write() + summaries.write_all() == 0
+
+
+def test_what_ended_before_there_was_a_journal_is_not_in_it(
+    memory: Memory, alice: Agent, database: Database, journal: Journal, clock: FakeClock
+) -> None:
+    """O23: switched on later, it does not fill with a year of history; an old message that comes in now counts."""
+    memory.append_many(alice, [UserMessage("An old question?"), UserMessage("An older one?")])
+    clock.turn(hours=1)
+    Summaries(database, "default", journal, clock)
+    clock.turn(hours=1)
+    again = Summaries(database, "default", journal, clock)
+    long_ago = datetime(2025, 5, 1, tzinfo=UTC)
+    memory.append_many(alice, [UserMessage("From an old chat, imported?", at=long_ago), UserMessage("New.")])
+    assert again.write_all() == 1
+    assert [record.timestamp for record in journal.day(long_ago.date())] == [long_ago]
+
+
+# What it says
+
+
+WARM = "How warm is it in Lisbon now?"
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([UserMessage("Hi! Can you book the flight? Thanks.")], "User: Hi! Can you book the flight?"),
+        ([UserMessage("Please look\n  at this thing here\nand there")], "User: Please look at this thing here"),
+        ([UserMessage("What is it? " * 3), UserMessage("")], "User: What is it? What is it? What is it?"),
+        (
+            [UserMessage(WARM), AssistantMessage("Wait."), ToolResult("18"), AssistantMessage("18."), Note("x")],
+            f"User: {WARM} → 18.",
+        ),
+        (
+            [UserMessage(WARM), AssistantMessage("18 degrees."), AssistantMessage(" ")],
+            f"User: {WARM} → 18 degrees.",
+        ),
+        ([UserMessage(f'<recollect-context id="1">Old.</recollect-context>{WARM}')], f"User: {WARM}"),
+        (
+            [UserMessage("The password is hunter2!x, keep it safe.")],
+            "User: The password is [secret: password], keep it safe.",
+        ),
+        (
+            [UserMessage("我把车卖给了玛拉。她明天来取车别忘了给她钥匙和文件。" * 9)],
+            "User: 我把车卖给了玛拉。 她明天来取车别忘了给她钥匙和文件。",
+        ),
+        ([UserMessage("  "), AssistantMessage(" ")], None),
+        ([SystemMessage("You are a helpful assistant.")], None),
+        ([SystemMessage("You are helpful."), AssistantMessage("Shall we begin?")], "Assistant: Shall we begin?"),
+        ([SystemMessage("So far: the car.", summary=True)], None),
+    ],
+)
+def test_a_summary_is_made_of_first_sentences(
+    memory: Memory,
+    alice: Agent,
+    summaries: Summaries,
+    journal: Journal,
+    records: list[Record],
+    expected: str | None,
+) -> None:
+    """O23, S4: of the request and of the last reply, without recalled text and secrets. Nobody said anything:
+    nothing is told."""
+    say(memory, summaries, alice, *records)
+    memory.reset(alice)
+    summaries.write_all()
+    assert texts(journal)[:1] == ([expected] if expected else [])
+
+
+def test_a_summary_is_short_and_of_whole_words(
+    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal
+) -> None:
+    """O23: about 400 characters, however long the turn was."""
+    say(
+        memory,
+        summaries,
+        alice,
+        UserMessage("word " * 2_000),
+        AssistantMessage("x" * 50_000),
+        UserMessage("Next?"),
+    )
+    [text] = texts(journal)
+    assert len(text) <= 2 * LONGEST + 20
+    request, reply = text.removeprefix("User: ").split(" → ")
+    assert set(request.removesuffix("…").split()) == {"word"}
+    assert reply == "x" * (LONGEST - 1) + "…"
+
+
+# Exactly once
+
+
+def test_nothing_is_written_twice_after_a_kill_between_page_and_row(
+    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O23: the summary is on its page, the row has not moved."""
+
+    class Killed(BaseException):
+        pass
+
+    def kill(*_: object, **__: object) -> None:
+        raise Killed
+
+    memory.append_many(alice, [UserMessage("Where are the keys?"), UserMessage("Found them already.")])
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_advance", kill)
+        with pytest.raises(Killed):
+            summaries.write_all()
+    assert len(journal.records()) == 1
+    journal.remember("Something else came in between.")
+    assert summaries.write_all() == 0
+    memory.reset(alice)
+    assert summaries.write_all() == 1
+    assert len(journal.records()) == len({record.id for record in journal.records()}) == 3
+
+
+def test_writers_at_once_write_each_turn_once(
+    open_memory: OpenMemory,
+    memory: Memory,
+    alice: Agent,
+    tmp_path: Path,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """O23: as many as there are processes that opened the home, and however far behind the others one is."""
+    monkeypatch.setattr(journal_module, "_END", 1)  # nobody finds what another wrote
+    pages = tmp_path / "profile"
+    writers = [
+        Summaries(open_memory()._database, "default", Journal(Pages(pages), clock, UTC), clock) for _ in range(3)
+    ]
+    memory.append_many(alice, [UserMessage(f"Question number {number} for you?") for number in range(21)])
+    assert sum(in_threads(3, lambda number: writers[number].write_all())) == 20
+    assert len({record.id for record in Journal(Pages(pages), clock, UTC).records()}) == 20
+
+
+WRITER = """
+import sys
+from datetime import UTC
+from pathlib import Path
+from recollect import Memory, User, UserMessage
+from recollect.journal.journal import Journal
+from recollect.journal.pages import Pages
+from recollect.journal.summaries import Summaries
+from recollect.types import utc_now
+
+home, name = sys.argv[1:]
+with Memory.open(home) as memory:
+    journal = Journal(Pages(Path(home) / "profile"), utc_now, UTC)
+    summaries = Summaries(memory._database, "default", journal, utc_now)
+    agent = memory.agent(User("cli", name, "main"))
+    for number in range(10**6):
+        memory.append(agent, UserMessage(f"{name} asks question number {number}?"))
+        summaries.touched(agent.id)
+        summaries.write()
+        print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(30, marks=pytest.mark.soak)])
+def test_a_killed_writer_leaves_no_turn_out_and_none_twice(tmp_path: Path, kills: int) -> None:
+    """O23, C10: SIGKILL while it appends and summarizes, then one who comes after it."""
+    clock = FakeClock()
+    for number in range(kills):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path), f"w{number}"], stdout=subprocess.PIPE, text=True
+        ) as victim:
+            assert victim.stdout
+            for _ in range(5 + number):
+                assert victim.stdout.readline()
+            victim.kill()
+    journal = Journal(Pages(tmp_path / "profile"), clock, UTC)
+    with Memory.open(tmp_path) as memory:
+        Summaries(memory._database, "default", journal, clock).write_all()
+        complete = sum(len(memory.history(agent)) - 1 for agent in memory.agents())
+    written = [record.text for record in journal.records()]
+    assert len(written) == len(set(written)) == complete >= 5 * kills
+
+
+def test_what_cannot_be_written_waits_and_is_told(
+    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O23: the journal's trouble is not the agent's; it is tried again the next time."""
+    bob = memory.agent(Task("t"))
+    memory.append_many(bob, [UserMessage("Do the washing up."), UserMessage("Do the laundry.")])
+    summaries.touched(bob.id)
+    journal.pages.root.write_text("in the way")
+    assert say(memory, summaries, alice, UserMessage("Is anybody there?"), UserMessage("Hello?")) == 0
+    assert "could not be" in summaries.error
+    assert "not in the journal yet" in caplog.text
+    journal.pages.root.unlink()
+    assert summaries.write() == 2
+    assert summaries.error == ""
+
+
+def test_a_database_that_does_not_answer_is_said_and_nothing_is_forgotten(
+    memory: Memory, alice: Agent, summaries: Summaries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O23: the agents that were touched stay so."""
+
+    def fail(*_: object) -> None:
+        raise JournalError("no answer")
+
+    memory.append_many(alice, [UserMessage("Is anybody there?"), UserMessage("Hello?")])
+    summaries.touched(alice.id)
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "pending", fail)
+        with pytest.raises(JournalError):
+            summaries.write()
+    assert summaries.write() == 1
+
+
+def test_long_sessions_are_read_and_written_in_parts(
+    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O23: wherever a part ends, each turn is told once and whole."""
+    monkeypatch.setattr(module, "_RECORDS", 3)
+    monkeypatch.setattr(module, "_TURNS", 2)
+    for number in range(9):
+        memory.append(alice, UserMessage(f"Question number {number} for you?"))
+        memory.append_many(alice, [AssistantMessage(f"Answer {part} to {number}.") for part in range(number % 4)])
+        if number % 3 == 1:
+            memory.end_turn(alice)
+    memory.end_turn(alice)
+    assert summaries.write_all() == 9
+    expected = [
+        f"User: Question number {number} for you?"
+        + (f" → Answer {number % 4 - 1} to {number}." if number % 4 else "")
+        for number in range(9)
+    ]
+    assert texts(journal) == expected
+
+
+# The rows
+
+
+def test_progress_never_goes_back(memory: Memory, alice: Agent, database: Database) -> None:
+    """O23: how far a session has come."""
+    memory.append(alice, Note("x"))
+    [session] = memory.sessions(alice)
+    assert database.read(lambda tx: Progress(tx).until(session.id)) == 0
+    for until, expected in ((5, 5), (3, 5), (7, 7)):
+        database.write(partial(lambda tx, until: Progress(tx).advance(session.id, until), until=until))
+        assert database.read(lambda tx: Progress(tx).until(session.id)) == expected
+
+
+def test_the_last_run_of_a_job_is_a_row(database: Database, clock: FakeClock) -> None:
+    """O25: per owner and name; `began` keeps the first time."""
+
+    def at(work: Callable[[Progress], Any]) -> Any:
+        return database.write(lambda tx: work(Progress(tx)))
+
+    assert at(lambda rows: rows.last_run("default", "compaction")) is None
+    later = clock.now + timedelta(hours=1)
+    at(lambda rows: rows.ran("default", "compaction", clock.now))
+    at(lambda rows: rows.ran("default", "compaction", later))
+    assert at(lambda rows: rows.last_run("default", "compaction")) == later
+    assert at(lambda rows: rows.last_run("work", "compaction")) is None
+    assert at(lambda rows: rows.began("work", "journal", clock.now)) == clock.now
+    assert at(lambda rows: rows.began("work", "journal", later)) == clock.now

@@ -1,0 +1,261 @@
+"""O25, S2: work that runs by the clock, in the background, one run at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from recollect.errors import ConfigError, JournalError
+from recollect.journal.schedule import Schedule, Timetable
+from recollect.testing import FakeClock, in_threads
+
+NIGHTLY = "0 3 * * *"
+HOUR = timedelta(hours=1)
+NEVER = timedelta()
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+class Rows:
+    """Where a schedule keeps when it ran."""
+
+    def __init__(self, last: datetime | None = None) -> None:
+        self.last = last
+
+    def last_run(self) -> datetime | None:
+        return self.last
+
+    def ran(self, when: datetime) -> None:
+        self.last = when
+
+
+def schedule(
+    clock: Callable[[], datetime], rows: Rows, timetable: Timetable | None = None, **jobs: Callable[[], object]
+) -> Schedule:
+    return Schedule(timetable or Timetable(UTC, interval=HOUR, jitter=NEVER), jobs, clock, rows.last_run, rows.ran)
+
+
+# When
+
+
+@pytest.mark.parametrize(
+    ("zone", "last", "due"),
+    [
+        ("UTC", "2026-03-05 10:00", "2026-03-06 03:00"),
+        ("UTC", "2026-03-05 03:00", "2026-03-06 03:00"),
+        ("UTC", "2026-03-05 02:59", "2026-03-05 03:00"),
+        ("Asia/Tokyo", "2026-03-05 10:00", "2026-03-05 18:00"),
+        ("Europe/Berlin", "2026-03-28 10:00", "2026-03-29 01:00"),  # summer time begins
+        ("Europe/Berlin", "2026-10-24 10:00", "2026-10-25 02:00"),  # and ends
+    ],
+)
+def test_cron_is_read_in_the_zone_of_the_journal(zone: str, last: str, due: str) -> None:
+    """O25"""
+    timetable = Timetable(ZoneInfo(zone), NIGHTLY, jitter=NEVER)
+    assert timetable.next_run(at(last), at(last)) == at(due)
+
+
+def test_cron_comes_before_the_interval() -> None:
+    """O25, K1"""
+    now = at("2026-03-05 10:00")
+    assert Timetable(UTC, NIGHTLY, HOUR, NEVER).next_run(now, now) == at("2026-03-06 03:00")
+    assert Timetable(UTC, "", HOUR, NEVER).next_run(now, now) == at("2026-03-05 11:00")
+
+
+@pytest.mark.parametrize("options", [{"cron": NIGHTLY}, {"interval": timedelta(days=1)}])
+def test_many_homes_do_not_run_at_once(options: dict[str, str]) -> None:
+    """O25: jitter is bounded, spread, and the same each time."""
+    now = at("2026-03-05 03:00")
+    exact = at("2026-03-06 03:00")
+
+    def delay(seed: str, jitter: timedelta = timedelta(minutes=5)) -> timedelta:
+        return Timetable(UTC, jitter=jitter, seed=seed, **options).next_run(now, now) - exact  # type: ignore[arg-type]
+
+    delays = [delay(f"home {number}") for number in range(100)]
+    assert len(set(delays)) == 100
+    assert all(NEVER <= each <= timedelta(minutes=5) for each in delays)
+    assert max(delays) - min(delays) > timedelta(minutes=4)
+    assert delays == [delay(f"home {number}") for number in range(100)]
+    assert all(delay(f"home {n}", timedelta(days=9)) <= timedelta(hours=2, minutes=24) for n in range(100))
+
+
+@pytest.mark.parametrize("cron", ["every night", "0 0 31 2 *", "61 * * * *", "* * *"])
+def test_a_wrong_expression_is_said_at_once(cron: str) -> None:
+    """O25, K1"""
+    with pytest.raises(ConfigError, match="Write one like '0 3"):
+        Timetable(UTC, cron)
+    with pytest.raises(ConfigError, match="an interval above zero"):
+        Timetable(UTC)
+
+
+# What is due
+
+
+def test_missed_runs_are_caught_up_once(clock: FakeClock) -> None:
+    """O25: ten nights with nothing running, then one run; the next one comes when it is due."""
+    rows, runs = Rows(clock.now), list[datetime]()
+    nightly = schedule(clock, rows, Timetable(UTC, NIGHTLY, jitter=NEVER), job=lambda: runs.append(clock.now))
+    assert nightly.tick() == 17 * 3600
+    assert runs == []
+    clock.turn(days=10)
+    assert nightly.tick() == 17 * 3600
+    assert runs == [clock.now] == [rows.last]
+    nightly.tick()
+    assert len(runs) == 1
+
+
+def test_a_schedule_that_never_ran_counts_from_its_first_start(clock: FakeClock) -> None:
+    """O25: a program that is up by day only still gets its nightly run, on the next morning."""
+    rows, runs = Rows(), list[datetime]()
+
+    def opened() -> Schedule:
+        return schedule(clock, rows, Timetable(UTC, NIGHTLY, jitter=NEVER), job=lambda: runs.append(clock.now))
+
+    opened().tick()
+    assert (rows.last, runs) == (clock.now, [])
+    clock.turn(hours=23)
+    opened().tick()
+    assert runs == [clock.now]
+
+
+def test_a_clock_that_was_wrong_does_not_put_it_off_for_years(clock: FakeClock) -> None:
+    """O25"""
+    rows = Rows(clock.now + timedelta(days=9999))
+    assert schedule(clock, rows).tick() == 3600
+
+
+def test_jobs_run_in_their_order_and_one_that_fails_holds_up_no_other(
+    clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O25: experiences are taken before compaction merges; errors are logged, and health can tell."""
+    done: list[str] = []
+    broken = [JournalError("the disk is full")]
+
+    def extraction() -> None:
+        done.append("extraction")
+        if broken:
+            raise broken[0]
+
+    rows = Rows(clock.now - HOUR)
+    both = schedule(clock, rows, extraction=extraction, compaction=lambda: done.append("compaction"))
+    both.tick()
+    assert done == ["extraction", "compaction"]
+    assert both.remarks() == ("The scheduled extraction failed: the disk is full",)
+    assert "the disk is full" in caplog.text
+    with pytest.raises(JournalError):
+        both.run_now()
+    broken.clear()
+    clock.turn(hours=1)
+    both.tick()
+    assert both.remarks() == ()
+
+
+def test_run_now_runs_whether_due_or_not(clock: FakeClock) -> None:
+    """O25"""
+    rows = Rows(clock.now)
+    clock.turn(minutes=50)
+    it = schedule(clock, rows, one=lambda: 1, two=lambda: "two")
+    assert it.run_now() == {"one": 1, "two": "two"}
+    assert rows.last == clock.now
+    assert it.tick() == 3600
+
+
+def test_never_two_at_a_time(clock: FakeClock) -> None:
+    """O25, O26: whoever asks."""
+    inside, most, runs = 0, 0, 0
+
+    def job() -> None:
+        nonlocal inside, most, runs
+        inside += 1
+        most, runs = max(most, inside), runs + 1
+        threading.Event().wait(0.01)
+        inside -= 1
+
+    it = schedule(clock, Rows(clock.now - HOUR), job=job)
+    in_threads(6, lambda number: it.tick() if number % 2 else it.run_now())
+    assert most == 1
+    assert runs in {3, 4}, "each run_now, and the one that was due unless a run_now was first"
+
+
+# The thread
+
+
+def test_it_runs_in_a_thread_of_its_own_and_survives_failures(clock: FakeClock) -> None:
+    """O25, S2, guardrail 1, SC2: `start` returns at once; a failing job does not end the schedule."""
+    rows = Rows(clock.now - HOUR)
+    names, ran_thrice = list[str](), threading.Event()
+
+    def job() -> None:
+        names.append(threading.current_thread().name)
+        clock.turn(hours=2)
+        if len(names) >= 3:
+            ran_thrice.set()
+        raise RuntimeError("again")
+
+    it = schedule(clock, rows, job=job)
+    it.start()
+    it.start()
+    assert ran_thrice.wait(30)
+    it.stop()
+    assert set(names) == {"recollect-schedule"}
+    assert "again" in it.remarks()[0]
+
+
+def test_rows_that_cannot_be_read_do_not_end_the_thread(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O25"""
+    monkeypatch.setattr("recollect.journal.schedule.AFTER_FAILURE", 0.01)
+    failures = [JournalError("no database")] * 2
+    ran = threading.Event()
+
+    class Broken(Rows):
+        def last_run(self) -> datetime | None:
+            if failures:
+                raise failures.pop()
+            return self.last
+
+    it = schedule(clock, Broken(clock.now - HOUR), job=ran.set)
+    it.start()
+    assert ran.wait(30)
+    it.stop()
+    assert caplog.text.count("no database") == 2
+
+
+def test_stop_waits_for_the_running_job_and_nothing_follows(clock: FakeClock) -> None:
+    """O25: the trap was a timer that went on after stop."""
+    began, go_on = threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def first() -> None:
+        began.set()
+        assert go_on.wait(30)
+        clock.turn(hours=9)
+        done.append("first")
+
+    rows = Rows(clock.now - HOUR)
+    it = schedule(clock, rows, first=first, second=lambda: done.append("second"))
+    it.start()
+    assert began.wait(30)
+    stopping = threading.Thread(target=it.stop)
+    stopping.start()
+    stopping.join(0.05)
+    assert stopping.is_alive(), "it waits"
+    go_on.set()
+    stopping.join(30)
+    assert done == ["first"]
+    assert rows.last == clock.now - timedelta(hours=10), "not finished, so it is made up for"
+    it.start()
+    it.stop()
+    assert done == ["first"]
+    assert "recollect-schedule" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_schedule_that_was_never_started_can_be_stopped(clock: FakeClock) -> None:
+    schedule(clock, Rows()).stop()
