@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 from rich.markup import escape
+from rich.panel import Panel
 from rich.table import Table
 from rich.tree import Tree
 
@@ -30,12 +31,20 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Any
     said. Running it again stores nothing twice: each sample turn has its key."""
     console.print(f"[bold]recollect[/] keeps this memory in [cyan]{escape(str(home))}[/]\n")
     with Memory.open(
-        home, storage={"url": ""}, collect={"idle_after": IDLE_AFTER}, worker={"tick_seconds": 0.2}
+        home,
+        storage={"url": ""},
+        collect={"idle_after": IDLE_AFTER},
+        worker={"tick_seconds": 0.2},
+        continuity={"journal_enabled": True},
     ) as memory:
         agents = [_collect(memory, sample, console, pace) for sample in _samples()]
         _fall_asleep(memory, agents, console)
         _organize(memory, console)
-        console.print(_tree(memory))
+        console.print(_tree(memory), "")
+        for agent in agents:
+            memory.end_turn(agent)
+        context = memory.session_context()
+        console.print(Panel(escape(context), title="journal: what opens the next session", expand=True))
         console.print(
             "\nEach claim ends in the records it came from. Every turn and every document is on disk: stop this "
             "program with kill -9 at any moment, and nothing that was acknowledged is lost."
@@ -44,6 +53,7 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Any
             "home": str(home),
             "agents": [_summary(memory, agent) for agent in agents],
             "documents": {document.path: document.body for document in memory.documents.walk()},
+            "session_context": context,
             "health": memory.health().status,
         }
 
