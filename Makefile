@@ -5,7 +5,7 @@ READY  := .venv/.ready
 PART   ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench soak docs lock clean
+.PHONY: help run test lint bench judge soak docs lock clean
 
 help:  ## what there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,6 +23,9 @@ lint: $(READY)  ## ruff and mypy
 
 bench: $(READY)  ## figures, as ratios in one run: make bench PART=append
 	$(BIN)/python -m bench $(PART)
+
+judge: $(READY)  ## fit the rules' judge of contradictions anew, and say how good it is
+	$(BIN)/python -m bench.judge
 
 soak: $(READY)  ## the long kills and loads
 	$(BIN)/pytest -m soak

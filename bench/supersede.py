@@ -69,7 +69,7 @@ def share_judged(results: Sequence[Result], expect: str) -> float:
 
 
 def judged_right(pair: Pair) -> bool:
-    return (judge(pair.old_claim, pair.new_claim) == "supersedes") == (pair.expect == "supersedes")
+    return (judge(pair.old_claim, pair.new_claim, pair.speaker) == "supersedes") == (pair.expect == "supersedes")
 
 
 NOT_KEPT = "nothing was kept of the older"

@@ -33,6 +33,6 @@ class RulesBrain:
         if not pages:
             return Outcome(f"NOTHING TO KEEP.{refused}")
         return Outcome(
-            f"DONE: {filing.added} claims added, {filing.merged} cited again, {filing.ended} ended, "
-            f"in {pages} documents.{refused}"
+            f"DONE: {filing.added} claim(s) added, {filing.merged} cited again, {filing.ended} ended, "
+            f"in {pages} document(s).{refused}"
         )

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
+from recollect.organize.rules.speakers import PARTICIPLE, PAST
+
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july"),
@@ -17,39 +19,66 @@ _NUMBERS = {word: n for n, word in enumerate(_ONES, 1)} | {"fifteen": 15, "twent
 _ABOUT = {"a": 1, "an": 1, "couple": 2, "few": 3, "several": 4}
 _COUNT = rf"\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|an?|several|{'|'.join(_NUMBERS)}"
 _DAY = "|".join((*_WEEKDAYS, "mon", "tues?", "wed", "thur?s?", "fri"))  # "sat" and "sun" are words, too
+_PART = "morning|afternoon|evening|night"
+_ANOTHER = rf"(?! (?:{_PART})s|,? (?:the )?\d|,? (?:(?:and|or|to|through) )?(?:{_DAY}|{'|'.join(_MONTHS)})\b)"
 _RELATIVE = re.compile(
     r"\b(?<!like )(?<!like just )(?:"
     r"(?P<near>the day before yesterday|the day after tomorrow|(?:earlier )?today|tonight|yesterday|tomorrow"
-    r"|last night"
-    r"|this (?:morning|afternoon|evening))(?: (?P<part>morning|afternoon|evening|night))?"
+    rf"|(?<!the )last night|this (?:morning|afternoon|evening))(?: (?P<part>{_PART})\b)?(?P<of>'s\b)?"
     rf"|(?:about |around |almost )?(?P<ago>{_COUNT}) (?P<unit>day|week|weekend|month|year)s? ago"
     rf"|in (?:about )?(?P<ahead>{_COUNT}) (?P<aheads>day|week|month|year)s?(?: time)?(?= |[.,!]|$)"
     r"|(?:during |over |in |on )?(?P<the>the )?(?P<side>last|past|this past|this|next|coming|this coming"
     r"|previous) "
     rf"(?P<span>week(?:end)?|month|year|{'|'.join(_SEASONS)}|{_DAY}|{'|'.join(_MONTHS)})(?= |[.,;!?)]|$"
     rf"|(?P<s>'s\b))"
-    rf"|on (?P<weekday>{_DAY})(?= |[.,;!?)]|$)"
-    rf"|(?:back )?in (?P<month>{'|'.join(_MONTHS)})(?! \d| of)\b"
+    rf"|on (?P<weekday>{_DAY})(?= |[.,;!?)]|$)(?: (?P<then>{_PART})\b)?{_ANOTHER}"
+    rf"|(?:back )?in (?P<month>{'|'.join(_MONTHS)})\b(?! of){_ANOTHER}"
     r"|(?P<about>recently|lately|the other (?:day|week)|a while ago)"
     r")",
     re.IGNORECASE,
 )
-_HINT = re.compile(
-    r"day|night|ago|tomorrow|(?:this|last|next|past|coming|previous) |recent|lately|the other|\bin |\bon |this ",
+_ADVERB = r"(?: (?:also|not|never|all|still|just|now|only|both|finally|[a-z]+ly))*"
+_DONE = rf"(?:(?!hundred\b|shed\b)[a-z]+[^\We]ed|{'|'.join(sorted(PAST - {'been'}))})\b"
+_TENSE = re.compile(
+    r"(?P<back>\b(?:(?:was|were|had|did)(?:n't)?|since|born|(?:should|would|could|might|must) have)\b)"
+    rf"|(?P<ahead>(?:\b(?:am|(?:is|are)(?:n't)?)|'(?:m|re|s)){_ADVERB} [a-z]+ing\b(?: {_DONE})?"
+    rf"|^[a-z]+ing\b(?<!thing)(?: {_DONE})?|'ll\b"
+    r"|\b(?:will|won't|shall|gonna|might|let's|plans?|hopes?|wants?|intends?|can't wait|due|expires?|retires?)\b"
+    r"|(?:'d|\bwould) (?:like|love)\b|(?:\bhave|\bhas|'ve got|\bthere(?:'s| is| are)) (?:an?|another|tickets)\b"
+    r"|\b(?:decided|agreed|planned|promised|arranged|booked|invited)\b[^,;]{0,60}? (?:to|for)\b)"
+    rf"|(?P<perfect>(?:\b(?:have|has)(?:n't)?|'ve){_ADVERB} (?!got\b|been\b){_DONE})"
+    r"|(?P<now>\b(?:used to|decided|agreed|planned|booked|I|we|they|he|she|who|if)\b"
+    rf"|(?:\b(?:am|is|are|gets?)|'(?:m|re|s)){_ADVERB} {_DONE})"
+    rf"|(?P<none>\b(?:the|an?|my|our|your|his|her|their|its|very|so|to|be|been|being|get|getting) {_DONE})"
+    rf"|(?P<past>\b(?!{PARTICIPLE.pattern}\b){_DONE})",
     re.IGNORECASE,
 )
-_BACK = re.compile(r"\b(?:was|were|had|did|went|got|met|saw|took|made|\w+ed)\b")
+_DAYS = {
+    "the day before yesterday": -2,
+    "yesterday": -1,
+    "last night": -1,
+    "tomorrow": 1,
+    "the day after tomorrow": 2,
+}
+_BREAK = re.compile(
+    r".*(?:[;:.!?]\s|, (?=(?:the|an?|my|our|his|her|i|we|he|she|it|they|so|but)\b)| because (?!of\b))",
+    re.IGNORECASE,
+)
+_LEADS = re.compile(r"(?:^|[,;:]|\b(?:and|but|so|then|that|because))\s*\Z", re.IGNORECASE)
+_IS = re.compile(r"(?:\bis|'s)(?: now| at [\w:.]+)?\s$")
+_IS_SUBJECT = re.compile(r" (?:is|was|will|marks|marked)\b")
 _LENGTHS = frozenset({"week", "month", "year"})
 _VERBS = frozenset({"may", "march"})  # months only where they are spelled as names
-_PREPOSITION = re.compile(r"\b(?:for|until|till|by|since|from|before|after|of)\s$", re.IGNORECASE)
+_PREPOSITION = re.compile(
+    r"\b(?:for|until|till|by|since|from|before|after|of|to|about|than|all)\s$", re.IGNORECASE
+)
+_OWN = re.compile(r"(?:back in|in|on|over|during) ", re.IGNORECASE)
 _BEFORE = frozenset({"last", "past", "this past", "previous"})
 
 
 def absolute(text: str, at: datetime) -> str:
     """The text with every date that was told from `at` told for all time. What cannot be a date of the
     calendar stays."""
-    if not _HINT.search(text):
-        return text
     return _RELATIVE.sub(lambda found: _said(found, at.date()), text)
 
 
@@ -58,24 +87,36 @@ def _said(found: re.Match[str], today: date) -> str:
         said = next(tell(found, today) for group, tell in _TELLERS if found[group])
     except (OverflowError, ValueError):
         return found[0]  # beyond the calendar
-    if _PREPOSITION.search(found.string[: found.start()][-8:]):
-        said = said.removeprefix("on ").removeprefix("in ")  # "for tomorrow", "since last week"
+    before = found.string[: found.start()]
+    subject = _LEADS.search(before) and _IS_SUBJECT.match(found.string, found.end())
+    if said != found[0] and (subject or (_PREPOSITION.search(before[-8:]) and not _OWN.match(found[0]))):
+        said = said.removeprefix("on ").removeprefix("in ")  # "yesterday was", "for tomorrow", "since last week"
     return said[0].upper() + said[1:] if found[0][0].isupper() and found.start() == 0 else said
+
+
+def _side(found: re.Match[str]) -> str:
+    """On which side of today the verb next to a date puts it: "back", "ahead", as a "perfect" does; or, for a
+    habit, neither."""
+    before, after = found.string[: found.start()], found.string[found.end() :]
+    leads, broken = _LEADS.search(before), _BREAK.match(before)
+    clause = re.split(r"[,;:.!?]", after.removeprefix(",") if leads else after, maxsplit=1)[0]
+    start = len(before) if leads and clause else broken.end() if broken and not leads else 0
+    signs = _signs(before[start:])  # all of them for "when they went: in May"
+    signs = signs or [sign for sign in _signs(clause) if sign != "now"][:1]
+    return signs[-1].replace("past", "back").replace("now", "") if signs else ""
+
+
+def _signs(text: str) -> list[str]:
+    return [sign.lastgroup for sign in _TENSE.finditer(text) if sign.lastgroup and sign.lastgroup != "none"]
 
 
 def _near(found: re.Match[str], today: date) -> str:
     word = found["near"].lower()
-    days = {
-        "the day before yesterday": -2,
-        "yesterday": -1,
-        "last night": -1,
-        "tomorrow": 1,
-        "the day after tomorrow": 2,
-    }
-    part = found["part"] or (word.split()[-1] if word.startswith("this ") else "")
-    if "night" in word:
-        part = "night"
-    return f"on {'the ' + part.lower() + ' of ' if part else ''}{_day(today + timedelta(days.get(word, 0)))}"
+    if found["of"] and found.string[: found.start()].lower().endswith("in ") and word == "today":
+        return found[0]  # "in today's world"
+    part = found["part"] or (word.split()[-1] if word.startswith("this ") else "night" if "night" in word else "")
+    when = _day(today + timedelta(_DAYS.get(word, 0)), part)
+    return f"{when}'s" if found["of"] else f"on {when}"
 
 
 def _ago(found: re.Match[str], today: date) -> str:
@@ -85,28 +126,29 @@ def _ago(found: re.Match[str], today: date) -> str:
 
 def _ahead(found: re.Match[str], today: date) -> str:
     word = found["ahead"].lower()
+    if _side(found) in {"back", "perfect"}:
+        return found[0]  # "lost it in two weeks" is how long, not when
     return _away(word, found["aheads"].lower(), _number(word), today)
 
 
 def _away(word: str, unit: str, count: int, today: date) -> str:
-    about = "around" if "few" in word or word == "several" else ""
-    if unit == "day":
-        return f"{about or 'on'} {_day(today + timedelta(count))}"
-    if unit == "week":
-        return f"around {_day(today + timedelta(7 * count))}"
+    vague = "few" in word or word == "several" or unit == "week"
+    about = "around" if vague else "on" if unit == "day" else "in"
     if unit == "weekend":
         return _weekend(today, count)
-    if unit == "month":
-        return f"{about or 'in'} {_month(today, count)}"
-    return f"{about or 'in'} {today.replace(day=1, year=today.year + count).year}"
+    if unit in {"day", "week"}:
+        return f"{about} {_day(today + timedelta(count if unit == 'day' else 7 * count))}"
+    month = _month(today, count if unit == "month" else 12 * count)
+    return f"{about} {month if unit == 'month' else month.split()[1]}"
 
 
 def _span(found: re.Match[str], today: date) -> str:
     side, span = found["side"].lower(), found["span"].lower()
-    if span in _LENGTHS and (found["the"] or side == "past"):
-        return found[0]  # "the past year" is how long, not when
-    if found["span"] in _VERBS:
-        return found[0]
+    long = span in _LENGTHS and (found["the"] or side == "past")
+    if long or found["span"] in _VERBS or (found["the"] and side in {"last", "next", "previous"}):
+        return found[0]  # "the past year" is how long, not when; "the last Friday of June" is another one
+    if side == "this" and (span == "weekend" or re.fullmatch(_DAY, span)) and _side(found) == "back":
+        today -= timedelta(5)  # on Monday, "this weekend" that was is the last one
     when = _when(span, side, today)
     return when.partition(" ")[2] if found["s"] else when
 
@@ -123,7 +165,7 @@ def _when(span: str, side: str, today: date) -> str:
     if span == "year":
         return f"in {today.year + step}"
     if span in _SEASONS:
-        year = _nearest_year(_SEASONS[span], step, today)
+        year = _nearest_year(_SEASONS[span], step, today) + (span == "winter" and not step and today.month > 6)
         return f"in winter {year - 1}/{year}" if span == "winter" else f"in {span} {year}"
     if span in _MONTHS:
         return f"in {span.capitalize()} {_nearest_year(_MONTHS.index(span) + 1, step, today)}"
@@ -131,32 +173,26 @@ def _when(span: str, side: str, today: date) -> str:
 
 
 def _on_weekday(found: re.Match[str], today: date) -> str:
-    """A bare weekday is taken for the last one where the sentence looks back, else for the next."""
-    back = _BACK.search(found.string)
-    return f"on {_day(_weekday(found['weekday'].lower(), -1 if back else 1, today))}"
+    """A bare weekday is the last one where the verb looks back, the next one where it looks ahead; else it may
+    be every week's."""
+    side = _side(found) or ("ahead" if _IS.search(found.string[: found.start()]) else "")
+    if not side:
+        return found[0]
+    day = _weekday(found["weekday"].lower(), -1 if side == "back" else 1, today)
+    return f"on {_day(day, found['then'])}"
 
 
 def _in_month(found: re.Match[str], today: date) -> str:
-    name = found["month"]
-    if name in _VERBS:
+    name, side = found["month"], _side(found)
+    if name in _VERBS or not side:
         return found[0]
     number = _MONTHS.index(name.lower()) + 1
-    back = _BACK.search(found.string)
-    return f"in {name.capitalize()} {_nearest_year(number, -1 if back else 1, today, itself=True)}"
-
-
-def _about(found: re.Match[str], today: date) -> str:
-    return f"around {_month(today, 0)}"
+    return f"in {name.capitalize()} {_nearest_year(number, -1 if side == 'back' else 1, today, itself=True)}"
 
 
 _TELLERS: tuple[tuple[str, Callable[[re.Match[str], date], str]], ...] = (
-    ("near", _near),
-    ("ago", _ago),
-    ("ahead", _ahead),
-    ("span", _span),
-    ("weekday", _on_weekday),
-    ("month", _in_month),
-    ("about", _about),
+    *(("near", _near), ("ago", _ago), ("ahead", _ahead), ("span", _span), ("weekday", _on_weekday)),
+    *(("month", _in_month), ("about", lambda _, today: f"around {_month(today, 0)}")),
 )
 
 
@@ -181,11 +217,11 @@ def _weekend(today: date, step: int) -> str:
 
 
 def _nearest_year(month: int, step: int, today: date, *, itself: bool = False) -> int:
+    if itself and month == today.month:
+        return today.year
     if step < 0:
-        return today.year if month < today.month or (itself and month == today.month) else today.year - 1
-    if step > 0:
-        return today.year if month > today.month or (itself and month == today.month) else today.year + 1
-    return today.year
+        return today.year - (month >= today.month)
+    return today.year + (step > 0 and month <= today.month)
 
 
 def _month(today: date, step: int) -> str:
@@ -193,5 +229,5 @@ def _month(today: date, step: int) -> str:
     return f"{date(months // 12, months % 12 + 1, 1):%B %Y}"
 
 
-def _day(day: date) -> str:
-    return f"{day.day} {day:%B %Y}"
+def _day(day: date, part: str | None = None) -> str:
+    return f"{f'the {part.lower()} of ' if part else ''}{day.day} {day:%B %Y}"

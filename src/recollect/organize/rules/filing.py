@@ -14,15 +14,14 @@ So no document grows without end, and filing costs the same however much is know
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
 
-from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
+from recollect.organize.claims import EARLIER, INFERRED, Claim, Known
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
-from recollect.organize.rules.conflicts import judge, keys
+from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge, keys
 from recollect.organize.rules.statements import Statement
 from recollect.types import Document
 
@@ -110,8 +109,8 @@ class Filing:
             return None
         found = keys(statement.text)
         contradicted = []
-        for page, known in self._known(found, statement):
-            if judge(known.sentence, statement.text) == "same":
+        for page, known, verdict in self._known(found, statement):
+            if verdict == "same":
                 return self._cite(page, known, statement)
             contradicted.append((page, known))
         said = (statement.at, statement.records[-1])
@@ -137,22 +136,33 @@ class Filing:
             self._put(page)
         return len(changed)
 
-    def _known(self, found: frozenset[str], statement: Statement) -> Iterator[tuple[Page, Known]]:
+    def _known(self, found: frozenset[str], statement: Statement) -> Iterator[tuple[Page, Known, Verdict]]:
         """The current claims that the statement repeats or contradicts: those of this run, then those that
-        were there. What data says contradicts nobody's word."""
+        were there. The verdict is on the one that was said first."""
         fresh = {id(known): (page, known) for key in found for page, known in self._fresh.get(key, ())}
-        stored = (lead for lead in self._draft.about(found) if judge(lead.sentence, statement.text) != "different")
-        candidates = chain(fresh.values(), ((self._page(known.path), known) for known in self._told(stored)))
-        for page, known in candidates:
-            verdict = judge(known.sentence, statement.text)
-            is_data = bool(statement.source and not known.claim.source)
-            if known.paragraph in page.current and (
-                verdict == "same" or (verdict == "supersedes" and not is_data)
-            ):
-                yield page, known
+        for page, known in fresh.values():
+            verdict = self._verdict(known.sentence, statement, known)
+            if verdict != "different" and known.paragraph in page.current:
+                yield page, known, verdict
+        for lead in self._draft.about(found):
+            if self._verdict(lead.sentence, statement) == "different":
+                continue
+            if stored := self._draft.known(lead):
+                page, verdict = self._page(stored.path), self._verdict(lead.sentence, statement, stored)
+                if verdict != "different" and stored.paragraph in page.current:
+                    yield page, stored, verdict
 
-    def _told(self, leads: Iterable[Lead]) -> Iterator[Known]:
-        return (known for lead in leads if (known := self._draft.known(lead)))
+    def _verdict(self, sentence: str, statement: Statement, known: Known | None = None) -> Verdict:
+        """On what was said first, if it is known which that is; else on either. Data contradicts nobody's word."""
+        sure = SURE_IN_CHAT if statement.in_chat else SURE
+        ahead = judge(sentence, statement.text, statement.subject, sure)
+        if ahead == "same" or (known and statement.source and not known.claim.source):
+            return "same" if ahead == "same" else "different"
+        back = judge(statement.text, sentence, statement.subject, sure) == "supersedes"
+        if known is None:
+            return "supersedes" if back else ahead
+        is_late = self._said(known, statement) > (statement.at, statement.records[-1])
+        return ("supersedes" if back else "different") if is_late else ahead
 
     def _cite(self, page: Page, known: Known, statement: Statement) -> None:
         """The claim was made again: it cites that too."""

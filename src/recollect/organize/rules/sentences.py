@@ -35,7 +35,8 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _HEDGE = re.compile(
-    r"\b(?:really|truly|super|just(?! (?:like|as|a|an|one|the|under|over|before|after)\b)|totally|definitely"
+    r"(?<!\ba )(?<!\ban )\b(?:really|truly|super|just(?! (?:like|as|a|an|one|the|under|over|before|after)\b)"
+    r"|totally|definitely"
     r"|absolutely|actually|honestly|literally|basically|certainly|obviously|incredibly|extremely|seriously"
     r"|simply|kinda|(?:a |quite a )(?:little )?bit(?! of)|kind of(?! \w+ing)|sort of|you know,|i (?:think|guess"
     r"|believe|feel like|have to say|must say|suppose)(?: that)?(?= (?:i|it|we|the|my|that|this|he|she|they)\b)"

@@ -16,11 +16,11 @@ from recollect.organize.brain import Transcript
 from recollect.organize.claims import Source
 from recollect.organize.rules.dates import absolute
 from recollect.organize.rules.deeds import failure, is_datum, is_deed, is_work
+from recollect.organize.rules.domains import DOMAINS
 from recollect.organize.rules.gist import FLOOR, Unit, gists, joined_text, photo
 from recollect.organize.rules.questions import is_fragment, joined
 from recollect.organize.rules.sentences import prose, sentences, tell, telling, trimmed, without_captions
 from recollect.organize.rules.speakers import third_person
-from recollect.organize.rules.topics import STATES
 from recollect.organize.rules.voices import Said, names, voices
 from recollect.organize.rules.worth import Category, category, is_told_to_assistant, worth
 from recollect.secrecy import has_secret
@@ -38,12 +38,19 @@ _MOST_DATA = 2  # claims from one result of a tool
 
 _CORRECTS = re.compile(r"(?:no|actually|correction|sorry|wait)\b[, ]", re.IGNORECASE)
 _STATE = re.compile(r"(?:the|my|our|i am|i'm)\b(?: [\w'-]+){1,6}\Z", re.IGNORECASE)
-_LEADING_DATE = re.compile(r"((?:On|In|Around) [^,]{3,36} \d{4}),? (?=(?:I|we)\b)([^;]+)", re.IGNORECASE)
+_LEADING_DATE = re.compile(
+    r"((?:On|In|Around) [^,]{3,36} \d{4}),? (?=(?:I|we)\b)"
+    r"((?:(?!, (?:(?:and|but|so) )?(?:I|we|it|he|she|they|the|my|our|though|which|because|but)\b)[^;:])+)",
+    re.IGNORECASE,
+)
 _MIDDLE_DATE = re.compile(r"\b((?:I|we)(?:'ve)?) (around [A-Z][a-z]+ \d{4}) ([^,;]+)", re.IGNORECASE)
+_ASKING = (
+    "can|could|would|will|do|does|did|don't|what|how|which|where|when|who|why|any|is|are|isn't|was|were|should|have"
+    "|has|got any|am"
+)
 _THEN_ASKS = re.compile(
-    r"((?:i|my|we|our)\b.{12,}?)[,;\u2013\u2014]\s+(?:and |so |but )?(?:can|could|would|will|do|does|did|what"
-    r"|how|which|where|when|who|why|any|is"
-    r"|are|should|have)\b.*",
+    rf"(?:(?:since|as|now that|given that|because) )?((?!(?:{_ASKING}|if|for|in|as|with|when|after|before|let)\b)"
+    rf".{{12,}}?)[,;\u2013\u2014]\s+(?:and |so |but )?(?:i'm (?:curious|wondering),? )?(?:{_ASKING})\b.*",
     re.IGNORECASE,
 )
 _WISH = re.compile(
@@ -67,7 +74,7 @@ _ACCEPTS = re.compile(
 )
 _TWO_STATES = re.compile(
     r"([A-Z][\w.-]* )((?:lives|works|studies|is|has) [^,;.]{3,80}?),? and "
-    r"((?:lives|works|studies|is|has) [^;]{3,120})"
+    r"((?:lives|works|studies|is|has)(?! been (?:for|since)\b) [^;]{3,120})"
 )
 _PROJECT = re.compile(
     r"\b(?:[Pp]roject|[Rr]epo(?:sitory)?) ([A-Z][\w-]+)|\b([A-Z][\w-]+) (?:project|repo(?:sitory)?|app|service)\b"
@@ -77,7 +84,8 @@ _PROJECT = re.compile(
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One claim, told in the third person. `records` are the one to three it came from, `at` is when it was
-    said; `subject` is whom or what it is about, empty for nobody in particular."""
+    said; `subject` is whom or what it is about, empty for nobody in particular; `in_chat`: told to another
+    person."""
 
     text: str
     records: tuple[int, ...]
@@ -86,6 +94,7 @@ class Statement:
     subject: str
     inferred: bool = False
     source: Source = ""
+    in_chat: bool = False
 
 
 _Weighed = tuple[float, Statement]
@@ -116,7 +125,9 @@ def _claims(said: Said, called: frozenset[str], projects: frozenset[str]) -> Ite
         asked = (said.asked_in,) if any(unit.answers for unit in part) else ()
         for told in _apart(claim):
             kind, subject = _place(told, said, projects)
-            yield value, Statement(told, (*asked, said.recorded.id), said.recorded.at, kind, subject)
+            chat = said.role == "person" and bool(said.you) and not said.to_assistant
+            records = (*asked, said.recorded.id)
+            yield value, Statement(told, records, said.recorded.at, kind, subject, in_chat=chat)
 
 
 def _apart(claim: str) -> tuple[str, ...]:
@@ -131,13 +142,11 @@ def _units(text: str, said: Said, called: frozenset[str]) -> Iterator[Unit]:
     for place, sentence in enumerate(sentences(text)):
         if len(sentence) > LONGEST_SENTENCE or (secret and has_secret(sentence)):
             continue
+        cut = trimmed(sentence, called)
         if sentence.endswith("?"):
-            told = _THEN_ASKS.match(trimmed(sentence, called))
-            if not told:
+            if not (told := _THEN_ASKS.match(cut)):
                 continue
             cut = told[1]
-        else:
-            cut = trimmed(sentence, called)
         if question and is_fragment(cut) and (answer := _answer(cut, question, said)):
             yield Unit(place, answer, _ANSWER + tell(answer), answers=True)
         elif len(cut) > 5 and (unit := _unit(place, sentence, cut, said)):
@@ -159,7 +168,7 @@ def _unit(place: int, sentence: str, cut: str, said: Said) -> Unit | None:
         cut = _REMEMBER.sub("", cut, count=1)
     cut = telling(_date_last(absolute(cut, said.recorded.at)))
     value = worth(cut, correction=bool(_CORRECTS.match(sentence))) + wish
-    if _STATE.match(cut) and cut.rsplit(" ", 1)[-1].lower() in STATES:
+    if _STATE.match(cut) and cut.rsplit(" ", 1)[-1].lower() in DOMAINS:
         value = max(value, FLOOR)
     if said.to_assistant and not (wish or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED)):
         return None
@@ -175,8 +184,7 @@ def _ever(wish: str) -> str:
 def _answer(answer: str, question: str, said: Said) -> str:
     if tell(answer) < 1 or said.to_assistant:
         return ""
-    at = said.recorded.at
-    return absolute(joined(question, absolute(answer, at), said.me, said.you), at)
+    return absolute(joined(question, answer, said.me, said.you), said.recorded.at)
 
 
 def _accepted(said: Said) -> Iterator[Unit]:

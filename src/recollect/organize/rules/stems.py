@@ -23,13 +23,13 @@ bus:bus gas:gas going:go doing:do
 """
 
 
-def _pairs(text: str) -> dict[str, str]:
+def pairs(text: str) -> dict[str, str]:
     return dict(pair.split(":") for pair in text.split())
 
 
-_IRREGULAR = _pairs(_PASTS + _OTHERS)
+_IRREGULAR = pairs(_PASTS + _OTHERS)
 
-PASTS = frozenset(_pairs(_PASTS))
+PASTS = frozenset(pairs(_PASTS))
 """Past forms that do not end in -ed."""
 
 
@@ -89,5 +89,5 @@ lead=leader=head manage=manager=boss=supervisor maintain=maintainer child=kid ru
 _CANONICAL.update({_root(word): _root(group[0]) for group in groups(_SYNONYMS) for word in group})
 
 
-def stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in text.split())
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())

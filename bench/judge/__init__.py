@@ -1,0 +1,7 @@
+"""Fits the judge of `organize/rules`, and writes its weights: `make judge`.
+
+`pairs/` holds some 14,000 pairs: what somebody said, what they said some weeks later, and whether the newer
+statement takes the older one's place; a file for each writer or subject. `streams/` holds what people say over
+months, and which few of these statements replace which. All of it goes through the same finder as a talk does. How
+well the judge does on a writer that it has not seen is printed for each: fitted to all the others.
+"""

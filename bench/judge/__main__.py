@@ -1,0 +1,204 @@
+"""Fit the judge, say how good it is on writers it has not seen, and write `judge.bin`."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+from zlib import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect import UserMessage
+from recollect.organize.brain import Transcript
+from recollect.organize.rules.conflicts import SURE, keys
+from recollect.organize.rules.judging import FILE, SCALE, Features, features
+from recollect.organize.rules.reading import read
+from recollect.organize.rules.statements import find_statements
+from recollect.organize.rules.stems import stem
+from recollect.types import Recorded
+
+PAIRS = Path(__file__).parent / "pairs"
+STREAMS = Path(__file__).parent / "streams"
+TARGET = Path(__file__).parents[2] / "src" / "recollect" / "organize" / "rules" / FILE
+FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
+LATER = FIRST + timedelta(weeks=5)
+CLOSE, DISTANT = 120, 60  # pairs of a stream that stand beside each other
+COUNTS = dict.fromkeys(("plain-1", "plain-2", "plain-3", "private", "offices", "facts"), 2.0) | {"basics": 5.0}
+"""How much a pair of these writers counts: they wrote as people mostly speak."""
+SEEN = 4  # pairs in which a feature stands, at least
+EPOCHS, BATCH, RATE, DECAY = 10, 128, 0.02, 3e-5
+SMALLEST = 2  # weights below this, as they are stored, are left out
+
+Numbers = NDArray[np.int32]
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A pair as the finder tells it."""
+
+    writer: str
+    features: Features
+    supersedes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A weight for each feature, for being about the same and for a change; what both start from."""
+
+    weights: Reals
+    biases: Reals
+
+    def likelihoods(self, topic: Numbers, change: Numbers) -> Reals:
+        about, changed = _sums(self.weights, self.biases, topic, change)
+        return about * changed
+
+
+def told() -> list[Told]:
+    """Every pair of statements that are both found, and what is compared in the streams."""
+    found = []
+    for file in sorted(PAIRS.glob("*.jsonl")):
+        for pair in _lines(file):
+            old, new = _claim(pair["old"], pair["speaker"], FIRST), _claim(pair["new"], pair["speaker"], LATER)
+            if old and new:
+                found.append(_told(file.stem, pair["speaker"], old, new, pair["supersedes"]))
+    for file in sorted(STREAMS.glob("*.jsonl")):
+        for stream in _lines(file):
+            found += _compared(file.stem, stream)
+    return found
+
+
+def _lines(file: Path) -> Iterator[dict[str, Any]]:
+    return map(json.loads, file.read_text(encoding="utf-8").splitlines())
+
+
+def _told(writer: str, speaker: str, old: str, new: str, supersedes: bool) -> Told:
+    return Told(writer, features(read(old), read(new), stem(speaker.lower())), supersedes)
+
+
+def _compared(writer: str, stream: dict[str, Any]) -> Iterator[Told]:
+    """What a stream replaces, and some of what it does not, of the statements that share a key: as a judge meets
+    them, and mostly those that share two."""
+    speaker, replaced = stream["speaker"], {(old, new) for old, new in stream["replaced"]}
+    claims = [_claim(text, speaker, FIRST) for text in stream["said"]]
+    found = [keys(claim) for claim in claims]
+    beside: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+    for new, claim in enumerate(claims):
+        for old in range(new):
+            if not claims[old] or not claim or claims[old] == claim:
+                continue
+            if (old, new) in replaced:
+                yield _told(writer, speaker, claims[old], claim, True)
+            elif shared := found[old] & found[new]:
+                beside[len(shared) > 1].append((old, new))
+    order = Random(0)
+    for close, most in ((True, CLOSE), (False, DISTANT)):
+        for old, new in order.sample(beside[close], min(most, len(beside[close]))):
+            yield _told(writer, speaker, claims[old], claims[new], False)
+
+
+def _claim(text: str, speaker: str, at: datetime) -> str:
+    said = Recorded(1, "s", at, at, UserMessage(text, speaker=speaker))
+    statements = find_statements(Transcript("o", "a", "s", 0, 9, "", (said,), True))
+    return statements[0].text if statements else ""
+
+
+def table(pairs: Sequence[Told]) -> dict[int, int]:
+    """The features that stand in more than one pair, numbered."""
+    counts = Counter(feature for pair in pairs for feature in set(pair.features.change))
+    return {feature: n for n, feature in enumerate(sorted(f for f, count in counts.items() if count >= SEEN))}
+
+
+def _padded(rows: Sequence[Sequence[int]], known: dict[int, int]) -> Numbers:
+    """A row of numbers for each pair, all of one length; the last number of all stands for nothing."""
+    kept = [[known[feature] for feature in row if feature in known] for row in rows]
+    out = np.full((len(kept), max(map(len, kept))), len(known), np.int32)
+    for row, numbers in zip(out, kept, strict=True):
+        row[: len(numbers)] = numbers
+    return out
+
+
+def _sums(weights: Reals, biases: Reals, topic: Numbers, change: Numbers) -> tuple[Reals, Reals]:
+    about = weights[0][topic].sum(1) + biases[0]
+    changed = weights[1][change].sum(1) + biases[1]
+    return 1 / (1 + np.exp(-about)), 1 / (1 + np.exp(-changed))
+
+
+def fit(topic: Numbers, change: Numbers, labels: Reals, weights: Reals, size: int) -> Fit:
+    """Adam on the likelihood of the product of both."""
+    counts = weights / weights.mean()
+    parameters = np.zeros(2 * (size + 1) + 2)
+    parameters[-2:] = 1.0
+    mean, square = np.zeros_like(parameters), np.zeros_like(parameters)
+    order, total, step = np.random.default_rng(0), EPOCHS * (len(labels) // BATCH), 0
+    for _ in range(EPOCHS):
+        places = order.permutation(len(labels))
+        for start in range(0, len(labels) - BATCH + 1, BATCH):
+            some, step = places[start : start + BATCH], step + 1
+            about, changed = _sums(parameters[:-2].reshape(2, -1), parameters[-2:], topic[some], change[some])
+            likely = about * changed
+            error = counts[some] * (likely - labels[some]) / np.maximum(1 - likely, 1e-4) / BATCH
+            slopes = error * (1 - about), error * (1 - changed)
+            gradient = np.concatenate(
+                [
+                    *(
+                        np.bincount(rows.ravel(), np.repeat(slope, rows.shape[1]), size + 1)
+                        for rows, slope in zip((topic[some], change[some]), slopes, strict=True)
+                    ),
+                    [slope.sum() for slope in slopes],
+                ]
+            )
+            gradient[:-2] += 2 * DECAY * parameters[:-2]
+            mean += 0.1 * (gradient - mean)
+            square += 0.001 * (gradient**2 - square)
+            pace = RATE * 0.5 * (1 + np.cos(np.pi * step / total))
+            corrected = np.sqrt(square / (1 - 0.999**step)) + 1e-8
+            parameters -= pace * (mean / (1 - 0.9**step)) / corrected
+            parameters[[size, 2 * size + 1]] = 0.0
+    return Fit(parameters[:-2].reshape(2, -1), parameters[-2:].copy())
+
+
+def stored(result: Fit, known: dict[int, int]) -> bytes:
+    """As `judging.learned` reads it."""
+    rounded = np.clip(np.rint(result.weights[:, :-1] * SCALE), -127, 127).astype(np.int8)
+    kept = np.flatnonzero(np.abs(rounded).max(0) > SMALLEST)
+    numbers = array("I", np.array(list(known), np.uint32)[kept].tolist())
+    biases = array("f", result.biases.tolist())
+    return compress(biases.tobytes() + numbers.tobytes() + rounded[:, kept].tobytes(), 9)
+
+
+def main() -> None:
+    pairs = told()
+    known = table(pairs)
+    topic = _padded([pair.features.topic for pair in pairs], known)
+    change = _padded([pair.features.change for pair in pairs], known)
+    labels = np.array([pair.supersedes for pair in pairs], float)
+    writers = np.array([pair.writer for pair in pairs])
+    counts = np.array([COUNTS.get(pair.writer, 1.0) for pair in pairs])
+    print(f"{len(pairs):,} pairs, {len(known):,} features\n\n{'writer':12} {'updates':>8} {'look-alikes':>12}")
+    right: dict[bool, list[float]] = {True: [], False: []}
+    for writer in sorted(set(writers)):
+        others, own = writers != writer, writers == writer
+        likely = fit(topic[others], change[others], labels[others], counts[others], len(known)).likelihoods(
+            topic[own], change[own]
+        )
+        ended, updates = likely >= SURE, labels[own] == 1
+        shares = 100 * np.mean(ended[updates]), 100 * np.mean(~ended[~updates])
+        right[True].append(shares[0])
+        right[False].append(shares[1])
+        print(f"{writer:12} {shares[0]:7.1f}% {shares[1]:11.1f}%", flush=True)
+    print(f"{'mean':12} {np.mean(right[True]):7.1f}% {np.mean(right[False]):11.1f}%")
+    TARGET.write_bytes(stored(fit(topic, change, labels, counts, len(known)), known))
+    print(f"\n{TARGET.name}: {TARGET.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
