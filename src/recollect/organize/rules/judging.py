@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -53,77 +53,109 @@ def _word(word: str) -> int:
 
 
 def features(old: Reading, new: Reading, me: str) -> Features:
-    before, after = old.content - {me}, new.content - {me}
-    shared = before & after
-    kept, said = bucket(len(shared), len(before)), bucket(len(shared), len(after))
-    subject = _subject(old, new, me, before, after)
-    names = _names(old, new, me)
-    numbers = overlap(old.numbers, new.numbers)
-    if numbers == 4 and set(old.numbers.values()) & set(new.numbers.values()) - {""}:
-        numbers = 5
-    dates = overlap(old.dates - _YEARS, new.dates - _YEARS)
-    days = overlap(old.days, new.days)
-    verbs = int(old.verb == new.verb)
-    topic = [
-        _at(1, kept),
-        _at(2, said),
-        _at(3, kept, said),
-        _at(4, min(len(shared), 4)),
-        _at(5, subject),
-        _at(6, subject, kept),
-        _at(7, me in old.subject, me in new.subject),
-        _at(8, names),
-        _at(9, names, subject),
-        _at(10, names, kept),
-        _at(11, verbs, subject),
-        _at(12, numbers, subject),
-        _at(13, dates, subject),
-        _at(14, _word(old.head), _word(new.head)),
-        _at(18, min(len(before - after), 3) * 4 + min(len(after - before), 3), verbs * 6 + subject),
-        _at(19, min(len(before - after), 3) * 4 + min(len(after - before), 3), names * 6 + numbers),
-        *(_at(15, _word(word)) for word in shared),
-        *(_at(16, _word(word)) for word in before - after),
-        *(_at(17, _word(word)) for word in after - before),
-    ]
-    change = [
-        _at(64, numbers),
-        _at(65, numbers, kept),
-        _at(66, numbers, verbs),
-        _at(67, numbers, said),
-        _at(68, dates),
-        _at(69, dates, kept),
-        _at(70, days),
-        _at(71, days, kept),
-        _at(72, (NEGATION in old.aspects) * 2 + (NEGATION in new.aspects), kept),
-        _at(73, _word(old.verb), _word(new.verb)),
-        _at(74, _word(new.verb)),
-        _at(75, _word(old.auxiliary), _word(new.auxiliary)),
-        _at(76, new.ids[0] if new.stems and new.stems[0] != me else 0),
-        *(_at(77, _word(word)) for word in after - before),
-        *(_at(78, _word(aspect)) for aspect in old.aspects),
-    ]
-    gone = [_word(word) for word in before - after]
-    come = [_word(word) for word in after - before]
-    change += [_at(91, one, other) for one in gone for other in come]
-    old_words = set(old.words)
-    for word, number, kind in zip(new.words, new.ids, new.kinds, strict=True):
-        if kind == "f" and word not in old_words:
-            change.append(_at(79, number))
-    for name, found in new.aspects.items():
-        aspect = _word(name)
-        near = _is_near(new, found, shared)
-        change += (
-            _at(80, aspect),
-            _at(81, aspect, kept),
-            _at(82, aspect, subject),
-            _at(83, aspect, names),
-            _at(84, aspect, numbers),
-            _at(85, aspect, dates),
-            _at(86, aspect, near),
-            *(_at(87, aspect, _word(other)) for other in old.aspects),
+    pair = _Pair(old, new, me)
+    topic = pair.topic()
+    return Features(topic, [*topic, *pair.change(), *pair.aspects(), *pair.runs()])
+
+
+class _Pair:
+    """Two claims side by side: what stands in both, what went and what came."""
+
+    def __init__(self, old: Reading, new: Reading, me: str) -> None:
+        self.old, self.new, self.me = old, new, me
+        before, after = old.content - {me}, new.content - {me}
+        self.shared, self.gone, self.come = before & after, before - after, after - before
+        self.kept, self.said = bucket(len(self.shared), len(before)), bucket(len(self.shared), len(after))
+        self.subject = _subject(old, new, me, before, after)
+        self.names = _names(old, new, me)
+        self.numbers = overlap(old.numbers, new.numbers)
+        if self.numbers == 4 and set(old.numbers.values()) & set(new.numbers.values()) - {""}:
+            self.numbers = 5
+        self.dates = overlap(old.dates - _YEARS, new.dates - _YEARS)
+        self.days = overlap(old.days, new.days)
+        self.verbs = int(old.verb == new.verb)
+
+    def topic(self) -> list[int]:
+        """Whether both are about the same."""
+        old, new = self.old, self.new
+        swapped = min(len(self.gone), 3) * 4 + min(len(self.come), 3)
+        return [
+            _at(1, self.kept),
+            _at(2, self.said),
+            _at(3, self.kept, self.said),
+            _at(4, min(len(self.shared), 4)),
+            _at(5, self.subject),
+            _at(6, self.subject, self.kept),
+            _at(7, self.me in old.subject, self.me in new.subject),
+            _at(8, self.names),
+            _at(9, self.names, self.subject),
+            _at(10, self.names, self.kept),
+            _at(11, self.verbs, self.subject),
+            _at(12, self.numbers, self.subject),
+            _at(13, self.dates, self.subject),
+            _at(14, _word(old.head), _word(new.head)),
+            _at(18, swapped, self.verbs * 6 + self.subject),
+            _at(19, swapped, self.names * 6 + self.numbers),
+            *(_at(15, _word(word)) for word in self.shared),
+            *(_at(16, _word(word)) for word in self.gone),
+            *(_at(17, _word(word)) for word in self.come),
+        ]
+
+    def change(self) -> Iterator[int]:
+        """What became of numbers, dates, verbs and words."""
+        old, new, kept = self.old, self.new, self.kept
+        yield from (_at(64, self.numbers), _at(65, self.numbers, kept), _at(66, self.numbers, self.verbs))
+        yield from (_at(67, self.numbers, self.said), _at(68, self.dates), _at(69, self.dates, kept))
+        yield from (_at(70, self.days), _at(71, self.days, kept))
+        yield _at(72, (NEGATION in old.aspects) * 2 + (NEGATION in new.aspects), kept)
+        yield from (_at(73, _word(old.verb), _word(new.verb)), _at(74, _word(new.verb)))
+        yield _at(75, _word(old.auxiliary), _word(new.auxiliary))
+        yield _at(76, new.ids[0] if new.stems and new.stems[0] != self.me else 0)
+        yield from (_at(77, _word(word)) for word in self.come)
+        yield from (_at(78, _word(aspect)) for aspect in old.aspects)
+        yield from (_at(91, _word(one), _word(other)) for one in self.gone for other in self.come)
+        known = set(old.words)
+        for word, number, kind in zip(new.words, new.ids, new.kinds, strict=True):
+            if kind == "f" and word not in known:
+                yield _at(79, number)
+
+    def aspects(self) -> Iterator[int]:
+        """What the words of change, end, doubt and the like stand with."""
+        for name, found in self.new.aspects.items():
+            aspect = _word(name)
+            beside = (self.kept, self.subject, self.names, self.numbers, self.dates, self._is_near(found))
+            yield _at(80, aspect)
+            yield from (_at(kind, aspect, other) for kind, other in enumerate(beside, start=81))
+            yield from (_at(87, aspect, _word(other)) for other in self.old.aspects)
+
+    def runs(self) -> Iterator[int]:
+        """Two and three words in a row: as they are, and with what is special to this claim left open."""
+        shape = [
+            self._shape(word, number, kind)
+            for word, number, kind in zip(self.new.stems, self.new.ids, self.new.kinds, strict=True)
+        ]
+        yield from (_at(88, one, two) for one, two in pairwise(self.new.ids))
+        yield from (_at(89, one, two) for one, two in pairwise(shape))
+        for one, two, three in zip(shape, shape[1:], shape[2:], strict=False):
+            yield _at(90, one * 31 + two, three)
+
+    def _shape(self, word: str, number: int, kind: str) -> int:
+        if word == self.me:
+            return 1
+        if kind in "ndN":
+            return 3 if kind == "N" else 2
+        if word in self.shared:
+            return 4
+        return number if kind == "f" or word in ASPECTS else 5
+
+    def _is_near(self, words: frozenset[str]) -> bool:
+        """Whether what both share stands close to one of these words."""
+        stems = self.new.stems
+        return any(
+            not self.shared.isdisjoint(stems[max(n - 2, 0) : n + 4])
+            for n, word in enumerate(stems)
+            if word in words
         )
-    change += _runs(new, me, shared)
-    return Features(topic, topic + change)
 
 
 def _subject(old: Reading, new: Reading, me: str, before: frozenset[str], after: frozenset[str]) -> int:
@@ -142,36 +174,6 @@ def _subject(old: Reading, new: Reading, me: str, before: frozenset[str], after:
 def _names(old: Reading, new: Reading, me: str) -> int:
     before, after = old.names - {me}, new.names - {me}
     return bool(before & after) + 2 * bool(before - set(new.stems)) + 4 * bool(after - set(old.stems))
-
-
-def _is_near(reading: Reading, words: frozenset[str], shared: frozenset[str]) -> bool:
-    """Whether what two claims share stands close to one of these words."""
-    stems = reading.stems
-    return any(
-        not shared.isdisjoint(stems[max(n - 2, 0) : n + 4]) for n, word in enumerate(stems) if word in words
-    )
-
-
-def _runs(new: Reading, me: str, shared: frozenset[str]) -> Iterable[int]:
-    """Two and three words in a row: as they are, and with what is special to this claim left open."""
-    shape = [
-        1
-        if word == me
-        else 2
-        if kind in "nd"
-        else 3
-        if kind == "N"
-        else 4
-        if word in shared
-        else number
-        if kind == "f" or word in ASPECTS
-        else 5
-        for word, number, kind in zip(new.stems, new.ids, new.kinds, strict=True)
-    ]
-    yield from (_at(88, one, two) for one, two in pairwise(new.ids))
-    yield from (_at(89, one, two) for one, two in pairwise(shape))
-    for one, two, three in zip(shape, shape[1:], shape[2:], strict=False):
-        yield _at(90, one * 31 + two, three)
 
 
 def likelihood(old: Reading, new: Reading, me: str) -> float:
