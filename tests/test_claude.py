@@ -164,10 +164,11 @@ def test_a_model_a_key_and_an_address_of_ones_own(
         ([speak("", tool="Bash", stop="tool_use")], "", False),
         ([speak("Half of it", stop="max_tokens"), speak("and the rest.")], "cut off", False),
         ([speak("Half of it", stop="max_tokens")] * 9, "token maximum", False),
+        ([speak("I cannot help with that.", stop="refusal")] * 9, "", False),
         ([refuse(401, f"no such key: {KEY}")] * 2, "401", True),
         ([speak("Late.", wait=60)], "within 3 s", False),
     ],
-    ids=["dear", "tool", "pieces", "cut", "refused", "late"],
+    ids=["dear", "tool", "pieces", "cut", "declined", "refused", "late"],
 )
 def test_what_is_no_answer_is_an_error_with_its_cost(
     sqlite: SQLite, clock: FakeClock, serve: Any, replies: list[Reply], said: str, free: bool

@@ -99,6 +99,24 @@ def test_a_kernel_does_not_turn_its_meaning_around() -> None:
     assert "not pass" in told or "pass" not in told
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Mara is not allergic to nuts, she is allergic to shellfish.", "not allergic to nuts"),
+        ("Ada paid 30 euros for the kayak, not 40, and went home.", "not 40"),
+        ("The old server has moved and is no longer in Dublin.", "no longer in Dublin"),
+        ("Please don't call Ben, he is asleep by then.", "don't call Ben"),
+        ("Our team does not depend on Redis, it seems to me.", "not depend on Redis"),
+    ],
+)
+def test_a_negation_goes_with_what_it_denies(text: str, kept: str) -> None:
+    """O27: not only with its verb: "not allergic to" says nothing."""
+    told = condense(
+        [*journal(text), *(Item(f"Text about Oslo in 2024, number {n}.", DAY) for n in range(20))], 170
+    )
+    assert kept in told
+
+
 def test_it_condenses_its_own_words_again() -> None:
     """O28: a summary of summaries puts nothing beside what it did not belong to."""
     records = background(5, 300)

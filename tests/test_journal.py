@@ -21,14 +21,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import recollect.journal.pages as pages_module
 from recollect.errors import InputError, JournalError
 from recollect.journal.journal import ROLLED, Journal, Window
 from recollect.journal.pages import Pages
 from recollect.journal.records import JournalRecord, encode, parse, render
+from recollect.sections import ContinuitySettings
 from recollect.testing import FakeClock, in_threads
 
 RECORD = JournalRecord("r1", "s1", "note", "Tea.", "cli/main", 1.0, datetime(2026, 2, 24, 9, tzinfo=UTC), "public")
 DAY = date(2026, 2, 24)
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
 WRITER = """
 import itertools, sys
@@ -135,10 +138,27 @@ def test_half_a_record_does_not_count_as_written(journal: Journal) -> None:
 
 
 def test_a_text_with_a_secret_is_marked(journal: Journal) -> None:
-    """S4: found on the way in, whatever the caller says."""
-    record = journal.remember("The key is AKIAIOSFODNN7EXAMPLE.", sensitivity="public")
-    assert record.sensitivity == "secret"
-    assert [found.sensitivity for found in journal.records()] == ["secret"]
+    """S4: found on the way in, whatever the caller says, also in two lines; where it came from holds none."""
+    for text in ("The key is AKIAIOSFODNN7EXAMPLE.", "The password for the\nserver is hunter2x9."):
+        assert journal.remember(text, sensitivity="public", source_channel=KEY).sensitivity == "secret"
+        journal.append(replace(RECORD, id=text[:9], text=text, session_id=KEY))
+    assert {found.sensitivity for found in journal.records()} == {"secret"}
+    assert KEY.encode() not in journal.pages.read(journal.pages.memory)
+
+
+def test_what_comes_twice_in_a_call_is_written_once(journal: Journal) -> None:
+    """O23: as between two calls."""
+    assert journal.append(RECORD, RECORD) == 1
+    assert [ids(journal, page) for page in (journal.pages.memory, journal.pages.day(DAY))] == [["r1"], ["r1"]]
+
+
+def test_many_records_are_written_once(journal: Journal) -> None:
+    """O23: however much they take, and whatever came after them."""
+    records = [replace(RECORD, id=f"r{number}", text="渡" * 420) for number in range(300)]
+    assert journal.append(*records) == 300
+    journal.remember("x" * 100_000)
+    assert journal.append(*records) == 0
+    assert len(journal.records()) == len(journal.day(DAY)) == 301
 
 
 @pytest.mark.parametrize(
@@ -151,6 +171,7 @@ def test_a_text_with_a_secret_is_marked(journal: Journal) -> None:
         ({"category": ""}, "Use 1 to 64 letters"),
         ({"category": "two words\n"}, "Use 1 to 64 letters"),
         ({"category": None}, "Use 1 to 64 letters"),
+        ({"category": "compaction"}, "for compaction alone"),
         ({"sensitivity": "top"}, "Use one of: public, operational, private-user, secret"),
         ({"confidence": 2}, "from 0 to 1"),
         ({"confidence": True}, "from 0 to 1"),
@@ -164,7 +185,33 @@ def test_what_cannot_be_remembered_is_refused_and_changes_nothing(
     """O23: each message says the next step."""
     with pytest.raises(InputError, match=message):
         journal.remember(**{"text": "Tea.", **given_})
+    with pytest.raises(InputError, match=message):
+        journal.append(RECORD, replace(RECORD, **{"id": "r2", **given_}))
     assert not journal.pages.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ("a text", "Pass a JournalRecord"),
+        (replace(RECORD, id=""), "must not be empty"),
+        (replace(RECORD, timestamp=datetime(2026, 1, 1, tzinfo=UTC).replace(tzinfo=None)), "with a time zone"),
+        (replace(RECORD, timestamp=datetime.max.replace(tzinfo=UTC)), "out of range"),
+        (replace(RECORD, timestamp=datetime.min.replace(tzinfo=UTC)), "out of range"),
+    ],
+)
+def test_what_is_no_record_is_refused_and_changes_nothing(journal: Journal, record: Any, message: str) -> None:
+    """O23: `append` says the next step too."""
+    with pytest.raises(InputError, match=message):
+        journal.append(RECORD, record)
+    assert not journal.pages.root.exists()
+
+
+@pytest.mark.parametrize("day", ["2026-02-24", None, datetime(2026, 2, 24, tzinfo=UTC)])
+def test_a_day_is_a_date(journal: Journal, day: Any) -> None:
+    """O22: nothing else names a page."""
+    with pytest.raises(InputError, match="Give a date"):
+        journal.day(day)
 
 
 def test_reading_a_journal_that_is_not_there_makes_nothing(journal: Journal) -> None:
@@ -190,15 +237,61 @@ def test_what_cannot_be_written_to_both_pages_is_in_neither(journal: Journal) ->
     assert len(journal.records()) == 2
 
 
-def test_changes_are_told_and_seen(tmp_path: Path, clock: FakeClock) -> None:
+@pytest.mark.parametrize("part", ["_write", "_sync"])
+def test_what_cannot_be_written_to_all_its_days_is_on_none(
+    journal: Journal, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S1: a second try finds nothing of the first, so no page lacks a record."""
+    records = [replace(RECORD, id=f"r{day}", timestamp=datetime(2026, 2, day, tzinfo=UTC)) for day in (3, 4)]
+    journal.remember("before")
+    late, act = journal.pages.day(date(2026, 2, 4)), getattr(pages_module, part)
+
+    def fail(*given_: Any) -> None:
+        act(*given_)
+        if late.exists():
+            raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pages_module, part, fail)
+        with pytest.raises(JournalError, match="Nothing was changed"):
+            journal.append(*records)
+    assert [record.text for record in journal.records()] == ["before"]
+    assert journal.append(*records) == 2
+    assert [record.id for record in journal.records()[1:]] == ["r3", "r4"]
+    assert [ids(journal, journal.pages.day(date(2026, 2, day))) for day in (3, 4)] == [["r3"], ["r4"]]
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        {"long_memory_path": path}
+        for path in (
+            "sub/MEMORY.md",
+            "./MEMORY.md",
+            "memory.md",
+            "tmp/x",
+            "workers",
+            "archive",
+            "archive/x.md",
+            ".",
+        )
+    ]
+    + [{"memory_archive_path": path} for path in ("memory", "MEMORY.md", "tmp", "workers/x", "LONGMEMORY.md", ".")]
+    + [{"long_memory_path": "Old/LONG.md", "memory_archive_path": "old"}],
+)
+def test_no_page_lies_in_another(paths: dict[str, str]) -> None:
+    """K1, S1: neither in a folder that is used for something else."""
+    with pytest.raises(ValueError, match="other pages"):
+        ContinuitySettings(**paths)  # type: ignore[arg-type]
+    ContinuitySettings(long_memory_path="sub/LONG.md", memory_archive_path="sub/old")
+
+
+def test_changes_are_seen(journal: Journal) -> None:
     """O22: a person's edit counts at once, and another stamp lets an index notice it."""
-    told: list[str] = []
-    journal = Journal(Pages(tmp_path), clock, UTC, on_change=lambda: told.append("change"))
     kept, gone = journal.remember("Tea."), journal.remember("Mistake.")
     stamp = journal.stamp()
     page = journal.pages.memory
     page.write_text(page.read_text().replace(render(gone), "- mended by hand\n").replace("Tea.", "Green tea."))
-    assert told == ["change", "change"]
     assert [record.text for record in journal.records()] == ["Green tea."]
     assert journal.stamp() != stamp
     journal.remember("More.")

@@ -28,6 +28,7 @@ from recollect.journal.records import (
     render,
     together,
 )
+from recollect.testing import in_threads
 
 RECORD = JournalRecord(
     "r1", "s1", "note", "Tea at four.", "cli/main", 0.5, datetime(2026, 3, 5, 9, 30, tzinfo=UTC), "operational"
@@ -252,6 +253,20 @@ def test_what_is_in_the_way_is_named(pages: Pages, act: Callable[[Pages], object
     (pages.root / "tmp").write_text("")
     with pytest.raises(JournalError, match=r"could not be (read|written|locked): .*mend it and try again"):
         act(pages)
+
+
+def test_the_text_of_a_lock_is_no_reason_to_fail(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O26: on a full disk it is not written."""
+    monkeypatch.setattr(Path, "write_text", lambda *_, **__: _raise(0))
+    with pages.compacting("me", datetime(2026, 3, 5, tzinfo=UTC)) as mine:
+        assert mine is True
+
+
+def test_a_folder_has_an_id_of_its_own(pages: Pages, tmp_path: Path) -> None:
+    """K3: made once, whoever asks."""
+    found = in_threads(4, lambda _: Pages(pages.root).identity())
+    assert len(set(found)) == 1
+    assert found[0] != Pages(tmp_path / "other").identity() != ""
 
 
 def test_one_compaction_runs_and_a_crash_frees_the_lock(pages: Pages) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -27,11 +29,10 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.errors import JournalError
-from recollect.journal import journal as journal_module
+from recollect.errors import ConfigError, InputError, JournalError
 from recollect.journal import summaries as module
 from recollect.journal.journal import Journal
-from recollect.journal.pages import Pages
+from recollect.journal.pages import IDENTITY, Pages
 from recollect.journal.progress import Progress
 from recollect.journal.summaries import LONGEST, Summaries
 from recollect.storage.base import Database
@@ -57,7 +58,7 @@ def say(memory: Memory, summaries: Summaries, agent: Agent, *records: Record) ->
     """Append, and write what that completes."""
     memory.append_many(agent, records)
     summaries.touched(agent.id)
-    return summaries.write()
+    return summaries.keep_up()
 
 
 # When a turn is complete
@@ -71,9 +72,9 @@ def test_a_turn_is_written_when_the_next_message_arrives(
     clock.turn(minutes=1)
     first = memory.history(alice)[0]
     assert say(memory, summaries, alice, AssistantMessage("No, the sun is shining there. It is warm.")) == 0
-    assert not journal.pages.root.exists(), "nothing is made before there is something to write (K2)"
+    assert not journal.pages.memory.exists(), "nothing is written before there is something to write (K2)"
     assert say(memory, summaries, alice, UserMessage("And how will it be tomorrow?")) == 1
-    assert (summaries.write(), summaries.write_all()) == (0, 0)
+    assert (summaries.keep_up(), summaries.write_all()) == (0, 0)
     [record] = journal.records()
     assert record.text == "Mara: Is it raining in Porto today? → No, the sun is shining there."
     assert (record.id, record.category) == (f"turn-{first.session_id}-{first.id}", "turn-summary")
@@ -154,7 +155,7 @@ def test_another_owners_turns_are_not_ours(
     agent = other.agent(User("cli", "alice", "main"))
     other.append_many(agent, [UserMessage("Where is the report?"), UserMessage("Hello?")])
     summaries.touched(agent.id)
-    assert summaries.write() + summaries.write_all() == 0
+    assert summaries.keep_up() + summaries.write_all() == 0
 
 
 def test_what_ended_before_there_was_a_journal_is_not_in_it(
@@ -175,6 +176,7 @@ def test_what_ended_before_there_was_a_journal_is_not_in_it(
 # What it says
 
 
+KEY = "sk-ant-api03-abcdefghijklmnop123456"
 WARM = "How warm is it in Lisbon now?"
 
 
@@ -201,6 +203,12 @@ WARM = "How warm is it in Lisbon now?"
             [UserMessage("我把车卖给了玛拉。她明天来取车别忘了给她钥匙和文件。" * 9)],
             "User: 我把车卖给了玛拉。 她明天来取车别忘了给她钥匙和文件。",
         ),
+        (
+            [UserMessage("The password for the\nserver is hunter2x9.")],
+            "User: The password for the server is [secret: password].",
+        ),
+        ([UserMessage("hunter2x9 it is", speaker="My password")], "My password: [secret: password] it is"),
+        ([UserMessage("Look:" + " " * 9_985 + KEY)], "User: Look:"),
         ([UserMessage("  "), AssistantMessage(" ")], None),
         ([SystemMessage("You are a helpful assistant.")], None),
         ([SystemMessage("You are helpful."), AssistantMessage("Shall we begin?")], "Assistant: Shall we begin?"),
@@ -221,6 +229,21 @@ def test_a_summary_is_made_of_first_sentences(
     memory.reset(alice)
     summaries.write_all()
     assert texts(journal)[:1] == ([expected] if expected else [])
+
+
+def test_where_a_turn_was_holds_no_secret_and_its_time_fits_every_zone(
+    memory: Memory, database: Database, tmp_path: Path, clock: FakeClock
+) -> None:
+    """S4, O23: nor can it be too long, or too early, to be written."""
+    journal = Journal(Pages(tmp_path / "west"), clock, ZoneInfo("America/Lima"))
+    summaries = Summaries(database, "default", journal, clock)
+    agent = memory.agent(User(KEY, "mara", "x" * 500))
+    memory.append(agent, UserMessage("How did it all begin?", at=datetime(1, 1, 1, tzinfo=UTC)))
+    memory.end_turn(agent)
+    assert summaries.write_all() == 1
+    [record] = journal.records()
+    assert record.source_channel.startswith("[secret: Anthropic key]/xxx")
+    assert record.timestamp == clock.now
 
 
 def test_a_summary_is_short_and_of_whole_words(
@@ -278,7 +301,7 @@ def test_writers_at_once_write_each_turn_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """O23: as many as there are processes that opened the home, and however far behind the others one is."""
-    monkeypatch.setattr(journal_module, "_END", 1)  # nobody finds what another wrote
+    monkeypatch.setattr(Journal, "_new", lambda self, page, records: records)  # nobody finds what another wrote
     pages = tmp_path / "profile"
     writers = [
         Summaries(open_memory()._database, "default", Journal(Pages(pages), clock, UTC), clock) for _ in range(3)
@@ -306,7 +329,7 @@ with Memory.open(home) as memory:
     for number in range(10**6):
         memory.append(agent, UserMessage(f"{name} asks question number {number}?"))
         summaries.touched(agent.id)
-        summaries.write()
+        summaries.keep_up()
         print(number, flush=True)
 """
 
@@ -338,12 +361,12 @@ def test_what_cannot_be_written_waits_and_is_told(
     bob = memory.agent(Task("t"))
     memory.append_many(bob, [UserMessage("Do the washing up."), UserMessage("Do the laundry.")])
     summaries.touched(bob.id)
-    journal.pages.root.write_text("in the way")
+    journal.pages.memory.mkdir(parents=True)
     assert say(memory, summaries, alice, UserMessage("Is anybody there?"), UserMessage("Hello?")) == 0
     assert "could not be" in summaries.error
     assert "not in the journal yet" in caplog.text
-    journal.pages.root.unlink()
-    assert summaries.write() == 2
+    journal.pages.memory.rmdir()
+    assert summaries.keep_up() == 2
     assert summaries.error == ""
 
 
@@ -360,8 +383,8 @@ def test_a_database_that_does_not_answer_is_said_and_nothing_is_forgotten(
     with monkeypatch.context() as patch:
         patch.setattr(Progress, "pending", fail)
         with pytest.raises(JournalError):
-            summaries.write()
-    assert summaries.write() == 1
+            summaries.keep_up()
+    assert summaries.keep_up() == 1
 
 
 def test_long_sessions_are_read_and_written_in_parts(
@@ -385,6 +408,125 @@ def test_long_sessions_are_read_and_written_in_parts(
     assert texts(journal) == expected
 
 
+# Several processes, several homes
+
+ON = {"journal_enabled": True}
+RIVER: list[Record] = [UserMessage("Where is the house by the river?"), AssistantMessage("It stands in Porto.")]
+
+
+def talk(memory: Memory) -> None:
+    agent = memory.agent(User("cli", "alice", "main"))
+    memory.append_many(agent, RIVER)
+    memory.end_turn(agent)
+
+
+def test_what_another_process_completed_is_written_soon(
+    open_memory: OpenMemory, summaries: Summaries, journal: Journal, clock: FakeClock
+) -> None:
+    """O23: by the background work of whichever is up, at the latest after half a minute, also when the clock was
+    put back."""
+    other = open_memory()
+    assert summaries.keep_up() == 0
+    for turned in (31, -31):
+        talk(other)
+        assert summaries.keep_up() == 0, "it does not look at every agent at each tick"
+        clock.turn(seconds=turned)
+        assert summaries.keep_up() == 1
+    assert len(texts(journal)) == 2
+
+
+def test_a_started_memory_writes_what_another_one_completed(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O23: nobody calls anything."""
+    monkeypatch.setattr(module, "LOOK", timedelta())
+    other, started = open_memory(continuity=ON), open_memory(continuity=ON, worker={"tick_seconds": 0.02})
+    started.start()
+    talk(other)
+    deadline = time.monotonic() + 60
+    while not started.journal.records() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(started.journal.records()) == 1
+
+
+@pytest.mark.parametrize("last", ["close", "session_context", "flush"])
+def test_what_is_left_is_written(open_memory: OpenMemory, clock: FakeClock, last: str) -> None:
+    """O23, O27: at the end, when a session begins, and before a compaction, whoever completed it."""
+    settings = ON | {"flush_pre_compaction": True, "memory_compaction_min_age_days": 0}
+    memory, other = open_memory(continuity=settings), open_memory(continuity=ON)
+    talk(memory if last == "close" else other)
+    clock.turn(days=1)
+    match last:
+        case "close":
+            memory.close()
+            memory.close()
+            assert len(other.journal.records()) == 1
+        case "session_context":
+            assert "Porto" in memory.session_context()
+        case _:
+            assert memory.compact_journal(force=True).records_before == 1
+
+
+def test_nobody_waits_for_another_writer(
+    memory: Memory, open_memory: OpenMemory, journal: Journal, summaries: Summaries
+) -> None:
+    """O24, S2: what somebody else is writing comes later; so it does in a tick and at the end."""
+    talk(memory)
+    asking = open_memory(continuity=ON)
+    with journal.pages.summarizing(wait=True), asking.journal.pages.summarizing(wait=True):
+        assert asking.session_context() == ""
+        assert summaries.keep_up() == summaries.keep_up() == 0
+        asking.close()
+    assert summaries.keep_up() == 1, "it was not forgotten"
+
+
+@pytest.mark.parametrize("tokens", ["5", -1, True, 1.5])
+def test_a_budget_is_a_number(open_memory: OpenMemory, tokens: Any) -> None:
+    """O24: of tokens."""
+    with pytest.raises(InputError, match="Give a number of tokens"):
+        open_memory(continuity=ON).session_context(tokens)
+
+
+def test_health_says_what_is_wrong_with_the_journal(open_memory: OpenMemory) -> None:
+    """O28: and does not fail for it; no setting makes it fail either."""
+    memory = open_memory(continuity=ON | {"memory_compaction_enabled": True, "memory_compaction_max_records": 1})
+    (memory.home.profile("default") / "MEMORY.md").mkdir(parents=True)
+    talk(memory)
+    memory.process()
+    health = memory.health()
+    assert health.status == "yellow"
+    assert any("MEMORY.md could not be" in reason for reason in health.reasons)
+    with pytest.raises(ConfigError, match="min_age_days"):
+        open_memory(continuity={"memory_compaction_min_age_days": 36_501})
+
+
+def test_one_home_keeps_the_journal_of_a_shared_database(
+    storage: dict[str, Any], tmp_path: Path, clock: FakeClock
+) -> None:
+    """O23, K3: the first one; another one takes nothing away, and says so. It can be given the journal."""
+    if not storage:
+        pytest.skip("a database in a home has no other")
+
+    def open_home(name: str) -> Memory:
+        return Memory.open(tmp_path / name, clock=clock, storage=storage, continuity=ON)
+
+    with open_home("a") as first, open_home("b") as second:
+        talk(first)
+        second.process()
+        assert "Porto" not in second.session_context()
+        assert (second.health().status, first.health().status) == ("yellow", "green")
+        assert "Another home keeps the journal" in second.health().reasons[0]
+        assert "Porto" in first.session_context()
+        places = [memory.home.profile("default") / IDENTITY for memory in (first, second)]
+    with open_home("a") as first:
+        talk(first)
+    places[1].write_bytes(places[0].read_bytes())
+    with open_home("b") as second:
+        talk(second)
+        assert "Porto" in second.session_context()
+        assert second.health().status == "green"
+
+
 # The rows
 
 
@@ -399,7 +541,7 @@ def test_progress_never_goes_back(memory: Memory, alice: Agent, database: Databa
 
 
 def test_the_last_run_of_a_job_is_a_row(database: Database, clock: FakeClock) -> None:
-    """O25: per owner and name; `began` keeps the first time."""
+    """O25: per owner and name."""
 
     def at(work: Callable[[Progress], Any]) -> Any:
         return database.write(lambda tx: work(Progress(tx)))
@@ -410,5 +552,3 @@ def test_the_last_run_of_a_job_is_a_row(database: Database, clock: FakeClock) ->
     at(lambda rows: rows.ran("default", "compaction", later))
     assert at(lambda rows: rows.last_run("default", "compaction")) == later
     assert at(lambda rows: rows.last_run("work", "compaction")) is None
-    assert at(lambda rows: rows.began("work", "journal", clock.now)) == clock.now
-    assert at(lambda rows: rows.began("work", "journal", later)) == clock.now

@@ -17,7 +17,7 @@ def a_block(number: int, text: str = "words " * 20, key: str = "") -> str:
 
 
 def headings(page: bytes) -> list[str]:
-    return [line[3:13] for line in page.decode().splitlines() if line.startswith("## ")]
+    return [line[3:13] for line in page.decode(errors="replace").splitlines() if line.startswith("## ")]
 
 
 def test_the_oldest_blocks_move_to_the_archive_and_the_newest_stay() -> None:
@@ -32,39 +32,59 @@ def test_the_oldest_blocks_move_to_the_archive_and_the_newest_stay() -> None:
     assert headings(archive) + headings(page) == [f"{DAY + timedelta(days=n):%Y-%m-%d}" for n in range(30)]
 
 
-def test_a_block_with_the_same_key_takes_the_place_of_the_first() -> None:
-    """O29: a compaction that was killed before MEMORY.md was written tells the same again."""
+@pytest.mark.parametrize(("text", "archived"), [("first try", ""), ("second try", "first try")])
+def test_a_block_with_the_same_key_takes_the_place_of_the_first(text: str, archived: str) -> None:
+    """O29, O22: a compaction that was killed before MEMORY.md was written tells the same again. What somebody
+    wrote behind the block stays; the block goes to the archive if it told something else."""
     page, _ = with_block(b"", a_block(0), 5_000)
     page, _ = with_block(page, a_block(1, "first try", "compaction-ff"), 5_000)
-    page, moved = with_block(page, a_block(2, "second try", "compaction-ff"), 5_000)
-    assert b"first try" not in page
+    page, moved = with_block(page + b"My own line.\n\nAnd another.", a_block(2, text, "compaction-ff"), 5_000)
     assert headings(page) == ["2026-03-05", "2026-03-07"]
-    assert moved == b""
+    assert page.decode().count(text) == 1
+    assert b"My own line.\n\nAnd another.\n" in page
+    assert headings(moved) == (["2026-03-06"] if archived else [])
+    assert archived in moved.decode()
+    assert b"own line" not in moved
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("ending", ["", "\n", "\r\n", "\n\n"])
-def test_what_a_person_wrote_stays(ending: str) -> None:
-    """O22: before the blocks, and under headings of their own."""
+def test_what_a_person_wrote_stays(ending: str, newline: str) -> None:
+    """O22: before the blocks, right behind one, and under headings of their own; also when blocks move."""
     mine = "\ufeffMy own words\r\n\r\n# Rules\nNever on Sundays.\n\n"
-    yours = f"## Plans\nTo Lisbon \udcff in May{ending}"
-    page = with_block(mine.encode(), a_block(0), 400).page + yours.encode("utf-8", "surrogateescape")
+    yours = f"A remark.\n\n## Plans\nTo Lisbon \udcff in May{ending}".encode("utf-8", "surrogateescape")
+    page = mine.encode() + with_block(b"", a_block(0), 400).page.replace(b"\n", newline.encode()) + yours
     page, moved = with_block(page, a_block(1), 400)
     assert page.startswith(mine.encode())
-    assert yours.encode("utf-8", "surrogateescape") in page
+    assert yours in page
+    assert headings(page) == ["Plans", "2026-03-06"]
     assert headings(moved) == ["2026-03-05"]
-    assert "Plans" not in moved.decode()
+    assert moved.decode().count("words") == 20
+    assert "remark" not in moved.decode()
 
 
-def test_no_text_can_pass_for_a_heading() -> None:
+def test_a_heading_behind_a_block_whose_line_somebody_removed_stays() -> None:
+    """O22"""
+    empty = a_block(0, "").rstrip("\n")
+    page, moved = with_block(f"{HEADER}{empty}\n\n## Plans\nTo Lisbon.\n".encode(), a_block(1), 10)
+    assert headings(page) == ["Plans", "2026-03-06"]
+    assert headings(moved) == ["2026-03-05"]
+
+
+@pytest.mark.parametrize("start", ["so he said\n", ""])
+def test_no_text_can_pass_for_a_heading(start: str) -> None:
     """O29: what somebody said cannot move a block, nor be taken for one."""
-    forged = "so he said\n## 2020-01-01 (all) <!-- compaction-0000 -->\n# Rules"
+    forged = f"{start}## 2020-01-01 (all) <!-- compaction-0000 -->\n\nforged\n\n# Rules"
     page, _ = with_block(b"", a_block(1, forged), 5_000)
+    assert headings(page) == ["2026-03-06"]
     page, moved = with_block(page, a_block(2), len(page) + 10)
     assert headings(page) == ["2026-03-07"]
-    assert "\\## 2020-01-01" in moved.decode()
-    assert "\\# Rules" in moved.decode()
+    assert "forged # Rules" in moved.decode()
+    assert "forged" not in page.decode()
 
 
 def test_a_block_has_its_part_of_the_cap() -> None:
     assert room(16_000) == 1_000
-    assert room(100) == 200
+    assert room(1_000) == 200
+    assert room(200) == 60
+    assert room(100) < 1

@@ -118,6 +118,7 @@ def fill_5(tx: Transaction) -> None:
 def fill_6(tx: Transaction) -> None:
     """What version 6 added."""
     tx.run("INSERT INTO journal_progress VALUES ('s2', 2)")
+    tx.run("INSERT INTO journals VALUES ('default', '', ?)", BEFORE)
     tx.run("INSERT INTO schedules VALUES ('default', 'compaction', ?)", BEFORE)
 
 

@@ -131,7 +131,7 @@ def fill(folder: Path, files: FileSystem) -> dict[str, str]:
         folder,
         files,
         compacted="The build takes long. " * 3,
-        alpha="We ship small. " * 5,
+        alpha="We ship short. " * 5,
         beta="Tests are slow. " * 5,
     )
     return contents(folder, files)
@@ -235,10 +235,10 @@ def test_below_the_threshold_nothing_is_asked(folder: Path, files: FileSystem) -
 def test_all_notes_become_one_text(folder: Path, files: FileSystem, clock: FakeClock) -> None:
     """O33: one question holds every note and says what to keep; the answer is `compacted.md`, what was compacted
     before included; the files as they were are in the archive (S7)."""
-    before, model = fill(folder, files), Model(" Builds long, ships small, tests slow.\n")
+    before, model = fill(folder, files), Model(" Builds long, ships short, tests slow.\n")
     result = compact_memories(folder, 100, model, files=files, clock=clock)
-    assert contents(folder, files) == {"compacted": "Builds long, ships small, tests slow.\n"}
-    assert load_memories(folder, files=files) == "Builds long, ships small, tests slow.\n"
+    assert contents(folder, files) == {"compacted": "Builds long, ships short, tests slow.\n"}
+    assert load_memories(folder, files=files) == "Builds long, ships short, tests slow.\n"
     [prompt] = model.asked
     assert [prompt.index(text.strip()) for text in before.values()]
     assert prompt.index(before["compacted"].strip()) < prompt.index(before["alpha"].strip())
@@ -249,13 +249,13 @@ def test_all_notes_become_one_text(folder: Path, files: FileSystem, clock: FakeC
     assert result.bytes_after == total_memory_size(folder, files=files) == 38
     assert result.archive
     assert contents(result.archive, files) == before
-    assert files.read(result.archive / AFTER) == b"Builds long, ships small, tests slow.\n"
+    assert files.read(result.archive / AFTER) == b"Builds long, ships short, tests slow.\n"
     assert files.stat(result.archive / "alpha.md") == (75, 2_000_000_000)
 
 
 def test_the_answer_is_asked_to_leave_room_in_the_cap(folder: Path, shelf: Shelf) -> None:
     """O33: below the load cap, so that new notes are loaded beside it; and far below the threshold."""
-    put(folder, shelf, a="word " * 2_000, b="text " * 2_000)
+    put(folder, shelf, a="word " * 2_000, b="short " * 2_000)
     model = Model()
     assert compact_memories(folder, 16_000, model, files=shelf).ran
     assert "at most 4,000 characters" in model.asked[0]
@@ -382,8 +382,8 @@ def test_nothing_is_lost_by_a_crash_at_any_step(folder: Path, shelf: Shelf, step
     kept = {text for path, (text, _) in shelf.files.items() if archive_of(folder) in path.parents}
     for key, text in before.items():
         assert left.get(key) == text or text.encode() in kept
-    compact_memories(folder, 5, Model("OK."), files=shelf)
-    assert contents(folder, shelf) == {"compacted": "OK.\n"}
+    compact_memories(folder, 5, Model("Slow."), files=shelf)
+    assert contents(folder, shelf) == {"compacted": "Slow.\n"}
     restore_memories(folder, files=shelf)
     assert contents(folder, shelf) == left
 
@@ -395,9 +395,9 @@ def test_a_disk_that_fails_at_any_step_changes_nothing(
     """O33: also where `compacted.md` was written and notes were removed already. What can be undone is still the
     compaction before."""
     put(folder, shelf, first="The first of all. " * 8)
-    assert compact_memories(folder, 100, Model("One."), files=shelf, clock=clock).ran
+    assert compact_memories(folder, 100, Model("First."), files=shelf, clock=clock).ran
     clock.turn(seconds=1)
-    put(folder, shelf, alpha="We ship small. " * 5, beta="Tests are slow. " * 5)
+    put(folder, shelf, alpha="We ship short. " * 5, beta="Tests are slow. " * 5)
     before, times = contents(folder, shelf), {path: held[1] for path, held in shelf.files.items()}
     shelf.fail = {shelf.steps + step: OSError(28, "No space left on device")}
     assert "No space" in compact_memories(folder, 100, Model(), files=shelf, clock=clock).reason
@@ -410,11 +410,11 @@ def test_a_disk_that_fails_at_any_step_changes_nothing(
 def test_a_compaction_is_undone(folder: Path, files: FileSystem, clock: FakeClock) -> None:
     """O33, S7: one after the other, newest first, at the same time of the clock too; a newer note stands."""
     first = fill(folder, files)
-    compact_memories(folder, 100, Model("One."), files=files, clock=clock)
+    compact_memories(folder, 100, Model("Slow."), files=files, clock=clock)
     store_memory(folder, "gamma", "More words to say. " * 5, files=files)
     second = contents(folder, files)
-    compact_memories(folder, 50, Model("Two."), files=files, clock=clock)
-    assert contents(folder, files) == {"compacted": "Two.\n"}
+    compact_memories(folder, 50, Model("Words."), files=files, clock=clock)
+    assert contents(folder, files) == {"compacted": "Words.\n"}
     assert restore_memories(folder, files=files) == ("gamma",)
     assert contents(folder, files) == second
     store_memory(folder, "beta", "Newer.", files=files)
@@ -423,6 +423,22 @@ def test_a_compaction_is_undone(folder: Path, files: FileSystem, clock: FakeCloc
     assert files.stat(folder / "alpha.md") == (75, 2_000_000_000)
     assert restore_memories(folder, files=files) == ()
     assert sum(UNDONE in files.names(archive_of(folder) / name) for name in files.names(archive_of(folder))) == 2
+
+
+def test_a_compaction_that_a_crash_kept_from_happening_is_passed_over(
+    folder: Path, shelf: Shelf, clock: FakeClock
+) -> None:
+    """S7: the one before it is undone."""
+    first = fill(folder, shelf)
+    compact_memories(folder, 100, Model(), files=shelf, clock=clock)
+    clock.turn(seconds=1)
+    store_memory(folder, "gamma", "More words to say. " * 6, files=shelf)
+    shelf.fail = {shelf.steps + 4: Killed()}  # two notes and the answer are in the archive
+    with pytest.raises(Killed):
+        compact_memories(folder, 100, Model("Words."), files=shelf, clock=clock)
+    assert "Words." not in load_memories(folder, files=shelf)
+    assert restore_memories(folder, files=shelf) == ("alpha", "beta")
+    assert contents(folder, shelf) == {**first, "gamma": "More words to say. " * 6}
 
 
 def test_more_notes_than_a_question_holds_go_oldest_first(folder: Path, shelf: Shelf) -> None:
@@ -442,12 +458,61 @@ def test_what_the_answer_lacks_is_said(folder: Path, shelf: Shelf, caplog: pytes
     assert "march" in caplog.text
 
 
-def test_an_answer_that_lacks_nearly_everything_is_refused(folder: Path, shelf: Shelf) -> None:
-    """S7: a model that declines, or speaks of something else, does not take the notes' place."""
-    put(folder, shelf, a=" ".join(f"Server {number} costs {number * 7} euros." for number in range(100, 140)))
-    result = compact_memories(folder, 100, Model("I am sorry, I cannot help with that."), files=shelf)
-    assert (result.ran, set(contents(folder, shelf))) == (False, {"a"})
-    assert "lacks" in result.reason
+FILLER = "We learned that the build is slow when the cache is cold, and that people like small changes. " * 20
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        {"a": " ".join(f"Server {number} costs {number * 7} euros." for number in range(100, 140))},
+        {f"k{n}": f"The retry limit of service {n} is {40 + n} and never more. {FILLER}" for n in range(8)},
+        {"a": FILLER},
+        {"a": "我们每周部署。构建很慢。" * 20},
+    ],
+    ids=["many", "few", "none", "han"],
+)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I'm sorry, but I can't help with that request.",
+        "I cannot condense this: it may hold private data.",
+        "Done.",
+        "Here it is:",
+        "Es tut mir leid, dabei kann ich nicht helfen.",
+    ],
+)
+def test_a_model_that_declines_does_not_take_the_notes_place(
+    folder: Path, shelf: Shelf, notes: dict[str, str], answer: str
+) -> None:
+    """O33, S7: nor one that speaks of something else, however many numbers and names the notes hold."""
+    put(folder, shelf, **notes)
+    result = compact_memories(folder, 100, Model(answer), files=shelf)
+    assert (result.ran, contents(folder, shelf)) == (False, notes)
+    assert "lacks" in result.reason or "other things" in result.reason
+
+
+def test_an_answer_without_the_few_things_that_count_is_refused(folder: Path, shelf: Shelf) -> None:
+    """O33, S7: though its words are the notes'."""
+    put(folder, shelf, a=f"{FILLER} The limit is 40, for Anna 50, for Ben 60 and never more.")
+    result = compact_memories(folder, 100, Model("Cold caches slow builds; small changes."), files=shelf)
+    assert (result.ran, "lacks" in result.reason) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("note", "answer"),
+    [
+        (FILLER, "Cold caches slow builds; prefer small changes."),
+        ("我们每周部署。构建很慢。" * 20, "构建慢。每周部署。"),
+        ("Мы выпускаем версии по вторникам. " * 10, "Выпуск версий: вторник."),
+        ("Deploys go out on Tuesday. Never on Friday. " * 10, "Deploy: Tuesday, never Friday."),
+    ],
+    ids=["english", "han", "russian", "terse"],
+)
+def test_other_forms_of_the_same_words_are_an_answer(folder: Path, shelf: Shelf, note: str, answer: str) -> None:
+    """O33."""
+    put(folder, shelf, a=note)
+    result = compact_memories(folder, 100, Model(answer), files=shelf)
+    assert result.ran, result.reason
 
 
 # Secrets
@@ -466,6 +531,35 @@ def test_a_note_with_a_secret_is_shown_to_nobody(
     assert contents(folder, files)["login"] == f"The staging {SECRET}"
     assert result.kept == ("login",)
     assert "login" in caplog.text
+
+
+TOKEN = "sk-ant-api03-abcdefghijklmnop123456"
+
+
+@pytest.mark.parametrize("name", [TOKEN, "password-hunter2-Zebra-99", f"x {SECRET}"])
+def test_a_name_is_never_a_secret(folder: Path, shelf: Shelf, tmp_path: Path, name: str) -> None:
+    """S4: neither a note's key nor a worker's name; the error does not repeat it."""
+    with pytest.raises(InputError) as key:
+        store_memory(folder, name, "text", files=shelf)
+    with pytest.raises(InputError) as worker:
+        Notes(tmp_path, name)
+    assert shelf.files == {}
+    for word in (TOKEN, "hunter2"):
+        assert word not in str(key.value) + str(worker.value)
+
+
+@pytest.mark.parametrize("name", [TOKEN, "the password is hunter2-Zebra-99"])
+def test_a_secret_in_the_name_of_a_persons_file_is_shown_to_nobody(
+    folder: Path, shelf: Shelf, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S4: not to a model, nor in the log; the file stays."""
+    put(folder, shelf, **{"alpha": "We ship short. " * 10, name: "Words. " * 50})
+    model = Model()
+    assert load_memories(folder, 100, files=shelf) == ""
+    assert compact_memories(folder, 100, model, files=shelf).kept == (name,)
+    assert name in contents(folder, shelf)
+    for word in (TOKEN, "hunter2"):
+        assert word not in model.asked[0] + caplog.text
 
 
 def test_notes_with_secrets_alone_ask_nothing(folder: Path, shelf: Shelf) -> None:
@@ -522,6 +616,23 @@ def test_a_link_does_not_lead_out(tmp_path: Path, link: str) -> None:
     assert list((tmp_path / "away").iterdir()) == []
 
 
+def test_notes_are_on_disk_when_they_are_stored_and_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S1: a file before it gets its name, its folder after; the new folders; the folder after a removal."""
+    synced: list[tuple[int, bool]] = []
+    path, sync = folder / "key.md", os.fsync
+
+    def fsync(handle: int) -> None:
+        synced.append((os.fstat(handle).st_ino, path.exists()))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    store_memory(folder, "key", "text")
+    place, parent, above = (each.stat().st_ino for each in (folder, folder.parent, folder.parent.parent))
+    assert synced == [(above, False), (parent, False), (path.stat().st_ino, False), (place, True)]
+    assert DISK.swap(path, b"text", None)
+    assert synced[4:] == [(place, False)]
+
+
 def test_a_link_among_the_notes_is_no_note(folder: Path, tmp_path: Path) -> None:
     """S3: nothing is read or written through it, nor through anything else that is no file."""
     outside = tmp_path / "outside.txt"
@@ -556,7 +667,7 @@ def test_storing_starts_a_compaction_and_does_not_wait(tmp_path: Path, caplog: p
     notes = Notes(tmp_path, "one", answer, threshold=100)
     notes.store("a", "Few. ")
     assert not asked.is_set()
-    notes.store("b", "Many words. " * 10)
+    notes.store("b", "Short words. " * 10)
     assert asked.wait(30)
     notes.store("c", "Meanwhile. ")
     assert len(answers) == 2
@@ -652,19 +763,22 @@ def test_notes_are_compacted_by_the_configured_model(
     assert 0 < row.cost < 0.05
 
 
-def cut(asked: dict[str, Any]) -> Reply:
-    return Reply(body=json.dumps({**anthropic(asked, say("Half of")), "stop_reason": "max_tokens"}).encode())
+def ended(reason: str) -> Callable[[dict[str, Any]], Reply]:
+    return lambda asked: Reply(
+        body=json.dumps({**anthropic(asked, say("Half of")), "stop_reason": reason}).encode()
+    )
 
 
 @pytest.mark.parametrize(
     ("script", "settings", "prompt", "error", "words"),
     [
-        (cut, {}, "Condense.", ModelError, "cut off"),
+        (ended("max_tokens"), {}, "Condense.", ModelError, "cut off"),
+        (ended("refusal"), {}, "Condense.", ModelError, "declined"),
         ([refuse(500), refuse(500)], {}, "Condense.", ModelError, "status 500"),
         ([], {}, "x" * 200_000, BudgetReached, "0.05 USD"),
         ([], {"daily_cap_usd": 0.0001}, "Condense.", CapReached, "daily_cap_usd"),
     ],
-    ids=["cut", "failing", "dear", "cap"],
+    ids=["cut", "declined", "failing", "dear", "cap"],
 )
 def test_a_question_without_a_whole_answer_is_an_error(
     sqlite: SQLite,
@@ -675,7 +789,7 @@ def test_a_question_without_a_whole_answer_is_an_error(
     error: type[Exception],
     words: str,
 ) -> None:
-    """O33, O14: cut off, refused, over the question's 0.05 USD, over the day's cap; the last two are not asked."""
+    """O33, O14: cut off, declined, failing, over the question's 0.05 USD or the day's cap (not asked)."""
     with ModelServer(script) as server, pytest.raises(error, match=words):
         ask(sqlite, clock, server, "anthropic:claude-haiku-4-5", **settings)(prompt)
     rows = sqlite.read(lambda tx: Ledger(tx).recent("default", 10))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.journal.context import RULE, session_context
+from recollect.journal.context import RULE, _end, session_context
 from recollect.journal.journal import Journal
 from recollect.journal.pages import Pages
 from recollect.journal.records import JournalRecord, encode, render
@@ -59,7 +59,7 @@ def test_no_files_no_context(pages: Pages) -> None:
 def test_the_order_and_the_labels(pages: Pages) -> None:
     """O24, SC4: LONGMEMORY.md, MEMORY.md, today, yesterday; a record of these days stands there, not above."""
     put(pages, note("long ago"), note("yesterday", YESTERDAY, category="learned"), note("today", NOW))
-    put(pages, note("merged", category="compaction"))
+    pages.append(pages.memory, encode(render(note("merged", category="compaction"))))
     pages.long_memory.write_text("# Long-term memory\n\n" + BLOCK.format(day="2026-02-02", what="the car"))
     text = context(pages)
     assert text == (
@@ -156,9 +156,10 @@ def test_lines_written_by_hand_count_as_records(pages: Pages) -> None:
 
 def test_what_is_secret_anywhere_is_shown_nowhere(pages: Pages) -> None:
     """O24, S4: also where a person marked it in one page only; and what hides in a record is taken out."""
-    put(pages, note("the attic", NOW), note("key AKIAIOSFODNN7EXAMPLE"))
+    put(pages, note("the attic", NOW))
+    pages.append(pages.memory, encode(render(note("key AKIAIOSFODNN7EXAMPLE"))))
     put(pages, note("a secret", NOW, sensitivity="secret"))
-    put(pages, note("unknown", sensitivity="top"))
+    pages.append(pages.memory, encode(render(note("unknown", sensitivity="top"))))
     page = pages.read(pages.memory)
     first = page.index(b'"operational"')
     pages.memory.write_bytes(page[:first] + b'"secret"' + page[first + len('"operational"') :])
@@ -179,15 +180,23 @@ def test_no_text_can_pass_for_a_section(pages: Pages) -> None:
     assert len(context(pages).splitlines()) == 3
 
 
-@pytest.mark.parametrize("size", range(300, 700, 41))
-def test_of_a_long_page_only_the_end_is_read(pages: Pages, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """O24, S4: whole lines of it, wherever it begins."""
-    monkeypatch.setattr("recollect.journal.context._READ", size)
-    put(pages, note("first"), note("do not tell, never", sensitivity="secret"), note("last"))
-    assert session_context(pages, UTC, NOW, cap=9, include_long_memory=False, long_cap=0, tokens=30) in (
-        "# Memory\n\n- 2026-02-24 (note) last",
-        "# Memory\n\n- 2026-02-24 (note) first\n- 2026-02-24 (note) last",
-    )
+def test_of_a_long_page_the_last_whole_lines_are_read(pages: Pages) -> None:
+    """O24: not all of a journal of years."""
+    put(pages, note("first"), *(note(f"{number:04} {'x' * 900}") for number in range(2_000)), note("last"))
+    lines = _end(pages, pages.memory, 2**20)
+    assert 500 < len(lines) < 1_500
+    assert all(line.record for line in lines)
+    assert sections(context(pages, 200))["# Memory"][-1] == "- 2026-02-24 (note) last"
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_huge_line_hides_nothing(pages: Pages, end: bytes) -> None:
+    """O22, O24: whatever somebody pasted into the page."""
+    put(pages, note("first"))
+    for size in (300_000, 10_000_000):
+        pages.append(pages.memory, b"x" * size + end)
+    put(pages, note("last"))
+    assert sections(context(pages))["# Memory"] == ["- 2026-02-24 (note) first", "- 2026-02-24 (note) last"]
 
 
 def test_a_budget_in_tokens(pages: Pages) -> None:

@@ -244,7 +244,6 @@ class Memory:
         """What of the journal opens a session, within `continuity.session_memory_cap`, or within so many tokens.
         Empty where there is no journal."""
         self._check_open()
-        self._parts.continuity.write()
         return self._parts.continuity.session_context(tokens)
 
     def compact_journal(self, *, force: bool = False) -> Result:
@@ -298,7 +297,6 @@ class Memory:
     def start(self) -> None:
         """Run the background work in threads of this process. Safe to call twice."""
         self._check_open()
-        self._parts.continuity.write_all()
         self._parts.continuity.start()
         for worker in self._parts.workers:
             worker.start()
@@ -311,10 +309,12 @@ class Memory:
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""
         self.stop()
-        self._closed = True
+        was_open, self._closed = not self._closed, True
         for notes in self._notes.values():
             notes.wait()
         self._parts.turns.close()
+        if was_open:
+            self._parts.continuity.close()
         self._database.close()
 
     @property

@@ -11,6 +11,7 @@ from recollect.collect.turns import Turns
 from recollect.errors import ConfigError, StorageUnavailable
 from recollect.home import Home
 from recollect.journal.continuity import Continuity
+from recollect.journal.merging import Summarize
 from recollect.journal.notes import Query
 from recollect.organize.brain import Brain
 from recollect.organize.handover import Handover
@@ -36,7 +37,8 @@ class Parts:
     ) -> None:
         self._profile = profile
         self.lifecycle = open_lifecycle(settings, database)
-        self.continuity = Continuity(settings.continuity, home, profile, database, clock)
+        summarize = open_summarize(settings, database, clock, profile)
+        self.continuity = Continuity(settings.continuity, home, profile, database, clock, summarize)
         self.turns = Turns(
             database,
             profile,
@@ -58,7 +60,7 @@ class Parts:
             worker.wake()
 
     def _advance(self, now: datetime) -> None:
-        self.continuity.write()
+        self.continuity.keep_up()
         self.lifecycle.advance(now, self._profile)
 
 
@@ -76,6 +78,19 @@ def open_brain(settings: Settings, database: Database, clock: Clock) -> Brain:
     if choice == "llm":
         raise ConfigError(f"organize.brain is 'llm', but its model cannot be used: {reason}")
     return RulesBrain(settings.organize.density, instead_of=reason)
+
+
+def open_summarize(settings: Settings, database: Database, clock: Clock, profile: str) -> Summarize | None:
+    """The model that may summarize what is compacted; none where the rules do it alone."""
+    if settings.organize.brain == "rules" or not settings.models.model:
+        return None
+    from recollect.journal.summarizing import by_model
+    from recollect.models.providers import unusable
+    from recollect.models.question import Question
+
+    if unusable(settings.models):
+        return None
+    return by_model(Question(settings.models, database, clock, profile, "compaction"))
 
 
 def open_query(settings: Settings, database: Database, clock: Clock, profile: str) -> Query | None:

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationInfo
 
 Seconds = Annotated[float, Field(ge=0.001, le=86_400)]
 LongSeconds = Annotated[float, Field(ge=0.001, le=1e9)]
@@ -24,9 +24,19 @@ def _within(path: str) -> str:
 Within = Annotated[str, AfterValidator(_within)]
 
 
-def _page(path: str) -> str:
-    if PurePath(_within(path)).parts[:1] in ((), ("MEMORY.md",), ("memory",), ("tmp",)):
-        raise ValueError("the file must not be one of the journal's other pages")
+def _apart(path: str, *others: str) -> str:
+    """No page or folder of the journal lies in another one, also where case does not count."""
+    parts = PurePath(_within(path).casefold()).parts
+    for other in ("MEMORY.md", "memory", "tmp", "workers", ".journal-id", *others):
+        taken = PurePath(other.casefold()).parts
+        common = min(len(parts), len(taken))
+        if parts[:common] == taken[:common] or parts[-1:] == taken:
+            raise ValueError(f"it must lie apart from the journal's other pages and folders, such as {other!r}")
+    return path
+
+
+def _archive(path: str, info: ValidationInfo) -> str:
+    _apart(path or "archive", info.data.get("long_memory_path", "LONGMEMORY.md"))
     return path
 
 
@@ -146,7 +156,7 @@ class ContinuitySettings(Section):
     """Put LONGMEMORY.md first in what opens a session, where the file exists."""
     time_zone: Annotated[str, AfterValidator(_zone)] = "UTC"
     """Which day a record falls on, and the zone of the times in the journal and in cron expressions."""
-    long_memory_path: Annotated[str, AfterValidator(_page)] = "LONGMEMORY.md"
+    long_memory_path: Annotated[str, AfterValidator(lambda path: _apart(path))] = "LONGMEMORY.md"
     """The file of long-term summaries, in the profile's folder."""
     long_memory_max_chars: Count = 16_000
     """The most characters that file may hold; older blocks move to the archive."""
@@ -154,7 +164,7 @@ class ContinuitySettings(Section):
     """Rolling window of MEMORY.md: the most records. None: no window."""
     memory_max_chars: Count | None = None
     """Rolling window of MEMORY.md: the most characters. None: no window."""
-    memory_archive_path: Within = ""
+    memory_archive_path: Annotated[str, AfterValidator(_archive), Field(validate_default=True)] = ""
     """The folder that keeps what left the journal, in the profile's folder. Empty: `archive`."""
     memory_embeddings_enabled: bool = True
     """Make the journal searchable by meaning, not only by words."""
@@ -164,7 +174,7 @@ class ContinuitySettings(Section):
     """When to compact, as a cron expression. Empty: by the interval."""
     memory_compaction_interval_ms: Count = 86_400_000
     """How many milliseconds lie between two compactions."""
-    memory_compaction_min_age_days: int = Field(default=7, ge=0)
+    memory_compaction_min_age_days: int = Field(default=7, ge=0, le=36_500)
     """Younger records are never compacted."""
     memory_compaction_max_records: Count = 500
     """Compact when MEMORY.md holds more records than this."""

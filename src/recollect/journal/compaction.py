@@ -8,13 +8,14 @@ added since the page was read is put behind the new one. A person's edit makes t
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from recollect.errors import JournalError
 from recollect.journal import longmemory
-from recollect.journal.merging import Limits, Merger, Plan, Summarize, chars, lost, split
+from recollect.journal.merging import Limits, Merger, Plan, Summarize, chars, lines, lost, split
 from recollect.journal.pages import Pages
 from recollect.journal.records import parse
 from recollect.types import Clock
@@ -64,7 +65,6 @@ class Compaction:
         self._owner = owner
         self._flush = flush
         self._resync = resync
-        self.last_result: Result | None = None
 
     def run(self, now: datetime | None = None, *, force: bool = False) -> Result:
         """Compact if MEMORY.md is over a limit, or in any case with `force`. Skipped while another one runs."""
@@ -74,7 +74,6 @@ class Compaction:
         if result.ran and self._resync:
             _try(self._resync, "the index could not be brought up to date after a compaction")
         log.info("compaction: %s", result.reason)
-        self.last_result = result
         return result
 
     def remark(self, now: datetime | None = None) -> str:
@@ -95,7 +94,6 @@ class Compaction:
     def _run(self, now: datetime, force: bool) -> Result:
         if self._flush:
             _try(self._flush, "what was pending could not be written before a compaction; it stays pending")
-        archived: set[bytes] = set()
         cut = now - self._limits.min_age
         for attempt in range(1, ATTEMPTS + 1):
             with self._pages.writing():
@@ -109,25 +107,26 @@ class Compaction:
             plan = self._merger.plan(page, now)
             if not plan.gone:
                 return replace(result, reason="Nothing to compact: every record is recent or must be kept.")
+            if not over and chars(plan.page) >= size:
+                return replace(result, reason="Nothing to compact: MEMORY.md would not get smaller.")
             if loss := lost(before, plan.page, plan.gone, cut):
-                log.error("a compaction was refused, and nothing was changed: %s", loss)
-                return replace(result, reason=f"Refused: {loss}")
-            self._archive([old.raw for old in plan.gone if old.raw not in archived], now)
-            archived.update(old.raw for old in plan.gone)
+                raise JournalError(f"A compaction was refused: {loss} Nothing was changed; please report it.")
+            self._archive([old.raw for old in plan.gone], now)
             tail = self._swap(before, plan, may_wait=attempt < ATTEMPTS)
             if tail is not None:
                 return self._done(result, page.kept_records, plan, tail)
         return Result(False, "Somebody else kept changing MEMORY.md; it was left as it is.")
 
     def _archive(self, raws: Sequence[bytes], now: datetime) -> None:
-        """Only the one compaction that runs writes there, so appends need not wait for it."""
-        data = b"".join(raws)
-        if not data:
-            return
-        data += b"" if data.endswith(b"\n") else b"\n"
+        """Only the one compaction that runs writes there, so appends need not wait for it. What a run that failed
+        has left at the end is there already."""
         name = f"compacted-{now.astimezone(self._zone):%Y-%m}.md"
+        page = self._pages.archive_folder / name
+        there = Counter(lines(self._pages.end(page, sum(map(len, raws)))))
+        there.subtract(raws)
+        data = b"".join(raw * -times for raw, times in there.items() if times < 0)
         self._pages.archive(name, data)
-        if self._pages.end(self._pages.archive_folder / name, len(data)) != data:
+        if self._pages.end(page, len(data)) != data:
             raise JournalError(f"The archive {name} does not hold what was written. MEMORY.md was left as it is.")
 
     def _swap(self, before: bytes, plan: Plan, *, may_wait: bool) -> bytes | None:

@@ -27,6 +27,7 @@ Weigh: TypeAlias = Callable[[str], int]
 """How much room a text takes."""
 
 _READ = 2**20  # bytes at the end of a page that are looked at, at least
+_LONG = 8  # a line is too long that takes more than one part of so many
 _LONG_MEMORY = "# Long-term memory"
 _BLOCK = re.compile(r"^(?=#{1,2} )", re.MULTILINE)
 _COMMENT = re.compile(r" *<!--.*?-->")
@@ -102,9 +103,18 @@ def session_context(
 
 
 def _end(pages: Pages, page: Path, most: int) -> list[Line]:
-    """The last lines of a page, whole ones only."""
-    data = pages.end(page, most + 1)
-    return parse(data.partition(b"\n")[2] if len(data) > most else data)
+    """The last lines of a page, so many bytes and a line at most. A line that is far too long to be shown is left
+    out, and hides no other."""
+    data = pages.read(page)
+    lines: list[bytes] = []
+    end, left = len(data), most
+    while end and left > 0:
+        start = data.rfind(b"\n", 0, end - 1) + 1
+        if end - start <= most // _LONG:
+            lines.append(data[start:end])
+            left -= end - start
+        end = start
+    return parse(b"".join(reversed(lines)))
 
 
 def _fill(sections: Iterable[_Section], room: int, weigh: Weigh) -> int:

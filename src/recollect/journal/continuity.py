@@ -5,17 +5,18 @@ What is off makes no file and starts no thread.
 
 from __future__ import annotations
 
+import logging
 import os
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, InputError, RecollectError
 from recollect.home import Home
 from recollect.journal.compaction import Compaction, Result
 from recollect.journal.context import session_context
 from recollect.journal.journal import Journal, Window
-from recollect.journal.merging import Limits
+from recollect.journal.merging import Limits, Summarize
 from recollect.journal.pages import Pages
 from recollect.journal.progress import Progress
 from recollect.journal.schedule import Schedule, Timetable
@@ -26,12 +27,20 @@ from recollect.types import Clock
 if TYPE_CHECKING:
     from recollect.sections import ContinuitySettings
 
+log = logging.getLogger("recollect.journal")
+
 
 class Continuity:
     """Everything that the section `[continuity]` of the settings switches on or off."""
 
     def __init__(
-        self, settings: ContinuitySettings, home: Home, profile: str, database: Database, clock: Clock
+        self,
+        settings: ContinuitySettings,
+        home: Home,
+        profile: str,
+        database: Database,
+        clock: Clock,
+        summarize: Summarize | None = None,
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -51,7 +60,8 @@ class Continuity:
             zone,
             limits,
             owner=f"profile {profile}, process {os.getpid()}",
-            flush=self.write if settings.flush_pre_compaction else None,
+            summarize=summarize,
+            flush=self.write_all if settings.flush_pre_compaction else None,
         )
         self._schedule = Schedule(
             Timetable(
@@ -84,13 +94,14 @@ class Continuity:
         if self._summaries:
             self._summaries.touched(agent_id)
 
-    def write(self) -> int:
-        """Write down the turns that were completed in this process. How many there were."""
-        return self._summaries.write() if self._summaries else 0
+    def keep_up(self) -> None:
+        """Write down turns that were completed, of this process at once, of others soon."""
+        if self._summaries:
+            self._summaries.keep_up()
 
-    def write_all(self) -> int:
-        """The same, with those of other processes."""
-        return self._summaries.write_all() if self._summaries else 0
+    def write_all(self, *, wait: bool = True) -> int:
+        """Write down every turn that was completed, in whichever process. How many there were."""
+        return self._summaries.write_all(wait=wait) if self._summaries else 0
 
     def compact(self, *, force: bool) -> Result:
         """Compact now what is due; with `force`, also where it is off or not needed."""
@@ -99,8 +110,12 @@ class Continuity:
         return self._compaction.run(force=force)
 
     def session_context(self, tokens: int | None) -> str:
+        """Waits for nobody: what somebody else is writing is not in it."""
+        if tokens is not None and (type(tokens) is not int or tokens < 0):
+            raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
         if not self.is_on:
             return ""
+        self.write_all(wait=False)
         return session_context(
             self._journal.pages,
             self._journal.zone,
@@ -113,9 +128,13 @@ class Continuity:
 
     def remarks(self) -> list[str]:
         """A sentence for each thing that a person should know of."""
-        found = [self._summaries.error] if self._summaries else []
+        found = [self._summaries.elsewhere, self._summaries.error] if self._summaries else []
         if self._settings.memory_compaction_enabled:
-            found += [self._compaction.remark(), *self._schedule.remarks()]
+            found += self._schedule.remarks()
+            try:
+                found.append(self._compaction.remark())
+            except RecollectError as error:
+                found.append(str(error))
         return [remark for remark in found if remark]
 
     def start(self) -> None:
@@ -125,3 +144,10 @@ class Continuity:
 
     def stop(self) -> None:
         self._schedule.stop()
+
+    def close(self) -> None:
+        """Write down what is left. What cannot be written is found the next time."""
+        try:
+            self.write_all(wait=False)
+        except RecollectError as error:
+            log.error("turns are not in the journal yet: %s", error)

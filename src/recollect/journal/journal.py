@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from datetime import date, tzinfo
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 from recollect.errors import InputError, JournalError
-from recollect.gate import checked_text
+from recollect.gate import checked_name, checked_text, checked_time
 from recollect.journal.pages import HEADER, Pages
 from recollect.journal.records import (
     SENSITIVITIES,
@@ -29,15 +28,15 @@ from recollect.journal.records import (
     render,
     together,
 )
-from recollect.secrecy import has_secret
+from recollect.secrecy import clean, has_secret
 from recollect.types import Clock, new_id
 
 log = logging.getLogger("recollect.journal")
 
 ROLLED = "MEMORY-rolled.md"
 LONGEST_TEXT = 100_000  # characters of a record
-_END = 2**18  # bytes at the end of a page that are looked through for a record written before
-_CATEGORY = re.compile(r"\w[\w-]{0,63}")
+_CATEGORY = re.compile(r"(?!compaction\Z)\w[\w-]{0,63}")
+_ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\\n]|\\.)*+")')
 
 
 class Window(NamedTuple):
@@ -53,26 +52,20 @@ class Window(NamedTuple):
 
 
 class Journal:
-    """Appends to the journal and reads it. `on_change` is called after each change, outside the lock."""
+    """Appends to the journal and reads it."""
 
-    def __init__(
-        self,
-        pages: Pages,
-        clock: Clock,
-        zone: tzinfo,
-        window: Window | None = None,
-        on_change: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, pages: Pages, clock: Clock, zone: tzinfo, window: Window | None = None) -> None:
         self.pages = pages
         self.zone = zone
         self._clock = clock
         self._window = window or Window()
-        self._on_change = on_change
 
     def append(self, *records: JournalRecord) -> int:
-        """Write records down, durable on return; one without a time gets the present one. How many there were:
-        a record that its day's page ends with already, by its id, is not written again."""
-        return self._write(records, look=True)
+        """Write records down, durable on return; one without a time gets the present one, one with a secret in
+        its text is marked so. How many there were: what stands on its day's page already, by its id, is not
+        written again."""
+        checked = {record.id: record for record in map(self._checked, records)}
+        return self._write([*checked.values()], look=True)
 
     def remember(
         self,
@@ -85,22 +78,37 @@ class Journal:
         confidence: float = 1.0,
     ) -> JournalRecord:
         """Write down what somebody chose to. A text with a secret in it is marked as one."""
-        if not checked_text(text, "The text", LONGEST_TEXT).strip():
-            raise InputError("There is nothing to remember. Give a text.")
-        if sensitivity not in SENSITIVITIES:
-            raise InputError(f"{sensitivity!r:.200} is no sensitivity. Use one of: {', '.join(SENSITIVITIES)}.")
-        record = JournalRecord(
-            id=new_id(),
-            session_id=checked_text(session_id, "The session's id", 1_000),
-            category=_category(category),
-            text=text.strip(),
-            source_channel=checked_text(source_channel, "The source", 1_000),
-            confidence=_confidence(confidence),
-            timestamp=self._clock().astimezone(self.zone),
-            sensitivity="secret" if has_secret(text) else sensitivity,
+        record = self._checked(
+            JournalRecord(new_id(), session_id, category, text, source_channel, confidence, None, sensitivity)
         )
         self._write([record], look=False)
         return record
+
+    def _checked(self, record: JournalRecord) -> JournalRecord:
+        """The record as it is written."""
+        if not isinstance(record, JournalRecord):
+            raise InputError(f"{record!r:.200} is no record of the journal. Pass a JournalRecord.")
+        text = checked_text(record.text, "The text", LONGEST_TEXT).strip()
+        if not text:
+            raise InputError("There is nothing to remember. Give a text.")
+        if record.sensitivity not in SENSITIVITIES:
+            raise InputError(
+                f"{record.sensitivity!r:.200} is no sensitivity. Use one of: {', '.join(SENSITIVITIES)}."
+            )
+        moment = checked_time(record.timestamp or self._clock(), "The record's time")
+        if moment.year == 1:
+            raise InputError(f"The record's time is out of range: {record.timestamp!r}. Give a later one.")
+        is_secret = has_secret(text) or has_secret(" ".join(text.split()))  # a line break may part it
+        return JournalRecord(
+            id=checked_name(record.id, "The record's id"),
+            session_id=clean(checked_text(record.session_id, "The session's id", 1_000)),
+            category=_category(record.category),
+            text=text,
+            source_channel=clean(checked_text(record.source_channel, "The source", 1_000)),
+            confidence=_confidence(record.confidence),
+            timestamp=moment.astimezone(self.zone),
+            sensitivity="secret" if is_secret else record.sensitivity,
+        )
 
     def records(self) -> list[JournalRecord]:
         """The records of MEMORY.md, in its order."""
@@ -108,6 +116,8 @@ class Journal:
 
     def day(self, day: date) -> list[JournalRecord]:
         """The records of a day's page, in its order."""
+        if type(day) is not date:  # a datetime has a zone of its own
+            raise InputError(f"{day!r:.200} is no day. Give a date, e.g. date(2026, 3, 5).")
         return _records(parse(self.pages.read(self.pages.day(day))))
 
     def long_memory(self) -> str:
@@ -123,35 +133,36 @@ class Journal:
         """`look`: the records may have been written before, by somebody who was stopped in the middle."""
         days: dict[Path, list[JournalRecord]] = {}
         for record in records:
-            moment = (record.timestamp or self._clock()).astimezone(self.zone)
-            days.setdefault(self.pages.day(moment.date()), []).append(replace(record, timestamp=moment))
+            day = (record.timestamp or self._clock()).date()
+            days.setdefault(self.pages.day(day), []).append(record)
         with self.pages.writing():
             if look:
-                days = {day: self._new(day, written) for day, written in days.items()}
+                days = {page: self._new(page, written) for page, written in days.items()}
             new = [record for written in days.values() for record in written]
             if not new:
                 return 0
             # MEMORY.md first: a page of a day is never rewritten, so what stands there stands in both.
-            size = self._add(self.pages.memory, self._new(self.pages.memory, new) if look else new, HEADER)
+            memory = self._new(self.pages.memory, new) if look else new
+            added: list[tuple[Path, int]] = []
             try:
-                for day, written in days.items():
-                    self._add(day, written, f"# {day.stem}\n\n")
+                added.append(self._add(self.pages.memory, memory, HEADER))
+                for page, written in days.items():
+                    added.append(self._add(page, written, f"# {page.stem}\n\n"))
             except JournalError:
-                self.pages.cut(self.pages.memory, size)
+                self.pages.cut(*added)
                 raise
             self._roll()
-        self._on_change()
         return len(new)
 
-    def _add(self, page: Path, records: Sequence[JournalRecord], header: str) -> int:
-        return self.pages.append(page, encode("".join(map(render, records))), header)
+    def _add(self, page: Path, records: Sequence[JournalRecord], header: str) -> tuple[Path, int]:
+        return page, self.pages.append(page, encode("".join(map(render, records))), header)
 
     def _new(self, page: Path, records: Sequence[JournalRecord]) -> list[JournalRecord]:
-        """Those that the page does not end with."""
-        end = self.pages.end(page, _END)
-        if not any(encode(json.dumps(record.id, ensure_ascii=False)) in end for record in records):
+        """Those that do not stand on the page."""
+        data = self.pages.read(page)
+        if {encode(json.dumps(record.id, ensure_ascii=False)) for record in records}.isdisjoint(_ID.findall(data)):
             return list(records)
-        known = {record.id for record in _records(parse(end))}
+        known = {record.id for record in _records(parse(data))}
         return [record for record in records if record.id not in known]
 
     def _roll(self) -> None:
@@ -191,7 +202,8 @@ def _category(value: object) -> str:
     if isinstance(value, str) and _CATEGORY.fullmatch(value):
         return value
     raise InputError(
-        f"{value!r:.200} cannot be a category. Use 1 to 64 letters, digits, '_' and '-', e.g. 'learned'."
+        f"{value!r:.200} cannot be a category. Use 1 to 64 letters, digits, '_' and '-', e.g. 'learned'; "
+        "'compaction' is for compaction alone."
     )
 
 

@@ -66,9 +66,20 @@ def _with_negations(sentence: Sequence[Word], own: set[int]) -> set[int]:
 
 
 def _denied(sentence: Sequence[Word], at: int) -> set[int]:
-    """A negation, the word it belongs to and the one behind: "can't agree more", "not always easy"."""
+    """A negation, the word it belongs to, and what the later one goes on to: "can't agree more", "not allergic to
+    nuts", "30 euros, not 40"."""
     near = nearest(sentence, at)
-    return {at} if near is None else {at, near, min(near + 1, len(sentence) - 1)}
+    return {at, at if near is None else near} | _onward(sentence, max(at, near or 0))
+
+
+def _onward(sentence: Sequence[Word], at: int) -> set[int]:
+    """A word and those behind it, up to a comma or the next one that says something; else one more."""
+    end = at + 1
+    while end < min(len(sentence), at + REACH + 1) and sentence[end].start == sentence[end - 1].end + 1:
+        end += 1
+        if sentence[end - 1].kind != "filler":
+            return set(range(at, end))
+    return set(range(at, min(at + 2, len(sentence))))
 
 
 def _widened(sentence: Sequence[Word], own: set[int]) -> set[int]:

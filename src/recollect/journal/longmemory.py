@@ -1,7 +1,7 @@
 """LONGMEMORY.md: what compaction told, a dated block a run, the oldest first.
 
-Over its cap the oldest blocks go to the archive. What a person wrote before the first block, or under a heading of
-their own, is not a block and stays.
+Over its cap the oldest blocks go to the archive. A block is a heading and one line. What a person wrote before,
+between or behind the blocks is not a block and stays.
 """
 
 from __future__ import annotations
@@ -14,51 +14,53 @@ from recollect.journal.records import Sensitivity, decode, encode
 
 HEADER = "# Long-term memory\n\n"
 SHARE = 16  # of so many blocks, one has its part of the cap
-SHORTEST = 200  # characters that a block may have all the same
+SHORTEST = 200  # characters that a block may have all the same, if the cap allows
+FRAME = 140  # characters of the header and a block's heading, at most
 
-_SECTION = re.compile(r"^(?=#{1,2} )", re.MULTILINE)
-_HEADING = re.compile(r"## \d{4}-\d\d-\d\d .*<!-- (compaction-[0-9a-f]+) -->")
+_BLOCK = re.compile(
+    r"^## \d{4}-\d\d-\d\d .*<!-- (?P<key>compaction-[0-9a-f]+) -->\r?\n(?:\r?\n)?(?P<text>(?!#).*)\n?(?:\r?\n)?",
+    re.MULTILINE,
+)
 
 
 class Trimmed(NamedTuple):
-    """The page with the new block, and the blocks that no longer fit."""
+    """The page with the new block, and the blocks that no longer fit or were told otherwise."""
 
     page: bytes
     moved: bytes
 
 
 def room(cap: int) -> int:
-    """How many characters the text of a block may have."""
-    return max(cap // SHARE, SHORTEST)
+    """How many characters the text of a block may have; none below 1."""
+    return min(max(cap // SHARE, SHORTEST), cap - FRAME)
 
 
 def block(
     key: str, now: datetime, first: datetime, last: datetime, records: int, sensitivity: Sensitivity, text: str
 ) -> str:
-    """A block; `key` names the records it tells of. No line of the text can pass for a heading."""
+    """A block; `key` names the records it tells of. Its text is one line, and cannot pass for a heading."""
     of = f"{first:%Y-%m-%d} to {last:%Y-%m-%d}, {records:,} record(s), {sensitivity}"
-    body = re.sub(r"^(?=#)", r"\\", text.strip(), flags=re.MULTILINE)
-    return f"## {now:%Y-%m-%d} ({of}) <!-- {key} -->\n\n{body}\n\n"
+    line = re.sub("^#", r"\\#", " ".join(text.split()))
+    return f"## {now:%Y-%m-%d} ({of}) <!-- {key} -->\n\n{line}\n\n"
 
 
 def with_block(page: bytes, new: str, cap: int) -> Trimmed:
     """The page with this block at its end, in the place of one with the same key, and within the cap as far as
     moving older blocks can bring it there."""
-    key = _key(new)
-    sections = [part for part in _SECTION.split(decode(page) or HEADER) if part and _key(part) != key]
-    if sections and not sections[-1].endswith("\n\n"):
-        sections[-1] += "\n" if sections[-1].endswith("\n") else "\n\n"
-    size = sum(map(len, sections)) + len(new)
-    stay, moved = [], []
-    for part in sections:
-        if size > cap and _key(part):
-            size -= len(part)
-            moved.append(part)
+    old = decode(page) or HEADER
+    old += "" if old.endswith("\n\n") else "\n" if old.endswith("\n") else "\n\n"
+    blocks = list(_BLOCK.finditer(old))
+    again = [found for found in blocks if f"<!-- {found['key']} -->\n" in new]
+    size = len(old) + len(new) - sum(len(found[0]) for found in again)
+    stay, moved, end = "", "", 0
+    for found in blocks:
+        stay += old[end : found.start()]
+        end = found.end()
+        if found in again:
+            moved += "" if new.endswith(f"\n\n{found['text']}\n\n") else found[0]
+        elif size > cap:
+            size -= len(found[0])
+            moved += found[0]
         else:
-            stay.append(part)
-    return Trimmed(encode("".join([*stay, new])), encode("".join(moved)))
-
-
-def _key(section: str) -> str:
-    found = _HEADING.match(section)
-    return found[1] if found else ""
+            stay += found[0]
+    return Trimmed(encode(stay + old[end:] + new), encode(moved))

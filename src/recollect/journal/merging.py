@@ -25,8 +25,8 @@ from recollect.secrecy import redact
 
 log = logging.getLogger("recollect.journal")
 
-MERGED = frozenset({"turn-summary", "note"})
 COMPACTION = "compaction"
+MERGED = frozenset({"turn-summary", "note", COMPACTION})
 TENTH = 10  # records are told in a tenth of their size
 LARGEST = 4_000  # characters of a compaction record
 SMALLEST = 400
@@ -51,7 +51,7 @@ class Limits:
 
 
 class Old(NamedTuple):
-    """A record that may be merged."""
+    """A record that may be merged. It may stand elsewhere later, so its line has an ending."""
 
     raw: bytes
     item: Item
@@ -88,11 +88,11 @@ class Plan(NamedTuple):
 
 
 def may_go(record: JournalRecord, cut: datetime) -> bool:
-    """Whether a record may be merged: it is no secret, and either tells an earlier compaction or is a turn summary
-    or a note from before `cut`. Without a time it has no age."""
+    """Whether a record may be merged: it is no secret, and a turn summary, a note or an earlier compaction from
+    before `cut`, whoever wrote it. Without a time it has no age."""
     if record.is_secret or record.timestamp is None:
         return False
-    return record.category == COMPACTION or (record.category in MERGED and record.timestamp <= cut)
+    return record.category in MERGED and record.timestamp <= cut
 
 
 def split(data: bytes, cut: datetime) -> Split:
@@ -102,7 +102,7 @@ def split(data: bytes, cut: datetime) -> Split:
         record = read(decode(raw))
         records += record is not None
         if record and record.timestamp and may_go(record, cut):
-            old = Old(raw, Item(record.text, record.timestamp), record.confidence, record.sensitivity)
+            old = Old(_ended(raw), Item(record.text, record.timestamp), record.confidence, record.sensitivity)
             (parts.earlier if record.category == COMPACTION else parts.fresh).append(old)
         else:
             (parts.kept if records else parts.header).append(raw)
@@ -110,19 +110,21 @@ def split(data: bytes, cut: datetime) -> Split:
 
 
 def lost(before: bytes, after: bytes, gone: Sequence[Old], cut: datetime) -> str:
-    """What a rewrite would lose. Every line that may not go must be there, byte for byte and in order."""
-    going = Counter(old.raw for old in gone)
-    for raw in going:
-        record = read(decode(raw))
-        if record is None or not may_go(record, cut):
-            return f"it would remove {_name(raw)}, which must be kept."
-    there = lines(after)
+    """What a rewrite would lose. Every line that may not go must be there, byte for byte and in order; another one
+    that stays, anywhere."""
+    going, there = Counter(old.raw for old in gone), lines(after)
+    stay = Counter(lines(after))
     for raw in lines(before):
-        if going[raw]:
-            going[raw] -= 1
-        elif not any(raw == other for other in there):
+        record = read(decode(raw))
+        if record and may_go(record, cut):
+            known = going if going[_ended(raw)] else stay
+            known[_ended(raw)] -= 1
+            found = known[_ended(raw)] >= 0
+        else:
+            found = any(raw == other for other in there)
+        if not found:
             return f"it would lose {_name(raw)}."
-    return ""
+    return "".join(f"it would remove {_name(raw)}, which must be kept." for raw in list(+going)[:1])
 
 
 class Merger:
@@ -133,8 +135,10 @@ class Merger:
         self._zone = zone
         self._limits = limits
         self._summarize = summarize
+        self._asked = summarize  # until it fails; then the rules make the rest of a page
 
     def plan(self, page: Split, now: datetime) -> Plan:
+        self._asked = self._summarize
         room = self._limits.max_chars - self._limits.max_chars // SLACK - page.kept_chars
         records = self._limits.max_records - page.kept_records
         want = max(sum(len(old.item.text) for old in page.fresh) // TENTH, SMALLEST)
@@ -185,10 +189,10 @@ class Merger:
         return ""
 
     def _block(self, olds: Sequence[Old], told: Sequence[bytes], now: datetime) -> str:
-        if not olds:
+        room = longmemory.room(self._limits.long_memory_max_chars)
+        if not olds or room < 1:
             return ""
         records = [record for record in map(read, map(decode, told)) if record]
-        room = longmemory.room(self._limits.long_memory_max_chars)
         if len(records) == 1 and len(records[0].text) <= room:
             text = records[0].text
         else:
@@ -208,11 +212,12 @@ class Merger:
     def _summary(self, items: Sequence[Item], room: int) -> str:
         items = [Item(_clean(item.text), item.at) for item in items]
         rules = condense(items, room)
-        if not self._summarize:
+        if not self._asked:
             return rules
         try:
-            text = _clean(self._summarize(items, room)).strip()
+            text = _clean(self._asked(items, room)).strip()
         except Exception as error:
+            self._asked = None
             log.warning("a model gave no summary, so the rules made it: %s: %s", type(error).__name__, error)
             return rules
         there, found = specifics("\n".join(item.text for item in items)), specifics(text)
@@ -237,6 +242,10 @@ def lines(data: bytes) -> Iterator[bytes]:
 
 def chars(*parts: bytes) -> int:
     return sum(len(decode(part)) for part in parts)
+
+
+def _ended(raw: bytes) -> bytes:
+    return raw if raw.endswith(b"\n") else raw + b"\n"
 
 
 def _clean(text: str) -> str:

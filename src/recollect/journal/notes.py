@@ -19,6 +19,7 @@ from recollect.journal.note_compaction import (
     Query,
     archive_of,
     compact_memories,
+    is_secret,
     restore_memories,
     unfenced,
 )
@@ -100,7 +101,9 @@ def load_memories(folder: Path, cap: int = LOAD_CAP, *, files: FileSystem = DISK
         room -= len(text) + (len(SEPARATOR) if parts else 0)
         if room < 0:
             if not parts:
-                log.warning("the newest note, %s, is longer than %s characters: no notes are loaded", key, cap)
+                log.warning(
+                    "the newest note, %s, is longer than %s characters: no notes are loaded", clean(key), cap
+                )
             break
         parts.append(text)
     return SEPARATOR.join(parts)
@@ -188,7 +191,9 @@ class Notes:
 
 
 def checked_key(value: object, what: str) -> str:
-    """S3: a name that is a file's too, and can never be a path."""
+    """S3, S4: a name that is a file's too: never a path, never a secret."""
     if not isinstance(value, str) or not _KEY.fullmatch(value):
-        raise InputError(f"{what} cannot be {value!r:.200}. Use 1 to 200 letters, digits, '_' and '-'.")
+        raise InputError(f"{what} cannot be {clean(repr(value)):.200}. Use 1 to 200 letters, digits, '_' and '-'.")
+    if is_secret(value):
+        raise InputError(f"{what} looks like a secret. Choose another: file names are shown and sent to models.")
     return value

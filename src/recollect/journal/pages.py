@@ -12,15 +12,17 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 
-from filelock import BaseFileLock, FileLock, Timeout
+from filelock import FileLock, Timeout
 
 from recollect.errors import JournalError
+from recollect.types import new_id
 
 MEMORY = "MEMORY.md"
+IDENTITY = ".journal-id"
 HEADER = "# Memory\n\n"
 _POLL = 0.002  # seconds between two looks at a lock that another process holds
 _NEW_FILE = os.O_APPEND | os.O_CREAT | os.O_RDWR
@@ -74,49 +76,48 @@ class Pages:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Nobody else writes meanwhile. To be held for a moment only."""
-        with self._gate, self._locked("journal.lock"):
+        with self._gate, self._alone("journal.lock", wait=True):
             yield
 
-    @contextmanager
-    def summarizing(self) -> Iterator[None]:
-        """Nobody else writes turn summaries meanwhile. Appends go on."""
-        with self._locked("summaries.lock"):
-            yield
+    def summarizing(self, *, wait: bool) -> AbstractContextManager[bool]:
+        """Whether nobody else writes turn summaries meanwhile: always, if one may `wait`. Appends go on."""
+        return self._alone("summaries.lock", wait=wait)
 
     @contextmanager
     def compacting(self, owner: str, now: datetime) -> Iterator[bool]:
         """Whether this is the one compaction that may run; held until the block ends, and freed by a crash.
-        The file stays behind; what it says is only for people."""
-        try:
-            lock = self._take("memory-compaction.lock", timeout=0)
-        except Timeout:
-            yield False
-            return
-        try:
-            Path(lock.lock_file).write_text(f"{owner} since {now.isoformat()}\n", encoding="utf-8")
-            yield True
-        finally:
-            lock.release()
+        The file stays behind; what it says is only for people, and no reason to fail."""
+        with self._alone("memory-compaction.lock", wait=False) as free:
+            if free:
+                with suppress(OSError):
+                    text = f"{owner} since {now.isoformat()}\n"
+                    (self._tmp / "memory-compaction.lock").write_text(text, encoding="utf-8")
+            yield free
 
     @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
-        lock = self._take(name)
+    def _alone(self, name: str, *, wait: bool) -> Iterator[bool]:
+        place = self._tmp / name
+        lock = FileLock(place, timeout=-1 if wait else 0, mode=0o600, poll_interval=_POLL)
         try:
-            yield
+            _folder(self._tmp)
+            lock.acquire()
+        except Timeout:
+            pass  # somebody else has it
+        except OSError as error:
+            raise _failed("locked", place, error) from error
+        try:
+            yield lock.is_locked
         finally:
             lock.release()
 
-    def _take(self, name: str, timeout: float = -1) -> BaseFileLock:
-        place = self._tmp / name
-        try:
-            _folder(self._tmp)
-            lock = FileLock(place, timeout=timeout, mode=0o600, poll_interval=_POLL)
-            lock.acquire()
-        except Timeout:
-            raise
-        except OSError as error:
-            raise _failed("locked", place, error) from error
-        return lock
+    def identity(self) -> str:
+        """What tells this folder from the one that another home has for the same profile: made once, and kept."""
+        page = self.root / IDENTITY
+        if not self.read(page).strip():
+            with self.writing():
+                if not self.read(page).strip():
+                    self.append(page, f"{new_id()}\n".encode())
+        return self.read(page).decode("utf-8", "replace").strip()
 
     def append(self, page: Path, text: bytes, header: str = "") -> int:
         """Add to the end of a page; durable on return. How long the page was. Call it while `writing`."""
@@ -127,19 +128,24 @@ class Pages:
             try:
                 size = os.fstat(file).st_size
                 start = b"" if not size or os.pread(file, 1, size - 1) == b"\n" else b"\n"
-                _write(file, header.encode() + text if not size else start + text, size)
+                try:
+                    _write(file, header.encode() + text if not size else start + text)
+                    if is_new:
+                        _sync(page.parent)
+                except OSError:
+                    self.cut((page, size))
+                    raise
             finally:
                 os.close(file)
-            if is_new:
-                _sync(page.parent)
         except OSError as error:
             raise _failed("written", page, error) from error
         return size
 
-    def cut(self, page: Path, size: int) -> None:
-        """Take back an append to a page that was so long. Call it while `writing`."""
+    def cut(self, *appends: tuple[Path, int]) -> None:
+        """Take appends back, the last one first: each page, and how long it was. Call it while `writing`."""
         with suppress(OSError):
-            os.truncate(page, size)
+            for page, size in reversed(appends):
+                os.truncate(page, size)
 
     def replace(self, page: Path, data: bytes) -> None:
         """Put other content in the place of a page, whole or not at all. Call it while `writing`."""
@@ -163,7 +169,8 @@ class Pages:
             swapped = existed
             _sync(page.parent)
         except OSError as error:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
             if swapped:
                 with suppress(OSError):
                     _link(before, draft)
@@ -180,18 +187,12 @@ class Pages:
             self.append(self.archive_folder / name, data)
 
 
-def _write(file: int, data: bytes, size: int | None = None) -> None:
-    """All of it, durable on return; of an append that fails, nothing stays."""
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(file, rest) :]
-        os.fsync(file)
-    except OSError:
-        if size is not None:
-            with suppress(OSError):
-                os.ftruncate(file, size)
-        raise
+def _write(file: int, data: bytes) -> None:
+    """All of it, durable on return."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+    os.fsync(file)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -1,4 +1,5 @@
-"""The rows of `journal_progress` and `schedules`: which turns are in the journal, and what ran when."""
+"""The rows of `journal_progress`, `journals` and `schedules`: which turns are in the journal, which home keeps it,
+and what ran when."""
 
 from __future__ import annotations
 
@@ -13,16 +14,15 @@ _KINDS = sorted(kind for kind in KINDS if is_organized(kind))
 
 
 class Pending(NamedTuple):
-    """A session with records after `until`, the last one that the journal has come to."""
+    """A session with a completed turn that is not in the journal."""
 
     session_id: str
     agent_id: str
-    until: int
     is_over: bool
 
 
 class Progress:
-    """Both tables, seen through a transaction."""
+    """The three tables, seen through a transaction."""
 
     __slots__ = ("_tx",)
 
@@ -43,20 +43,24 @@ class Progress:
         )
 
     def pending(self, owner: str, agent_id: str | None = None) -> list[Pending]:
-        """The owner's sessions (of this agent) that the journal has not come to the end of, oldest first. A
-        memory-agent's never are."""
+        """The owner's sessions (of this agent) with a completed turn that is not in the journal, oldest first. A
+        memory-agent's never are. A turn is complete when it was said to end, somebody speaks again, or its session
+        is over."""
         which = " AND a.id = ?" if agent_id else ""
         rows = self._tx.all(
-            "SELECT s.id, a.id, COALESCE(p.until_id, 0), s.ended_at FROM agents a JOIN sessions s "
-            "ON s.agent_id = a.id LEFT JOIN journal_progress p ON p.session_id = s.id "
-            f"WHERE a.owner = ?{which} AND a.kind IN ({', '.join('?' for _ in _KINDS)}) "
-            "AND EXISTS (SELECT 1 FROM session_history h WHERE h.session_id = s.id "
-            "AND h.id > COALESCE(p.until_id, 0)) ORDER BY s.created_at, s.id",
+            "SELECT id, agent_id, ended_at FROM (SELECT s.id, s.agent_id, s.ended_at, s.created_at, "
+            "COALESCE(p.until_id, 0) AS until_id, (SELECT min(h.id) FROM session_history h "
+            "WHERE h.session_id = s.id AND h.id > COALESCE(p.until_id, 0)) AS first_id "
+            "FROM agents a JOIN sessions s ON s.agent_id = a.id "
+            "LEFT JOIN journal_progress p ON p.session_id = s.id "
+            f"WHERE a.owner = ?{which} AND a.kind IN ({', '.join('?' for _ in _KINDS)})) open "
+            "WHERE first_id IS NOT NULL AND (ended_at IS NOT NULL "
+            "OR EXISTS (SELECT 1 FROM turns t WHERE t.session_id = open.id AND t.until_id > open.until_id) "
+            "OR EXISTS (SELECT 1 FROM session_history h WHERE h.session_id = open.id AND h.id > first_id "
+            "AND h.type = 'user_message')) ORDER BY created_at, id",
             *(owner, *([agent_id] if agent_id else []), *_KINDS),
         )
-        return [
-            Pending(session_id, agent, until, ended_at is not None) for session_id, agent, until, ended_at in rows
-        ]
+        return [Pending(session_id, agent, ended_at is not None) for session_id, agent, ended_at in rows]
 
     def ends(self, session_id: str, after: int) -> list[int]:
         """The records, after this one, with which a turn was said to end."""
@@ -76,11 +80,11 @@ class Progress:
             *(owner, name, micros(at)),
         )
 
-    def began(self, owner: str, name: str, now: datetime) -> datetime:
-        """When this was first asked for: `now`, or earlier."""
-        self._tx.run(
-            "INSERT INTO schedules (owner, name, last_run_at) VALUES (?, ?, ?) "
-            "ON CONFLICT (owner, name) DO NOTHING",
-            *(owner, name, micros(now)),
+    def keeper(self, owner: str, home: str, now: datetime) -> tuple[str, datetime]:
+        """Which home keeps the owner's journal, and since when: the first one that asked."""
+        row = self._tx.one(
+            "INSERT INTO journals (owner, home, began_at) VALUES (?, ?, ?) ON CONFLICT (owner) "
+            "DO UPDATE SET owner = excluded.owner RETURNING home, began_at",
+            *(owner, home, micros(now)),
         )
-        return self.last_run(owner, name) or now
+        return (row[0], moment(row[1])) if row else (home, now)

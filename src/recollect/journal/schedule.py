@@ -49,16 +49,15 @@ class Timetable:
         if not self._cron and self._interval <= timedelta():
             raise ConfigError("A schedule needs a cron expression, or an interval above zero.")
         try:
-            self.next_run(datetime(2026, 1, 1, tzinfo=zone), datetime(2026, 1, 1, tzinfo=zone))
+            self.next_run(datetime(2026, 1, 1, tzinfo=zone))
         except (CronSimError, StopIteration) as error:
             raise ConfigError(
                 f"{cron!r} is no cron expression that comes true ({error}). Write one like '0 3 * * *': every "
                 "night at three."
             ) from error
 
-    def next_run(self, last: datetime, now: datetime) -> datetime:
-        """The first run after `last`, due if that is not after `now`. A time in the future is no last run."""
-        last = min(last, now)
+    def next_run(self, last: datetime) -> datetime:
+        """The first run after `last`."""
         if not self._cron:
             return last.astimezone(UTC) + self._interval + self._delay(self._interval)
         times = CronSim(self._cron, last.astimezone(self._zone))
@@ -97,12 +96,12 @@ class Schedule:
         self._thread: threading.Thread | None = None
 
     def next_run(self) -> datetime:
-        """When it is due: in the past, if it is overdue."""
+        """When it is due: in the past, if it is overdue. A clock that was ahead is forgotten."""
         now = self._clock()
         last = self._last_run()
-        if last is None:
+        if last is None or last > now:
             self._ran(last := now)
-        return self._timetable.next_run(last, now)
+        return self._timetable.next_run(last)
 
     def tick(self) -> float:
         """Run if it is due, in the calling thread. How many seconds there are until the next run."""

@@ -11,6 +11,7 @@ import logging
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 
@@ -20,6 +21,7 @@ from recollect.collect.history import History, Stretch
 from recollect.collect.transcript import without_injected
 from recollect.errors import RecollectError
 from recollect.journal.journal import Journal
+from recollect.journal.pages import IDENTITY
 from recollect.journal.progress import Pending, Progress
 from recollect.journal.records import JournalRecord
 from recollect.journal.specifics import sentences
@@ -29,6 +31,7 @@ from recollect.types import Agent, AssistantMessage, Clock, Note, Recorded, Syst
 
 log = logging.getLogger("recollect.journal")
 
+LOOK = timedelta(seconds=30)  # between two looks at all agents
 LONGEST = 200  # characters of a request, and of a reply
 _ENOUGH = 25  # characters that say something; a shorter sentence ("Hi!") takes the next one along
 _READ = 10_000  # characters of a text that are looked at
@@ -60,50 +63,68 @@ class _Turn:
 
 class Summaries:
     """Writes the summaries of an owner's turns. Turns that ended before the first `Summaries` of the owner
-    was made are none of the journal's."""
+    was made are none of the journal's. Where several homes share a database, one of them keeps it, the first;
+    the others write nothing."""
 
     def __init__(self, database: Database, owner: str, journal: Journal, clock: Clock) -> None:
         self._database = database
         self._owner = owner
         self._journal = journal
+        self._clock = clock
         self._touched: set[str] = set()
-        now = clock()
-        self._began = database.write(lambda tx: Progress(tx).began(owner, "journal", now))
+        self._looked: datetime | None = None
+        now, pages = clock(), journal.pages
+        home = pages.identity() if database.dialect == "postgres" else ""
+        keeper, self._began = database.write(lambda tx: Progress(tx).keeper(owner, home, now))
+        self.elsewhere = ""
+        """Why nothing is written here, ever; empty where this home keeps the journal."""
+        if keeper != home:
+            self.elsewhere = (
+                f"Another home keeps the journal of {owner!r}; turn summaries are not written here. To keep it "
+                f"here, stop that one and put its id, {keeper}, into {pages.root / IDENTITY}."
+            )
         self.error = ""
-        """What went wrong in the last `write`; empty where nothing did."""
+        """What went wrong when it wrote last; empty where nothing did."""
 
     def touched(self, agent_id: str) -> None:
         """Something was said that may complete a turn of this agent. Costs nothing."""
         self._touched.add(agent_id)
 
-    def write(self) -> int:
-        """Write down the completed turns of the agents that were touched. How many there were. What cannot be
-        written is logged, and tried again the next time."""
-        agents: set[str] = set()
-        while self._touched:
-            agents.add(self._touched.pop())
+    def keep_up(self) -> int:
+        """For the background: write down what the agents that were touched completed, now and then that of all."""
+        now = self._clock()
+        if self._looked and abs(now - self._looked) < LOOK:
+            return self._write(everybody=False, wait=False)
+        self._looked = now
+        return self.write_all(wait=False)
+
+    def write_all(self, *, wait: bool = True) -> int:
+        """Write down the completed turns of every agent, in whichever process they were. How many there were. What
+        cannot be written is logged, and tried again the next time; so is, if one may not `wait`, what somebody
+        else is writing."""
+        return self._write(everybody=True, wait=wait)
+
+    def _write(self, *, everybody: bool, wait: bool) -> int:
+        touched, self._touched = self._touched, set()
+        agents = [None] if everybody else sorted(touched)
+        if self.elsewhere or not agents:
+            return 0
         try:
-            pending = [session for agent_id in sorted(agents) for session in self._pending(agent_id)]
+            sessions = self._database.read(
+                lambda tx: [session for agent in agents for session in Progress(tx).pending(self._owner, agent)]
+            )
         except RecollectError:
-            self._touched |= agents
+            self._touched |= touched
             raise
-        return self._write(pending)
-
-    def write_all(self) -> int:
-        """The same for every agent, whoever heard from it: for what a stopped process left."""
-        return self._write(self._pending(None))
-
-    def _pending(self, agent_id: str | None) -> list[Pending]:
-        return self._database.read(lambda tx: Progress(tx).pending(self._owner, agent_id))
-
-    def _write(self, sessions: list[Pending]) -> int:
         written = 0
         self.error = ""
         for session in sessions:
             try:
-                if next(self._turns(session), None):
-                    with self._journal.pages.summarizing():
+                with self._journal.pages.summarizing(wait=wait) as alone:
+                    if alone:
                         written += self._write_session(session)
+                    else:
+                        self._touched.add(session.agent_id)
             except RecollectError as error:
                 self.error = str(error)
                 self._touched.add(session.agent_id)
@@ -161,26 +182,29 @@ def _summary(agent: Agent, turn: _Turn) -> JournalRecord | None:
     asker = (isinstance(turn.request, UserMessage) and turn.request.speaker) or ("User" if person else "System")
     who = clean(" ".join(asker.split()))[:100] if request else "Assistant" if person else "Agent"
     place = target(agent.descriptor)
+    channel = f"{place.connector}/{place.channel_id}" if place else agent.descriptor.kind
     return JournalRecord(
         id=f"turn-{turn.first.session_id}-{turn.first.id}",
         session_id=turn.first.session_id,
         category="turn-summary",
-        text=f"{who}: {' → '.join(filter(None, (request, reply)))}",
-        source_channel=f"{place.connector}/{place.channel_id}" if place else agent.descriptor.kind,
+        text=clean(f"{who}: {' → '.join(filter(None, (request, reply)))}"),
+        source_channel=clean(channel)[:200],
         confidence=1.0,
-        timestamp=turn.last.at,
+        timestamp=turn.last.at if turn.last.at.year > 1 else None,  # a year that every zone has
         sensitivity="private-user" if person else "operational",
     )
 
 
 def _beginning(text: str) -> str:
     """The first sentence, without what recall put there and without secrets, in whole words."""
-    found = ""
-    for sentence in sentences(clean(without_injected(text)[:_READ])):
+    found, text = "", without_injected(text)
+    if len(text) > _READ:
+        text = text[:_READ].rsplit(None, 1)[0]  # half a word may be half a secret
+    for sentence in sentences(clean(text)):
         found = f"{found} {sentence}".strip()
         if len(found) >= _ENOUGH:
             break
-    found = " ".join(found.split())
+    found = clean(" ".join(found.split()))  # a line break may part a secret from its name
     if len(found) <= LONGEST:
         return found
     cut = found[: LONGEST - 1]

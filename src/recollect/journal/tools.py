@@ -31,8 +31,8 @@ def remember_this(journal: Journal, session_id: str = "") -> Tool:
     return tool("remember_this", "Write something down in the journal, to have it next time.", REMEMBER, remember)
 
 
-def store_memory(notes: Notes) -> Tool:
-    """Keeps a note of a worker's (SPEC O31)."""
+def note_tool(notes: Notes) -> Tool:
+    """`store_memory`: keeps a note of a worker's (SPEC O31)."""
 
     def store(key: str, content: str) -> str:
         notes.store(key, content)

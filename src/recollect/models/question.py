@@ -65,8 +65,9 @@ class Question:
                 f"One question of this length to {self._settings.model} may cost more than the "
                 f"{self._spend.run_budget_usd:g} USD that it may. Choose a cheaper model."
             ) from None
-        if answer.finish_reason == "length":
-            raise ModelError(f"{self._settings.model} was cut off in the middle of its answer.")
+        if answer.finish_reason not in (None, "stop"):
+            why = "was cut off in the middle of its answer" if answer.finish_reason == "length" else "declined"
+            raise ModelError(f"{self._settings.model} {why}.")
         return answer.text or ""
 
 

@@ -238,6 +238,12 @@ MIGRATIONS = (
                 session_id TEXT   NOT NULL PRIMARY KEY REFERENCES sessions (id),
                 until_id   BIGINT NOT NULL
             )""",
+            # The one home that writes the owner's turn summaries, where several share a database.
+            """CREATE TABLE journals (
+                owner    TEXT   NOT NULL PRIMARY KEY,
+                home     TEXT   NOT NULL,
+                began_at BIGINT NOT NULL
+            )""",
             """CREATE TABLE schedules (
                 owner       TEXT   NOT NULL,
                 name        TEXT   NOT NULL,
