@@ -50,6 +50,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "history": ("s",),
     "transcript": ("a",),
     "context_size": ("a",),
+    "profiles": (),
     "backup": ("copy.db",),
     "check": (),
     "start": (),

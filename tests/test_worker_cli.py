@@ -137,6 +137,28 @@ def test_a_worker_serves_every_profile_and_counts_them_all(tmp_path: Path) -> No
     assert said["organized"] == 2
 
 
+def test_it_keeps_the_journal_of_every_profile(tmp_path: Path, spawn: Spawn) -> None:
+    """K3, O23, O25, guardrail 5: summaries and compaction, whichever profile it is."""
+    (tmp_path / "recollect.toml").write_text(
+        "[continuity]\njournal_enabled = true\nmemory_compaction_enabled = true\nmemory_compaction_interval_ms = 50\n"
+        "memory_compaction_max_records = 3\nmemory_compaction_min_age_days = 0\n"
+    )
+    for name in ("anna", "ben"):
+        with Memory.open(tmp_path, profile=name) as memory:
+            agent = memory.agent(User("cli", name, "main"))
+            for number in range(9):
+                memory.append(agent, UserMessage(f"I counted {number} boats in the harbour of {name}."))
+    assert once(tmp_path).returncode == 0
+    pages = [tmp_path / "profiles" / name for name in ("anna", "ben")]
+    assert all("boats" in (page / "MEMORY.md").read_text() for page in pages)
+    worker = spawn(tmp_path, **RULES)
+    deadline = time.monotonic() + 30
+    while not all((page / "LONGMEMORY.md").exists() for page in pages):
+        assert worker.poll() is None, worker.communicate()
+        assert time.monotonic() < deadline, "nothing was compacted"
+        time.sleep(0.05)
+
+
 # Where it works
 
 

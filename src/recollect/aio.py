@@ -158,6 +158,7 @@ class AsyncMemory(Face):
     history = awaited(Memory.history)
     transcript = awaited(Memory.transcript)
     context_size = awaited(Memory.context_size)
+    profiles = awaited(Memory.profiles)
     backup = awaited(Memory.backup)
     check = awaited(Memory.check)
     start = awaited(Memory.start)

@@ -284,6 +284,10 @@ class Memory:
 
     # The home
 
+    def profiles(self) -> list[str]:
+        """The profiles of the home that have an agent."""
+        return self._read(lambda tx: Agents(tx).owners())
+
     def backup(self, target: str | Path) -> None:
         """Write a whole copy of the database to a new file while work goes on."""
         self._check_open()

@@ -98,6 +98,10 @@ class Agents:
         )
         return list(_readable(rows))
 
+    def owners(self) -> list[str]:
+        """Everybody who has an agent."""
+        return [row[0] for row in self._tx.all("SELECT DISTINCT owner FROM agents ORDER BY owner")]
+
     def standing(self, owner: str, agent_id: str) -> Standing:
         """What is needed to read of an agent, without its long texts."""
         row = self._tx.one(f"SELECT {_STANDING} FROM agents WHERE owner = ? AND id = ?", owner, agent_id)

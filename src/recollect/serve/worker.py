@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import signal
+from collections.abc import Sequence
+from contextlib import ExitStack
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any
@@ -22,11 +24,20 @@ def run(memory: Memory, *, once: bool, as_json: bool) -> dict[str, Any]:
     first; one that is killed loses nothing, since another worker takes over what it held."""
     console = Console(stderr=True, quiet=as_json)
     _tell(console)
-    done = memory.process() if once else _work_until_told(memory, console)
+    with ExitStack() as stack:
+        names = [name for name in memory.profiles() if name != memory.profile]
+        every = [memory, *(stack.enter_context(Memory.open(memory.home.path, name)) for name in names)]
+        done = _work_once(every) if once else _work_until_told(every, console)
     return _sum(memory.health(), done.finished, console)
 
 
-def _work_until_told(memory: Memory, console: Console) -> Processed:
+def _work_once(every: Sequence[Memory]) -> Processed:
+    return sum((memory.process() for memory in every), Processed())
+
+
+def _work_until_told(every: Sequence[Memory], console: Console) -> Processed:
+    """Each profile's memory has its own journal to keep; what is organized is the whole home's."""
+
     over: SimpleQueue[int] = SimpleQueue()  # unlike an Event's set, its put may interrupt its get
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -35,13 +46,14 @@ def _work_until_told(memory: Memory, console: Console) -> Processed:
             signal.signal(number, handler)
 
     told = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    console.print(f"[green]●[/] Working on {escape(str(memory.home.path))}. Ctrl-C ends it.")
-    memory.start()
+    console.print(f"[green]●[/] Working on {escape(str(every[0].home.path))}. Ctrl-C ends it.")
+    for memory in every:
+        memory.start()
     try:
         over.get()
     finally:
         console.print("Finishing what is under way … Ctrl-C again ends it at once.")
-        done = memory.stop()
+        done = sum((memory.stop() for memory in every), Processed())
     return done
 
 
