@@ -25,6 +25,15 @@ def texts(*records: Record, foreground: bool = True) -> list[str]:
     return [statement.text for statement in find(*records, foreground=foreground)]
 
 
+@pytest.mark.parametrize(
+    "said", ["The launch of Falcon slipped to 11 May.", "PR 260 is merged.", "Priya Nair took over the budget."]
+)
+def test_what_somebody_tells_an_assistant_of_things_is_kept(said: str) -> None:
+    """O10: facts about projects, also where "I" is not in them; what is asked for is not."""
+    assert texts(UserMessage(said, "Ann"), AssistantMessage("Ok.")) == [said]
+    assert texts(UserMessage("Explain how ferries run.", "Ann"), AssistantMessage("Ok.")) == []
+
+
 # Who, what, when
 
 

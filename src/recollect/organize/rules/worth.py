@@ -60,8 +60,11 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _THING = re.compile(
-    r"^(?:[A-Z][\w-]+|(?:[Tt]he|[Oo]ur) [\w -]{2,40}?) (?:is|are|was|were|has|uses|runs|costs|needs|lives"
-    r"|works|will|starts|ends|moved)\b"
+    r"^(?!(?:that|this|these|those|it|thanks?|sounds|great)\b)(?:[a-z]+ing )?"
+    r"(?:[\w'-]+(?: (?:\d+|[A-Z][\w'-]*)){0,2}|(?:the|our) [\w' -]{2,50}?) "
+    r"(?:is|are|was|were|has|have|had|uses|runs|costs|needs|lives|works|will|starts|ends|takes|leads|owns|got|went"
+    r"|became|left|took|gave|made|chose|[a-z]{3,}ed)\b",
+    re.IGNORECASE,
 )
 _DATED = re.compile(r"\b(?:19|20)\d\d\b")
 _PREFERENCE = re.compile(
