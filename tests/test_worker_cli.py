@@ -140,8 +140,9 @@ def test_a_worker_serves_every_profile_and_counts_them_all(tmp_path: Path) -> No
 def test_it_keeps_the_journal_of_every_profile(tmp_path: Path, spawn: Spawn) -> None:
     """K3, O23, O25, guardrail 5: summaries and compaction, whichever profile it is."""
     (tmp_path / "recollect.toml").write_text(
-        "[continuity]\njournal_enabled = true\nmemory_compaction_enabled = true\nmemory_compaction_interval_ms = 50\n"
-        "memory_compaction_max_records = 3\nmemory_compaction_min_age_days = 0\n"
+        "[continuity]\njournal_enabled = true\nmemory_compaction_enabled = true\n"
+        "memory_compaction_interval_ms = 50\nmemory_compaction_max_records = 3\n"
+        "memory_compaction_min_age_days = 0\n"
     )
     for name in ("anna", "ben"):
         with Memory.open(tmp_path, profile=name) as memory:
