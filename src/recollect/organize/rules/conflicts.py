@@ -56,7 +56,7 @@ def judge(old: str, new: str, speaker: str = "", sure: float = SURE) -> Verdict:
     if before.label and after.label and before.label != after.label:
         return "different"  # "PR 260" is not "PR 480"
     me = stem(speaker.split(" ", 1)[0].lower())
-    return "supersedes" if likelihood(before, after, me) >= sure else "different"
+    return "supersedes" if likelihood(before, after, me, sure) >= sure else "different"
 
 
 def _repeats(old: Reading, new: Reading) -> bool:

@@ -158,11 +158,13 @@ class Filing:
         ahead = judge(sentence, statement.text, statement.subject, sure)
         if ahead == "same" or (known and statement.source and not known.claim.source):
             return "same" if ahead == "same" else "different"
-        back = judge(statement.text, sentence, statement.subject, sure) == "supersedes"
+        back = judge(statement.text, sentence, statement.subject, sure)
+        if back == "same" or ahead == back:
+            return ahead
         if known is None:
-            return "supersedes" if back else ahead
+            return "supersedes"
         is_late = self._said(known, statement) > (statement.at, statement.records[-1])
-        return ("supersedes" if back else "different") if is_late else ahead
+        return back if is_late else ahead
 
     def _cite(self, page: Page, known: Known, statement: Statement) -> None:
         """The claim was made again: it cites that too."""

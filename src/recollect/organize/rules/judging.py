@@ -54,8 +54,7 @@ def _word(word: str) -> int:
 
 def features(old: Reading, new: Reading, me: str) -> Features:
     pair = _Pair(old, new, me)
-    topic = pair.topic()
-    return Features(topic, [*topic, *pair.change(), *pair.aspects(), *pair.runs()])
+    return Features(pair.topic(), pair.all())
 
 
 class _Pair:
@@ -74,6 +73,11 @@ class _Pair:
         self.dates = overlap(old.dates - _YEARS, new.dates - _YEARS)
         self.days = overlap(old.days, new.days)
         self.verbs = int(old.verb == new.verb)
+        self.heads = tuple(0 if head == me else _word(head) for head in (old.head, new.head))
+        self.ids = [1 if word == me else number for word, number in zip(new.stems, new.ids, strict=True)]
+
+    def all(self) -> list[int]:
+        return [*self.topic(), *self.change(), *self.aspects(), *self.runs()]
 
     def topic(self) -> list[int]:
         """Whether both are about the same."""
@@ -93,7 +97,7 @@ class _Pair:
             _at(11, self.verbs, self.subject),
             _at(12, self.numbers, self.subject),
             _at(13, self.dates, self.subject),
-            _at(14, _word(old.head), _word(new.head)),
+            _at(14, *self.heads),
             _at(18, swapped, self.verbs * 6 + self.subject),
             _at(19, swapped, self.names * 6 + self.numbers),
             *(_at(15, _word(word)) for word in self.shared),
@@ -110,7 +114,7 @@ class _Pair:
         yield _at(72, (NEGATION in old.aspects) * 2 + (NEGATION in new.aspects), kept)
         yield from (_at(73, _word(old.verb), _word(new.verb)), _at(74, _word(new.verb)))
         yield _at(75, _word(old.auxiliary), _word(new.auxiliary))
-        yield _at(76, new.ids[0] if new.stems and new.stems[0] != self.me else 0)
+        yield _at(76, self.ids[0] if self.ids else 0)
         yield from (_at(77, _word(word)) for word in self.come)
         yield from (_at(78, _word(aspect)) for aspect in old.aspects)
         yield from (_at(91, _word(one), _word(other)) for one in self.gone for other in self.come)
@@ -134,7 +138,7 @@ class _Pair:
             self._shape(word, number, kind)
             for word, number, kind in zip(self.new.stems, self.new.ids, self.new.kinds, strict=True)
         ]
-        yield from (_at(88, one, two) for one, two in pairwise(self.new.ids))
+        yield from (_at(88, one, two) for one, two in pairwise(self.ids))
         yield from (_at(89, one, two) for one, two in pairwise(shape))
         for one, two, three in zip(shape, shape[1:], shape[2:], strict=False):
             yield _at(90, one * 31 + two, three)
@@ -176,13 +180,16 @@ def _names(old: Reading, new: Reading, me: str) -> int:
     return bool(before & after) + 2 * bool(before - set(new.stems)) + 4 * bool(after - set(old.stems))
 
 
-def likelihood(old: Reading, new: Reading, me: str) -> float:
-    """From 0 to 1. `me` is the stem of the name of the one who said both."""
-    weights = learned()
-    found = features(old, new, me)
-    topic = sum(weights.topic.get(feature, 0) for feature in found.topic) / SCALE + weights.topic_bias
-    change = sum(weights.change.get(feature, 0) for feature in found.change) / SCALE + weights.change_bias
-    return 1 / ((1 + math.exp(-topic)) * (1 + math.exp(-change)))
+def likelihood(old: Reading, new: Reading, me: str, least: float = 0.0) -> float:
+    """From 0 to 1. `me` is the stem of the name of the one who said both. Below `least` it may be told too high:
+    most claims are about different things, and then the rest need not be looked at."""
+    weights, pair = learned(), _Pair(old, new, me)
+    topic = sum(weights.topic.get(feature, 0) for feature in pair.topic()) / SCALE + weights.topic_bias
+    about = 1 / (1 + math.exp(-topic))
+    if about < least:
+        return about
+    change = sum(weights.change.get(feature, 0) for feature in pair.all()) / SCALE + weights.change_bias
+    return about / (1 + math.exp(-change))
 
 
 @cache
