@@ -219,6 +219,39 @@ def test_what_was_said_before_is_the_same(old: str, new: str) -> None:
     assert judge(old, new) == "same"
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Mara's sister lives in Porto.", "Mara lives in Porto."),
+        ("Ingrid reports to Mara.", "Mara reports to Ingrid."),
+        ("The build server is up.", "The build server is down."),
+        ("Mara moved from Porto to Lisbon.", "Mara moved from Lisbon to Porto."),
+        ("Mara eats fish but not meat.", "Mara does not eat fish."),
+        ("The rent is $900.", "The rent is €900."),
+        ("Mara lives in Porto.", "Mara will live in Porto."),
+    ],
+)
+def test_what_says_something_else_is_never_the_same(old: str, new: str) -> None:
+    """O11: whose it is, which way it goes and what is denied tell claims apart."""
+    assert judge(old, new, "Mara") != "same"
+    assert judge(new, old, "Mara") != "same"
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        "Mara switched to an electric toothbrush.",
+        "Mara retired.",
+        "Mara changed dentists.",
+        "Mara moved to Braga.",
+    ],
+)
+@pytest.mark.parametrize("fact", ["Mara is married to Paul.", "Mara speaks French.", "Mara's cat is called Tom."])
+def test_news_of_something_else_ends_nothing(fact: str, news: str) -> None:
+    """O11, S7: two claims that share neither a word nor a domain stand side by side."""
+    assert judge(fact, news, "Mara") == "different"
+
+
 @pytest.mark.parametrize(("old", "new"), pairs(SUPERSEDES) + pairs(SAME))
 def test_claims_that_meet_share_a_key(old: str, new: str) -> None:
     """O11: the older claim is found by a key of the newer one, without reading all."""

@@ -493,3 +493,34 @@ def test_a_name_never_leaves_its_folder(memory: Memory, speaker: str) -> None:
     (path,) = tree(memory)
     assert path.startswith("~/memory/people/")
     assert path.count("/") == 3
+
+
+# Whose word it is
+
+
+def test_one_persons_word_does_not_end_anothers(memory: Memory) -> None:
+    """O11: two people with one employer are two."""
+    tell(memory, "I work at Siemens.")
+    tell(memory, "I quit my job at Siemens.", speaker="Gus")
+    assert "works at Siemens" in tree(memory)["~/memory/people/mara"]
+    assert EARLIER not in tree(memory)["~/memory/people/mara"]
+
+
+def test_data_that_repeats_or_echoes_a_word_does_not_fail_the_run(memory: Memory) -> None:
+    """O12: what a tool says changes nothing about a person's claim, and holds nothing up."""
+    tell(memory, "I live in Porto near Ribeira.")
+    echo = ToolResult("Customer Mara lives in Porto near Ribeira.", name="crm", provenance="web")
+    learn(memory, memory.agent(ALICE), echo, UserMessage("I moved to Lisbon.", "Mara"))
+    learn(memory, memory.agent(ALICE), echo)
+    assert not memory.inbox("pending", "dead")
+    assert "moved to Lisbon" in tree(memory)["~/memory/people/mara"]
+
+
+def test_a_claim_is_as_old_as_it_was_said_last(memory: Memory) -> None:
+    """O11: an old repetition that is imported late makes it no older."""
+    tell(memory, "I live in Porto.")
+    for text, days in (("I live in Porto.", 2_000), ("I moved to Lisbon.", 900)):
+        said = UserMessage(text, "Mara", at=AT - timedelta(days=days))
+        learn(memory, memory.agent(User("cli", "alice", f"import-{days}")), said)
+    current = [claim.text for claim in memory.documents.claims("~/memory/people/mara") if claim.current]
+    assert "lives in Porto." in current

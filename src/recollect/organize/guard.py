@@ -89,6 +89,8 @@ class Guard:
         earlier = [one for one in known if not set(one.records).isdisjoint(claim.records)]
         self._check_citations(claim, cited, earlier)
         self._check_end(claim, known)
+        if not claim.source and any(one.text == claim.text and not one.source for one in earlier):
+            return  # it stood there before, and only what ended it, or who said it again, is new
         source = _source(cited, earlier)
         if not source and self._echoes_data(claim.text, self._own_words(path, cited)):
             source = next(r.record.provenance for r in self._records.values() if r.record.provenance in DATA)

@@ -16,7 +16,7 @@ _UNDER_A_KEY = (
     "ORDER BY k.at DESC LIMIT ?"
 )
 COMMON = 16  # claims from which on a key is common
-MOST_LEADS = 8
+MOST_LEADS = 6
 
 
 class Leads:

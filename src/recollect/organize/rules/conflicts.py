@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Literal
 
 from recollect.organize.rules.domains import DOMAINS
 from recollect.organize.rules.judging import likelihood
-from recollect.organize.rules.reading import LONGEST, Reading, read
-from recollect.organize.rules.stems import stem
+from recollect.organize.rules.reading import LONGEST, NEGATION, SMALL, Reading, read
+from recollect.organize.rules.stems import stem, words
 
 Verdict = Literal["same", "supersedes", "different"]
 
-MOST_KEYS = 8
+MOST_KEYS = 7
 LONGEST_KEY = 100
 LONGEST_STATE, LONGEST_NEWS = 16, 30  # words of a claim that can be ended, and of one that can end it
 SURE = 0.6
@@ -21,52 +22,96 @@ SURE_IN_CHAT = 0.85
 chat with each other tell of feelings and doings, and seldom of a change."""
 
 _SENTENCES = re.compile(r"[.!?;] +\w")
+_TURNING = words("up down out off over to from into will would rarely")
 _TELLING = ("neg", "hypo", "end", "past")  # words that turn what a claim says
 
 
 def keys(sentence: str) -> frozenset[str]:
-    """What the sentence is about, as a few short lookup keys (≤ 8): a sentence that this one repeats or supersedes
+    """What the sentence is about, as a few short lookup keys (≤ 7): a sentence that this one repeats or supersedes
     shares at least one of them, as a rule."""
     claim = read(sentence)
     if not claim.stems:
         return frozenset()
-    found: dict[str, int] = {}
-    for word, root in zip(claim.words, claim.stems, strict=True):
-        for domain in DOMAINS.get(word) or DOMAINS.get(root, ()):
-            found[domain] = found.get(domain, 0) + 1
+    found = _domains(claim)
     domains = sorted(found, key=lambda domain: (-found[domain], domain))[:3]
     who = claim.subject[0]
-    words = sorted(claim.content, key=lambda word: (word in claim.names, len(word), word), reverse=True)
-    chosen = dict.fromkeys((who, *(f"{who}|{domain}" for domain in domains), *words))
+    rare = sorted(claim.content, key=lambda word: (word in claim.names, len(word), word), reverse=True)
+    chosen = dict.fromkeys((who, *(f"{who}|{domain}" for domain in domains), *rare))
     return frozenset(key[:LONGEST_KEY] for key in list(chosen)[:MOST_KEYS])
+
+
+def _domains(claim: Reading) -> Counter[str]:
+    """What the claim may be about, and how many of its words say so."""
+    return Counter(
+        domain
+        for word, root in zip(claim.words, claim.stems, strict=True)
+        for domain in DOMAINS.get(word) or DOMAINS.get(root, ())
+    )
+
+
+def subject_key(name: str) -> str:
+    """The key that every sentence about somebody has."""
+    return stem(name.split(" ", 1)[0].lower())
 
 
 def judge(old: str, new: str, speaker: str = "", sure: float = SURE) -> Verdict:
     """Whether the newer sentence says the same as the older one, replaces it, or stands beside it. `speaker`: who
     said both, by the name that they use; `sure`: how likely it must be that it is replaced."""
-    if old == new:
-        return "same"
-    if max(len(old), len(new)) > LONGEST:
-        return "different"
-    before, after = read(old), read(new)
-    if _repeats(before, after):
-        return "same"
-    if len(before.words) > LONGEST_STATE or len(after.words) > LONGEST_NEWS or _SENTENCES.search(old):
-        return "different"
-    if before.label and after.label and before.label != after.label:
-        return "different"  # "PR 260" is not "PR 480"
-    me = stem(speaker.split(" ", 1)[0].lower())
-    return "supersedes" if likelihood(before, after, me, sure) >= sure else "different"
+    return judge_both(old, new, speaker, sure)[0]
+
+
+def judge_both(one: str, other: str, speaker: str, sure: float) -> tuple[Verdict, Verdict]:
+    """What the other is to the one if it came later; and what the one is to the other if that came later."""
+    if one == other:
+        return "same", "same"
+    if max(len(one), len(other)) > LONGEST:
+        return "different", "different"
+    first, second = read(one), read(other)
+    if _repeats(first, second):
+        return "same", "different"
+    if first.label and second.label and first.label != second.label:
+        return "different", "different"  # "PR 260" is not "PR 480"
+    me = subject_key(speaker)
+    if (first.content & second.content) <= {me} and not _domains(first) & _domains(second):
+        return "different", "different"  # nothing leads from the one to the other
+    ahead = likelihood(first, second, me, sure) if _may_end(one, first, second) else None
+    if ahead == 0.0:
+        return "different", "different"
+    back = likelihood(second, first, me, sure) if _may_end(other, second, first) else None
+    return _verdict(ahead, sure), _verdict(back, sure)
+
+
+def _verdict(likely: float | None, sure: float) -> Verdict:
+    return "supersedes" if likely is not None and likely >= sure else "different"
+
+
+def _may_end(old: str, before: Reading, after: Reading) -> bool:
+    """Whether the one is a single statement, and the other short enough to be news of it."""
+    return len(before.words) <= LONGEST_STATE and len(after.words) <= LONGEST_NEWS and not _SENTENCES.search(old)
 
 
 def _repeats(old: Reading, new: Reading) -> bool:
-    """The newer one says nothing that the older one does not say."""
+    """The newer one says nothing that the older one does not say, of the same and in the same way."""
+    before, after = _told(old), _told(new)
+    known = set(after)
+    denied = NEGATION in old.aspects or NEGATION in new.aspects
     return (
-        new.content <= old.content
-        and bool(new.content)
+        bool(after)
+        and [word for word in before if word in known] == after
+        and (before == after or not denied)
+        and (new.subject == old.subject or new.subject[0] in SMALL)
         and new.numbers.items() <= old.numbers.items()
         and new.dates <= old.dates
         and new.days <= old.days
+        and _TURNING.intersection(new.words) == _TURNING.intersection(old.words)
         and all((aspect in old.aspects) == (aspect in new.aspects) for aspect in _TELLING)
-        and (not new.numbers or new.subject == old.subject)
     )
+
+
+def _told(claim: Reading) -> list[str]:
+    """What the claim says, word by word; how it says "not" is no matter."""
+    return [
+        root
+        for word, root, kind in zip(claim.words, claim.stems, claim.kinds, strict=True)
+        if kind in "wN" and not word.endswith("n't")
+    ]

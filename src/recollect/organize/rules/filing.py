@@ -21,7 +21,7 @@ from datetime import datetime
 from recollect.organize.claims import EARLIER, INFERRED, Claim, Known
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
-from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge, keys
+from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
 from recollect.organize.rules.statements import Statement
 from recollect.types import Document
 
@@ -139,12 +139,13 @@ class Filing:
     def _known(self, found: frozenset[str], statement: Statement) -> Iterator[tuple[Page, Known, Verdict]]:
         """The current claims that the statement repeats or contradicts: those of this run, then those that
         were there. The verdict is on the one that was said first."""
-        fresh = {id(known): (page, known) for key in found for page, known in self._fresh.get(key, ())}
+        about = found - {subject_key(statement.subject)}
+        fresh = {id(known): (page, known) for key in sorted(about) for page, known in self._fresh.get(key, ())}
         for page, known in fresh.values():
             verdict = self._verdict(known.sentence, statement, known)
             if verdict != "different" and known.paragraph in page.current:
                 yield page, known, verdict
-        for lead in self._draft.about(found):
+        for lead in self._draft.about(sorted(found)):
             if self._verdict(lead.sentence, statement) == "different":
                 continue
             if stored := self._draft.known(lead):
@@ -155,19 +156,30 @@ class Filing:
     def _verdict(self, sentence: str, statement: Statement, known: Known | None = None) -> Verdict:
         """On what was said first, if it is known which that is; else on either. Data contradicts nobody's word."""
         sure = SURE_IN_CHAT if statement.in_chat else SURE
-        ahead = judge(sentence, statement.text, statement.subject, sure)
-        if ahead == "same" or (known and statement.source and not known.claim.source):
-            return "same" if ahead == "same" else "different"
-        back = judge(statement.text, sentence, statement.subject, sure)
-        if back == "same" or ahead == back:
+        ahead, back = judge_both(sentence, statement.text, statement.subject, sure)
+        if ahead == "same":
             return ahead
-        if known is None:
-            return "supersedes"
+        if known and (bool(statement.source) != bool(known.claim.source) or self._is_anothers(known, statement)):
+            return "different"
+        if known is None or ahead == back:
+            return "supersedes" if back == "supersedes" else ahead
         is_late = self._said(known, statement) > (statement.at, statement.records[-1])
         return back if is_late else ahead
 
+    def _is_anothers(self, known: Known, statement: Statement) -> bool:
+        """Whether the claim is about another person, whom the statement does not name."""
+        who = known.sentence.split(" ", 1)[0].removesuffix("'s")
+        if subject_key(who) == subject_key(statement.subject) or who in statement.text:
+            return False
+        return (
+            self._draft.at(f"{MEMORY}/people/{_slug(who)}") is not None
+            or f"{MEMORY}/people/{_slug(who)}" in self._pages
+        )
+
     def _cite(self, page: Page, known: Known, statement: Statement) -> None:
-        """The claim was made again: it cites that too."""
+        """The claim was made again: it cites that too, unless it is a person's word and data repeats it."""
+        if statement.source and not known.claim.source:
+            return
         records = sorted({*known.claim.records, *statement.records})
         if len(records) > MOST_CITED:
             records = [records[0], *records[1 - MOST_CITED :]]
@@ -178,8 +190,7 @@ class Filing:
 
     def _said(self, known: Known, statement: Statement) -> tuple[datetime, int]:
         """When a claim was made last, and in which record."""
-        record = known.claim.records[-1]
-        return self._draft.said_at(record) or statement.at, record
+        return max((self._draft.said_at(record) or statement.at, record) for record in known.claim.records)
 
     def _claim(self, statement: Statement) -> Claim:
         text = statement.text

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 from zlib import crc32, decompress
 
@@ -54,7 +54,8 @@ def _word(word: str) -> int:
 
 def features(old: Reading, new: Reading, me: str) -> Features:
     pair = _Pair(old, new, me)
-    return Features(pair.topic(), pair.all())
+    topic = pair.topic()
+    return Features(topic, [*topic, *pair.rest()])
 
 
 class _Pair:
@@ -76,8 +77,8 @@ class _Pair:
         self.heads = tuple(0 if head == me else _word(head) for head in (old.head, new.head))
         self.ids = [1 if word == me else number for word, number in zip(new.stems, new.ids, strict=True)]
 
-    def all(self) -> list[int]:
-        return [*self.topic(), *self.change(), *self.aspects(), *self.runs()]
+    def rest(self) -> Iterator[int]:
+        return chain(self.change(), self.aspects(), self.runs())
 
     def topic(self) -> list[int]:
         """Whether both are about the same."""
@@ -181,14 +182,16 @@ def _names(old: Reading, new: Reading, me: str) -> int:
 
 
 def likelihood(old: Reading, new: Reading, me: str, least: float = 0.0) -> float:
-    """From 0 to 1. `me` is the stem of the name of the one who said both. Below `least` it may be told too high:
-    most claims are about different things, and then the rest need not be looked at."""
+    """From 0 to 1. `me` is the stem of the name of the one who said both. 0 where it is less likely than `least`
+    that both are about the same: most claims are not, and then the rest need not be looked at."""
     weights, pair = learned(), _Pair(old, new, me)
-    topic = sum(weights.topic.get(feature, 0) for feature in pair.topic()) / SCALE + weights.topic_bias
-    about = 1 / (1 + math.exp(-topic))
+    topic = pair.topic()
+    weight = weights.topic.get
+    about = 1 / (1 + math.exp(-sum([weight(feature, 0) for feature in topic]) / SCALE - weights.topic_bias))
     if about < least:
-        return about
-    change = sum(weights.change.get(feature, 0) for feature in pair.all()) / SCALE + weights.change_bias
+        return 0.0
+    weight = weights.change.get
+    change = sum([weight(feature, 0) for feature in chain(topic, pair.rest())]) / SCALE + weights.change_bias
     return about / (1 + math.exp(-change))
 
 

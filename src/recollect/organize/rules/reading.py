@@ -164,7 +164,7 @@ def _numbers(words: tuple[str, ...], stems: tuple[str, ...], kinds: str) -> dict
         if kind == "n":
             word = _NUMBERS.get(words[n], words[n])
             after = (stems[m] for m in range(n + 1, min(n + 3, len(words))) if kinds[m] in "wN")
-            found[word.strip("$€£").replace(",", "")] = "$" if word[0] in "$€£" else next(after, "")
+            found[word.strip("$€£").replace(",", "")] = word[0] if word[0] in "$€£" else next(after, "")
     return found
 
 
