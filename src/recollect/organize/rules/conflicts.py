@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Literal
 
-from recollect.organize.rules.domains import DOMAINS
 from recollect.organize.rules.judging import likelihood
 from recollect.organize.rules.reading import LONGEST, NEGATION, SMALL, Reading, read
 from recollect.organize.rules.stems import stem, words
@@ -32,21 +30,11 @@ def keys(sentence: str) -> frozenset[str]:
     claim = read(sentence)
     if not claim.stems:
         return frozenset()
-    found = _domains(claim)
-    domains = sorted(found, key=lambda domain: (-found[domain], domain))[:3]
+    domains = sorted(claim.domains, key=lambda domain: (-claim.domains[domain], domain))[:3]
     who = claim.subject[0]
     rare = sorted(claim.content, key=lambda word: (word in claim.names, len(word), word), reverse=True)
     chosen = dict.fromkeys((who, *(f"{who}|{domain}" for domain in domains), *rare))
     return frozenset(key[:LONGEST_KEY] for key in list(chosen)[:MOST_KEYS])
-
-
-def _domains(claim: Reading) -> Counter[str]:
-    """What the claim may be about, and how many of its words say so."""
-    return Counter(
-        domain
-        for word, root in zip(claim.words, claim.stems, strict=True)
-        for domain in DOMAINS.get(word) or DOMAINS.get(root, ())
-    )
 
 
 def subject_key(name: str) -> str:
@@ -67,12 +55,12 @@ def judge_both(one: str, other: str, speaker: str, sure: float) -> tuple[Verdict
     if max(len(one), len(other)) > LONGEST:
         return "different", "different"
     first, second = read(one), read(other)
-    if _repeats(first, second):
-        return "same", "different"
+    if _says_no_more(first, second):
+        return ("same" if _repeats(first, second) else "different"), "different"
     if first.label and second.label and first.label != second.label:
         return "different", "different"  # "PR 260" is not "PR 480"
     me = subject_key(speaker)
-    if (first.content & second.content) <= {me} and not _domains(first) & _domains(second):
+    if (first.content & second.content) <= {me} and first.domains.keys().isdisjoint(second.domains):
         return "different", "different"  # nothing leads from the one to the other
     ahead = likelihood(first, second, me, sure) if _may_end(one, first, second) else None
     if ahead == 0.0:
@@ -90,21 +78,28 @@ def _may_end(old: str, before: Reading, after: Reading) -> bool:
     return len(before.words) <= LONGEST_STATE and len(after.words) <= LONGEST_NEWS and not _SENTENCES.search(old)
 
 
-def _repeats(old: Reading, new: Reading) -> bool:
-    """The newer one says nothing that the older one does not say, of the same and in the same way."""
-    before, after = _told(old), _told(new)
-    known = set(after)
-    denied = NEGATION in old.aspects or NEGATION in new.aspects
+def _says_no_more(old: Reading, new: Reading) -> bool:
+    """The newer one has no word of weight, no number and no date that the older one does not have."""
     return (
-        bool(after)
-        and [word for word in before if word in known] == after
-        and (before == after or not denied)
-        and (new.subject == old.subject or new.subject[0] in SMALL)
+        bool(new.content)
+        and new.content <= old.content
         and new.numbers.items() <= old.numbers.items()
         and new.dates <= old.dates
         and new.days <= old.days
         and _TURNING.intersection(new.words) == _TURNING.intersection(old.words)
         and all((aspect in old.aspects) == (aspect in new.aspects) for aspect in _TELLING)
+    )
+
+
+def _repeats(old: Reading, new: Reading) -> bool:
+    """It also speaks of the same, in the same order, and denies nothing else."""
+    before, after = _told(old), _told(new)
+    known = set(after)
+    denied = NEGATION in old.aspects or NEGATION in new.aspects
+    return (
+        [word for word in before if word in known] == after
+        and (before == after or not denied)
+        and (new.subject == old.subject or new.subject[0] in SMALL)
     )
 
 

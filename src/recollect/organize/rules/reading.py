@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-from recollect.organize.rules.domains import table
+from recollect.organize.rules.domains import DOMAINS, table
 from recollect.organize.rules.stems import pairs, stem, words
 
 LONGEST = 600  # characters of a claim that are read
@@ -96,6 +96,7 @@ class Reading:
     dates: frozenset[str]
     days: frozenset[str]
     aspects: dict[str, frozenset[str]]
+    domains: dict[str, int]
     subject: tuple[str, ...]
     label: frozenset[str]
     head: str
@@ -135,12 +136,22 @@ def read(claim: str) -> Reading:
         ),
         days=frozenset(base for base, kind in zip(bases, kinds, strict=True) if kind == "d" and base in _DAYS),
         aspects={group: frozenset(found) for group, found in aspects.items()},
+        domains=_domains(words, stems),
         subject=subject,
         label=frozenset(base for base, kind in zip(bases[:end], kinds, strict=False) if kind in "nd"),
         head=subject[-1] if subject else "",
         verb=stems[verb] if verb is not None else "",
         auxiliary=words[end] if end < len(words) else "",
     )
+
+
+def _domains(words: tuple[str, ...], stems: tuple[str, ...]) -> dict[str, int]:
+    """What the claim may be about, and how many of its words say so."""
+    found: dict[str, int] = {}
+    for word, root in zip(words, stems, strict=True):
+        for domain in DOMAINS.get(word) or DOMAINS.get(root, ()):
+            found[domain] = found.get(domain, 0) + 1
+    return found
 
 
 def _kind(at: int, token: str, base: str, words: tuple[str, ...]) -> str:
