@@ -23,7 +23,7 @@ from recollect.organize.changesets import commit
 from recollect.organize.differences import diff, undone
 from recollect.organize.documents import MEMORY, MEMORY_ID
 from recollect.organize.draft import Draft
-from recollect.organize.leads import COMMON
+from recollect.organize.leads import COMMON, MOST_LEADS
 from recollect.organize.tree import Tree
 from recollect.storage.base import Database
 from recollect.testing import FakeClock, in_threads
@@ -227,7 +227,7 @@ def test_a_new_title_is_a_new_subject(tree: Tree) -> None:
 def test_the_newest_claim_comes_first_and_few_for_a_key(tree: Tree) -> None:
     """O11: a key that all share gives the newest."""
     documents = [add(tree, f"d{n}", f"Likes tea {n}. [r{n}]") for n in range(12)]
-    assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, 3, -1)]
+    assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, 11 - MOST_LEADS, -1)]
     tree.edit(documents[0].id, 1, append="Likes tea a lot. [r9]")
     assert about(tree, "tea")[0] == ("~/memory/d0", "Likes tea a lot.")
 
