@@ -110,6 +110,8 @@ class Filing:
         found = keys(statement.text)
         contradicted = []
         for page, known, verdict in self._known(found, statement):
+            if verdict == "different" or known.paragraph not in page.current:
+                continue
             if verdict == "same":
                 return self._cite(page, known, statement)
             contradicted.append((page, known))
@@ -138,43 +140,34 @@ class Filing:
 
     def _known(self, found: frozenset[str], statement: Statement) -> Iterator[tuple[Page, Known, Verdict]]:
         """The current claims that the statement repeats or contradicts: those of this run, then those that
-        were there. The verdict is on the one that was said first."""
+        were there."""
         about = found - {subject_key(statement.subject)}
         fresh = {id(known): (page, known) for key in sorted(about) for page, known in self._fresh.get(key, ())}
         for page, known in fresh.values():
-            verdict = self._verdict(known.sentence, statement, known)
-            if verdict != "different" and known.paragraph in page.current:
-                yield page, known, verdict
+            if verdicts := _judged(known.sentence, statement):
+                yield page, known, self._settled(verdicts, known, statement)
         for lead in self._draft.about(sorted(found)):
-            if self._verdict(lead.sentence, statement) == "different":
-                continue
-            if stored := self._draft.known(lead):
-                page, verdict = self._page(stored.path), self._verdict(lead.sentence, statement, stored)
-                if verdict != "different" and stored.paragraph in page.current:
-                    yield page, stored, verdict
+            if (verdicts := _judged(lead.sentence, statement)) and (stored := self._draft.known(lead)):
+                yield self._page(stored.path), stored, self._settled(verdicts, stored, statement)
 
-    def _verdict(self, sentence: str, statement: Statement, known: Known | None = None) -> Verdict:
-        """On what was said first, if it is known which that is; else on either. Data contradicts nobody's word."""
-        sure = SURE_IN_CHAT if statement.in_chat else SURE
-        ahead, back = judge_both(sentence, statement.text, statement.subject, sure)
+    def _settled(self, verdicts: tuple[Verdict, Verdict], known: Known, statement: Statement) -> Verdict:
+        """The verdict on the one that was said first. Data contradicts nobody's word, and nobody another's."""
+        ahead, back = verdicts
         if ahead == "same":
             return ahead
-        if known and (bool(statement.source) != bool(known.claim.source) or self._is_anothers(known, statement)):
+        if bool(statement.source) != bool(known.claim.source) or self._is_anothers(known, statement):
             return "different"
-        if known is None or ahead == back:
-            return "supersedes" if back == "supersedes" else ahead
-        is_late = self._said(known, statement) > (statement.at, statement.records[-1])
-        return back if is_late else ahead
+        if ahead == back:
+            return ahead
+        return back if self._said(known, statement) > (statement.at, statement.records[-1]) else ahead
 
     def _is_anothers(self, known: Known, statement: Statement) -> bool:
         """Whether the claim is about another person, whom the statement does not name."""
         who = known.sentence.split(" ", 1)[0].removesuffix("'s")
         if subject_key(who) == subject_key(statement.subject) or who in statement.text:
             return False
-        return (
-            self._draft.at(f"{MEMORY}/people/{_slug(who)}") is not None
-            or f"{MEMORY}/people/{_slug(who)}" in self._pages
-        )
+        page = f"{MEMORY}/people/{_slug(who)}"
+        return page in self._pages or self._draft.at(page) is not None
 
     def _cite(self, page: Page, known: Known, statement: Statement) -> None:
         """The claim was made again: it cites that too, unless it is a person's word and data repeats it."""
@@ -251,6 +244,13 @@ class Filing:
         """The documents above a new one: the category it falls under, and the head of its pages."""
         if path != MEMORY and not self._draft.at(path):
             self._put(self._page(path))
+
+
+def _judged(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | None:
+    """What the statement is to a known sentence, and the other way round; none where each stands by itself."""
+    sure = SURE_IN_CHAT if statement.in_chat else SURE
+    verdicts = judge_both(sentence, statement.text, statement.subject, sure)
+    return None if verdicts == ("different", "different") else verdicts
 
 
 def _path(statement: Statement) -> str:
