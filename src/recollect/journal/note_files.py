@@ -17,6 +17,8 @@ from typing import NamedTuple, Protocol
 
 from filelock import FileLock, Timeout
 
+from recollect.journal.durable import make_folder, sync_folder
+
 COMPACTED = "compacted"
 
 _NOTE = re.compile(r"""([\w-][^\x00-\x1f"<>\ud800-\udfff]*)\.md""")  # people name theirs more freely than workers
@@ -66,7 +68,7 @@ class Disk:
         return None
 
     def write(self, path: Path, data: bytes, modified: int | None = None) -> None:
-        _make(path.parent)
+        make_folder(path.parent)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -79,10 +81,10 @@ class Disk:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-        _sync(path.parent)
+        sync_folder(path.parent)
 
     def swap(self, path: Path, before: bytes | None, after: bytes | None, modified: int | None = None) -> bool:
-        _make(path.parent)
+        make_folder(path.parent)
         with FileLock(f"{path.parent}.lock", mode=0o600).acquire(poll_interval=0.005):
             if self.read(path) != before:
                 return False
@@ -90,7 +92,7 @@ class Disk:
                 self.write(path, after, modified)
             else:
                 path.unlink(missing_ok=True)
-                _sync(path.parent)
+                sync_folder(path.parent)
         return True
 
     @contextmanager
@@ -141,19 +143,3 @@ def notes_in(folder: Path, files: FileSystem) -> list[Note]:
     found = [(m, key, files.read(path_of(folder, key))) for key, (_, m) in listed(folder, files)]
     notes = [Note(modified, key, data) for modified, key, data in found if data is not None]
     return sorted(notes, key=lambda note: (note.key != COMPACTED, note))
-
-
-def _make(folder: Path) -> None:
-    """Make a folder and those above it, durably."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    for place in reversed(missing):
-        place.mkdir(mode=0o700, exist_ok=True)
-        _sync(place.parent)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

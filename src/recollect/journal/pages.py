@@ -19,6 +19,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from recollect.errors import JournalError
+from recollect.journal.durable import make_folder, sync_folder
 from recollect.types import new_id
 
 MEMORY = "MEMORY.md"
@@ -99,7 +100,7 @@ class Pages:
         place = self._tmp / name
         lock = FileLock(place, timeout=-1 if wait else 0, mode=0o600, poll_interval=_POLL)
         try:
-            _folder(self._tmp)
+            make_folder(self._tmp)
             lock.acquire()
         except Timeout:
             pass  # somebody else has it
@@ -122,7 +123,7 @@ class Pages:
     def append(self, page: Path, text: bytes, header: str = "") -> int:
         """Add to the end of a page; durable on return. How long the page was. Call it while `writing`."""
         try:
-            _folder(page.parent)
+            make_folder(page.parent)
             is_new = not page.exists()
             file = os.open(page, _NEW_FILE, 0o600)
             try:
@@ -131,7 +132,7 @@ class Pages:
                 try:
                     _write(file, header.encode() + text if not size else start + text)
                     if is_new:
-                        _sync(page.parent)
+                        sync_folder(page.parent)
                 except OSError:
                     self.cut((page, size))
                     raise
@@ -153,8 +154,8 @@ class Pages:
         draft = page.with_name(f".{page.name}.new")
         swapped = False
         try:
-            _folder(page.parent)
-            _folder(self._tmp)
+            make_folder(page.parent)
+            make_folder(self._tmp)
             file = os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
             try:
                 _write(file, data)
@@ -164,10 +165,10 @@ class Pages:
             if existed:
                 before.unlink(missing_ok=True)
                 _link(page, before)
-                _sync(self._tmp)
+                sync_folder(self._tmp)
             draft.replace(page)
             swapped = existed
-            _sync(page.parent)
+            sync_folder(page.parent)
         except OSError as error:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
@@ -200,21 +201,6 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
-
-
-def _folder(path: Path) -> None:
-    if not path.is_dir():
-        _folder(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
-        _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _failed(verb: str, page: Path, error: OSError) -> JournalError:
