@@ -122,7 +122,19 @@ def fill_6(tx: Transaction) -> None:
     tx.run("INSERT INTO schedules VALUES ('default', 'compaction', ?)", BEFORE)
 
 
-FILL = {1: fill_1, 2: fill_2, 3: fill_3, 4: fill_4, 5: fill_5, 6: fill_6}
+def fill_7(tx: Transaction) -> None:
+    """What version 7 added."""
+    tx.run(
+        "INSERT INTO items (owner, kind, ref, thread, agent_id, session_id, speaker, trust, at, since, text, stems, "
+        "length, flags) VALUES ('default', 'turn', '2', 's2', 'a1', 's2', '', 'user', ?, ?, '', ?, 1, 0)",
+        *(BEFORE, BEFORE, b"stem"),
+    )
+    tx.run("INSERT INTO embedders (identity) VALUES ('static/1/256')")
+    tx.run("INSERT INTO shelves VALUES ('default', 1, NULL, NULL, 0)")
+    tx.run("INSERT INTO pins VALUES ('default', 'turn:2', ?)", BEFORE)
+
+
+FILL = {1: fill_1, 2: fill_2, 3: fill_3, 4: fill_4, 5: fill_5, 6: fill_6, 7: fill_7}
 """For each step, rows that fill what it made. A new step brings its own."""
 
 

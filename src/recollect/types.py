@@ -266,3 +266,53 @@ class InboxItem:
     created_at: datetime
     done_at: datetime | None
     changeset_id: int | None
+
+
+# What comes back
+
+
+ItemKind = Literal["turn", "document", "journal", "note", "experience"]
+"""What can be found: what was said, a claim of a document, a line of the journal, a worker's note, an experience."""
+
+ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that can be found, as its source hands it over. `ref` names it within its kind, and for one `ref`
+    the text never changes. `thread` is what it stands in: a session, a document, a page, a worker. `until` is when
+    it stopped being true, and `by_record` the record that says so."""
+
+    kind: ItemKind
+    ref: str
+    text: str
+    at: datetime
+    thread: str = ""
+    agent_id: str = ""
+    session_id: str = ""
+    record_id: int | None = None
+    speaker: str = ""
+    trust: Provenance = "agent"
+    until: datetime | None = None
+    by_record: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that was found. `id` is `kind:ref`; `path` is where a person finds it, if it has a place; `trust` is
+    who said it; `until` is when it stopped being true (none: it holds). `parts` tells what the score is made of."""
+
+    id: str
+    kind: ItemKind
+    text: str
+    at: datetime
+    trust: Provenance
+    score: float
+    speaker: str = ""
+    agent_id: str = ""
+    session_id: str = ""
+    record_id: int | None = None
+    path: str = ""
+    until: datetime | None = None
+    pinned: bool = False
+    parts: Mapping[str, float] = field(default_factory=dict)
