@@ -11,11 +11,12 @@ import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "recollect"
 
-BELOW = {"types", "errors", "gate", "gather", "secrecy", "tooling", "storage.base"}
+BELOW = {"background", "types", "errors", "gate", "gather", "secrecy", "tooling", "storage.base"}
 """What every stage may build on."""
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "background": {"errors"},
     "types": set(),
     "gate": {"errors", "types"},
     "gather": {"errors"},
@@ -29,9 +30,22 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"models", *BELOW},
     "organize": {"organize", "collect", "models", *BELOW},
     "journal": {"journal", "collect", "models", "home", *BELOW},
-    "recall": {"recall", "organize", "collect", *BELOW},
-    "parts": {"journal", "organize", "collect", "models", "storage", "home", *BELOW},
-    "memory": {"recall", "journal", "organize", "collect", "models", "parts", "config", "home", *BELOW},
+    "vectors": {"vectors", *BELOW},
+    "recall": {"recall", "organize", "collect", "models", "vectors", *BELOW},
+    "parts": {"recall", "journal", "organize", "collect", "models", "vectors", "storage", "home", *BELOW},
+    "recalling": {"recall", "collect", "parts", *BELOW},
+    "memory": {
+        "recalling",
+        "recall",
+        "journal",
+        "organize",
+        "collect",
+        "models",
+        "parts",
+        "config",
+        "home",
+        *BELOW,
+    },
     "aio": {"memory", "journal", "organize", "types", "errors"},
     "serve": {"serve", "", "memory", "aio", "config", "home", "recall", "organize", "collect", "types", "errors"},
     "testing": {"organize", *BELOW},
@@ -57,6 +71,9 @@ SQL_STANDS_IN = (
     "organize.leads",
     "models.ledger",
     "journal.progress",
+    "recall.items",
+    "recall.shelves",
+    "recall.backlog",
     "testing",
 )
 SQL = re.compile(r"\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE\b.+?\bSET|SELECT\b.+?\bFROM)\b", re.DOTALL)

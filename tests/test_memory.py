@@ -24,6 +24,7 @@ from tests.conftest import OpenMemory
 ALICE = User("cli", "alice", "main")
 
 CALLS: dict[str, tuple[Any, ...]] = {
+    "recall": ("Where do I live?",),
     "agent": (ALICE,),
     "agents": (),
     "find_agent": ("most-recent-foreground",),

@@ -125,8 +125,8 @@ def fill_6(tx: Transaction) -> None:
 def fill_7(tx: Transaction) -> None:
     """What version 7 added."""
     tx.run(
-        "INSERT INTO items (owner, kind, ref, thread, agent_id, session_id, speaker, trust, at, since, text, stems, "
-        "length, flags) VALUES ('default', 'turn', '2', 's2', 'a1', 's2', '', 'user', ?, ?, '', ?, 1, 0)",
+        "INSERT INTO items (owner, kind, ref, thread, agent_id, session_id, speaker, trust, at, since, text, "
+        "stems, length, flags) VALUES ('default', 'turn', '2', 's2', 'a1', 's2', '', 'user', ?, ?, '', ?, 1, 0)",
         *(BEFORE, BEFORE, b"stem"),
     )
     tx.run("INSERT INTO embedders (identity) VALUES ('static/1/256')")

@@ -27,6 +27,7 @@ from recollect.organize.tools import document_tools
 from recollect.organize.tree import Tree
 from recollect.organize.worker import Processed
 from recollect.parts import Parts, open_database
+from recollect.recalling import Recalling
 from recollect.storage.base import Database, Transaction
 from recollect.tooling import Tool
 from recollect.types import (
@@ -50,7 +51,7 @@ T = TypeVar("T")
 SEVERAL = 20  # so that one that cannot be read does not hide the next
 
 
-class Memory:
+class Memory(Recalling):
     """The memory of one profile in one home.
 
         with Memory.open("home") as memory:
@@ -185,6 +186,7 @@ class Memory:
         self._check_open()
         processed = self._parts.workers[0].run_dry()
         self._parts.continuity.write_all()
+        self._parts.indexer.run_dry()
         return processed
 
     @property
@@ -302,12 +304,14 @@ class Memory:
         """Run the background work in threads of this process. Safe to call twice."""
         self._check_open()
         self._parts.continuity.start()
+        self._parts.indexer.start()
         for worker in self._parts.workers:
             worker.start()
 
     def stop(self) -> Processed:
         """End the background work for good: what runs is finished, and nothing follows. What it did in all."""
         self._parts.continuity.stop()
+        self._parts.indexer.stop()
         return sum((worker.stop() for worker in self._parts.workers), Processed())
 
     def close(self) -> None:

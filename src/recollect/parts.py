@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recollect.collect.lifecycle import Lifecycle
@@ -21,11 +22,15 @@ from recollect.organize.rules.brain import RulesBrain
 from recollect.organize.rules.conflicts import keys
 from recollect.organize.tree import Tree
 from recollect.organize.worker import Round, Worker
+from recollect.recall.filing import file_document, file_turns
 from recollect.storage.base import Database
 from recollect.types import Clock
 
 if TYPE_CHECKING:
     from recollect.config import Settings
+    from recollect.models.embedders.base import Embedder
+    from recollect.recall.indexing import Indexer
+    from recollect.recall.search import Recall
     from recollect.sections import StorageSettings
 
 
@@ -36,6 +41,9 @@ class Parts:
         self, settings: Settings, home: Home, profile: str, database: Database, clock: Clock, brain: Brain | None
     ) -> None:
         self._profile = profile
+        self._settings = settings
+        self._database = database
+        self._clock = clock
         self.lifecycle = open_lifecycle(settings, database)
         summarize = open_summarize(settings, database, clock, profile)
         self.continuity = Continuity(settings.continuity, home, profile, database, clock, summarize)
@@ -46,13 +54,31 @@ class Parts:
             clock,
             turn_threshold=settings.collect.turn_threshold,
             max_record_chars=settings.collect.max_record_chars,
+            file=file_turns,
             on_mark=self.wake,
-            on_said=self.continuity.touched,
+            on_said=self._said,
         )
         self.brain = brain or open_brain(settings, database, clock)
         self.workers = open_workers(settings, database, self.lifecycle, self.brain, clock, self._advance)
-        self.documents = Tree(database, profile, clock, keys)
+        self.documents = Tree(database, profile, clock, keys, file_document)
         self.query = open_query(settings, database, clock, profile)
+
+    @cached_property
+    def indexer(self) -> Indexer:
+        from recollect.recall.indexing import Indexer
+
+        return Indexer(self._database, open_embedders(self._settings), self._clock)
+
+    @cached_property
+    def recall(self) -> Recall:
+        from recollect.recall.search import Recall  # numpy takes a while, and who only appends needs none
+
+        return Recall(self._database, self._profile, self._clock, self.indexer)
+
+    def _said(self, agent_id: str) -> None:
+        self.continuity.touched(agent_id)
+        if "indexer" in self.__dict__:
+            self.indexer.wake()
 
     def wake(self) -> None:
         """There is something to organize."""
@@ -114,6 +140,13 @@ def open_query(settings: Settings, database: Database, clock: Clock, profile: st
     return Question(models, database, clock, profile)
 
 
+def open_embedders(settings: Settings) -> Sequence[Embedder]:
+    """The one that is configured, and the bundled one, whose vectors may still be there."""
+    from recollect.models.embedders.static import StaticEmbedder
+
+    return (StaticEmbedder(),)
+
+
 def open_lifecycle(settings: Settings, database: Database) -> Lifecycle:
     return Lifecycle(
         database,
@@ -146,7 +179,9 @@ def open_workers(
         first=timedelta(seconds=worker.retry_seconds),
         longest=timedelta(seconds=worker.retry_longest_seconds),
     )
-    agents = MemoryAgents(database, brain, clock, patience, keys=keys, context_chars=organize.context_chars)
+    agents = MemoryAgents(
+        database, brain, clock, patience, keys=keys, context_chars=organize.context_chars, file=file_document
+    )
     round_ = Round(advance, handover, agents)
     return [Worker(round_, clock, worker.tick_seconds) for _ in range(worker.threads)]
 

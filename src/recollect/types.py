@@ -272,7 +272,7 @@ class InboxItem:
 
 
 ItemKind = Literal["turn", "document", "journal", "note", "experience"]
-"""What can be found: what was said, a claim of a document, a line of the journal, a worker's note, an experience."""
+"""What can be found: what was said, a document's claim, a line of the journal, a worker's note, an experience."""
 
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
@@ -280,8 +280,8 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 @dataclass(frozen=True, slots=True)
 class Item:
     """Something that can be found, as its source hands it over. `ref` names it within its kind, and for one `ref`
-    the text never changes. `thread` is what it stands in: a session, a document, a page, a worker. `until` is when
-    it stopped being true, and `by_record` the record that says so."""
+    the text never changes. `thread` is what it stands in: a session, a document, a page, a worker. `since` is when
+    it came to be known (none: now), `until` when it stopped being true, `by_record` the record that says so."""
 
     kind: ItemKind
     ref: str
@@ -293,14 +293,15 @@ class Item:
     record_id: int | None = None
     speaker: str = ""
     trust: Provenance = "agent"
+    since: datetime | None = None
     until: datetime | None = None
     by_record: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something that was found. `id` is `kind:ref`; `path` is where a person finds it, if it has a place; `trust` is
-    who said it; `until` is when it stopped being true (none: it holds). `parts` tells what the score is made of."""
+    """Something that was found. `id` is `kind:ref`; `path` is where a person finds it, if it has a place; `trust`
+    is who said it; `until` is when it stopped being true (none: it holds); `parts` is what makes the score."""
 
     id: str
     kind: ItemKind

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from recollect.errors import InputError
 from recollect.gate import LONGER_RECORDS, checked_text, checked_time, plain_json
@@ -22,6 +22,18 @@ log = logging.getLogger("recollect.collect")
 
 Written: TypeAlias = tuple[str, str, int, str]
 """A record ready to be stored: type, provenance, at, data."""
+
+
+class Said(NamedTuple):
+    """A record that was stored, by whom, and when (none: just now)."""
+
+    record_id: int
+    session_id: str
+    agent_id: str
+    agent_kind: str
+    written: Written
+    since: datetime | None = None
+
 
 _RECORDS: dict[str, type[Record]] = {kind.type: kind for kind in get_args(Record)}
 _CONTENT = {

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from recollect.collect.agents import Agents, Standing, check_living, unknown_agent
-from recollect.collect.history import History, Written, digest, to_row
+from recollect.collect.history import History, Said, Written, digest, to_row
 from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions
 from recollect.errors import InputError, RecollectError
@@ -42,6 +42,9 @@ class Batch(NamedTuple):
 
 Ids = list[int]
 
+FileTurns = Callable[[Transaction, str, Sequence[Said], datetime], None]
+"""Makes records of an owner findable, in the transaction that stores them."""
+
 Outcome = Ids | BaseException | None
 """What became of a batch. None: another transaction holds the agent's row, and the batch has to wait for
 it by itself, so that the others of its group do not."""
@@ -60,6 +63,7 @@ class Turns:
         *,
         turn_threshold: int,
         max_record_chars: int,
+        file: FileTurns | None = None,
         on_mark: Callable[[], None] = lambda: None,
         on_said: Callable[[str], None] = lambda agent_id: None,
     ) -> None:
@@ -69,6 +73,7 @@ class Turns:
         self._clock = clock
         self._threshold = turn_threshold
         self._limit = max_record_chars
+        self._file = file
         self._on_mark = on_mark
         self._on_said = on_said
         self._gather: Gather[Batch, Ids | None] = Gather(self._store_group, "recollect-append")
@@ -225,6 +230,18 @@ class Turns:
             if active[agent_id][1] or new > self._threshold
         ]
         sessions.mark(marks)
+        if self._file:
+            said = [
+                Said(
+                    record_id,
+                    active[batch.agent_id][0],
+                    batch.agent_id,
+                    agents[batch.agent_id].kind,
+                    entry.written,
+                )
+                for (batch, entry), record_id in zip(rows, ids, strict=True)
+            ]
+            self._file(tx, self._owner, said, rows[0][0].now)
         history.insert_keys(
             [
                 (batch.agent_id, entry.key, record_id, digest(entry.written))

@@ -59,7 +59,10 @@ def commit(
     rows.close([edit.id for edit in edits.values() if edit.before], changeset)
     rows.insert(written, changeset)
     for edit in edits.values():
-        _index(rows, draft, edit.id, seen.find(edit.id), at)
+        document = seen.find(edit.id)
+        _index(rows, draft, edit.id, document, at)
+        if draft.file:
+            draft.file(tx, draft.owner, edit.id, document, at)
     return changeset
 
 

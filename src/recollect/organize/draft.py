@@ -18,6 +18,7 @@ from recollect.organize.edits import (
     NOT_YET,
     Edit,
     Edited,
+    FileDocument,
     checked_slug,
     cleaned,
     known,
@@ -59,7 +60,7 @@ class Draft:
     An edited document shows the version it will land as (one above the one that was read), however often
     it is edited here. `below="~/memory"` confines writes to what lies below that path. `keys` says under
     which keys a claim's sentence is looked up (`about`); commit stores them. Secrets are taken out of
-    every text. `guard` may refuse an edit. `~/memory` is there from the start, and lands with the first edit.
+    every text. `guard` may refuse an edit, `file` makes what lands findable. `~/memory` lands with the first edit.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Draft:
         below: str = "",
         keys: Keys | None = None,
         guard: Guarding | None = None,
+        file: FileDocument | None = None,
     ) -> None:
         self._database = database
         self._below = below
@@ -79,6 +81,7 @@ class Draft:
         self._known: dict[str, frozenset[str]] = {}
         self._root = database.read(lambda tx: missing_root(Documents(tx, owner)))
         self.owner = owner
+        self.file = file
         self.edits: dict[str, Edit] = {MEMORY_ID: self._root} if self._root else {}
 
     @property

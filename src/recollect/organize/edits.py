@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
+from typing import TypeAlias
 
 from recollect.errors import DocumentInUse, InputError
 from recollect.gate import checked_name, checked_text
@@ -26,6 +27,9 @@ NOT_YET = datetime.max.replace(tzinfo=UTC)
 
 SUBJECTS = (f"{MEMORY}/people/", f"{MEMORY}/projects/")
 """Where a document's title is the subject of its claims."""
+
+FileDocument: TypeAlias = Callable[[Transaction, str, str, Document | None, datetime], None]
+"""Makes what a document of an owner says findable, in the transaction in which it lands; none: it was deleted."""
 
 _TARGET = re.compile(r"\[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -37,6 +37,7 @@ from recollect.organize.brain import Brain, Outcome, Transcript
 from recollect.organize.changesets import commit, rebase
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
+from recollect.organize.edits import FileDocument
 from recollect.organize.guard import Guard
 from recollect.organize.inbox import Inbox, Lease
 from recollect.secrecy import clean
@@ -83,9 +84,11 @@ class MemoryAgents:
         *,
         keys: Callable[[str], Iterable[str]],
         context_chars: int,
+        file: FileDocument | None = None,
     ) -> None:
         self._database = database
         self._keys = keys
+        self._file = file
         self._brain = brain
         self._clock = clock
         self._patience = patience
@@ -152,6 +155,7 @@ class MemoryAgents:
                 below=MEMORY,
                 keys=self._keys,
                 guard=Guard(transcript),
+                file=self._file,
             )
             outcome = self._brain.organize(transcript, draft)
             land = partial(self._land, lease=lease, transcript=transcript, draft=draft, outcome=outcome)

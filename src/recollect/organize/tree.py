@@ -15,7 +15,7 @@ from recollect.organize.claims import Claim
 from recollect.organize.differences import diff
 from recollect.organize.documents import MEMORY, Documents, slugs, unknown_document
 from recollect.organize.draft import Draft, Keys
-from recollect.organize.edits import Edit, Edited, missing_root
+from recollect.organize.edits import Edit, Edited, FileDocument, missing_root
 from recollect.storage.base import Database, Transaction
 from recollect.types import Cause, Changeset, Clock, Document, Reference
 
@@ -53,15 +53,23 @@ class Tree:
     """The documents of one owner. Wherever a document is asked for, its id or its path
     (`~/memory/people/caroline`) will do; `as_of` a past time gives it as it was then."""
 
-    def __init__(self, database: Database, owner: str, clock: Clock, keys: Keys | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        clock: Clock,
+        keys: Keys | None = None,
+        file: FileDocument | None = None,
+    ) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._keys = keys
+        self._file = file
 
     def draft(self, *, below: str = "") -> Draft:
         """Edits to come, for `changesets.commit`."""
-        return Draft(self._database, self._owner, below=below, keys=self._keys)
+        return Draft(self._database, self._owner, below=below, keys=self._keys, file=self._file)
 
     # Reading
 

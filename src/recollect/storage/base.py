@@ -39,6 +39,21 @@ class Transaction(Protocol):
         """Like `for_update`, but rows that another transaction holds are left out."""
         ...
 
+    @property
+    def words_value(self) -> str:
+        """The parameter of an INSERT that takes words, with blanks between them, into a full-text index."""
+        ...
+
+    @property
+    def words_match(self) -> str:
+        """The condition that `item_words` holds the word of its parameter: ASCII letters and digits."""
+        ...
+
+    @property
+    def words_anew(self) -> tuple[str, ...]:
+        """The statements that leave an empty `item_words`, also where it is damaged."""
+        ...
+
     def all(self, sql: str, *params: Param) -> list[Row]:
         """Every row."""
         ...

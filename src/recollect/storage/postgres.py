@@ -280,6 +280,9 @@ class _Transaction:
     __slots__ = ("_connection",)
     for_update = " FOR NO KEY UPDATE"  # keeps writers out, lets rows that refer to it in
     skip_locked = " FOR NO KEY UPDATE SKIP LOCKED"
+    words_value = "array_to_tsvector(string_to_array(?, ' '))"
+    words_match = "words @@ CAST(? AS tsquery)"
+    words_anew = ("DELETE FROM item_words",)
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -21,7 +21,7 @@ import apsw
 from recollect.errors import ForeignDatabase, InputError, MemoryClosed, StorageError, StorageUnavailable
 from recollect.gather import Gather, check_process
 from recollect.storage.base import Dialect, Param, Row, Transaction
-from recollect.storage.migrations import LATEST, applied, check_version, migrate
+from recollect.storage.migrations import FULL_TEXT, LATEST, applied, check_version, migrate
 from recollect.storage.sqlite_errors import not_a_database, of_the_system, translate, translated
 from recollect.types import micros, new_id, utc_now
 
@@ -258,6 +258,9 @@ class _Transaction:
     __slots__ = ("_connection",)
     for_update = ""
     skip_locked = ""
+    words_value = "?"
+    words_match = "item_words MATCH ?"
+    words_anew = ("DROP TABLE IF EXISTS item_words", FULL_TEXT)
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection

@@ -1,0 +1,12 @@
+"""3. What comes back: everything that is known can be found, by words, by meaning, and by who said it when.
+
+filing      what was said, and what was made of it, becomes items that can be found
+items       their rows, and the words they hold
+words       what the index sees of a text
+indexing    vectors, made in the background
+shelf       the items of one profile in memory, ready to be compared
+periods     the time a question speaks of
+question    what a question asks for
+ranking     how well an item answers it
+search      a question in, hits out
+"""

@@ -1,0 +1,104 @@
+"""How what was said, and what was made of it, becomes items: in the transaction that stores it.
+
+What recall itself put into a turn, the summaries of compacted contexts and the talks of memory-agents are left
+out, so that nothing is found twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+from recollect.collect.history import History, Said
+from recollect.collect.transcript import without_injected
+from recollect.organize.claims import Claim, paragraphs, parse
+from recollect.organize.edits import SUBJECTS, sentence
+from recollect.recall.items import Items
+from recollect.storage.base import Transaction
+from recollect.types import Document, Item, moment
+
+FOUND_IN = frozenset(("user_message", "assistant_message", "note", "system_message", "tool_result"))
+"""The records that can be found. What a tool was called with says what its result says better."""
+
+
+def file_turns(tx: Transaction, owner: str, said: Sequence[Said], now: datetime) -> None:
+    """Records that were just stored."""
+    Items(tx, owner).add(_turns(said), now)
+
+
+def refile_turns(tx: Transaction, owner: str, said: Sequence[Said], now: datetime) -> None:
+    """Records that may be items already."""
+    Items(tx, owner).put(_turns(said), now)
+
+
+def _turns(said: Iterable[Said]) -> Iterator[Item]:
+    for one in said:
+        kind, provenance, at, data = one.written
+        if kind not in FOUND_IN or one.agent_kind == "memory-agent":
+            continue
+        content = json.loads(data)
+        text = without_injected(content.get("text", ""))
+        if text and not content.get("summary"):
+            yield Item(
+                *("turn", str(one.record_id), text, moment(at), one.session_id),
+                agent_id=one.agent_id,
+                session_id=one.session_id,
+                record_id=one.record_id,
+                speaker=content.get("speaker", ""),
+                trust=provenance,  # type: ignore[arg-type]  # checked when it was stored
+                since=one.since,
+            )
+
+
+def text_of(kind: str, data: str) -> str:
+    """What a record says, as its item has it."""
+    content = json.loads(data)
+    return without_injected(content.get("text", "")) if kind in FOUND_IN else ""
+
+
+def file_document(tx: Transaction, owner: str, document_id: str, document: Document | None, now: datetime) -> None:
+    """Bring the items of a document up to what it says; none: it was deleted. What it says has ended, ends also
+    where it was said, and holds again where the document says so."""
+    items = Items(tx, owner)
+    says = {f"{document_id}#{digest}": one for digest, one in _stated(document)} if document else {}
+    filed = items.ends("document", document_id)
+    items.leave("document", filed.keys() - says.keys(), now)
+    changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
+    subject = document.title if document and document.path.startswith(SUBJECTS) else ""
+    items.put([_claim(tx, ref, one, document_id, subject, now) for ref, one in changed.items()], now)
+    held = {record for one in says.values() if one.current for record in one.records}
+    items.revive("turn", [str(record) for one in changed.values() if one.current for record in one.records])
+    for one in changed.values():
+        if until := _end(one):
+            items.end("turn", [str(record) for record in one.records if record not in held], until, one.by)
+
+
+def _stated(document: Document) -> Iterator[tuple[str, Claim]]:
+    """Each paragraph once, by its digest; a person's own text is a claim that cites nothing."""
+    for paragraph in paragraphs(document.body):
+        if not paragraph.startswith("#"):
+            claim = parse(paragraph) or Claim(paragraph.strip(), ())
+            told = sentence(document, claim)
+            yield blake2b(told.encode(), digest_size=9).hexdigest(), replace(claim, text=told)
+
+
+def _claim(tx: Transaction, ref: str, one: Claim, document_id: str, subject: str, now: datetime) -> Item:
+    first = one.records[0] if one.records else None
+    return Item(
+        *("document", ref, one.text, (History(tx).said_at(first) if first else None) or now, document_id),
+        record_id=first,
+        speaker=subject,
+        trust=one.source or ("agent" if one.inferred else "user"),
+        until=_end(one),
+        by_record=one.by,
+    )
+
+
+def _end(one: Claim) -> datetime | None:
+    try:
+        return datetime.fromisoformat(one.until).replace(tzinfo=UTC) if one.until else None
+    except ValueError:  # a person wrote a day that there is not
+        return None

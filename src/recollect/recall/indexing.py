@@ -1,0 +1,171 @@
+"""Vectors, made in the background: for what is new, for what has changed, and all anew for another embedder.
+
+Whoever embeds holds no lock while it does. Then one transaction stores the vectors and stamps the items, and every
+shelf reads them from there. A stop at any instant costs at most the batch under way, which is found again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from recollect.background import Background
+from recollect.errors import ModelError, RecollectError
+from recollect.models.embedders.base import Embedder
+from recollect.recall.backlog import Backlog
+from recollect.recall.filing import text_of
+from recollect.recall.shelves import Shelves, State, Text
+from recollect.secrecy import clean
+from recollect.storage.base import Database, Transaction
+from recollect.types import Clock
+
+log = logging.getLogger("recollect.recall")
+
+BATCH = 1_000
+EVERY = 1.0  # seconds between two looks; whoever appends in this process wakes it
+AFTER_FAILURE = 30.0
+
+
+class Indexer:
+    """Keeps the index of the whole home. `embedders` has the one that is configured first, and then others whose
+    vectors it can still read."""
+
+    def __init__(self, database: Database, embedders: Sequence[Embedder], clock: Clock) -> None:
+        self._database = database
+        self._embedders = embedders
+        self._clock = clock
+        self._background = Background("indexer", self._step, AFTER_FAILURE)
+        self.error = ""
+
+    def start(self) -> None:
+        self._background.start()
+
+    def stop(self) -> None:
+        self._background.stop()
+
+    def wake(self) -> None:
+        self._background.wake()
+
+    @property
+    def running(self) -> bool:
+        return self._background.running
+
+    def run_dry(self) -> None:
+        """Everything there is to do, in the calling thread."""
+        while self.run():
+            pass
+
+    def _step(self) -> float:
+        return 0.0 if self.run() else EVERY
+
+    def run(self) -> int:
+        """A batch of each owner. How many items it worked on."""
+        done = self._database.write(lambda tx: Backlog(tx).file_some(self._clock()))
+        owner = ""
+        while owner := self._next_owner(owner) or "":
+            done += self.index(owner)
+        for owner in self._changing():
+            done += self._replace(owner)
+        return done
+
+    def index(self, owner: str, limit: int = BATCH) -> int:
+        """The oldest of an owner's items that wait. How many there were."""
+        waiting, state, missing = self._database.read(lambda tx: self._look(tx, owner, limit))
+        if not waiting:
+            return 0
+        serving = self._serving(state)
+        made = self._embed(serving, [one for one in waiting if one.item_id in missing]) if serving else []
+
+        def work(tx: Transaction) -> None:
+            shelves = Shelves(tx)
+            now = shelves.take(owner)
+            embedder_id = now.embedder_id
+            if embedder_id is None and serving:
+                embedder_id = shelves.embedder(str(serving.identity))
+            if embedder_id is not None and serving and shelves.identity(embedder_id) == str(serving.identity):
+                shelves.put_vectors(embedder_id, made)
+            shelves.stamp([one.item_id for one in waiting], now.stamp + 1)
+            shelves.keep(owner, now._replace(stamp=now.stamp + len(waiting), embedder_id=embedder_id))
+
+        self._database.write(work)
+        return len(waiting)
+
+    def _look(self, tx: Transaction, owner: str, limit: int) -> tuple[list[Text], State, set[int]]:
+        shelves = Shelves(tx)
+        waiting, state = shelves.pending(owner, limit), shelves.state(owner)
+        ids = [one.item_id for one in waiting]
+        known = state.embedder_id
+        return waiting, state, set(ids if known is None else shelves.without_vector(known, ids))
+
+    def _serving(self, state: State) -> Embedder | None:
+        """Who makes the vectors of what is new: as those that are there, as long as that can be."""
+        if state.embedder_id is None:
+            return self._embedders[0]
+        identity = self._database.read(lambda tx: Shelves(tx).identity(state.embedder_id))
+        return self.find(identity)
+
+    def find(self, identity: str) -> Embedder | None:
+        return next((one for one in self._embedders if str(one.identity) == identity), None)
+
+    def _embed(self, embedder: Embedder, waiting: Sequence[Text]) -> list[tuple[int, bytes]]:
+        """What cannot be embedded now goes without: words find it, and the error is told."""
+        texts = [clean(text_of(one.type, one.data or "{}") if one.type else one.text) for one in waiting]
+        try:
+            rows = embedder.embed(texts).astype("<f2")
+        except ModelError as error:
+            self.error = f"New items are found by their words only, for they cannot be embedded: {error}"
+            raise
+        self.error = ""
+        return [(one.item_id, row.tobytes()) for one, row in zip(waiting, rows, strict=True)]
+
+    def rebuild(self) -> None:
+        """Forget all that is derived, and begin to make it anew."""
+        self._database.write(lambda tx: Backlog(tx).start_over())
+        self.wake()
+
+    def _next_owner(self, after: str) -> str | None:
+        return self._database.read(lambda tx: Shelves(tx).next_owner(after))
+
+    # Another embedder
+
+    def _changing(self) -> list[str]:
+        """The owners whose vectors another embedder made than the one that is configured."""
+        try:
+            wanted = str(self._embedders[0].identity)
+        except RecollectError as error:
+            self.error = str(error)
+            return []
+        return self._database.read(lambda tx: Shelves(tx).served_by_others(wanted))
+
+    def _replace(self, owner: str) -> int:
+        """A batch of vectors by the embedder that is configured; after the last one, these serve."""
+        embedder = self._embedders[0]
+        embedder_id = self._database.write(lambda tx: self._coming(tx, owner, str(embedder.identity)))
+        state = self._database.read(lambda tx: Shelves(tx).state(owner))
+        waiting = self._database.read(lambda tx: Shelves(tx).behind(owner, state.coming_until, BATCH))
+        made = self._embed(embedder, waiting)
+
+        def work(tx: Transaction) -> None:
+            shelves = Shelves(tx)
+            now = shelves.take(owner)
+            if now.coming_id != embedder_id:
+                return
+            shelves.put_vectors(embedder_id, made)
+            if waiting:
+                shelves.keep(owner, now._replace(coming_until=waiting[-1].item_id))
+            else:
+                shelves.keep(owner, State(now.stamp, embedder_id))
+                log.info("the vectors of %s now serve profile %s", embedder.identity, owner)
+
+        self._database.write(work)
+        if not waiting:
+            while self._database.write(lambda tx: Shelves(tx).drop_others(embedder_id, owner, BATCH)):
+                pass
+        return len(waiting) or 1
+
+    def _coming(self, tx: Transaction, owner: str, identity: str) -> int:
+        shelves = Shelves(tx)
+        state, embedder_id = shelves.take(owner), shelves.embedder(identity)
+        if state.coming_id != embedder_id:
+            shelves.keep(owner, state._replace(coming_id=embedder_id, coming_until=0))
+        return embedder_id

@@ -1,0 +1,240 @@
+"""The rows of everything that can be found: `items`, and `item_words` with the words they hold.
+
+A word stands in the index with its owner before it, so that no question can reach what is another's.
+"""
+
+from __future__ import annotations
+
+from base64 import b32encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from hashlib import blake2b
+
+from recollect.recall.words import ASSISTANT, PERSON, Read, read
+from recollect.secrecy import clean
+from recollect.storage.base import Param, Row, Transaction
+from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
+
+NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "agent", "system"))
+"""What a speaker is called who has no name."""
+
+_NEW = (
+    "INSERT INTO items (owner, kind, ref, thread, agent_id, session_id, record_id, speaker, trust, at, since, "
+    "until, by_record, text, stems, length, flags) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"
+)
+_FOUND = (
+    "SELECT i.id, i.kind, i.ref, i.text, i.at, i.trust, i.speaker, i.agent_id, i.session_id, i.record_id, "
+    "i.thread, i.since, i.until, i.gone, i.nudge, i.pinned, h.type, h.data FROM items i "
+    "LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An item as its row has it; of a turn, `type` and `data` are those of its record."""
+
+    id: int
+    kind: ItemKind
+    ref: str
+    text: str
+    at: datetime
+    trust: Provenance
+    speaker: str
+    agent_id: str
+    session_id: str
+    record_id: int | None
+    thread: str
+    since: datetime
+    until: datetime | None
+    gone: datetime | None
+    nudge: float
+    pinned: bool
+    type: str
+    data: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}:{self.ref}"
+
+
+class Items:
+    """What one owner's questions can find, seen through a transaction."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+
+    # What sources do
+
+    def add(self, items: Iterable[Item], now: datetime) -> None:
+        """Items that are new for sure. In the text that is looked at, secrets have no place."""
+        rows, words = [], []
+        for item in items:
+            text = clean(item.text)
+            seen = read(text)
+            rows.append((*self._columns(item, now), "" if item.kind == "turn" else text, *_kept(item, seen)))
+            words.append(" ".join(self._words(seen.stems)))
+        ids = [row[0] for row in self._tx.many(_NEW, rows)]
+        self._tx.many(
+            f"INSERT INTO item_words (rowid, words) VALUES (?, {self._tx.words_value})",
+            [(id_, found) for id_, found in zip(ids, words, strict=True) if found],
+        )
+
+    def put(self, items: Iterable[Item], now: datetime) -> None:
+        """Items that may be there: these come back if they had left, and end as they are said to."""
+        given = list({(item.kind, item.ref): item for item in items}.values())
+        known = self._known([(item.kind, item.ref) for item in given])
+        self._tx.many(
+            "UPDATE items SET gone = NULL, until = ?, by_record = ?, stamp = NULL WHERE id = ?",
+            [
+                (_optional(item.until), item.by_record, known[item.kind, item.ref])
+                for item in given
+                if (item.kind, item.ref) in known
+            ],
+        )
+        self.add([item for item in given if (item.kind, item.ref) not in known], now)
+
+    def leave(self, kind: ItemKind, refs: Iterable[str], now: datetime) -> None:
+        """They are found no longer, but as of an earlier time."""
+        self._tx.many(
+            "UPDATE items SET gone = ?, stamp = NULL WHERE owner = ? AND kind = ? AND ref = ? AND gone IS NULL",
+            [(micros(now), self._owner, kind, ref) for ref in refs],
+        )
+
+    def end(self, kind: ItemKind, refs: Iterable[str], until: datetime, by_record: int | None = None) -> None:
+        """They stopped being true; the first time that is said, counts."""
+        self._tx.many(
+            "UPDATE items SET until = ?, by_record = ?, stamp = NULL "
+            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL",
+            [(micros(until), by_record, self._owner, kind, ref) for ref in refs],
+        )
+
+    def revive(self, kind: ItemKind, refs: Iterable[str]) -> None:
+        """They hold again."""
+        self._tx.many(
+            "UPDATE items SET until = NULL, by_record = NULL, stamp = NULL "
+            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NOT NULL",
+            [(self._owner, kind, ref) for ref in refs],
+        )
+
+    def mark(self, kind: ItemKind, ref: str, *, nudge: float | None = None, pinned: bool | None = None) -> None:
+        """What people think of it."""
+        self._tx.run(
+            "UPDATE items SET nudge = COALESCE(?, nudge), pinned = COALESCE(?, pinned), stamp = NULL "
+            "WHERE owner = ? AND kind = ? AND ref = ?",
+            *(nudge, None if pinned is None else int(pinned), self._owner, kind, ref),
+        )
+
+    # What questions do
+
+    def holding(self, stem: int, limit: int) -> list[int]:
+        """The ids of the newest items with this stem."""
+        rows = self._tx.all(
+            f"SELECT rowid FROM item_words WHERE {self._tx.words_match} ORDER BY rowid DESC LIMIT ?",
+            *(self._words((stem,))[0], limit),
+        )
+        return [row[0] for row in rows]
+
+    def get(self, ids: Sequence[int]) -> dict[int, Found]:
+        rows = self._tx.many(f"{_FOUND} AND i.id = ?", [(self._owner, id_) for id_ in ids])
+        return {row[0]: _found(row) for row in rows}
+
+    def find(self, kind: ItemKind, ref: str) -> Found | None:
+        row = self._tx.one(f"{_FOUND} AND i.kind = ? AND i.ref = ?", self._owner, kind, ref)
+        return _found(row) if row else None
+
+    def pinned(self) -> list[Found]:
+        rows = self._tx.all(f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.id", self._owner)
+        return [_found(row) for row in rows]
+
+    def newest(
+        self, kinds: Sequence[ItemKind], since: datetime | None, before: int, limit: int, thread: str = ""
+    ) -> list[Found]:
+        """Those with an id below `before`, the newest first: said since then, and of this thread, if named."""
+        marks = ", ".join("?" * len(kinds))
+        within = " AND i.thread = ?" if thread else ""
+        rows = self._tx.all(
+            f"{_FOUND} AND i.id < ? AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL{within} "
+            "ORDER BY i.id DESC LIMIT ?",
+            *(self._owner, before, *kinds, micros(since) if since else 0, *((thread,) if thread else ()), limit),
+        )
+        return [_found(row) for row in rows]
+
+    def ends(self, kind: ItemKind, thread: str) -> dict[str, datetime | None]:
+        """The refs of a thread's items that have not left, and when each stopped being true."""
+        rows = self._tx.all(
+            "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND thread = ? AND gone IS NULL",
+            *(self._owner, kind, thread),
+        )
+        return {row[0]: optional_moment(row[1]) for row in rows}
+
+    def threads(self, kind: ItemKind) -> set[str]:
+        rows = self._tx.all(
+            "SELECT DISTINCT thread FROM items WHERE owner = ? AND kind = ? AND gone IS NULL", self._owner, kind
+        )
+        return {row[0] for row in rows}
+
+    def _known(self, pairs: Sequence[tuple[ItemKind, str]]) -> dict[tuple[str, str], int]:
+        rows = self._tx.many(
+            "SELECT kind, ref, id FROM items WHERE owner = ? AND kind = ? AND ref = ?",
+            [(self._owner, kind, ref) for kind, ref in pairs],
+        )
+        return {(row[0], row[1]): row[2] for row in rows}
+
+    def _columns(self, item: Item, now: datetime) -> tuple[Param, ...]:
+        return (
+            *(self._owner, item.kind, item.ref, item.thread, item.agent_id, item.session_id, item.record_id),
+            *(_name(item.speaker), item.trust, micros(item.at), micros(item.since or now)),
+            *(_optional(item.until), item.by_record),
+        )
+
+    def _words(self, stems: Iterable[int]) -> list[str]:
+        prefix = _prefix(self._owner)
+        return [f"{prefix}{stem:08x}" for stem in stems]
+
+
+@lru_cache(maxsize=256)
+def _prefix(owner: str) -> str:
+    """Letters and digits that no other owner has."""
+    return "w" + b32encode(blake2b(owner.encode(), digest_size=10).digest()).decode().lower()
+
+
+def _name(speaker: str) -> str:
+    return "" if speaker.strip().lower() in NAMELESS else speaker.strip()
+
+
+def _role(item: Item) -> int:
+    """Whose words these are. What is known stands for what a person said, unless a tool or the web said it."""
+    if item.kind != "turn":
+        return 0 if item.trust in ("tool", "web") else PERSON
+    if item.trust == "agent":
+        return 0 if _name(item.speaker) else ASSISTANT
+    return PERSON if item.trust == "user" else 0
+
+
+def _kept(item: Item, seen: Read) -> tuple[Param, ...]:
+    return seen.stems.tobytes(), seen.length, seen.flags | _role(item)
+
+
+def _optional(time: datetime | None) -> int | None:
+    return None if time is None else micros(time)
+
+
+def _found(row: Row) -> Found:
+    id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, thread = row[:11]
+    since, until, gone, nudge, pinned, type_, data = row[11:]
+    return Found(
+        *(id_, kind, ref, text, moment(at), trust, speaker, agent_id, session_id, record_id, thread),
+        *(
+            moment(since),
+            optional_moment(until),
+            optional_moment(gone),
+            nudge,
+            bool(pinned),
+            type_ or "",
+            data or "",
+        ),
+    )

@@ -1,0 +1,284 @@
+"""A question in, hits out: candidates by words and by meaning, ranked, near-copies folded into one."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import InputError, RecollectError, StorageCorrupt
+from recollect.gate import checked_position, checked_text, checked_time
+from recollect.organize.documents import Documents
+from recollect.recall.filing import text_of
+from recollect.recall.indexing import Indexer
+from recollect.recall.items import Found, Items
+from recollect.recall.question import Question, understand
+from recollect.recall.ranking import Ranked, rank, rarity
+from recollect.recall.shelf import NOBODY, Numbers, Places, Shelf, View
+from recollect.recall.shelves import Shelves, State
+from recollect.secrecy import clean
+from recollect.storage.base import Database, Row, Transaction
+from recollect.types import ITEM_KINDS, Clock, Hit, ItemKind, micros
+
+log = logging.getLogger("recollect.recall")
+
+POOL = 200  # candidates by words, and as many by meaning
+MOST_WORDS = 6  # of a question that are looked up, the rarest first
+MOST_POSTINGS = 5_000  # items that are looked at for them; the rarest word has this many to itself
+COMMON = 0.1  # a word in this share of all items counts half in the question's vector
+CENTRED = 0.5  # how far a question is moved off the mean: it is not like the texts, so not in full
+PAGE = 20_000  # rows a shelf reads at a time
+LOOSE = 64  # items that wait for a vector and are given one on the way, where no indexer runs
+SAME = 0.85  # share of stems from which on two texts say the same
+MOST = 1_000  # hits that can be asked for
+LONGEST = 1_000_000  # characters of a question that are taken
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to look. Nothing named: everywhere in the profile. `as_of` a past time: what was known then."""
+
+    agent_id: str = ""
+    kinds: tuple[ItemKind, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+
+    @property
+    def narrow(self) -> bool:
+        return bool(self.agent_id or self.kinds or self.since or self.until or self.as_of)
+
+
+class Recall:
+    """Finds what one owner's items say about a question. Safe to use from many threads."""
+
+    def __init__(self, database: Database, owner: str, clock: Clock, indexer: Indexer) -> None:
+        self._database = database
+        self._owner = owner
+        self._clock = clock
+        self._indexer = indexer
+        self._lock = threading.Lock()
+        self._shelf: Shelf | None = None
+        self._served_by: int | None = None
+        self.error = ""
+
+    def search(
+        self,
+        question: str,
+        top_k: int = 5,
+        scope: Scope = Scope(),  # noqa: B008  # frozen
+        *,
+        now: datetime | None = None,
+        explain: bool = False,
+    ) -> list[Hit]:
+        """The best hits, best first. Times in the question are seen from `now`, or from `as_of`."""
+        checked_text(question, "The question", LONGEST)
+        if checked_position(top_k, "top_k") < 1 or top_k > MOST:
+            raise InputError(f"top_k cannot be {top_k}. Ask for 1 to {MOST:,}.")
+        asked = checked_time(scope.as_of or now or self._clock(), "The time of asking")
+        view, found, query = self._candidates(question, scope, asked)
+        ranked = rank(view, found.question, query, found.places, micros(asked))
+        kept = _folded(view, ranked, top_k)
+        return self._database.read(lambda tx: self._hits(tx, view, ranked, kept, explain))
+
+    # Candidates
+
+    def _candidates(self, question: str, scope: Scope, asked: datetime) -> tuple[View, _Candidates, Numbers]:
+        shelf = self._fresh()
+        view = shelf.view()
+        asks = understand(question, asked, view.speakers)
+        by_words = self._by_words(view, asks)
+        places, loose = view.places(by_words)
+        if loose:
+            shelf.take_in(self._database.read(lambda tx: Shelves(tx).loose(self._owner, loose)))
+            view = shelf.view()
+            places, _ = view.places(by_words)
+        query = self._vector(view, asks)
+        among = _within(view, np.arange(view.size), scope) if scope.narrow else None
+        near = view.nearest(query, POOL, among) if query.any() else np.zeros(0, np.intp)
+        first = np.concatenate([places, near])
+        beside = [view.about[side][first].astype(np.intp) for side in ("before", "after")]
+        every = np.unique(np.concatenate([first, *beside]))
+        every = every[every != NOBODY]
+        return view, _Candidates(asks, every[_within(view, every, scope)]), query
+
+    def _by_words(self, view: View, asks: Question) -> list[int]:
+        """The items that hold most of the question's rare words, and of equals the newest."""
+        stems = dict(asks.words.values())
+        rare = sorted(stems, key=view.count)[:MOST_WORDS]
+        weights = {stem: stems[stem] * rarity(view, stem) for stem in rare}
+        try:
+            postings = self._database.read(lambda tx: self._postings(tx, view, rare))
+        except StorageCorrupt as error:
+            self._damaged(error)
+            return []
+        ids = np.array([id_ for found in postings.values() for id_ in found], np.int64)
+        each = np.repeat([weights[stem] for stem in postings], [len(found) for found in postings.values()])
+        which, back = np.unique(ids, return_inverse=True)
+        scores = np.bincount(back, each, len(which)) if len(which) else np.zeros(0)
+        best = np.lexsort((-which, -scores))[:POOL]
+        return [int(id_) for id_ in which[best]]
+
+    def _postings(self, tx: Transaction, view: View, rare: Sequence[int]) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        left = MOST_POSTINGS
+        for stem in rare:
+            if found and view.count(stem) > left:
+                break
+            found[stem] = Items(tx, self._owner).holding(stem, max(left, POOL))
+            left -= len(found[stem])
+        return found
+
+    def _vector(self, view: View, asks: Question) -> Numbers:
+        """The question among the vectors; zeros where it cannot be put there."""
+        nothing = np.zeros(len(view.mean), np.float32)
+        embedder = self._database.read(lambda tx: Shelves(tx).identity(self._served_by))
+        serving = self._indexer.find(embedder)
+        if not serving:
+            return nothing
+        counts = dict.fromkeys(asks.name_words, 0.0)
+        for word, (stem, counted) in asks.words.items():
+            counts[word] = counted * COMMON / (COMMON + view.count(stem) / max(view.size, 1))
+        try:
+            raw = serving.embed_query(asks.text, counts)
+        except RecollectError as error:
+            self.error = f"Questions are answered by words only: {error}"
+            return nothing
+        self.error = ""
+        centred = raw - CENTRED * view.mean if raw.any() else nothing
+        return np.asarray(centred / (np.linalg.norm(centred) + 1e-9), np.float32)
+
+    # The shelf
+
+    def _fresh(self) -> Shelf:
+        """The shelf with everything that is stamped."""
+        if not self._indexer.running:
+            self._catch_up()
+        with self._lock:
+            while True:
+                state, rows = self._database.read(self._news)
+                if self._shelf is None or state.embedder_id != self._served_by:
+                    dims = self._dims(state)
+                    self._shelf, self._served_by = Shelf(dims), state.embedder_id
+                    continue
+                self._shelf.take_in(rows)
+                self._shelf.stamp = rows[-1][1] if rows else state.stamp
+                if len(rows) < PAGE:
+                    return self._shelf
+
+    def _news(self, tx: Transaction) -> tuple[State, list[Row]]:
+        state = Shelves(tx).state(self._owner)
+        known = self._shelf.stamp if self._shelf and state.embedder_id == self._served_by else 0
+        if self._shelf is None or state.stamp == known or state.embedder_id != self._served_by:
+            return state, []
+        return state, Shelves(tx).newer(self._owner, state.embedder_id, known, PAGE)
+
+    def _dims(self, state: State) -> int:
+        identity = self._database.read(lambda tx: Shelves(tx).identity(state.embedder_id))
+        return int(identity.rpartition("/")[2]) if identity else 1
+
+    def _catch_up(self) -> None:
+        """Give a few items their vectors at once, where nobody else does."""
+        waiting = self._database.read(lambda tx: Shelves(tx).pending_count(self._owner, LOOSE + 1))
+        if 0 < waiting <= LOOSE:
+            try:
+                self._indexer.index(self._owner, LOOSE)
+            except RecollectError as error:
+                log.warning("what is new is found by its words only: %s", error)
+
+    def _damaged(self, error: RecollectError) -> None:
+        self.error = f"The full-text index is damaged, and is being rebuilt: {error}"
+        log.error("the full-text index is damaged; recall goes on by meaning, and the index is rebuilt: %s", error)
+        self._indexer.rebuild()
+
+    # Hits
+
+    def _hits(self, tx: Transaction, view: View, ranked: Ranked, kept: Sequence[int], explain: bool) -> list[Hit]:
+        ids = {at: int(view.about["id"][ranked.places[at]]) for at in kept}
+        found = Items(tx, self._owner).get(list(ids.values()))
+        return [
+            hit(tx, self._owner, found[id_], float(ranked.scores[at]), ranked.explain(at) if explain else {})
+            for at, id_ in ids.items()
+            if id_ in found
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    question: Question
+    places: Places
+
+
+def hit(tx: Transaction, owner: str, found: Found, score: float, parts: dict[str, float]) -> Hit:
+    """What was found, as it is shown: without secrets."""
+    document = Documents(tx, owner).find(found.thread) if found.kind == "document" else None
+    return Hit(
+        id=found.name,
+        kind=found.kind,
+        text=clean(text_of(found.type, found.data)) if found.type else found.text,
+        at=found.at,
+        trust=found.trust,
+        score=round(score, 4),
+        speaker=found.speaker,
+        agent_id=found.agent_id,
+        session_id=found.session_id,
+        record_id=found.record_id,
+        path=document.path if document else found.thread if found.kind in ("journal", "note") else "",
+        until=found.until,
+        pinned=found.pinned,
+        parts=parts,
+    )
+
+
+def _within(view: View, places: Places, scope: Scope) -> NDArray[np.bool_]:
+    """Which of these lie in the scope and have not left."""
+    about = view.about[places]
+    then = micros(scope.as_of) if scope.as_of else None
+    inside = about["gone"] > (np.iinfo(np.int64).max - 1 if then is None else then)
+    if then is not None:
+        inside &= (about["since"] <= then) & (about["at"] <= then)
+    if scope.agent_id:
+        inside &= about["agent"] == view.agent(scope.agent_id)
+    if scope.kinds:
+        inside &= np.isin(about["kind"], [ITEM_KINDS.index(kind) for kind in scope.kinds])
+    if scope.since:
+        inside &= about["at"] >= micros(scope.since)
+    if scope.until:
+        inside &= about["at"] < micros(scope.until)
+    return np.asarray(inside, np.bool_)
+
+
+def _folded(view: View, ranked: Ranked, top_k: int) -> list[int]:
+    """The best, without those that say what a better one says."""
+    kept: list[int] = []
+    said: list[frozenset[int]] = []
+    for at, place in enumerate(ranked.places):
+        stems = view.stems(int(place))
+        if not stems or all(len(stems & other) < SAME * len(stems | other) for other in said):
+            kept.append(at)
+            said.append(stems)
+            if len(kept) == top_k:
+                break
+    return kept
+
+
+def checked_scope(
+    agent_id: str,
+    kinds: Iterable[ItemKind],
+    since: datetime | None,
+    until: datetime | None,
+    as_of: datetime | None,
+) -> Scope:
+    wanted = tuple(kinds)
+    unknown = [kind for kind in wanted if kind not in ITEM_KINDS]
+    if unknown:
+        raise InputError(f"{unknown[0]!r:.200} is no kind. Use some of: {', '.join(ITEM_KINDS)}.")
+    for name, time in (("since", since), ("until", until), ("as_of", as_of)):
+        if time is not None:
+            checked_time(time, name)
+    return Scope(agent_id, wanted, since, until, as_of)

@@ -1,0 +1,156 @@
+"""The rows behind a shelf: which items have a vector, who made it, and how far the next embedder has come.
+
+Whoever stamps items holds the owner's row in `shelves` until it commits, so stamps become visible in order: who
+has read up to a stamp reads what is newer, and misses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from recollect.storage.base import Row, Transaction
+
+_NOT_SHELVED = (
+    "SELECT i.id, i.text, h.type, h.data FROM items i "
+    "LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
+)
+_SHELVED = (
+    "SELECT i.id, i.stamp, i.kind, i.thread, i.speaker, i.agent_id, i.trust, i.at, i.since, i.gone, i.until, "
+    "i.by_record, i.record_id, i.length, i.flags, i.nudge, i.stems, v.vector FROM items i "
+    "LEFT JOIN item_vectors v ON v.embedder_id = ? AND v.item_id = i.id"
+)
+
+
+class State(NamedTuple):
+    """Of an owner's shelf: its newest stamp; who made the vectors that serve; who makes the next, and how far that
+    has come."""
+
+    stamp: int = 0
+    embedder_id: int | None = None
+    coming_id: int | None = None
+    coming_until: int = 0
+
+
+class Text(NamedTuple):
+    """An item that needs a vector: its text, or the record that has it."""
+
+    item_id: int
+    text: str
+    type: str | None
+    data: str | None
+
+
+class Shelves:
+    """Seen through a transaction."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def state(self, owner: str) -> State:
+        row = self._tx.one(
+            "SELECT stamp, embedder_id, coming_id, coming_until FROM shelves WHERE owner = ?", owner
+        )
+        return State(*row) if row else State()
+
+    def take(self, owner: str) -> State:
+        """The same, and nobody else changes it until we have committed."""
+        self._tx.run(
+            "INSERT INTO shelves (owner, stamp, coming_until) VALUES (?, 0, 0) ON CONFLICT (owner) DO NOTHING",
+            owner,
+        )
+        self._tx.one(f"SELECT 1 FROM shelves WHERE owner = ?{self._tx.for_update}", owner)
+        return self.state(owner)
+
+    def keep(self, owner: str, state: State) -> None:
+        self._tx.run(
+            "UPDATE shelves SET stamp = ?, embedder_id = ?, coming_id = ?, coming_until = ? WHERE owner = ?",
+            *(*state, owner),
+        )
+
+    def embedder(self, identity: str) -> int:
+        """The number of an embedder, made on first use."""
+        self._tx.run("INSERT INTO embedders (identity) VALUES (?) ON CONFLICT (identity) DO NOTHING", identity)
+        row = self._tx.one("SELECT id FROM embedders WHERE identity = ?", identity)
+        assert row, "it was just made"
+        return int(row[0])
+
+    def identity(self, embedder_id: int | None) -> str:
+        row = self._tx.one("SELECT identity FROM embedders WHERE id = ?", embedder_id)
+        return str(row[0]) if row else ""
+
+    # What has no stamp, or no vector of the embedder to come
+
+    def next_owner(self, after: str) -> str | None:
+        """The first owner behind this one who has items without a stamp."""
+        row = self._tx.one(
+            "SELECT owner FROM items WHERE stamp IS NULL AND owner > ? ORDER BY owner, id LIMIT 1", after
+        )
+        return str(row[0]) if row else None
+
+    def pending(self, owner: str, limit: int) -> list[Text]:
+        rows = self._tx.all(f"{_NOT_SHELVED} AND i.stamp IS NULL ORDER BY i.id LIMIT ?", owner, limit)
+        return [Text(*row) for row in rows]
+
+    def pending_count(self, owner: str, limit: int) -> int:
+        row = self._tx.one(
+            "SELECT count(*) FROM (SELECT 1 FROM items WHERE owner = ? AND stamp IS NULL LIMIT ?) AS few",
+            *(owner, limit),
+        )
+        return int(row[0]) if row else 0
+
+    def behind(self, owner: str, after: int, limit: int) -> list[Text]:
+        """Items in the order of their ids, stamped or not."""
+        rows = self._tx.all(f"{_NOT_SHELVED} AND i.id > ? ORDER BY i.id LIMIT ?", owner, after, limit)
+        return [Text(*row) for row in rows]
+
+    def without_vector(self, embedder_id: int, ids: Sequence[int]) -> list[int]:
+        rows = self._tx.many(
+            "SELECT item_id FROM item_vectors WHERE embedder_id = ? AND item_id = ?",
+            [(embedder_id, id_) for id_ in ids],
+        )
+        return sorted({*ids} - {row[0] for row in rows})
+
+    def put_vectors(self, embedder_id: int, vectors: Iterable[tuple[int, bytes]]) -> None:
+        self._tx.many(
+            "INSERT INTO item_vectors (embedder_id, item_id, vector) VALUES (?, ?, ?) "
+            "ON CONFLICT (embedder_id, item_id) DO UPDATE SET vector = excluded.vector",
+            [(embedder_id, id_, vector) for id_, vector in vectors],
+        )
+
+    def stamp(self, ids: Sequence[int], first: int) -> None:
+        self._tx.many(
+            "UPDATE items SET stamp = ? WHERE id = ? AND stamp IS NULL",
+            [(first + place, id_) for place, id_ in enumerate(ids)],
+        )
+
+    def served_by_others(self, identity: str) -> list[str]:
+        """The owners whose vectors another embedder made."""
+        rows = self._tx.all(
+            "SELECT s.owner FROM shelves s JOIN embedders e ON e.id = s.embedder_id WHERE e.identity <> ?",
+            identity,
+        )
+        return [row[0] for row in rows]
+
+    def drop_others(self, embedder_id: int, owner: str, limit: int) -> int:
+        """Vectors of embedders that serve this owner no longer; how many went."""
+        rows = self._tx.all(
+            "SELECT v.embedder_id, v.item_id FROM item_vectors v JOIN items i ON i.id = v.item_id "
+            "WHERE v.embedder_id <> ? AND i.owner = ? LIMIT ?",
+            *(embedder_id, owner, limit),
+        )
+        self._tx.many("DELETE FROM item_vectors WHERE embedder_id = ? AND item_id = ?", rows)
+        return len(rows)
+
+    # What a shelf reads
+
+    def newer(self, owner: str, embedder_id: int | None, stamp: int, limit: int) -> list[Row]:
+        """What was stamped after this one, in order."""
+        return self._tx.all(
+            f"{_SHELVED} WHERE i.owner = ? AND i.stamp > ? ORDER BY i.stamp LIMIT ?",
+            *(embedder_id, owner, stamp, limit),
+        )
+
+    def loose(self, owner: str, ids: Sequence[int]) -> list[Row]:
+        """Items by id, stamped or not."""
+        return self._tx.many(f"{_SHELVED} WHERE i.owner = ? AND i.id = ?", [(None, owner, id_) for id_ in ids])

@@ -1,0 +1,1 @@
+"""The tables, step by step, in the order in which they were needed: a file for each phase."""

@@ -1,0 +1,136 @@
+"""What comes back: items, their words and vectors, experiences, and what was asked."""
+
+from __future__ import annotations
+
+from recollect.storage.steps.base import Migration
+
+STEPS = (
+    Migration(
+        7,
+        "recall: what can be found, experiences, and what was asked",
+        (
+            # Derived: everything that can be found; `thread` is what it stands in: a
+            # session, a document, a page, a worker. since/gone: when it came to be known and when it left;
+            # until: when it stopped being true, and by_record what says so. text is empty for a turn: history has
+            # it. stamp is null while nobody has made a vector of it.
+            """CREATE TABLE items (
+                id         {growing_id},
+                owner      TEXT   NOT NULL,
+                kind       TEXT   NOT NULL CHECK (kind IN ('turn', 'document', 'journal', 'note', 'experience')),
+                ref        TEXT   NOT NULL,
+                thread     TEXT   NOT NULL,
+                agent_id   TEXT   NOT NULL,
+                session_id TEXT   NOT NULL,
+                record_id  BIGINT,
+                speaker    TEXT   NOT NULL,
+                trust      TEXT   NOT NULL,
+                at         BIGINT NOT NULL,
+                since      BIGINT NOT NULL,
+                gone       BIGINT,
+                until      BIGINT,
+                by_record  BIGINT,
+                text       TEXT   NOT NULL,
+                stems      {bytes} NOT NULL,
+                length     BIGINT NOT NULL,
+                flags      BIGINT NOT NULL,
+                nudge      DOUBLE PRECISION NOT NULL DEFAULT 0,
+                pinned     BIGINT NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1)),
+                stamp      BIGINT
+            )""",
+            "CREATE UNIQUE INDEX idx_items_ref ON items (owner, kind, ref)",
+            "CREATE INDEX idx_items_stamp ON items (owner, stamp) WHERE stamp IS NOT NULL",
+            "CREATE INDEX idx_items_pending ON items (owner, id) WHERE stamp IS NULL",
+            "CREATE INDEX idx_items_pinned ON items (owner, id) WHERE pinned = 1",
+            "CREATE INDEX idx_items_thread ON items (owner, thread) WHERE kind <> 'turn'",
+            "{full_text}",
+            "{full_text_index}",
+            """CREATE TABLE embedders (
+                id       {growing_id},
+                identity TEXT NOT NULL UNIQUE
+            )""",
+            """CREATE TABLE item_vectors (
+                embedder_id BIGINT NOT NULL REFERENCES embedders (id),
+                item_id     BIGINT NOT NULL,
+                vector      {bytes} NOT NULL,
+                PRIMARY KEY (embedder_id, item_id)
+            )""",
+            # One row an owner, taken by whoever stamps: stamps become visible in order. embedder_id made the
+            # vectors that serve; coming_id makes the next ones, and has come to coming_until.
+            """CREATE TABLE shelves (
+                owner        TEXT   NOT NULL PRIMARY KEY,
+                stamp        BIGINT NOT NULL,
+                embedder_id  BIGINT REFERENCES embedders (id),
+                coming_id    BIGINT REFERENCES embedders (id),
+                coming_until BIGINT NOT NULL
+            )""",
+            # Turns that are not items yet: those of a database that is older than recall, or that is rebuilt.
+            """CREATE TABLE unfiled (
+                id       BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+                after_id BIGINT NOT NULL,
+                until_id BIGINT NOT NULL
+            )""",
+            "INSERT INTO unfiled SELECT 1, 0, max(id) FROM session_history HAVING max(id) IS NOT NULL",
+            """CREATE TABLE experiences (
+                owner      TEXT   NOT NULL,
+                id         TEXT   NOT NULL,
+                text       TEXT   NOT NULL,
+                category   TEXT   NOT NULL,
+                session_id TEXT   NOT NULL,
+                record     TEXT   NOT NULL,
+                trust      TEXT   NOT NULL,
+                at         BIGINT NOT NULL,
+                entities   TEXT   NOT NULL,
+                used       BIGINT NOT NULL,
+                used_at    BIGINT NOT NULL,
+                until      BIGINT,
+                PRIMARY KEY (owner, id)
+            )""",
+            "CREATE INDEX idx_experiences_use ON experiences (owner, used, at)",
+            # The vectors of experiences, where they live in the database; stamps as in `shelves`.
+            """CREATE TABLE vector_scopes (
+                id         {growing_id},
+                owner      TEXT   NOT NULL,
+                collection TEXT   NOT NULL,
+                embedder   TEXT   NOT NULL,
+                stamp      BIGINT NOT NULL,
+                floor      BIGINT NOT NULL,
+                UNIQUE (owner, collection, embedder)
+            )""",
+            """CREATE TABLE vectors (
+                scope_id BIGINT NOT NULL REFERENCES vector_scopes (id),
+                id       TEXT   NOT NULL,
+                stamp    BIGINT NOT NULL,
+                vector   {bytes},
+                PRIMARY KEY (scope_id, id)
+            )""",
+            "CREATE INDEX idx_vectors_stamp ON vectors (scope_id, stamp)",
+            "CREATE INDEX idx_vectors_removed ON vectors (scope_id, stamp) WHERE vector IS NULL",
+            # What was asked, what came back, and what somebody thought of it.
+            """CREATE TABLE recalls (
+                id       {growing_id},
+                owner    TEXT   NOT NULL,
+                at       BIGINT NOT NULL,
+                purpose  TEXT   NOT NULL CHECK (purpose IN ('search', 'tool', 'injection')),
+                agent_id TEXT   NOT NULL,
+                question TEXT   NOT NULL,
+                hits     TEXT   NOT NULL
+            )""",
+            "CREATE INDEX idx_recalls_owner ON recalls (owner, id)",
+            """CREATE TABLE feedback (
+                id        {growing_id},
+                owner     TEXT   NOT NULL,
+                item      TEXT   NOT NULL,
+                verdict   TEXT   NOT NULL CHECK (verdict IN ('useful', 'wrong', 'outdated')),
+                recall_id BIGINT,
+                at        BIGINT NOT NULL
+            )""",
+            "CREATE INDEX idx_feedback_item ON feedback (owner, item)",
+            """CREATE TABLE pins (
+                owner TEXT   NOT NULL,
+                item  TEXT   NOT NULL,
+                at    BIGINT NOT NULL,
+                PRIMARY KEY (owner, item)
+            )""",
+        ),
+    ),
+)

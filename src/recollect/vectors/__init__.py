@@ -1,0 +1,1 @@
+"""Pick one: who finds what is near."""
