@@ -74,6 +74,7 @@ SQL_STANDS_IN = (
     "recall.items",
     "recall.shelves",
     "recall.backlog",
+    "recall.mending",
     "testing",
 )
 SQL = re.compile(r"\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE\b.+?\bSET|SELECT\b.+?\bFROM)\b", re.DOTALL)

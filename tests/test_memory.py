@@ -25,6 +25,8 @@ ALICE = User("cli", "alice", "main")
 
 CALLS: dict[str, tuple[Any, ...]] = {
     "recall": ("Where do I live?",),
+    "verify": (),
+    "rebuild": (),
     "agent": (ALICE,),
     "agents": (),
     "find_agent": ("most-recent-foreground",),

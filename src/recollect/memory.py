@@ -21,7 +21,7 @@ from recollect.journal.notes import Notes
 from recollect.journal.tools import remember_this
 from recollect.models.ledger import Call, Ledger
 from recollect.organize.brain import Brain
-from recollect.organize.health import Health, Receipt, health, receipt
+from recollect.organize.health import Health, Receipt, health
 from recollect.organize.inbox import Inbox
 from recollect.organize.tools import document_tools
 from recollect.organize.tree import Tree
@@ -78,6 +78,7 @@ class Memory(Recalling):
         self._clock = clock
         self._database = database
         self._parts = Parts(settings, home, profile, database, clock, brain)
+        self._parts.mending.look()
         self._notes: dict[str, Notes] = {}
         self._closed = False
 
@@ -221,13 +222,13 @@ class Memory(Recalling):
     def receipt(self, record_id: int) -> Receipt:
         """How far a record has come: stored, queued, organized, searchable, or failed and why."""
         checked_position(record_id, "The record's id")
-        return self._read(lambda tx: receipt(tx, self.profile, record_id))
+        return self._read(lambda tx: self._parts.receipt(tx, record_id))
 
     def health(self) -> Health:
         """Whether everything in the home is on its way: green, yellow or red, with the reasons."""
         overdue = timedelta(seconds=self.settings.worker.overdue_seconds)
         remarks = [remark for remark in (self._parts.brain.waits(), self._parts.brain.remark()) if remark]
-        remarks += self._parts.continuity.remarks()
+        remarks += self._parts.continuity.remarks() + self._parts.remarks()
         return self._read(lambda tx: health(tx, self.profile, self._clock(), overdue, remarks))
 
     def ledger(self, limit: int = 100) -> list[Call]:

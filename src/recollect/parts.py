@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,18 +13,23 @@ from recollect.collect.turns import Turns
 from recollect.errors import ConfigError, StorageUnavailable
 from recollect.home import Home
 from recollect.journal.continuity import Continuity
+from recollect.journal.findable import journal_items, journal_pages, note_items, note_pages
 from recollect.journal.merging import Summarize
 from recollect.journal.notes import Query
 from recollect.organize.brain import Brain
 from recollect.organize.handover import Handover
+from recollect.organize.health import Receipt, receipt
 from recollect.organize.inbox import Inbox
 from recollect.organize.memory_agents import MemoryAgents, Patience
 from recollect.organize.rules.brain import RulesBrain
 from recollect.organize.rules.conflicts import keys
 from recollect.organize.tree import Tree
 from recollect.organize.worker import Round, Worker
+from recollect.recall.files import Files
 from recollect.recall.filing import file_document, file_turns
-from recollect.storage.base import Database
+from recollect.recall.items import Items
+from recollect.recall.mending import Mending
+from recollect.storage.base import Database, Transaction
 from recollect.types import Clock
 
 if TYPE_CHECKING:
@@ -40,8 +46,9 @@ class Parts:
     def __init__(
         self, settings: Settings, home: Home, profile: str, database: Database, clock: Clock, brain: Brain | None
     ) -> None:
-        self._profile = profile
+        self.profile = profile
         self._settings = settings
+        self._home = home
         self._database = database
         self._clock = clock
         self.lifecycle = open_lifecycle(settings, database)
@@ -55,11 +62,13 @@ class Parts:
             turn_threshold=settings.collect.turn_threshold,
             max_record_chars=settings.collect.max_record_chars,
             file=file_turns,
+            mend=lambda error: self.mending.mend(error),
             on_mark=self.wake,
             on_said=self._said,
         )
         self.brain = brain or open_brain(settings, database, clock)
         self.workers = open_workers(settings, database, self.lifecycle, self.brain, clock, self._advance)
+        self.mending = Mending(database)
         self.documents = Tree(database, profile, clock, keys, file_document)
         self.query = open_query(settings, database, clock, profile)
 
@@ -67,18 +76,54 @@ class Parts:
     def indexer(self) -> Indexer:
         from recollect.recall.indexing import Indexer
 
-        return Indexer(self._database, open_embedders(self._settings), self._clock)
+        by_words = () if self._settings.continuity.memory_embeddings_enabled else ("journal",)
+        embedders = open_embedders(self._settings)
+        return Indexer(self._database, embedders, self._clock, by_words=by_words, files=self._files())
+
+    def _files(self) -> list[Files]:
+        """What lies in the profile's folder."""
+        root, pages = self._home.profile(self.profile), self.continuity.pages
+        alone = not self._settings.storage.url.get_secret_value()
+        journal = Files(
+            *(self._database, self.profile, self._clock, "journal"),
+            pages=lambda: journal_pages(pages) if self.continuity.is_on else [],
+            items=lambda page: journal_items(page, root),
+            alone=alone,
+        )
+        notes = Files(
+            *(self._database, self.profile, self._clock, "note"),
+            pages=lambda: note_pages(root),
+            items=lambda page: note_items(page, root),
+            alone=alone,
+        )
+        return [journal, notes]
 
     @cached_property
     def recall(self) -> Recall:
         from recollect.recall.search import Recall  # numpy takes a while, and who only appends needs none
 
-        return Recall(self._database, self._profile, self._clock, self.indexer)
+        return Recall(self._database, self.profile, self._clock, self.indexer, self.mending)
 
     def _said(self, agent_id: str) -> None:
         self.continuity.touched(agent_id)
         if "indexer" in self.__dict__:
             self.indexer.wake()
+
+    def receipt(self, tx: Transaction, record_id: int) -> Receipt:
+        """Where a record is now."""
+        found = receipt(tx, self.profile, record_id)
+        if found.stage == "organized" and Items(tx, self.profile).is_indexed(record_id):
+            return replace(found, stage="searchable")
+        return found
+
+    def remarks(self) -> list[str]:
+        """What a person should know of recall."""
+        said = [self.mending.remark]
+        if "indexer" in self.__dict__:
+            said.append(self.indexer.error)
+        if "recall" in self.__dict__:
+            said.append(self.recall.error)
+        return [remark for remark in said if remark]
 
     def wake(self) -> None:
         """There is something to organize."""
@@ -87,7 +132,7 @@ class Parts:
 
     def _advance(self, now: datetime) -> None:
         self.continuity.keep_up()
-        self.lifecycle.advance(now, self._profile)
+        self.lifecycle.advance(now, self.profile)
 
 
 def open_brain(settings: Settings, database: Database, clock: Clock) -> Brain:

@@ -38,3 +38,15 @@ class Recalling:
         self._check_open()
         scope = checked_scope(id_of(agent) if agent else "", kinds, since, until, as_of)
         return self._parts.recall.search(query, top_k, scope, explain=explain)
+
+    def verify(self) -> list[str]:
+        """Read the profile's whole index and say what is wrong with it, a sentence each. Nothing wrong: empty."""
+        self._check_open()
+        return self._parts.mending.verify(self._parts.profile)
+
+    def rebuild(self) -> None:
+        """Make the index of the home anew from what it is derived from. `process` or a worker does the work;
+        meanwhile recall goes on with what is there."""
+        self._check_open()
+        self._parts.mending.rebuild()
+        self._parts.indexer.wake()

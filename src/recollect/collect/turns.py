@@ -10,7 +10,7 @@ from recollect.collect.agents import Agents, Standing, check_living, unknown_age
 from recollect.collect.history import History, Said, Written, digest, to_row
 from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions
-from recollect.errors import InputError, RecollectError
+from recollect.errors import InputError, RecollectError, StorageError
 from recollect.gate import checked_name, checked_text
 from recollect.gather import Gather
 from recollect.storage.base import Database, Transaction
@@ -51,7 +51,8 @@ it by itself, so that the others of its group do not."""
 
 
 class Turns:
-    """Everything that writes history for the agents of one owner. `on_mark` is called after a transaction
+    """Everything that writes history for the agents of one owner. `file` makes it findable; `mend` says whether an
+    error was the index's, and is mended. `on_mark` is called after a transaction
     that may have marked a session, `on_said` after one that may have completed a turn of an agent."""
 
     def __init__(
@@ -64,6 +65,7 @@ class Turns:
         turn_threshold: int,
         max_record_chars: int,
         file: FileTurns | None = None,
+        mend: Callable[[StorageError], bool] = lambda error: False,
         on_mark: Callable[[], None] = lambda: None,
         on_said: Callable[[str], None] = lambda agent_id: None,
     ) -> None:
@@ -74,6 +76,7 @@ class Turns:
         self._threshold = turn_threshold
         self._limit = max_record_chars
         self._file = file
+        self._mend = mend
         self._on_mark = on_mark
         self._on_said = on_said
         self._gather: Gather[Batch, Ids | None] = Gather(self._store_group, "recollect-append")
@@ -156,10 +159,19 @@ class Turns:
         return ids
 
     def _marking(self, agent_id: str, work: Callable[[Transaction], T]) -> T:
-        done = self._database.write(work)
+        done = self._written(work)
         self._on_said(agent_id)
         self._on_mark()
         return done
+
+    def _written(self, work: Callable[[Transaction], T]) -> T:
+        """What an index that is damaged would refuse, is stored once that has been mended."""
+        try:
+            return self._database.write(work)
+        except StorageError as error:
+            if not self._mend(error):
+                raise
+            return self._database.write(work)
 
     def _next_session(self, tx: Transaction, agent: Standing, now: datetime, message: str | None) -> Session:
         sessions = Sessions(tx)
@@ -172,7 +184,7 @@ class Turns:
     # Storing. A group is what waited together; one transaction takes all of it in a handful of statements.
 
     def _store_group(self, batches: Sequence[Batch]) -> Sequence[Outcome]:
-        outcomes, marked = self._database.write(lambda tx: self._store(tx, batches, wait=False))
+        outcomes, marked = self._written(lambda tx: self._store(tx, batches, wait=False))
         if marked:
             self._on_mark()
         return outcomes

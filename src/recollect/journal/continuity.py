@@ -89,6 +89,10 @@ class Continuity:
             )
         return self._journal
 
+    @property
+    def pages(self) -> Pages:
+        return self._journal.pages
+
     def touched(self, agent_id: str) -> None:
         """Something was said that may complete a turn. Costs nothing."""
         if self._summaries:

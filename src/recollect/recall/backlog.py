@@ -1,4 +1,8 @@
-"""The index made anew from what it was derived from: of a database that is older than recall, or after damage."""
+"""The index made anew from what it was derived from: of a database that is older than recall, or after damage.
+
+Two stretches may be left to do, each in small transactions, while everything else goes on: turns that are no items
+yet (from history), and items whose words are not in the full-text index (from the stems they are stored with).
+"""
 
 from __future__ import annotations
 
@@ -9,57 +13,81 @@ from itertools import groupby
 from recollect.collect.history import Said
 from recollect.organize.documents import Documents
 from recollect.recall.filing import file_document, refile_turns
+from recollect.recall.items import Items
 from recollect.storage.base import Transaction
 from recollect.types import moment
 
 BATCH = 1_000
 DERIVED = ("item_vectors", "shelves", "items")
+TURNS, WORDS = 1, 2
 
 
 class Backlog:
-    """`unfiled`: the stretch of history whose turns are not items yet. Seen through a transaction."""
+    """`unfiled`, seen through a transaction."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
-
-    def is_missing(self) -> bool:
-        """Whether there is history and nothing of it can be found, and nobody is at it."""
-        row = self._tx.one(
-            "SELECT EXISTS (SELECT 1 FROM session_history), EXISTS (SELECT 1 FROM items), "
-            "EXISTS (SELECT 1 FROM unfiled)"
-        )
-        return bool(row and row[0] and not row[1] and not row[2] and self._has_turns())
 
     def start_over(self) -> None:
         """Forget everything that is derived; all of history is to be filed again."""
         for statement in self._tx.words_anew:
             self._tx.run(statement)
-        for table in DERIVED:
+        for table in (*DERIVED, "unfiled"):
             self._tx.run(f"DELETE FROM {table}")
-        self._tx.run("DELETE FROM unfiled")
-        self._tx.run("INSERT INTO unfiled SELECT 1, 0, max(id) FROM session_history HAVING max(id) IS NOT NULL")
+        self._open(TURNS, "session_history")
+
+    def rewrite_words(self) -> None:
+        """Empty the full-text index, whatever is wrong with it; the words of all items are to be written again."""
+        for statement in self._tx.words_anew:
+            self._tx.run(statement)
+        self._tx.run("DELETE FROM unfiled WHERE id = ?", WORDS)
+        self._open(WORDS, "items")
+
+    def probe(self) -> bool:
+        """Whether there is history, and no index of it. Raises where the full-text index cannot be read."""
+        Items(self._tx, "").holding(0, 1)
+        row = self._tx.one(
+            "SELECT EXISTS (SELECT 1 FROM items) OR EXISTS (SELECT 1 FROM unfiled) OR NOT EXISTS "
+            "(SELECT 1 FROM session_history h JOIN sessions s ON s.id = h.session_id "
+            "JOIN agents a ON a.id = s.agent_id WHERE a.kind <> 'memory-agent')"
+        )
+        return not (row and row[0])
 
     def left(self) -> int:
         """How many ids are still to be looked at."""
-        row = self._tx.one("SELECT until_id - after_id FROM unfiled")
-        return int(row[0]) if row else 0
+        row = self._tx.one("SELECT sum(until_id - after_id) FROM unfiled")
+        return int(row[0] or 0) if row else 0
 
-    def file_some(self, now: datetime) -> int:
-        """File the next records, and before the first of them the documents. How many ids are left."""
-        row = self._tx.one(f"SELECT after_id, until_id FROM unfiled{self._tx.for_update}")
-        if not row:
-            return 0
-        after, until = row
+    def do_some(self, now: datetime) -> None:
+        """The next of both stretches."""
+        for which, work in ((TURNS, self._file), (WORDS, self._write)):
+            row = self._tx.one(f"SELECT after_id, until_id FROM unfiled WHERE id = ?{self._tx.for_update}", which)
+            if row:
+                last = work(row[0], row[1], now)
+                if last is None:
+                    self._tx.run("DELETE FROM unfiled WHERE id = ?", which)
+                else:
+                    self._tx.run("UPDATE unfiled SET after_id = ? WHERE id = ?", last, which)
+
+    def _file(self, after: int, until: int, now: datetime) -> int | None:
+        """File the next records, and before the first of them the documents. The last id; none: that was all."""
         if not after:
             self._file_documents(now)
         said = list(self._said(after, until))
         for owner, those in groupby(said, key=lambda one: one[0]):
             refile_turns(self._tx, owner, [one for _, one in those], now)
-        if len(said) < BATCH:
-            self._tx.run("DELETE FROM unfiled")
-            return 0
-        self._tx.run("UPDATE unfiled SET after_id = ?", said[-1][1].record_id)
-        return int(until - said[-1][1].record_id)
+        return said[-1][1].record_id if len(said) == BATCH else None
+
+    def _write(self, after: int, until: int, now: datetime) -> int | None:
+        rows = self._tx.all(
+            "SELECT id, owner, stems FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", after, until, BATCH
+        )
+        for id_, owner, stems in rows:
+            Items(self._tx, owner).write_words([(id_, memoryview(stems).cast("I"))])
+        return int(rows[-1][0]) if len(rows) == BATCH else None
+
+    def _open(self, which: int, table: str) -> None:
+        self._tx.run(f"INSERT INTO unfiled SELECT {which}, 0, max(id) FROM {table} HAVING max(id) IS NOT NULL")
 
     def _file_documents(self, now: datetime) -> None:
         for (owner,) in self._tx.all("SELECT owner FROM trees ORDER BY owner"):
@@ -76,10 +104,3 @@ class Backlog:
         for owner, id_, session_id, agent_id, kind, type_, provenance, at, data, recorded_at in rows:
             written = (type_, provenance, at, data)
             yield owner, Said(id_, session_id, agent_id, kind, written, moment(recorded_at))
-
-    def _has_turns(self) -> bool:
-        row = self._tx.one(
-            "SELECT 1 FROM session_history h JOIN sessions s ON s.id = h.session_id "
-            "JOIN agents a ON a.id = s.agent_id WHERE a.kind <> 'memory-agent' LIMIT 1"
-        )
-        return row is not None

@@ -53,6 +53,11 @@ def _turns(said: Iterable[Said]) -> Iterator[Item]:
             )
 
 
+def is_found(said: Said) -> bool:
+    """Whether a record is one that can be found."""
+    return any(True for _ in _turns([said]))
+
+
 def text_of(kind: str, data: str) -> str:
     """What a record says, as its item has it."""
     content = json.loads(data)

@@ -7,12 +7,14 @@ shelf reads them from there. A stop at any instant costs at most the batch under
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 
 from recollect.background import Background
 from recollect.errors import ModelError, RecollectError
 from recollect.models.embedders.base import Embedder
 from recollect.recall.backlog import Backlog
+from recollect.recall.files import Files
 from recollect.recall.filing import text_of
 from recollect.recall.shelves import Shelves, State, Text
 from recollect.secrecy import clean
@@ -22,18 +24,30 @@ from recollect.types import Clock
 log = logging.getLogger("recollect.recall")
 
 BATCH = 1_000
+LOOK_EVERY = 5.0  # seconds between two looks at files
 EVERY = 1.0  # seconds between two looks; whoever appends in this process wakes it
 AFTER_FAILURE = 30.0
 
 
 class Indexer:
     """Keeps the index of the whole home. `embedders` has the one that is configured first, and then others whose
-    vectors it can still read."""
+    vectors it can still read. Of the kinds `by_words` no vectors are made. `files` are looked at now and then."""
 
-    def __init__(self, database: Database, embedders: Sequence[Embedder], clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        embedders: Sequence[Embedder],
+        clock: Clock,
+        *,
+        by_words: Collection[str] = (),
+        files: Sequence[Files] = (),
+    ) -> None:
         self._database = database
         self._embedders = embedders
         self._clock = clock
+        self._by_words = by_words
+        self._files = files
+        self._looked = -LOOK_EVERY
         self._background = Background("indexer", self._step, AFTER_FAILURE)
         self.error = ""
 
@@ -52,6 +66,7 @@ class Indexer:
 
     def run_dry(self) -> None:
         """Everything there is to do, in the calling thread."""
+        self._looked = -LOOK_EVERY
         while self.run():
             pass
 
@@ -60,13 +75,25 @@ class Indexer:
 
     def run(self) -> int:
         """A batch of each owner. How many items it worked on."""
-        done = self._database.write(lambda tx: Backlog(tx).file_some(self._clock()))
+        done = self._file_backlog() + self._look_at_files()
         owner = ""
         while owner := self._next_owner(owner) or "":
             done += self.index(owner)
         for owner in self._changing():
             done += self._replace(owner)
         return done
+
+    def _file_backlog(self) -> int:
+        if not self._database.read(lambda tx: Backlog(tx).left()):
+            return 0
+        self._database.write(lambda tx: Backlog(tx).do_some(self._clock()))
+        return 1
+
+    def _look_at_files(self) -> int:
+        if time.monotonic() < self._looked + LOOK_EVERY:
+            return 0
+        self._looked = time.monotonic()
+        return sum(one.sync() for one in self._files)
 
     def index(self, owner: str, limit: int = BATCH) -> int:
         """The oldest of an owner's items that wait. How many there were."""
@@ -109,7 +136,7 @@ class Indexer:
 
     def _embed(self, embedder: Embedder, waiting: Sequence[Text]) -> list[tuple[int, bytes]]:
         """What cannot be embedded now goes without: words find it, and the error is told."""
-        texts = [clean(text_of(one.type, one.data or "{}") if one.type else one.text) for one in waiting]
+        texts = [self._text(one) for one in waiting]
         try:
             rows = embedder.embed(texts).astype("<f2")
         except ModelError as error:
@@ -118,10 +145,10 @@ class Indexer:
         self.error = ""
         return [(one.item_id, row.tobytes()) for one, row in zip(waiting, rows, strict=True)]
 
-    def rebuild(self) -> None:
-        """Forget all that is derived, and begin to make it anew."""
-        self._database.write(lambda tx: Backlog(tx).start_over())
-        self.wake()
+    def _text(self, one: Text) -> str:
+        if one.kind in self._by_words:
+            return ""
+        return clean(text_of(one.type, one.data or "{}") if one.type else one.text)
 
     def _next_owner(self, after: str) -> str | None:
         return self._database.read(lambda tx: Shelves(tx).next_owner(after))

@@ -76,11 +76,15 @@ class Items:
             text = clean(item.text)
             seen = read(text)
             rows.append((*self._columns(item, now), "" if item.kind == "turn" else text, *_kept(item, seen)))
-            words.append(" ".join(self._words(seen.stems)))
+            words.append(seen.stems)
         ids = [row[0] for row in self._tx.many(_NEW, rows)]
+        self.write_words(zip(ids, words, strict=True))
+
+    def write_words(self, items: Iterable[tuple[int, Iterable[int]]]) -> None:
+        """Take items into the full-text index, each with its stems."""
         self._tx.many(
             f"INSERT INTO item_words (rowid, words) VALUES (?, {self._tx.words_value})",
-            [(id_, found) for id_, found in zip(ids, words, strict=True) if found],
+            [(id_, " ".join(words)) for id_, stems in items if (words := self._words(stems))],
         )
 
     def put(self, items: Iterable[Item], now: datetime) -> None:
@@ -128,6 +132,13 @@ class Items:
             *(nudge, None if pinned is None else int(pinned), self._owner, kind, ref),
         )
 
+    def is_indexed(self, record_id: int) -> bool:
+        """Whether a record can be found also by its meaning, or has nothing to be found by."""
+        row = self._tx.one(
+            "SELECT stamp FROM items WHERE owner = ? AND kind = 'turn' AND ref = ?", self._owner, str(record_id)
+        )
+        return row is None or row[0] is not None
+
     # What questions do
 
     def holding(self, stem: int, limit: int) -> list[int]:
@@ -171,9 +182,10 @@ class Items:
         )
         return {row[0]: optional_moment(row[1]) for row in rows}
 
-    def threads(self, kind: ItemKind) -> set[str]:
+    def refs(self, kind: ItemKind) -> set[str]:
+        """Those of a kind that have not left."""
         rows = self._tx.all(
-            "SELECT DISTINCT thread FROM items WHERE owner = ? AND kind = ? AND gone IS NULL", self._owner, kind
+            "SELECT ref FROM items WHERE owner = ? AND kind = ? AND gone IS NULL", self._owner, kind
         )
         return {row[0] for row in rows}
 

@@ -11,12 +11,13 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import InputError, RecollectError, StorageCorrupt
+from recollect.errors import InputError, RecollectError, StorageError
 from recollect.gate import checked_position, checked_text, checked_time
 from recollect.organize.documents import Documents
 from recollect.recall.filing import text_of
 from recollect.recall.indexing import Indexer
 from recollect.recall.items import Found, Items
+from recollect.recall.mending import Mending
 from recollect.recall.question import Question, understand
 from recollect.recall.ranking import Ranked, rank, rarity
 from recollect.recall.shelf import NOBODY, Numbers, Places, Shelf, View
@@ -57,11 +58,12 @@ class Scope:
 class Recall:
     """Finds what one owner's items say about a question. Safe to use from many threads."""
 
-    def __init__(self, database: Database, owner: str, clock: Clock, indexer: Indexer) -> None:
+    def __init__(self, database: Database, owner: str, clock: Clock, indexer: Indexer, mending: Mending) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._indexer = indexer
+        self._mending = mending
         self._lock = threading.Lock()
         self._shelf: Shelf | None = None
         self._served_by: int | None = None
@@ -114,8 +116,9 @@ class Recall:
         weights = {stem: stems[stem] * rarity(view, stem) for stem in rare}
         try:
             postings = self._database.read(lambda tx: self._postings(tx, view, rare))
-        except StorageCorrupt as error:
-            self._damaged(error)
+        except StorageError as error:
+            if not self._mending.mend(error):
+                raise
             return []
         ids = np.array([id_ for found in postings.values() for id_ in found], np.int64)
         each = np.repeat([weights[stem] for stem in postings], [len(found) for found in postings.values()])
@@ -190,11 +193,6 @@ class Recall:
                 self._indexer.index(self._owner, LOOSE)
             except RecollectError as error:
                 log.warning("what is new is found by its words only: %s", error)
-
-    def _damaged(self, error: RecollectError) -> None:
-        self.error = f"The full-text index is damaged, and is being rebuilt: {error}"
-        log.error("the full-text index is damaged; recall goes on by meaning, and the index is rebuilt: %s", error)
-        self._indexer.rebuild()
 
     # Hits
 

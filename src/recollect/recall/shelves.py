@@ -12,7 +12,7 @@ from typing import NamedTuple
 from recollect.storage.base import Row, Transaction
 
 _NOT_SHELVED = (
-    "SELECT i.id, i.text, h.type, h.data FROM items i "
+    "SELECT i.id, i.kind, i.text, h.type, h.data FROM items i "
     "LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
 )
 _SHELVED = (
@@ -36,6 +36,7 @@ class Text(NamedTuple):
     """An item that needs a vector: its text, or the record that has it."""
 
     item_id: int
+    kind: str
     text: str
     type: str | None
     data: str | None

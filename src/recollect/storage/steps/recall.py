@@ -63,9 +63,9 @@ STEPS = (
                 coming_id    BIGINT REFERENCES embedders (id),
                 coming_until BIGINT NOT NULL
             )""",
-            # Turns that are not items yet: those of a database that is older than recall, or that is rebuilt.
+            # What is left to do: 1, turns that are not items yet; 2, items whose words are not in the index.
             """CREATE TABLE unfiled (
-                id       BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+                id       BIGINT NOT NULL PRIMARY KEY CHECK (id IN (1, 2)),
                 after_id BIGINT NOT NULL,
                 until_id BIGINT NOT NULL
             )""",

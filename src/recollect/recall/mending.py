@@ -1,0 +1,123 @@
+"""The index looked after: damage is noticed, said, and mended, and never in the way of what is stored or asked."""
+
+from __future__ import annotations
+
+import logging
+
+from recollect.collect.history import Said
+from recollect.errors import RecollectError, StorageCorrupt, StorageError
+from recollect.recall.backlog import Backlog
+from recollect.recall.filing import is_found
+from recollect.storage.base import Database, Transaction
+
+log = logging.getLogger("recollect.recall")
+
+
+class Mending:
+    """Of a whole home. `remark` is for a person; empty where all is well."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.remark = ""
+
+    def look(self) -> None:
+        """Notice an index that is damaged or missing, and begin to mend it. Quick: it reads a few rows."""
+        try:
+            missing = self._database.read(_probed)
+        except StorageError as error:
+            self.mend(error)
+        else:
+            if missing:
+                self._say("The index of recall is missing")
+                self.rebuild()
+
+    def mend(self, error: RecollectError) -> bool:
+        """Whether the full-text index was to blame for this error; then it is empty now, and will be filled."""
+        if not isinstance(error, StorageCorrupt) and self._can_be_read():
+            return False
+        try:
+            self._database.write(lambda tx: Backlog(tx).rewrite_words())
+        except StorageError:
+            return False
+        self._say("The full-text index was damaged")
+        return True
+
+    def rebuild(self) -> None:
+        """Forget all that is derived; the indexer makes it anew."""
+        self._database.write(lambda tx: Backlog(tx).start_over())
+
+    def verify(self, owner: str) -> list[str]:
+        """Read the whole index of an owner, and say what is wrong with it, a sentence each."""
+        if left := self._database.read(lambda tx: Backlog(tx).left()):
+            return [f"The index is being made: {left:,} ids are left. Let a worker run, and look again."]
+        return self._database.read(lambda tx: _faults(tx, owner))
+
+    def _can_be_read(self) -> bool:
+        try:
+            self._database.read(_probed)
+        except StorageError:
+            return False
+        return True
+
+    def _say(self, what: str) -> None:
+        self.remark = f"{what}, and is made anew in the background. Nothing that was stored is lost."
+        log.error("%s; recall goes on with what is left of it", what)
+
+
+def _probed(tx: Transaction) -> bool:
+    return Backlog(tx).probe()
+
+
+def _faults(tx: Transaction, owner: str) -> list[str]:
+    faults = []
+    index = Index(tx, owner)
+    if missing := sum(is_found(said) for said in index.records_without_item()):
+        faults.append(f"{missing:,} records cannot be found. Run: recollect rebuild.")
+    if wordless := index.items_without_words():
+        faults.append(f"{wordless:,} items are not in the full-text index. Run: recollect rebuild.")
+    if vectorless := index.stamped_without_vector():
+        faults.append(f"{vectorless:,} items have no vector. Run: recollect rebuild.")
+    if orphans := index.vectors_without_item():
+        faults.append(f"{orphans:,} vectors belong to nothing. Run: recollect rebuild.")
+    return faults
+
+
+class Index:
+    """What stands in the index and what should, seen through a transaction."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+
+    def records_without_item(self) -> list[Said]:
+        rows = self._tx.all(
+            "SELECT h.id, h.session_id, a.id, a.kind, h.type, h.provenance, h.at, h.data FROM session_history h "
+            "JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
+            "LEFT JOIN items i ON i.owner = a.owner AND i.kind = 'turn' AND i.ref = CAST(h.id AS TEXT) "
+            "WHERE a.owner = ? AND i.id IS NULL",
+            self._owner,
+        )
+        return [Said(row[0], row[1], row[2], row[3], (row[4], row[5], row[6], row[7])) for row in rows]
+
+    def items_without_words(self) -> int:
+        return self._count(
+            "SELECT count(*) FROM items i LEFT JOIN item_words w ON w.rowid = i.id "
+            "WHERE i.owner = ? AND i.length > 0 AND w.rowid IS NULL"
+        )
+
+    def stamped_without_vector(self) -> int:
+        return self._count(
+            "SELECT count(*) FROM items i JOIN shelves s ON s.owner = i.owner LEFT JOIN item_vectors v "
+            "ON v.embedder_id = s.embedder_id AND v.item_id = i.id "
+            "WHERE i.owner = ? AND i.stamp IS NOT NULL AND s.embedder_id IS NOT NULL AND v.item_id IS NULL"
+        )
+
+    def vectors_without_item(self) -> int:
+        row = self._tx.one(
+            "SELECT count(*) FROM item_vectors v LEFT JOIN items i ON i.id = v.item_id WHERE i.id IS NULL"
+        )
+        return int(row[0]) if row else 0
+
+    def _count(self, sql: str) -> int:
+        row = self._tx.one(sql, self._owner)
+        return int(row[0]) if row else 0
