@@ -21,12 +21,14 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+from recollect.config import Settings
 from recollect.errors import ConfigError, InputError, ModelError, RecollectError
 from recollect.models.embedders import static
 from recollect.models.embedders.base import Embedder, Lazy
 from recollect.models.embedders.onnx import OnnxEmbedder
 from recollect.models.embedders.openai import OpenAIEmbedder, cut
 from recollect.models.embedders.static import StaticEmbedder
+from recollect.parts import open_embedder
 from recollect.testing import in_threads
 from tests.model_servers import ModelServer, Reply, refuse
 
@@ -575,3 +577,38 @@ def test_windows_hold_the_whole_text() -> None:
             pieces = cut(text.strip(), size)
             assert all(0 < len(piece.encode()) <= size for piece in pieces)
             assert "".join(pieces).replace(" ", "") == text.replace(" ", "")
+
+
+# Settings
+
+
+def test_the_settings_reach_a_local_model(tiny: Path) -> None:
+    chosen = {"provider": "onnx", "path": str(tiny), "pooling": "cls", "document_prefix": "Anna "}
+    opened = open_embedder(Settings.load(embeddings=chosen | {"query_prefix": "query: "}))
+    expected = OnnxEmbedder(tiny, "cls", "query: ", "Anna ")
+    assert opened.identity == expected.identity
+    assert np.array_equal(opened.embed(["dog"]), expected.embed(["dog"]))
+    assert np.array_equal(opened.embed_query("dog", {}), expected.embed_query("dog", {}))
+    with pytest.raises(ConfigError, match=r"embeddings\.path is empty"):
+        open_embedder(Settings.load(embeddings=chosen | {"path": ""}))
+
+
+def test_the_settings_reach_an_endpoint() -> None:
+    with ModelServer(answer) as server:
+        chosen: dict[str, Any] = {"provider": "openai", "model": "tiny", "base_url": server.base_url("openai")}
+        chosen |= {"api_key": "sk-mine", "dimensions": DIMS, "batch": 1, "window_bytes": 20}
+        chosen |= {"query_prefix": "q: ", "document_prefix": "d: ", "timeout_seconds": 9.0}
+        settings = Settings.load(embeddings=chosen)
+        embedder = open_embedder(settings)
+        embedder.embed(["one two three four five six"])
+        embedder.embed_query("dog", {})
+    assert [one["input"] for one in server.requests] == [["d: one two three four"], ["d: five six"], ["q: dog"]]
+    assert {one["dimensions"] for one in server.requests} == {DIMS}
+    assert {one["authorization"] for one in server.headers} == {"Bearer sk-mine"}
+    assert isinstance(embedder, OpenAIEmbedder)
+    assert embedder._timeout == 9
+    assert "sk-mine" not in f"{settings!r} {settings.model_dump_json()}"
+
+
+def test_without_settings_the_bundled_model_embeds() -> None:
+    assert open_embedder(Settings.load()).identity == StaticEmbedder().identity
