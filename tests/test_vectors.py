@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psycopg
@@ -31,12 +30,31 @@ from recollect.vectors.pgvector import PgVectors
 from recollect.vectors.testing import SCOPE, OpenVectors, VectorsContract, X, Y, found, items, unit_rows
 from tests.conftest import absent
 
+TABLES = (
+    "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND starts_with(tablename, 'vectors_')"
+)
+"""Those that pgvector's store makes."""
 
-@pytest.fixture
-def postgres(postgres_storage: dict[str, Any]) -> Iterator[Database]:
-    database = Postgres(postgres_storage["url"], schema=postgres_storage["schema_name"], pool_size=4)
+
+@pytest.fixture(scope="module")
+def one_postgres(postgres_url: str) -> Iterator[Database]:
+    database = Postgres(postgres_url, schema="test_vectors", pool_size=4)
     yield database
     database.close()
+
+
+@pytest.fixture
+def postgres(one_postgres: Database) -> Database:
+    """Without vectors. A schema for each test would cost a second when the server stops."""
+
+    def empty(tx: Transaction) -> None:
+        for (table,) in tx.all(TABLES):
+            tx.run(f"DROP TABLE {table}")
+        tx.run("DELETE FROM vectors")
+        tx.run("DELETE FROM vector_scopes")
+
+    one_postgres.write(empty)
+    return one_postgres
 
 
 class OnFiles(VectorsContract):
@@ -294,10 +312,7 @@ def test_pgvector_searches_by_its_index(postgres: Database) -> None:
     vectors.put(scope, [Item(str(place), row) for place, row in enumerate(unit_rows(100, 16))])
 
     def plan(tx: Transaction) -> list[Row]:
-        ((table,),) = tx.all(
-            "SELECT tablename FROM pg_tables WHERE tablename LIKE 'vectors!_%' ESCAPE '!' "
-            "AND schemaname = current_schema()"
-        )
+        ((table,),) = tx.all(TABLES)
         tx.run("SET LOCAL enable_seqscan = off")
         query = f"SELECT id FROM {table} ORDER BY vector <=> CAST(? AS halfvec) LIMIT 5"
         return tx.all(f"EXPLAIN {query}", str([1] * 16))
