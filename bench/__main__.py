@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append, journal, organize
+from bench import append, journal, organize, vectors
 
 PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "append": append.run,
     "organize": organize.run,
     "journal": journal.run,
+    "vectors": vectors.run,
 }
 
 RESULTS = Path(__file__).parent / "results"

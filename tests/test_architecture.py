@@ -31,6 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "organize": {"organize", "collect", "models", *BELOW},
     "journal": {"journal", "collect", "models", "home", *BELOW},
     "vectors": {"vectors", *BELOW},
+    "vectors.testing": {"vectors", "testing", *BELOW},
     "recall": {"recall", "organize", "collect", "models", "vectors", *BELOW},
     "parts": {"recall", "journal", "organize", "collect", "models", "vectors", "storage", "home", *BELOW},
     "recalling": {"recall", "collect", "parts", *BELOW},
@@ -41,6 +42,7 @@ ALLOWED: dict[str, set[str]] = {
         "organize",
         "collect",
         "models",
+        "vectors",
         "parts",
         "config",
         "home",
@@ -59,6 +61,7 @@ ONLY_IN = {
     "apsw": {"storage.sqlite", "storage.sqlite_errors"},
     "psycopg": {"storage.postgres", "storage.postgres_errors"},
     "psycopg_pool": {"storage.postgres"},
+    "chromadb": {"vectors.chroma"},
 }
 
 SQL_STANDS_IN = (
@@ -75,6 +78,8 @@ SQL_STANDS_IN = (
     "recall.shelves",
     "recall.backlog",
     "recall.mending",
+    "vectors.local",
+    "vectors.pgvector",
     "testing",
 )
 SQL = re.compile(r"\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE\b.+?\bSET|SELECT\b.+?\bFROM)\b", re.DOTALL)

@@ -127,7 +127,7 @@ def test_every_key_can_be_set_in_the_environment(key: str, monkeypatch: pytest.M
     default = getattr(getattr(Settings.load(), section), name)
     values: dict[type, tuple[str, Any]] = {
         bool: ("false" if default else "true", not default),
-        int: ("2000" if name.endswith("_chars") else "3", 2000 if name.endswith("_chars") else 3),
+        int: ("2000", 2000) if name.endswith(("_chars", "_bytes")) else ("3", 3),
         float: ("0.5", 0.5),
         tuple: ('["cron"]', ("cron",)),
         type(None): ("3", 3),
@@ -135,6 +135,7 @@ def test_every_key_can_be_set_in_the_environment(key: str, monkeypatch: pytest.M
         SecretStr: ("postgresql://other", SecretStr("postgresql://other")),
     }
     chosen = {"synchronous": "normal", "brain": "rules", "time_zone": "Asia/Tokyo", "notes_query": "claude"}
+    chosen |= {"provider": "onnx", "pooling": "cls", "store": "chroma"}
     text, value = (chosen[name], chosen[name]) if name in chosen else values[type(default)]
     monkeypatch.setenv(f"RECOLLECT_{section}_{name}".upper(), text)
     assert getattr(getattr(Settings.load(), section), name) == value

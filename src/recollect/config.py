@@ -20,10 +20,12 @@ from recollect.errors import ConfigError
 from recollect.sections import (
     CollectSettings,
     ContinuitySettings,
+    EmbeddingsSettings,
     ModelsSettings,
     OrganizeSettings,
     Section,
     StorageSettings,
+    VectorsSettings,
     WorkerSettings,
 )
 
@@ -34,7 +36,7 @@ PREFIX = "RECOLLECT_"
 NOT_SETTINGS = {"RECOLLECT_HOME", "RECOLLECT_BENCH_DATA"}
 """Names in the environment that say where things are, not how they behave."""
 
-SECRET = ("storage.url", "models.api_key")
+SECRET = ("storage.url", "models.api_key", "embeddings.api_key")
 """Keys whose value is shown to nobody."""
 
 
@@ -55,6 +57,8 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     organize: OrganizeSettings = OrganizeSettings()
     models: ModelsSettings = ModelsSettings()
+    embeddings: EmbeddingsSettings = EmbeddingsSettings()
+    vectors: VectorsSettings = VectorsSettings()
     continuity: ContinuitySettings = ContinuitySettings()
 
     @classmethod

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.collect.lifecycle import Lifecycle
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from recollect.recall.indexing import Indexer
     from recollect.recall.search import Recall
     from recollect.sections import StorageSettings
+    from recollect.vectors.base import Vectors
 
 
 class Parts:
@@ -187,9 +189,12 @@ def open_query(settings: Settings, database: Database, clock: Clock, profile: st
 
 def open_embedders(settings: Settings) -> Sequence[Embedder]:
     """The one that is configured, and the bundled one, whose vectors may still be there."""
+    chosen = open_embedder(settings)
+    if settings.embeddings.provider == "static":
+        return (chosen,)
     from recollect.models.embedders.static import StaticEmbedder
 
-    return (StaticEmbedder(),)
+    return (chosen, StaticEmbedder())
 
 
 def open_lifecycle(settings: Settings, database: Database) -> Lifecycle:
@@ -251,3 +256,51 @@ def open_database(home: Home, storage: StorageSettings) -> Database:
         pool_size=storage.pool_size,
         timeout=storage.connect_timeout,
     )
+
+
+def open_embedder(settings: Settings) -> Embedder:
+    """The one that is asked for. Nothing is loaded or asked before its first use."""
+    chosen = settings.embeddings
+    if chosen.provider == "static":
+        from recollect.models.embedders.static import StaticEmbedder
+
+        return StaticEmbedder()
+    if chosen.provider == "onnx":
+        from recollect.models.embedders.onnx import OnnxEmbedder
+
+        if not chosen.path:
+            raise ConfigError(
+                "embeddings.provider is 'onnx', but embeddings.path is empty. Name a model's folder."
+            )
+        path = Path(chosen.path).expanduser()
+        return OnnxEmbedder(path, chosen.pooling, chosen.query_prefix, chosen.document_prefix)
+    from recollect.models.embedders.openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(
+        chosen.model,
+        chosen.base_url,
+        api_key=chosen.api_key.get_secret_value(),
+        dimensions=chosen.dimensions,
+        query_prefix=chosen.query_prefix,
+        document_prefix=chosen.document_prefix,
+        batch=chosen.batch,
+        window_bytes=chosen.window_bytes,
+        timeout_seconds=chosen.timeout_seconds,
+    )
+
+
+def open_vectors(settings: Settings, home: Home, profile: str, database: Database) -> Vectors:
+    """Where the vectors of experiences live."""
+    store = settings.vectors.store
+    if store == "chroma":
+        from recollect.vectors.chroma import ChromaVectors
+
+        folder = home.profile(profile) / settings.continuity.experience_store_path
+        return ChromaVectors(settings.vectors.chroma_url or folder)
+    if store == "pgvector":
+        from recollect.vectors.pgvector import PgVectors
+
+        return PgVectors(database)
+    from recollect.vectors.local import LocalVectors
+
+    return LocalVectors(database)

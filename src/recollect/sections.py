@@ -145,6 +145,44 @@ class ModelsSettings(Section):
     """The most characters a model is shown at once; older tool results are cut first."""
 
 
+class EmbeddingsSettings(Section):
+    """Who turns text into vectors, so that meanings can be compared. Another one embeds everything anew."""
+
+    provider: Literal["static", "onnx", "openai"] = "static"
+    """`static`: bundled, fast. `onnx`: a transformer from a folder. `openai`: a server that speaks its API."""
+    path: str = ""
+    """`onnx`: the folder with model.onnx and tokenizer.json."""
+    pooling: Literal["mean", "cls"] = "mean"
+    """`onnx`: how the vectors of tokens become one, as the model was trained: their mean, or the first."""
+    query_prefix: str = ""
+    """`onnx`, `openai`: the words that the model wants before a question."""
+    document_prefix: str = ""
+    """`onnx`, `openai`: the words that the model wants before a text."""
+    model: str = ""
+    """`openai`: the model's name, as the server knows it."""
+    base_url: str = "https://api.openai.com/v1"
+    """`openai`: where the server is; for Ollama, `http://localhost:11434/v1`. Texts are sent there."""
+    api_key: SecretStr = SecretStr("")
+    """`openai`: the server's key. Empty: none is sent."""
+    dimensions: Count | None = None
+    """`openai`: how long vectors to ask for. None: as long as the model makes them."""
+    batch: Count = 64
+    """`openai`: how many texts to send at once."""
+    window_bytes: int = Field(default=8_000, ge=8, le=10_000_000)
+    """`openai`: the longest text to send; of a longer one, the parts are averaged."""
+    timeout_seconds: Seconds = 60.0
+    """`openai`: how long to try to get a batch's vectors."""
+
+
+class VectorsSettings(Section):
+    """Where the vectors of experiences live. They are derived: whatever happens to them, they are made again."""
+
+    store: Literal["local", "chroma", "pgvector"] = "local"
+    """`local`: in the database. `chroma`: in Chroma. `pgvector`: in PostgreSQL, by an index of its own."""
+    chroma_url: str = ""
+    """A Chroma server, `http://host:port`. Empty: the folder `continuity.experience_store_path`."""
+
+
 class ContinuitySettings(Section):
     """The journal, its compaction, and the store of experiences."""
 

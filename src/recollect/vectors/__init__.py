@@ -1,1 +1,1 @@
-"""Pick one: who finds what is near."""
+"""Pick one, who finds what is near: `local` (rows in the database), `chroma`, `pgvector`."""
