@@ -138,7 +138,7 @@ def _words(view: View, question: Question, places: Places) -> Numbers:
     for stem, weight in question.words.values():
         if view.count(stem):
             weights[stem] = max(weights.get(stem, 0.0), weight)
-    if not weights:
+    if not weights or not len(places):
         return np.zeros(len(places), np.float32)
     idf = np.array([weight * rarity(view, stem) for stem, weight in weights.items()], np.float32)
     before, after = (view.about[side][places].astype(np.intp) for side in ("before", "after"))

@@ -16,6 +16,8 @@ from zlib import crc32
 
 import snowballstemmer
 
+from recollect.organize.rules.stems import IRREGULAR
+
 LONGEST = 100_000  # characters of a text that are read
 
 STOP = frozenset(
@@ -94,7 +96,7 @@ def stem_number(word: str) -> int:
 
 @lru_cache(maxsize=10_000)
 def stem(word: str) -> str:
-    return str(_stemmer.stemWord(word)) if word.isascii() else word
+    return str(_stemmer.stemWord(IRREGULAR.get(word, word))) if word.isascii() else word
 
 
 def _split(folded: str) -> Iterator[str]:

@@ -27,7 +27,8 @@ def pairs(text: str) -> dict[str, str]:
     return dict(pair.split(":") for pair in text.split())
 
 
-_IRREGULAR = pairs(_PASTS + _OTHERS)
+IRREGULAR = pairs(_PASTS + _OTHERS)
+"""The forms of a word that no ending tells."""
 
 PASTS = frozenset(pairs(_PASTS))
 """Past forms that do not end in -ed."""
@@ -41,7 +42,7 @@ def stem(word: str) -> str:
 
 
 def _root(word: str) -> str:
-    word = _IRREGULAR.get(word, word)
+    word = IRREGULAR.get(word, word)
     if not word.isalpha() or len(word) < 4:
         return word
     if word.endswith("ies") and len(word) > 4:

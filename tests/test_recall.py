@@ -1,0 +1,356 @@
+"""R1 to R4: what was said and learned is found, with its source, by those whose it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import (
+    Agent,
+    AssistantMessage,
+    Memory,
+    Note,
+    SystemMessage,
+    ToolCall,
+    ToolResult,
+    User,
+    UserMessage,
+)
+from recollect.collect.descriptors import System
+from recollect.errors import InputError
+from recollect.storage.base import Database
+from recollect.testing import FakeClock
+from tests.conftest import OpenMemory
+
+MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
+
+
+def texts(memory: Memory, question: str, **how: Any) -> list[str]:
+    return [hit.text for hit in memory.recall(question, **how)]
+
+
+def tell(memory: Memory, agent: Agent, *said: str, at: datetime = MARCH) -> list[int]:
+    return memory.append_many(agent, [UserMessage(text, at=at) for text in said])
+
+
+# R1: everything, at once
+
+
+def test_a_turn_is_found_as_soon_as_it_is_stored(memory: Memory, alice: Agent) -> None:
+    """R1: by its words, before anything was organized or embedded."""
+    record = memory.append(alice, UserMessage("I moved to Lisbon in May.", at=MARCH))
+    [hit] = memory.recall("Where is Lisbon in all this?")
+    session = memory.sessions(alice)[0]
+    assert (hit.id, hit.kind, hit.text) == (f"turn:{record}", "turn", "I moved to Lisbon in May.")
+    assert (hit.record_id, hit.session_id, hit.agent_id) == (record, session.id, alice.id)
+    assert (hit.at, hit.trust, hit.until) == (MARCH, "user", None)
+
+
+def test_what_is_found_and_what_is_not(memory: Memory, alice: Agent) -> None:
+    """R1, C9, O7: no summary of a context, nothing that recall itself had put there, no call of a tool."""
+    memory.append_many(
+        alice,
+        [
+            UserMessage("The zebra file is mine.", speaker="Ann"),
+            AssistantMessage("A zebra, noted."),
+            Note("Buy hay for the zebra."),
+            SystemMessage("The zebra is to be fed."),
+            ToolResult("zebra.txt, 4 kB", name="ls", provenance="web"),
+            ToolCall("find", {"what": "zebra"}),
+            UserMessage("<recollect-context id=1>an old zebra</recollect-context>"),
+        ],
+    )
+    memory.compact_context(alice, "They spoke of a zebra.")
+    hits = memory.recall("zebra", 10)
+    assert {(hit.trust, hit.speaker) for hit in hits} == {
+        ("user", "Ann"),
+        ("agent", ""),
+        ("system", ""),
+        ("web", ""),
+    }
+    assert len(hits) == 5
+
+
+def test_a_memory_agent_s_talks_are_not_found(memory: Memory, alice: Agent) -> None:
+    """O13: every turn would be found twice."""
+    tell(memory, alice, *(f"My heron number {n} is called Otto." for n in range(8)))
+    memory.process()
+    assert memory.agents()
+    found = {hit.agent_id for hit in memory.recall("heron Otto", 50) if hit.kind == "turn"}
+    assert found == {alice.id}
+
+
+def test_claims_are_found_where_they_stand(memory: Memory, alice: Agent) -> None:
+    """R1: with path and source, as soon as they have landed, and no longer once they are gone."""
+    tell(
+        memory, alice, "My name is Alice.", "I work as a glassblower in Porto.", *("And so on." for _ in range(5))
+    )
+    memory.process()
+    found = [hit for hit in memory.recall("glassblower", 10) if hit.kind == "document"]
+    assert found
+    assert found[0].path.startswith("~/memory/")
+    assert found[0].record_id
+    for changeset in memory.documents.changesets():
+        memory.documents.rollback(changeset.id)
+    assert not [hit for hit in memory.recall("glassblower", 10) if hit.kind == "document"]
+
+
+def test_a_person_s_own_document_is_found(memory: Memory) -> None:
+    """R1: paragraph by paragraph."""
+    memory.documents.write(
+        slug="garden", title="Garden", description="", body="# Beds\n\nTomatoes stand by the wall.\n\nBeans climb."
+    )
+    hit = memory.recall("tomatoes", 1)[0]
+    assert (hit.text, hit.path, hit.trust) == ("Tomatoes stand by the wall.", "~/garden", "user")
+    assert "# Beds" not in texts(memory, "beds")
+
+
+def test_the_journal_and_notes_are_found_as_their_files_say(open_memory: OpenMemory) -> None:
+    """R1, O29: each record once, also what a person wrote; what is deleted is found no longer."""
+    memory = open_memory(continuity={"journal_enabled": True})
+    memory.journal.remember("The boiler is serviced by Ferreira.", "learned")
+    memory.journal.remember("The password of the boiler is Tr0ub4dor&3xyz.", "learned")
+    page = memory.home.profile("default") / "MEMORY.md"
+    page.write_text(page.read_text() + "\nThe attic key hangs by the boiler.\n")
+    memory.notes("plumber").store("pipes", "The boiler valve sticks.\n\nTurn it twice.")
+    memory.process()
+    found = sorted((hit.kind, hit.text) for hit in memory.recall("boiler", 20))
+    assert found == [
+        ("journal", "The attic key hangs by the boiler."),
+        ("journal", "The boiler is serviced by Ferreira."),
+        ("note", "The boiler valve sticks."),
+        ("note", "Turn it twice."),
+    ]
+    assert "workers/plumber/memory/pipes.md" in {hit.path for hit in memory.recall("boiler valve", 3)}
+    (memory.home.profile("default") / "workers/plumber/memory/pipes.md").unlink()
+    page.write_text(page.read_text().replace("The attic key hangs by the boiler.", ""))
+    memory.process()
+    assert {hit.kind for hit in memory.recall("boiler", 20)} == {"journal"}
+    assert len(memory.recall("boiler", 20)) == 1
+
+
+def test_journal_without_embeddings_is_found_by_words(open_memory: OpenMemory, database: Database) -> None:
+    """K1: `memory_embeddings_enabled`."""
+    memory = open_memory(continuity={"journal_enabled": True, "memory_embeddings_enabled": False})
+    memory.journal.remember("The ferry leaves at nine.", "learned")
+    memory.process()
+    assert [hit.kind for hit in memory.recall("ferry")] == ["journal"]
+    vectors = "SELECT v.vector FROM items i JOIN item_vectors v ON v.item_id = i.id WHERE i.kind = 'journal'"
+    assert all(not any(row[0]) for row in memory._database.read(lambda tx: tx.all(vectors)))
+
+
+# R2: the ranking
+
+
+@pytest.fixture
+def family(memory: Memory, alice: Agent) -> Memory:
+    """Two people and what they said, over some weeks."""
+    days = [MARCH + timedelta(days=n) for n in range(40)]
+    said = [
+        ("Ann", "I adopted a spaniel called Biscuit.", 0),
+        ("Bob", "I bought a red kayak for 450 euros.", 1),
+        ("Ann", "My sister is getting married in Braga.", 5),
+        ("Bob", "I broke my wrist when I fell off the kayak.", 12),
+        ("Ann", "Work is quiet, I read a lot.", 20),
+        ("Bob", "I went to the lake.", 36),
+        ("Ann", "I went to the cinema.", 37),
+    ]
+    memory.append_many(alice, [UserMessage(text, speaker=who, at=days[day]) for who, text, day in said])
+    memory.process()
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What kind of dog does Ann have?", "I adopted a spaniel called Biscuit."),
+        ("How much did Bob's boat cost?", "I bought a red kayak for 450 euros."),
+        ("How did Bob get hurt?", "I broke my wrist when I fell off the kayak."),
+        ("Who in Ann's family has a wedding?", "My sister is getting married in Braga."),
+        ("Where did Bob go last week?", "I went to the lake."),
+        ("Which film did Ann see last week?", "I went to the cinema."),
+    ],
+)
+def test_the_turn_that_answers_comes_first(family: Memory, clock: FakeClock, question: str, answer: str) -> None:
+    """R2: by words, meaning, who speaks, and when."""
+    clock.now = MARCH + timedelta(days=39)
+    assert texts(family, question, top_k=1, kinds=("turn",)) == [answer]
+
+
+def test_explain_tells_what_the_score_is_made_of(family: Memory) -> None:
+    """R2: the parts add up to the score."""
+    for hit in family.recall("What kind of dog does Ann have?", explain=True):
+        assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=0.02)
+        assert hit.parts
+    assert family.recall("dog", 1)[0].parts == {}
+
+
+def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R2, O11: marked with the day it stopped being true, the claim and the turn."""
+    memory = open_memory()
+    ann = memory.agent(User("cli", "ann", "main"))
+    tell(memory, ann, "My name is Ann.", "I live in Porto.", *("Nice weather today." for _ in range(5)))
+    memory.process()
+    later = MARCH + timedelta(days=30)
+    tell(memory, ann, "I moved to Lisbon.", *("Nice weather again." for _ in range(6)), at=later)
+    clock.now = later
+    memory.process()
+    hits = memory.recall("Where does Ann live?", 10)
+    claims = [hit for hit in hits if hit.kind == "document"]
+    ended = [hit for hit in claims if hit.until]
+    assert [hit for hit in claims if "Lisbon" in hit.text and not hit.until]
+    assert all("Porto" in hit.text for hit in ended)
+    assert ended
+    order = [hit.text for hit in hits]
+    assert order.index("I moved to Lisbon.") < order.index("I live in Porto.")
+    [old] = [hit for hit in hits if hit.text == "I live in Porto."]
+    assert old.until
+
+
+def test_near_copies_are_folded(memory: Memory, alice: Agent) -> None:
+    """R2: the same said ten times takes one place."""
+    tell(memory, alice, *("The wifi is called Casa Azul." for _ in range(10)), "The wifi is slow in the attic.")
+    assert len(memory.recall("wifi", 10)) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        (["我的猫叫小白, 今年三岁。", "下周我要去北京出差。", "我昨天买了一辆红色的自行车。"], "我的猫几岁了?"),
+        (["Meine Katze heißt Mimi.", "Ich fahre nach Köln.", "Das Fahrrad ist rot."], "Wie heisst meine Katze?"),
+        (["قطتي اسمها ميمي", "سأسافر إلى دبي", "اشتريت دراجة حمراء"], "ما اسم قطتي؟"),
+    ],
+)
+def test_other_languages(memory: Memory, alice: Agent, said: list[str], question: str) -> None:
+    """R2: Chinese, German and Arabic, each by its own words."""
+    tell(memory, alice, *reversed(said))
+    assert texts(memory, question, top_k=1) == said[:1]
+
+
+def test_secrets_are_never_shown(memory: Memory, alice: Agent) -> None:
+    """S4: nor can they be asked for."""
+    tell(memory, alice, "The router password is Tr0ub4dor&3xyz.")
+    assert "Tr0ub4dor" not in texts(memory, "router password")[0]
+    assert all("words" not in hit.parts for hit in memory.recall("Tr0ub4dor&3xyz", explain=True))
+
+
+# R3: scopes
+
+
+def test_scopes(memory: Memory, alice: Agent) -> None:
+    """R3: agent, kind, time range, as of."""
+    bob = memory.agent(User("cli", "bob", "main"))
+    tell(memory, alice, "The tulips are red.", at=MARCH)
+    tell(memory, bob, "The tulips are white.", at=MARCH + timedelta(days=2))
+    assert texts(memory, "tulips", agent=bob) == ["The tulips are white."]
+    assert len(memory.recall("tulips")) == 2
+    assert not memory.recall("tulips", kinds=("note",))
+    assert texts(memory, "tulips", until=MARCH + timedelta(days=1)) == ["The tulips are red."]
+    assert texts(memory, "tulips", since=MARCH + timedelta(days=1)) == ["The tulips are white."]
+
+
+def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
+    """R3, O21: what was known then, also what has left since."""
+    clock.now = MARCH
+    made = memory.documents.write(slug="bike", title="Bike", description="", body="The bike is green.")
+    clock.now = MARCH + timedelta(days=10)
+    memory.documents.edit(made.id, made.version, find="green", replace="black")
+    assert texts(memory, "bike") == ["The bike is black."]
+    assert texts(memory, "bike", as_of=MARCH + timedelta(days=1)) == ["The bike is green."]
+    assert not memory.recall("bike", as_of=MARCH - timedelta(days=1))
+
+
+@pytest.mark.parametrize(
+    ("question", "how", "complaint"),
+    [
+        ("x", {"top_k": 0}, "Ask for 1 to"),
+        ("x", {"top_k": 1_001}, "Ask for 1 to"),
+        ("x", {"kinds": ("dream",)}, "is no kind"),
+        ("x", {"since": datetime(2026, 1, 1)}, "since"),  # noqa: DTZ001
+        ("a\0b", {}, "question"),
+    ],
+)
+def test_bad_questions(memory: Memory, question: str, how: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        memory.recall(question, **how)
+
+
+@pytest.mark.parametrize("question", ["", "   ", "???", "the of and", "😀", "'\"*:() AND OR NOT", "x" * 50_000])
+def test_odd_questions_are_answered(family: Memory, question: str) -> None:
+    """R3: whatever is asked, nothing breaks."""
+    family.recall(question)
+
+
+def test_an_empty_memory_knows_nothing(memory: Memory) -> None:
+    assert memory.recall("Where do I live?") == []
+
+
+WORDS = st.sampled_from("apple pear plum fig kiwi lime".split())
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(said=st.lists(st.tuples(st.sampled_from("ab"), st.lists(WORDS, min_size=1, max_size=4)), max_size=12))
+def test_no_profile_sees_another_s(
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+    said: list[tuple[str, list[str]]],
+) -> None:
+    """R3, K3: nor does what it holds change what another finds."""
+    home = tmp_path_factory.mktemp("home")
+    with Memory.open(home, "a") as a, Memory.open(home, "b") as b, Memory.open(home / "alone", "a") as alone:
+        for profile, words in said:
+            for memory in (a, alone) if profile == "a" else (b,):
+                tell(memory, memory.agent(User("cli", profile, "main")), " ".join(words))
+        a.process()
+        alone.process()
+        mine = {" ".join(words) for profile, words in said if profile == "a"}
+        for question in ("apple pear plum", "kiwi", "what about fig and lime"):
+            found = texts(a, question, top_k=50)
+            assert set(found) <= mine
+            assert found == texts(alone, question, top_k=50)
+
+
+def test_no_profile_sees_another_s_on_either_database(open_memory: OpenMemory) -> None:
+    """R3: words, vectors, documents, journal, notes."""
+    work, home = open_memory("work"), open_memory("home")
+    tell(work, work.agent(User("cli", "a", "b")), "The merger with Acme closes in June.")
+    work.notes("clerk").store("merger", "Acme pays in shares.")
+    work.documents.write(slug="acme", title="Acme", description="", body="Acme makes anvils.")
+    work.process()
+    home.process()
+    assert len(work.recall("Acme merger", 20)) == 3
+    for question in ("Acme merger June", "anvils", "shares"):
+        assert home.recall(question, 20) == []
+
+
+# O6
+
+
+def test_a_receipt_says_searchable(memory: Memory, alice: Agent) -> None:
+    """O6: the last stage."""
+    record = tell(memory, alice, *(f"I own {n} boats." for n in range(6)))[0]
+    assert memory.receipt(record).stage == "stored"
+    memory.process()
+    assert memory.receipt(record).stage == "searchable"
+
+
+def test_an_agent_of_any_kind_is_found(memory: Memory) -> None:
+    """R1: background work too."""
+    system = memory.agent(System("janitor"))
+    memory.append(system, AssistantMessage("Rotated the access logs."))
+    assert texts(memory, "access logs") == ["Rotated the access logs."]
+
+
+def test_the_files_hold_no_index(memory: Memory, alice: Agent, tmp_path: Path) -> None:
+    """K2: recall makes no file of its own."""
+    tell(memory, alice, "I like figs.")
+    memory.process()
+    memory.recall("figs")
+    assert not [
+        path for path in (tmp_path / "home").rglob("*") if path.is_file() and "recollect.db" not in path.name
+    ]
