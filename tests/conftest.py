@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -35,9 +36,15 @@ def absent(what: str) -> NoReturn:
 
 
 class PostgresServer:
-    """A real PostgreSQL in a folder of its own, that a test may stop and start."""
+    """A real PostgreSQL in a folder of its own, that a test may stop and start.
 
-    def __init__(self) -> None:
+    With `hasty` it never waits for the disk, which only a power cut would tell. Where the run itself is killed,
+    a guard that waits for nothing but its end stops the server.
+    """
+
+    _GUARD = 'read _; kill -INT "$(head -n 1 "$0/postmaster.pid")" && sleep 2; rm -rf "$0"'
+
+    def __init__(self, *, hasty: bool = False) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it warns where no XDG_RUNTIME_DIR is set
@@ -47,6 +54,16 @@ class PostgresServer:
         self._folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
         self._server = get_server(self._folder, cleanup_mode="stop")
         self.url: str = self._server.get_uri()
+        self._guard = subprocess.Popen(
+            ["sh", "-c", self._GUARD, self._folder],
+            stdin=subprocess.PIPE,  # which closes when we end, however we end
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        if hasty:
+            self._server.psql(
+                "ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf()"
+            )
 
     def stop(self) -> None:
         self._server.stop()
@@ -56,12 +73,12 @@ class PostgresServer:
 
     def remove(self) -> None:
         self._server.cleanup()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._guard.communicate()
 
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    server = PostgresServer()
+    server = PostgresServer(hasty=True)
     yield server.url
     server.remove()
 
