@@ -28,7 +28,7 @@ judge: $(READY)  ## fit the rules' judge of contradictions anew, and say how goo
 	$(BIN)/python -m bench.judge
 
 soak: $(READY)  ## the long kills and loads
-	$(BIN)/pytest -m soak
+	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/pytest -m soak
 
 docs: $(READY)  ## write the pages that are generated
 	$(BIN)/recollect config --markdown > docs/configuration.md

