@@ -14,7 +14,7 @@ run: $(READY)  ## see it work: sample conversations, collected and organized bef
 	$(BIN)/recollect demo
 
 test: lint  ## every test, on SQLite and on PostgreSQL
-	$(BIN)/pytest --cov
+	$(BIN)/pytest -n logical --dist worksteal --cov
 
 lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff check .
