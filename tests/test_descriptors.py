@@ -363,10 +363,13 @@ def test_the_names_of_the_kinds_are_those_of_the_union() -> None:
     assert [BY_NAME[descriptor.kind] for descriptor in EVERY_KIND] == [type(kind) for kind in EVERY_KIND]
 
 
+ALONE = ("--no-site-packages", "--follow-imports=silent")  # most of the time would go into what others wrote
+
+
 def _mypy(module: Path, folder: Path) -> list[tuple[int, str]]:
     """What mypy has against the module: line and message of each error."""
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder / "cache"), str(module)],
+        [sys.executable, "-m", "mypy", "--strict", *ALONE, "--cache-dir", str(folder / "cache"), str(module)],
         cwd=folder,
         capture_output=True,
         text=True,

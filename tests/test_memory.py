@@ -62,7 +62,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.005)

@@ -473,7 +473,7 @@ def test_a_memory_agent_sleeps_when_its_inbox_is_empty(memory: Memory, alice: Ag
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.01)

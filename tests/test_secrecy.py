@@ -271,9 +271,10 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
 
 
 def seconds(action: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    """Of our own work: what else the machine does is not counted."""
+    start = time.thread_time()
     action()
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 @pytest.mark.parametrize(
@@ -296,4 +297,4 @@ def test_hostile_text_takes_time_by_its_length(unit: str) -> None:
     """S4: eight times the text takes about eight times as long, not sixty-four times."""
     short, long = (unit * (size // len(unit)) for size in (20_000, 160_000))
     least = min(seconds(lambda: redact(short)) for _ in range(3))
-    assert min(seconds(lambda: redact(long)) for _ in range(2)) < 30 * least + 0.05
+    assert any(seconds(lambda: redact(long)) < 30 * least + 0.05 for _ in range(2))

@@ -484,7 +484,7 @@ def held(storage: dict[str, Any], statement: str, *params: object) -> Iterator[p
 
 def wait_for_waiters(storage: dict[str, Any], count: int) -> None:
     """Until so many backends wait for a lock."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     with psycopg.connect(storage["url"], autocommit=True) as connection:
         while time.monotonic() < deadline:
             [(waiting,)] = connection.execute(

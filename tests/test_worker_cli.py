@@ -38,7 +38,7 @@ def once(home: Path, *words: str, **environment: str) -> subprocess.CompletedPro
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=60,
     )
 
 
@@ -69,7 +69,7 @@ Spawn = Callable[..., subprocess.Popen[str]]
 def end(process: subprocess.Popen[str], number: signal.Signals = signal.SIGTERM) -> str:
     """Tell it to stop; what it said on its standard output."""
     process.send_signal(number)
-    said, complaints = process.communicate(timeout=20)
+    said, complaints = process.communicate(timeout=60)
     assert process.returncode == 0, complaints
     assert "Traceback" not in complaints
     return said
@@ -89,7 +89,7 @@ def known(home: Path, profile: str = "default", **settings: Any) -> set[str]:
         return {document.path for document in memory.documents.walk() if "lives in Porto" in document.body}
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 15) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never came"
