@@ -130,7 +130,7 @@ def fill_7(tx: Transaction) -> None:
         *(BEFORE, BEFORE, b"stem"),
     )
     tx.run("INSERT INTO embedders (identity) VALUES ('static/1/256')")
-    tx.run("INSERT INTO shelves VALUES ('default', 1, NULL, NULL, 0)")
+    tx.run("INSERT INTO shelves VALUES ('default', 1, 0, NULL, NULL, 0)")
     tx.run("INSERT INTO pins VALUES ('default', 'turn:2', ?)", BEFORE)
 
 

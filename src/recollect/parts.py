@@ -54,6 +54,7 @@ class Parts:
         self._database = database
         self._clock = clock
         self.lifecycle = open_lifecycle(settings, database)
+        self.mending = Mending(database)
         summarize = open_summarize(settings, database, clock, profile)
         self.continuity = Continuity(settings.continuity, home, profile, database, clock, summarize)
         self.turns = Turns(
@@ -64,13 +65,12 @@ class Parts:
             turn_threshold=settings.collect.turn_threshold,
             max_record_chars=settings.collect.max_record_chars,
             file=file_turns,
-            mend=lambda error: self.mending.mend(error),
+            mend=self.mending.mend,
             on_mark=self.wake,
             on_said=self._said,
         )
         self.brain = brain or open_brain(settings, database, clock)
         self.workers = open_workers(settings, database, self.lifecycle, self.brain, clock, self._advance)
-        self.mending = Mending(database)
         self.documents = Tree(database, profile, clock, keys, file_document)
         self.query = open_query(settings, database, clock, profile)
 

@@ -65,7 +65,7 @@ class Turns:
         turn_threshold: int,
         max_record_chars: int,
         file: FileTurns | None = None,
-        mend: Callable[[StorageError], bool] = lambda error: False,
+        mend: Callable[[], bool] = lambda: False,
         on_mark: Callable[[], None] = lambda: None,
         on_said: Callable[[str], None] = lambda agent_id: None,
     ) -> None:
@@ -168,8 +168,8 @@ class Turns:
         """What an index that is damaged would refuse, is stored once that has been mended."""
         try:
             return self._database.write(work)
-        except StorageError as error:
-            if not self._mend(error):
+        except StorageError:
+            if not self._mend():
                 raise
             return self._database.write(work)
 

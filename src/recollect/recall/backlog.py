@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import groupby
+from typing import Literal
 
 from recollect.collect.history import Said
 from recollect.organize.documents import Documents
@@ -18,8 +19,11 @@ from recollect.storage.base import Transaction
 from recollect.types import moment
 
 BATCH = 1_000
-DERIVED = ("item_vectors", "shelves", "items")
+DERIVED = ("item_vectors", "items", "unfiled")
 TURNS, WORDS = 1, 2
+
+Fault = Literal["words", "missing"]
+"""The newest item is not in the full-text index; there is no index of what was said."""
 
 
 class Backlog:
@@ -32,8 +36,9 @@ class Backlog:
         """Forget everything that is derived; all of history is to be filed again."""
         for statement in self._tx.words_anew:
             self._tx.run(statement)
-        for table in (*DERIVED, "unfiled"):
+        for table in DERIVED:
             self._tx.run(f"DELETE FROM {table}")
+        self._tx.run("UPDATE shelves SET era = era + 1, embedder_id = NULL, coming_id = NULL, coming_until = 0")
         self._open(TURNS, "session_history")
 
     def rewrite_words(self) -> None:
@@ -43,15 +48,20 @@ class Backlog:
         self._tx.run("DELETE FROM unfiled WHERE id = ?", WORDS)
         self._open(WORDS, "items")
 
-    def probe(self) -> bool:
-        """Whether there is history, and no index of it. Raises where the full-text index cannot be read."""
+    def probe(self) -> Fault | None:
+        """What is wrong with the index at first sight. Raises where it cannot be read at all."""
         Items(self._tx, "").holding(0, 1)
-        row = self._tx.one(
-            "SELECT EXISTS (SELECT 1 FROM items) OR EXISTS (SELECT 1 FROM unfiled) OR NOT EXISTS "
-            "(SELECT 1 FROM session_history h JOIN sessions s ON s.id = h.session_id "
-            "JOIN agents a ON a.id = s.agent_id WHERE a.kind <> 'memory-agent')"
+        if self._tx.one("SELECT 1 FROM unfiled"):
+            return None
+        row = self._tx.one("SELECT id, owner, stems FROM items WHERE length > 0 ORDER BY id DESC LIMIT 1")
+        if row:
+            newest = Items(self._tx, row[1]).holding(memoryview(row[2]).cast("I")[0], 1)
+            return None if newest == [row[0]] else "words"
+        said = self._tx.one(
+            "SELECT 1 FROM session_history h JOIN sessions s ON s.id = h.session_id "
+            "JOIN agents a ON a.id = s.agent_id WHERE a.kind <> 'memory-agent' AND h.type = 'user_message' LIMIT 1"
         )
-        return not (row and row[0])
+        return "missing" if said else None
 
     def left(self) -> int:
         """How many ids are still to be looked at."""

@@ -181,7 +181,7 @@ class Indexer:
             if waiting:
                 shelves.keep(owner, now._replace(coming_until=waiting[-1].item_id))
             else:
-                shelves.keep(owner, State(now.stamp, embedder_id))
+                shelves.keep(owner, State(now.stamp, now.era, embedder_id))
                 log.info("the vectors of %s now serve profile %s", embedder.identity, owner)
 
         self._database.write(work)

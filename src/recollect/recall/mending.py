@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 from recollect.collect.history import Said
-from recollect.errors import RecollectError, StorageCorrupt, StorageError
-from recollect.recall.backlog import Backlog
+from recollect.errors import StorageError
+from recollect.recall.backlog import Backlog, Fault
 from recollect.recall.filing import is_found
 from recollect.storage.base import Database, Transaction
 
@@ -22,18 +22,15 @@ class Mending:
 
     def look(self) -> None:
         """Notice an index that is damaged or missing, and begin to mend it. Quick: it reads a few rows."""
-        try:
-            missing = self._database.read(_probed)
-        except StorageError as error:
-            self.mend(error)
+        if self._fault() == "missing":
+            self.rebuild()
+            self._say("The index of recall was missing")
         else:
-            if missing:
-                self._say("The index of recall is missing")
-                self.rebuild()
+            self.mend()
 
-    def mend(self, error: RecollectError) -> bool:
-        """Whether the full-text index was to blame for this error; then it is empty now, and will be filled."""
-        if not isinstance(error, StorageCorrupt) and self._can_be_read():
+    def mend(self) -> bool:
+        """Whether the full-text index is damaged; then it is empty now, and will be filled."""
+        if self._fault() != "words":
             return False
         try:
             self._database.write(lambda tx: Backlog(tx).rewrite_words())
@@ -52,20 +49,15 @@ class Mending:
             return [f"The index is being made: {left:,} ids are left. Let a worker run, and look again."]
         return self._database.read(lambda tx: _faults(tx, owner))
 
-    def _can_be_read(self) -> bool:
+    def _fault(self) -> Fault | None:
         try:
-            self._database.read(_probed)
+            return self._database.read(lambda tx: Backlog(tx).probe())
         except StorageError:
-            return False
-        return True
+            return "words"
 
     def _say(self, what: str) -> None:
         self.remark = f"{what}, and is made anew in the background. Nothing that was stored is lost."
         log.error("%s; recall goes on with what is left of it", what)
-
-
-def _probed(tx: Transaction) -> bool:
-    return Backlog(tx).probe()
 
 
 def _faults(tx: Transaction, owner: str) -> list[str]:

@@ -67,6 +67,7 @@ class Recall:
         self._lock = threading.Lock()
         self._shelf: Shelf | None = None
         self._served_by: int | None = None
+        self._era = 0
         self.error = ""
 
     def search(
@@ -116,8 +117,8 @@ class Recall:
         weights = {stem: stems[stem] * rarity(view, stem) for stem in rare}
         try:
             postings = self._database.read(lambda tx: self._postings(tx, view, rare))
-        except StorageError as error:
-            if not self._mending.mend(error):
+        except StorageError:
+            if not self._mending.mend():
                 raise
             return []
         ids = np.array([id_ for found in postings.values() for id_ in found], np.int64)
@@ -165,21 +166,24 @@ class Recall:
         with self._lock:
             while True:
                 state, rows = self._database.read(self._news)
-                if self._shelf is None or state.embedder_id != self._served_by:
-                    dims = self._dims(state)
-                    self._shelf, self._served_by = Shelf(dims), state.embedder_id
+                if not self._is_of(state):
+                    self._shelf = Shelf(self._dims(state))
+                    self._served_by, self._era = state.embedder_id, state.era
                     continue
+                assert self._shelf is not None, "it is of this state"
                 self._shelf.take_in(rows)
                 self._shelf.stamp = rows[-1][1] if rows else state.stamp
                 if len(rows) < PAGE:
                     return self._shelf
 
+    def _is_of(self, state: State) -> bool:
+        return self._shelf is not None and (self._served_by, self._era) == (state.embedder_id, state.era)
+
     def _news(self, tx: Transaction) -> tuple[State, list[Row]]:
         state = Shelves(tx).state(self._owner)
-        known = self._shelf.stamp if self._shelf and state.embedder_id == self._served_by else 0
-        if self._shelf is None or state.stamp == known or state.embedder_id != self._served_by:
+        if self._shelf is None or not self._is_of(state) or state.stamp == self._shelf.stamp:
             return state, []
-        return state, Shelves(tx).newer(self._owner, state.embedder_id, known, PAGE)
+        return state, Shelves(tx).newer(self._owner, state.embedder_id, self._shelf.stamp, PAGE)
 
     def _dims(self, state: State) -> int:
         identity = self._database.read(lambda tx: Shelves(tx).identity(state.embedder_id))

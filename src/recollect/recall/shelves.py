@@ -23,10 +23,11 @@ _SHELVED = (
 
 
 class State(NamedTuple):
-    """Of an owner's shelf: its newest stamp; who made the vectors that serve; who makes the next, and how far that
-    has come."""
+    """Of an owner's shelf: its newest stamp; how often all was made anew; who made the vectors that serve; who
+    makes the next, and how far that has come."""
 
     stamp: int = 0
+    era: int = 0
     embedder_id: int | None = None
     coming_id: int | None = None
     coming_until: int = 0
@@ -50,14 +51,15 @@ class Shelves:
 
     def state(self, owner: str) -> State:
         row = self._tx.one(
-            "SELECT stamp, embedder_id, coming_id, coming_until FROM shelves WHERE owner = ?", owner
+            "SELECT stamp, era, embedder_id, coming_id, coming_until FROM shelves WHERE owner = ?", owner
         )
         return State(*row) if row else State()
 
     def take(self, owner: str) -> State:
         """The same, and nobody else changes it until we have committed."""
         self._tx.run(
-            "INSERT INTO shelves (owner, stamp, coming_until) VALUES (?, 0, 0) ON CONFLICT (owner) DO NOTHING",
+            "INSERT INTO shelves (owner, stamp, era, coming_until) VALUES (?, 0, 0, 0) "
+            "ON CONFLICT (owner) DO NOTHING",
             owner,
         )
         self._tx.one(f"SELECT 1 FROM shelves WHERE owner = ?{self._tx.for_update}", owner)
@@ -65,7 +67,8 @@ class Shelves:
 
     def keep(self, owner: str, state: State) -> None:
         self._tx.run(
-            "UPDATE shelves SET stamp = ?, embedder_id = ?, coming_id = ?, coming_until = ? WHERE owner = ?",
+            "UPDATE shelves SET stamp = ?, era = ?, embedder_id = ?, coming_id = ?, coming_until = ? "
+            "WHERE owner = ?",
             *(*state, owner),
         )
 

@@ -54,11 +54,13 @@ STEPS = (
                 vector      {bytes} NOT NULL,
                 PRIMARY KEY (embedder_id, item_id)
             )""",
-            # One row an owner, taken by whoever stamps: stamps become visible in order. embedder_id made the
-            # vectors that serve; coming_id makes the next ones, and has come to coming_until.
+            # One row an owner, taken by whoever stamps: stamps become visible in order. era: how often all was
+            # made anew. embedder_id made the vectors that serve; coming_id makes the next ones, and has come to
+            # coming_until.
             """CREATE TABLE shelves (
                 owner        TEXT   NOT NULL PRIMARY KEY,
                 stamp        BIGINT NOT NULL,
+                era          BIGINT NOT NULL,
                 embedder_id  BIGINT REFERENCES embedders (id),
                 coming_id    BIGINT REFERENCES embedders (id),
                 coming_until BIGINT NOT NULL

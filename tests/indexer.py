@@ -1,0 +1,51 @@
+"""A process that indexes a home, and says so. Made to be killed.
+
+    python tests/indexer.py HOME STORAGE_JSON WHAT
+
+WHAT: `rebuild` begins by forgetting the index; `reembed` uses another embedder than the bundled one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from recollect import Memory
+from recollect.models.embedders.base import Identity, Rows, Vector
+from recollect.recall import backlog, indexing
+
+
+class Letters:
+    """Another embedder: how often each letter stands in a text."""
+
+    identity = Identity("letters", "1", 26)
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        counts = np.array([[text.lower().count(chr(97 + n)) for n in range(26)] for text in texts], np.float32)
+        counts = counts.reshape(-1, 26)
+        return np.asarray(counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9), np.float32)
+
+    def embed_query(self, text: str, weights: Mapping[str, float]) -> Vector:
+        [row] = self.embed([text])
+        return np.asarray(row, np.float32)
+
+
+def main(home: str, storage: str, what: str) -> None:
+    backlog.BATCH = indexing.BATCH = 20
+    with Memory.open(home, storage=json.loads(storage)) as memory:
+        indexer = memory._parts.indexer
+        if what == "rebuild":
+            memory.rebuild()
+        else:
+            indexer._embedders = (Letters(), *indexer._embedders)
+        print("ready", flush=True)
+        while indexer.run():
+            print("batch", flush=True)
+        print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,265 @@
+"""R1, R4: the index is derived. Whatever happens to it, it is noticed, recall goes on, and it is made anew."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Agent, Memory, User, UserMessage
+from recollect.recall import backlog, indexing, search
+from recollect.storage.base import Database, Transaction
+from tests.conftest import OpenMemory
+from tests.indexer import Letters
+
+INDEXER = Path(__file__).with_name("indexer.py")
+SAID = tuple(
+    f"My {animal} number {n} sleeps in the {place}."
+    for n, (animal, place) in enumerate(
+        [("heron", "barn"), ("otter", "bath"), ("badger", "cellar"), ("newt", "jar"), ("stoat", "attic")] * 20
+    )
+)
+
+
+@pytest.fixture
+def full(memory: Memory, alice: Agent) -> Memory:
+    memory.append_many(alice, [UserMessage(text) for text in SAID])
+    memory.process()
+    return memory
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (backlog, indexing):
+        monkeypatch.setattr(module, "BATCH", 20)
+    monkeypatch.setattr(search, "PAGE", 30)
+
+
+QUESTIONS = ("Where does the badger sleep?", "Which animal is in the bath?", "heron 5", "water animals")
+
+
+def found_by(memory: Memory) -> list[set[str]]:
+    """Everything that is found, in whichever order: that of near ties may be another after loading anew."""
+    return [{hit.id for hit in memory.recall(question, 500)} for question in QUESTIONS]
+
+
+def answers(memory: Memory) -> list[list[tuple[str, float]]]:
+    return [[(hit.id, hit.score) for hit in memory.recall(question, 10)] for question in QUESTIONS]
+
+
+def vectors(database: Database) -> dict[str, int]:
+    sql = (
+        "SELECT e.identity, count(*) FROM item_vectors v JOIN embedders e ON e.id = v.embedder_id "
+        "GROUP BY e.identity"
+    )
+    return {row[0].partition("/")[0]: row[1] for row in database.read(lambda tx: tx.all(sql))}
+
+
+def test_a_whole_index_has_no_faults(full: Memory) -> None:
+    """R1: verify."""
+    assert full.verify() == []
+    assert full.health().status == "green"
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        ("DELETE FROM items WHERE kind = 'turn' AND record_id % 2 = 0", "records cannot be found"),
+        ("DELETE FROM item_vectors", "have no vector"),
+        ("DELETE FROM item_words WHERE rowid % 2 = 0", "not in the full-text index"),
+    ],
+)
+def test_verify_finds_what_is_missing_and_rebuild_mends_it(
+    full: Memory, database: Database, small_batches: None, damage: str, fault: str
+) -> None:
+    """R1: both commands; nothing canonical is touched."""
+    before = found_by(full)
+    database.write(lambda tx: tx.run(damage))
+    assert any(fault in one for one in full.verify())
+    full.rebuild()
+    assert "is being made" in full.verify()[0]
+    full.recall("badger")
+    full.process()
+    assert full.verify() == []
+    assert found_by(full) == before
+
+
+def test_recall_goes_on_while_the_index_is_made(full: Memory, small_batches: None) -> None:
+    """R1: with what there is of it, and with every turn that comes in meanwhile."""
+    full.rebuild()
+    full.append(full.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
+    assert full.recall("lynx", 1)[0].text == "The lynx is new."
+    full._parts.indexer.run()
+    assert 0 < len(full.recall("sleeps", 200)) < len(SAID)
+
+
+def test_an_older_database_is_indexed_in_the_background(
+    full: Memory, database: Database, open_memory: OpenMemory
+) -> None:
+    """C5, R1: its history, and its documents."""
+
+    def as_before_recall(tx: Transaction) -> None:
+        for table in ("item_words", "item_vectors", "shelves", "items", "unfiled"):
+            tx.run(f"DELETE FROM {table}")
+        tx.run("INSERT INTO unfiled SELECT 1, 0, max(id) FROM session_history")
+
+    before = {hit.id for hit in full.recall("heron", 200)}
+    assert any(id_.startswith("document:") for id_ in before)
+    database.write(as_before_recall)
+    upgraded = open_memory()
+    upgraded.process()
+    assert {hit.id for hit in upgraded.recall("heron", 200)} == before
+
+
+def test_an_index_that_is_gone_is_noticed_on_open(
+    full: Memory, open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R1: said, and made anew."""
+    before = found_by(full)
+    for table in ("item_words", "item_vectors", "shelves", "items"):
+        full._database.write(lambda tx, table=table: tx.run(f"DELETE FROM {table}"))  # type: ignore[misc]
+    with caplog.at_level(logging.ERROR):
+        again = open_memory()
+    assert "index of recall was missing" in caplog.text
+    assert "is made anew" in again.health().reasons[0]
+    again.process()
+    assert found_by(again) == before
+
+
+def break_words(memory: Memory, how: str = "randomblob") -> None:
+    """Write nonsense where the full-text index keeps its own."""
+    memory._database.write(lambda tx: tx.run(f"UPDATE item_words_data SET block = {how}(40)"))
+
+
+@pytest.mark.parametrize("noticed_by", ["open", "open, with zeros", "recall", "append"])
+def test_a_damaged_full_text_index(tmp_path: Path, noticed_by: str, caplog: pytest.LogCaptureFixture) -> None:
+    """R1, C10: noticed wherever it shows, said, and written anew. No turn is refused because of it."""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        memory.append_many(alice, [UserMessage(text) for text in SAID])
+        memory.process()
+        before = found_by(memory)
+        break_words(memory, "zeroblob" if "zeros" in noticed_by else "randomblob")
+        if noticed_by == "recall":
+            assert memory.recall("Where does the badger sleep?", 5)  # by meaning
+    with Memory.open(tmp_path) as memory:
+        if noticed_by == "append":
+            break_words(memory)
+            for n in range(20):
+                memory.append(alice, UserMessage(f"The lynx number {n} is new."))
+        memory.process()
+        assert "full-text index was damaged" in caplog.text
+        assert memory.verify() == []
+        assert memory.check() == []
+        if noticed_by != "append":
+            assert found_by(memory) == before
+        else:
+            assert len(memory.history(alice)) == len(SAID) + 20
+            assert memory.recall("lynx", 1)[0].text.startswith("The lynx")
+
+
+# R4
+
+
+def use_letters(memory: Memory) -> None:
+    """As if another embedder were configured."""
+    indexer = memory._parts.indexer
+    indexer._embedders = (Letters(), *indexer._embedders)
+
+
+def test_another_embedder_takes_over_when_it_is_done(
+    full: Memory, open_memory: OpenMemory, small_batches: None
+) -> None:
+    """R4: until then the old vectors serve, also for what is new."""
+    before = answers(full)
+    again = open_memory()
+    use_letters(again)
+    again._parts.indexer.run()
+    assert vectors(full._database)["static"] >= len(SAID)
+    assert vectors(full._database)["letters"] > 0
+    assert answers(again) == before
+    again.append(again.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
+    again._parts.indexer.run()
+    assert again.recall("lynx", 1)[0].text == "The lynx is new."
+    again.process()
+    assert "static" not in vectors(full._database)
+    assert again.verify() == []
+    assert again.recall("badger", 1)[0].text.startswith("My badger")
+    assert answers(again) != before
+
+
+def test_who_cannot_embed_finds_by_words(full: Memory, open_memory: OpenMemory) -> None:
+    """R4: vectors of an embedder that is not at hand are left alone."""
+    letters = open_memory()
+    use_letters(letters)
+    letters.process()
+    found = full.recall("badger", 5)
+    assert all("badger" in hit.text for hit in found)
+    assert found
+
+
+@pytest.mark.parametrize("what", ["rebuild", "reembed"])
+def test_a_kill_in_the_middle_costs_nothing(
+    full: Memory, open_memory: OpenMemory, tmp_path: Path, storage: dict[str, Any], what: str
+) -> None:
+    """R1, R4: nothing canonical is lost, and the index heals."""
+    history = full.history(full.agent(User("cli", "alice", "main")))
+    documents = [document.body for document in full.documents.walk()]
+    before = found_by(full)
+    command = [sys.executable, str(INDEXER), str(tmp_path / "home"), json.dumps(storage), what]
+    for batches in (1, 3):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            lines: list[str] = []
+            while len(lines) <= batches and "done\n" not in lines:
+                lines.append(process.stdout.readline())
+            process.kill()
+        assert "batch\n" in lines
+    memory = open_memory()
+    memory.process()
+    assert memory.history(memory.agent(User("cli", "alice", "main"))) == history
+    assert [document.body for document in memory.documents.walk()] == documents
+    assert memory.verify() == []
+    if what == "rebuild":
+        assert found_by(memory) == before
+
+
+def test_two_processes_see_what_the_other_stored(full: Memory, open_memory: OpenMemory) -> None:
+    """R1: a shelf reads what others have stamped."""
+    other = open_memory()
+    other.recall("heron")
+    alice = full.agent(User("cli", "alice", "main"))
+    for n in range(3):
+        full.append(alice, UserMessage(f"The lynx number {n} purrs."))
+        full.process()
+        assert len([hit for hit in other.recall("lynx", 10, kinds=("turn",)) if "lynx" in hit.text]) == n + 1
+
+
+def test_what_is_new_gets_its_vector_on_the_way(memory: Memory, alice: Agent, database: Database) -> None:
+    """R1: where nobody runs the indexer, a few items are embedded when somebody asks."""
+    memory.append(alice, UserMessage("I adopted a spaniel."))
+    memory.recall("dog")
+    assert vectors(database) == {"static": 1}
+
+
+def test_the_indexer_runs_in_the_background(memory: Memory, alice: Agent, database: Database) -> None:
+    """R1, O1: from `start` to `close`."""
+    memory.start()
+    memory.append(alice, UserMessage("I adopted a spaniel."))
+    until(lambda: vectors(database) == {"static": 1})
+
+
+def until(holds: Callable[[], bool]) -> None:
+    import time
+
+    for _ in range(200):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come true")
