@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 Source = Literal["", "tool", "web"]
@@ -80,8 +81,12 @@ def parse(paragraph: str) -> Claim | None:
     """The claim a paragraph makes; none where it cites nothing."""
     whole = paragraph.rstrip()
     start = whole.rfind("[")
-    if start < 0 or not whole.endswith("]"):
-        return None
+    return None if start < 0 or not whole.endswith("]") else _cited(whole, start)
+
+
+@lru_cache(maxsize=4_096)
+def _cited(whole: str, start: int) -> Claim | None:
+    """The claim of a paragraph that may end with citations, which start there."""
     records: list[int] = []
     source: Source = ""
     until, by = "", None

@@ -10,11 +10,8 @@ from recollect.organize.claims import Lead
 from recollect.storage.base import Transaction
 from recollect.types import micros
 
-_UNDER_A_KEY = (
-    "SELECT k.at, k.document_id, k.claim, c.sentence FROM claim_keys k JOIN claims c ON c.owner = k.owner "
-    "AND c.document_id = k.document_id AND c.claim = k.claim WHERE k.owner = ? AND k.key = ? "
-    "ORDER BY k.at DESC LIMIT ?"
-)
+_UNDER_A_KEY = "SELECT at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? ORDER BY at DESC LIMIT ?"
+_SENTENCE = "SELECT sentence FROM claims WHERE owner = ? AND document_id = ? AND claim = ?"
 COMMON = 16  # claims from which on a key is common
 MOST_LEADS = 6
 
@@ -29,18 +26,20 @@ class Leads:
     def about(self, keys: Iterable[str]) -> list[Lead]:
         """Current claims under these keys: those with the most of them first, then the newest. A key that
         many claims have says little: what it leads to counts only if another key leads there, too."""
-        rank: dict[Lead, tuple[int, int]] = {}
-        rare: set[Lead] = set()
+        counts: dict[tuple[str, str], int] = {}
+        newest: dict[tuple[str, str], int] = {}
+        rare: set[tuple[str, str]] = set()
         for key in keys:
-            found = [(Lead(*row[1:]), row[0]) for row in self._tx.all(_UNDER_A_KEY, self._owner, key, COMMON)]
-            for lead, at in found:
-                rank[lead] = (rank.get(lead, (0, 0))[0] + 1, at)
-            if len(found) < COMMON:
-                rare.update(lead for lead, _ in found)
-        leads = [lead for lead, (count, _) in rank.items() if count > 1 or lead in rare]
-        return sorted(leads, key=lambda lead: (rank[lead], lead.document_id, lead.digest), reverse=True)[
-            :MOST_LEADS
-        ]
+            rows = self._tx.all(_UNDER_A_KEY, self._owner, key, COMMON)
+            for at, document_id, digest in rows:
+                claim = (document_id, digest)
+                counts[claim] = counts.get(claim, 0) + 1
+                newest[claim] = at
+            if len(rows) < COMMON:
+                rare.update((row[1], row[2]) for row in rows)
+        leads = [(count, newest[claim], *claim) for claim, count in counts.items() if count > 1 or claim in rare]
+        best = [lead[2:] for lead in sorted(leads, reverse=True)[:MOST_LEADS]]
+        return [Lead(*claim, row[0]) for claim in best if (row := self._tx.one(_SENTENCE, self._owner, *claim))]
 
     def of(self, document_id: str) -> set[str]:
         """The digests of the document's claims that are stored."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
 from recollect.organize.rules.speakers import PARTICIPLE, PAST
+from recollect.organize.rules.words import spotting
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
@@ -37,6 +38,7 @@ _RELATIVE = re.compile(
     r")",
     re.IGNORECASE,
 )
+_SPOT = spotting(_RELATIVE)
 _ADVERB = r"(?: (?:also|not|never|all|still|just|now|only|both|finally|[a-z]+ly))*"
 _DONE = rf"(?:(?!hundred\b|shed\b)[a-z]+[^\We]ed|{'|'.join(sorted(PAST - {'been'}))})\b"
 _TENSE = re.compile(
@@ -79,6 +81,8 @@ _BEFORE = frozenset({"last", "past", "this past", "previous"})
 def absolute(text: str, at: datetime) -> str:
     """The text with every date that was told from `at` told for all time. What cannot be a date of the
     calendar stays."""
+    if not _SPOT.search(text.lower()):
+        return text
     return _RELATIVE.sub(lambda found: _said(found, at.date()), text)
 
 

@@ -81,7 +81,7 @@ ASPECTS = table(_ASPECTS)
 NEGATION = "neg"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Reading:
     """A claim, read. `kinds` has a letter a word: n number, d date, N name, f small word, w any other; `label` has
     the numbers and dates that tell its subject from others, as in "room 12"."""

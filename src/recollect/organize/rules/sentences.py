@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from recollect.organize.rules.words import FUNCTION, PRAISE, WORD, weight
+from recollect.organize.rules.words import FUNCTION, PRAISE, WORD, spotting, weight
 
 LONGEST = 20_000  # characters of one record that are looked at; what is longer was pasted, not said
 
@@ -44,11 +44,16 @@ _HEDGE = re.compile(
     r"|that )?|(?<=[smetn] )(?:so|very|pretty|quite|too)(?= \w+(?:ed|ing|ful|y|ant|ent|al|ive|ous)\b))\s+",
     re.IGNORECASE,
 )
+_SPOT_HEDGE = spotting(_HEDGE)
 _TAG = re.compile(
     r"(?:,?\s+(?:too|as well|though|lol|haha|right|you know|huh|again|anyway|so far|i guess|if you ask me"
     r"|in the end|isn't it|don't you think|at the same time|for sure|all the time|and (?:stuff|more|all that"
     r"|so on)))+\s*$",
     re.IGNORECASE,
+)
+_TAG_ENDS = (
+    *("too", "well", "though", "lol", "haha", "right", "know", "huh", "again", "anyway", "far", "guess", "me"),
+    *("end", "it", "think", "time", "sure", "stuff", "more", "that", "on"),
 )
 _CLAUSE = re.compile(
     r"(\s+[-\u2013\u2014]+\s*|[\u2013\u2014]\s*|--+\s*|-\s+|;\s+|:\s+(?=[A-Za-z])|,\s+(?=(?:and (?:it|that|this"
@@ -113,8 +118,12 @@ def trimmed(sentence: str, names: frozenset[str]) -> str:
         text = called.sub("", text).lstrip(" ,.!-\u2013\u2014")
         if text == before:
             break
-    text = _HEDGE.sub("", text).rstrip(" .!?…\"',-\u2013\u2014:;")
-    return _TAG.sub("", text).rstrip(" ,")
+    if _SPOT_HEDGE.search(text.lower()):
+        text = _HEDGE.sub("", text)
+    text = text.rstrip(" .!?…\"',-\u2013\u2014:;")
+    if text.lower().endswith(_TAG_ENDS):
+        text = _TAG.sub("", text)
+    return text.rstrip(" ,")
 
 
 def tell(text: str) -> float:

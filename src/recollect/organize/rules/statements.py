@@ -240,7 +240,7 @@ def _date_last(text: str) -> str:
     """ "On 5 May 2023, I ran" as "I ran on 5 May 2023": a claim starts with its subject."""
     found = _LEADING_DATE.match(text)
     if not found:
-        return _MIDDLE_DATE.sub(r"\1 \3 \2", text)
+        return _MIDDLE_DATE.sub(r"\1 \3 \2", text) if "around" in text.lower() else text
     return f"{found[2]} {found[1][0].lower()}{found[1][1:]}{text[found.end() :]}"
 
 

@@ -11,6 +11,11 @@ import re
 WORD = re.compile(r"[^\W_]+(?:['+][^\W_]+)*")
 
 
+def spotting(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """The same pattern for text in lower case: there it is found, or not, much sooner."""
+    return re.compile(pattern.pattern, pattern.flags & ~re.IGNORECASE)
+
+
 def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 

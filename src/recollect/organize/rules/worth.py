@@ -9,6 +9,7 @@ from recollect.organize.rules.sentences import is_praise, tell
 
 Category = Literal["people", "projects", "preferences", "decisions", "lessons", "events"]
 
+# For text in lower case, unless they say that case is no matter: that is found much sooner.
 _PLEASANTRY = re.compile(
     r"(?:thanks?\b|thx|sorry\b|congrat|good (?:luck|to|for|on|job|morning|night|evening|work)|great (?:to|job"
     r"|work)|nice (?:to|work|job)|well done|take care|see (?:you|ya)|talk (?:to|soon|later)|catch (?:you|up)|bye"
@@ -21,22 +22,19 @@ _PLEASANTRY = re.compile(
     r"|cool|sweet|lovely)|let(?:'s| me| us) (?:know|keep|do|make|chat|talk|catch|me|us)|let me\b|take a look"
     r"|check (?:it|this) out|look at|enjoy\b|same here|tell me|me too|so (?:do|am) i|no need|don't worry|wishing"
     r"|sending|you (?:got|can do|rock|deserve|should be|never know)|your (?:support|words|kind|encouragement"
-    r"|backing|friendship|enthusiasm)|it means a lot|means a lot|this is (?:so|such|really))",
-    re.IGNORECASE,
+    r"|backing|friendship|enthusiasm)|it means a lot|means a lot|this is (?:so|such|really))"
 )
-_YOU = re.compile(r"\b(?:you|you're|you've|you'd|you'll|your|yourself|u|let's)\b", re.IGNORECASE)
+_YOU = re.compile(r"\b(?:you|you're|you've|you'd|you'll|your|yourself|u|let's)\b")
 _VAGUE = re.compile(
     r"(?:it|it's|it'll|it'd|that|that's|this|these|those|they|they're|there's|there is|there are|he|she|everyone"
-    r"|everything|nothing|sometimes|life|people|someone)\b",
-    re.IGNORECASE,
+    r"|everything|nothing|sometimes|life|people|someone)\b"
 )
 _SERMON = re.compile(
     r"\b(?:we (?:all|can|should|need|must|have to|gotta|could)|let's|one should|people (?:should|need)"
     r"|it's (?:important|crucial|essential|vital|key|great|nice|amazing|awesome)|(?:is|are) (?:so "
-    r"|really )?(?:important|crucial|essential|vital|key))\b",
-    re.IGNORECASE,
+    r"|really )?(?:important|crucial|essential|vital|key))\b"
 )
-_FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'll|our|me|us|mine)\b", re.IGNORECASE)
+_FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'll|our|me|us|mine)\b")
 _FACT = re.compile(
     r"\b(?:named|called|moved|moving|live[sd]?|born|from|grew up|married|engaged|divorced|pregnant|job"
     r"|works? (?:at|as|for|in|on)|worked|hired|fired|retired|promot\w+|studi\w+|studying|graduat\w+|degree"
@@ -47,8 +45,7 @@ _FACT = re.compile(
     r"|kitten|pets?|favou?rite|prefer\w*|hate|can't stand|never (?:eat|drink|use)|always (?:eat|drink|use)"
     r"|decided|deciding|chose|choose|going with|plan(?:ning|s|ned)?|deadline|due|appointment|meeting|interview"
     r"|scheduled|booked|reserved|cancel\w*|postponed|costs?|paid|price|because|learned|realized|turns out"
-    r"|used to|since|ago)\b",
-    re.IGNORECASE,
+    r"|used to|since|ago)\b"
 )
 _I = re.compile(r"(?:i|i'm|i've|i'd|i'll|my)\b(?!\.)", re.IGNORECASE)
 _REQUEST = re.compile(
@@ -70,39 +67,37 @@ _DATED = re.compile(r"\b(?:19|20)\d\d\b")
 _PREFERENCE = re.compile(
     r"\b(?:prefers?|preferred|favou?rites? (?:\w+ ){0,3}(?:is|are|was)|(?:is|are) (?:\w+'s|their) favou?rite"
     r"|would rather|can't stand|hates?|dislikes?|allergic|wants (?:the assistant to|to be called)|never (?:eats?"
-    r"|drinks?|uses?))\b",
-    re.IGNORECASE,
+    r"|drinks?|uses?))\b"
 )
 _DECISION = re.compile(
     r"\b(?:decided|decision|chose|have chosen|going with|went with|settled on|opted|agreed(?: to| on| that|:)"
-    r"|picked|ruled out|instead of|switch(?:ed|ing) to)(?!\w)",
-    re.IGNORECASE,
+    r"|picked|ruled out|instead of|switch(?:ed|ing) to)(?!\w)"
 )
 _LESSON = re.compile(
     r"\b(?:learn(?:ed|t) (?:that|to|how|the hard way)|lesson|turns out|turned out (?:that|to be)|mistake"
     r"|root cause|the (?:fix|trick|problem|cause) (?:is|was)|fail(?:s|ed) because|didn't work|doesn't work"
-    r"|does not work|did not work|works? (?:better|best)|workaround|must not)\b",
-    re.IGNORECASE,
+    r"|does not work|did not work|works? (?:better|best)|workaround|must not)\b"
 )
 
 
 def worth(sentence: str, *, correction: bool = False) -> float:
     """How much a sentence, still as the speaker said it, deserves to last; 0 for what never does."""
-    if _PLEASANTRY.match(sentence) or is_praise(sentence):
+    low = sentence.lower()
+    if _PLEASANTRY.match(low) or is_praise(sentence):
         return 0.0
     told = tell(sentence)
-    first = bool(_FIRST.search(sentence))
+    first = bool(_FIRST.search(low))
     if not first and sentence.count(" ") < 2:
         return 0.0
-    if _YOU.search(sentence) and (not first or _YOU.match(sentence)):
+    if _YOU.search(low) and (not first or _YOU.match(low)):
         told *= 0.3
-    elif _VAGUE.match(sentence):
+    elif _VAGUE.match(low):
         told *= 0.7
-    if _SERMON.search(sentence):
+    if _SERMON.search(low):
         told *= 0.5
     if first:
         told += 0.8
-    told += min(3, len(_FACT.findall(sentence))) * 1.3
+    told += min(3, len(_FACT.findall(low))) * 1.3
     if _DATED.search(sentence):
         told += 3.0
     return told + 1.5 if correction else told
@@ -110,11 +105,12 @@ def worth(sentence: str, *, correction: bool = False) -> float:
 
 def category(text: str) -> Category:
     """What kind of knowledge a claim about a person is."""
-    if _DECISION.search(text):
+    low = text.lower()
+    if _DECISION.search(low):
         return "decisions"
-    if _PREFERENCE.search(text):
+    if _PREFERENCE.search(low):
         return "preferences"
-    if _LESSON.search(text):
+    if _LESSON.search(low):
         return "lessons"
     return "people"
 
@@ -126,4 +122,5 @@ def is_told_to_assistant(sentence: str, *, pasted: bool) -> bool:
         return False
     if pasted:
         return bool(_I.match(sentence))
-    return any(sign.search(sentence) for sign in (_FIRST, _DECISION, _DATED, _THING))
+    low = sentence.lower()
+    return any(sign.search(low) for sign in (_FIRST, _DECISION, _DATED)) or bool(_THING.search(sentence))
