@@ -26,6 +26,8 @@ ALICE = User("cli", "alice", "main")
 CALLS: dict[str, tuple[Any, ...]] = {
     "recall": ("Where do I live?",),
     "verify": (),
+    "unindexed": (),
+    "index": (),
     "rebuild": (),
     "agent": (ALICE,),
     "agents": (),

@@ -50,3 +50,13 @@ class Recalling:
         self._check_open()
         self._parts.mending.rebuild()
         self._parts.indexer.wake()
+
+    def unindexed(self) -> int:
+        """How many records and items of the home wait for their place in the index."""
+        self._check_open()
+        return self._parts.indexer.left()
+
+    def index(self) -> int:
+        """Do some of the indexing that is due, in this thread. How much it was; 0: there is none."""
+        self._check_open()
+        return self._parts.indexer.run()

@@ -70,6 +70,14 @@ class Indexer:
         while self.run():
             pass
 
+    def left(self) -> int:
+        """How many records and items of the home wait."""
+
+        def work(tx: Transaction) -> int:
+            return Backlog(tx).left() + Shelves(tx).waiting()
+
+        return self._database.read(work)
+
     def _step(self) -> float:
         return 0.0 if self.run() else EVERY
 

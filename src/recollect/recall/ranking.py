@@ -53,6 +53,7 @@ AFTER_DAYS = 30.0  # an event is told within about this time after it
 FEEDBACK = 0.6  # how far the question's vector moves
 FEEDBACK_FROM = 3  # towards this many of the best
 FULLY = 10  # the one that is this well placed by topic is fully about the question
+FLOOR = 0.1  # what holds no word of the question, nor stands beside one that does, must be this near to be found
 DAY = 86_400_000_000  # microseconds
 
 _TURN = ITEM_KINDS.index("turn")
@@ -82,6 +83,7 @@ def rank(view: View, question: Question, query: Numbers, places: Places, now: in
         scores, parts = _sum(view, places, (moved / np.linalg.norm(moved)).astype(np.float32), fixed)
     scores = _below_successor(view, places, scores)
     order = np.argsort(-scores, kind="stable")
+    order = order[((parts["words"] > 0) | (parts["vector"] > WEIGHTS["vector"] * FLOOR))[order]]
     return Ranked(places[order], scores[order], {name: part[order] for name, part in parts.items()})
 
 

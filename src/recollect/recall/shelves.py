@@ -103,6 +103,11 @@ class Shelves:
         )
         return int(row[0]) if row else 0
 
+    def waiting(self) -> int:
+        """How many items have no stamp, whoever's they are."""
+        row = self._tx.one("SELECT count(*) FROM items WHERE stamp IS NULL")
+        return int(row[0]) if row else 0
+
     def behind(self, owner: str, after: int, limit: int) -> list[Text]:
         """Items in the order of their ids, stamped or not."""
         rows = self._tx.all(f"{_NOT_SHELVED} AND i.id > ? ORDER BY i.id LIMIT ?", owner, after, limit)

@@ -78,6 +78,79 @@ def worker(
 
 
 @app.command()
+def recall(
+    question: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
+    home: HomeOption = DEFAULT_HOME,
+    profile: Annotated[str, typer.Option(help="Whose memory.")] = "default",
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="How many hits.")] = 5,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="turn, document, journal, note or experience; may be repeated.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what each score is made of.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find what is known about a question, with dates and sources.
+
+    Example: recollect recall "Where does Mara stay in Lisbon?" --explain
+    """
+    from rich.console import Console
+
+    from recollect.serve.hits import plain, table
+
+    with _existing(home, profile) as memory:
+        hits = memory.recall(question, top_k, kinds=kind or (), explain=explain)  # type: ignore[arg-type]
+    if as_json:
+        _print_json([plain(hit) for hit in hits])
+    elif hits:
+        Console().print(table(hits, question, explain=explain))
+    else:
+        Console().print("Nothing is known about that yet. Store turns with Memory.append, or see: recollect demo")
+
+
+@app.command()
+def verify(
+    home: HomeOption = DEFAULT_HOME,
+    profile: Annotated[str, typer.Option(help="Whose memory.")] = "default",
+    as_json: JsonOption = False,
+) -> None:
+    """Compare the index of recall with what it is made from. Exits with 1 if anything is wrong.
+
+    Example: recollect verify --home ~/.recollect
+    """
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(quiet=as_json)
+    with _existing(home, profile) as memory, console.status("Reading the whole index …"):
+        faults = memory.verify()
+    if as_json:
+        _print_json({"sound": not faults, "faults": faults})
+    for fault in faults:
+        console.print(f"[red]✗[/] {escape(fault)}")
+    if faults:
+        raise typer.Exit(1)
+    console.print("[green]✓[/] The index is whole.")
+
+
+@app.command()
+def rebuild(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+    """Make the index of recall anew, from history, documents and files. Nothing that was stored is touched.
+
+    Example: recollect rebuild --home ~/.recollect
+    """
+    from rich.console import Console
+
+    from recollect.serve import index
+
+    console = Console(quiet=as_json)
+    with _existing(home) as memory:
+        index.rebuild(memory, console)
+    if as_json:
+        _print_json({"rebuilt": True})
+    console.print("[green]✓[/] The index was made anew.")
+
+
+@app.command()
 def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
     """Read the whole database and say what is wrong with it. Exits with 1 if anything is.
 
@@ -167,7 +240,7 @@ def main() -> None:
         sys.exit(1)
 
 
-def _existing(home: Path) -> Memory:
+def _existing(home: Path, profile: str = "default") -> Memory:
     """The memory in a home that is there already: a typing mistake must not make a new one."""
     from recollect.config import Settings
     from recollect.errors import StorageUnavailable
@@ -181,7 +254,7 @@ def _existing(home: Path) -> Memory:
         raise StorageUnavailable(
             f"There is no memory at {place.path}. Name its home with --home or RECOLLECT_HOME."
         )
-    return Memory.open(place.path)
+    return Memory.open(place.path, profile)
 
 
 def _print_json(value: object) -> None:

@@ -20,9 +20,16 @@ from rich.tree import Tree
 from recollect.collect.descriptors import decode
 from recollect.collect.history import from_json
 from recollect.memory import Memory
+from recollect.serve.hits import plain, table
 from recollect.types import Agent, Record, ToolCall
 
 IDLE_AFTER = 1.0
+QUESTIONS = (
+    "When does Mara move to Lisbon?",
+    "What food must she avoid?",
+    "Why did the backup fail?",
+    "Which flats did you suggest?",
+)
 SLOWLY = 0.15  # seconds between two turns, so that the eye can follow
 
 
@@ -45,6 +52,9 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Any
             memory.end_turn(agent)
         context = memory.session_context()
         console.print(Panel(escape(context), title="journal: what opens the next session", expand=True))
+        asked = {question: memory.recall(question, 3) for question in QUESTIONS}
+        for question, hits in asked.items():
+            console.print("", table(hits, f"recall  {question}"))
         console.print(
             "\nEach claim ends in the records it came from. Every turn and every document is on disk: stop this "
             "program with kill -9 at any moment, and nothing that was acknowledged is lost."
@@ -54,6 +64,7 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Any
             "agents": [_summary(memory, agent) for agent in agents],
             "documents": {document.path: document.body for document in memory.documents.walk()},
             "session_context": context,
+            "recall": {question: [plain(hit) for hit in hits] for question, hits in asked.items()},
             "health": memory.health().status,
         }
 

@@ -1,0 +1,41 @@
+"""How hits look in a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from recollect.types import Hit
+
+LONGEST = 300  # characters of a text that are shown
+
+
+def table(hits: Sequence[Hit], title: str, *, explain: bool = False) -> Table:
+    """A row a hit, best first; what no longer holds is struck out."""
+    shown = Table("score", "found", "said on", "source", title=escape(title), expand=True)
+    for hit in hits:
+        text = escape(hit.text if len(hit.text) <= LONGEST else f"{hit.text[:LONGEST]}…")
+        parts = "\n[dim]" + ", ".join(f"{name} {part:+.2f}" for name, part in hit.parts.items()) + "[/]"
+        shown.add_row(
+            f"[green]{hit.score:.1f}[/]",
+            (f"[strike]{text}[/strike]" if hit.until else text) + (parts if explain else ""),
+            f"{hit.at:%Y-%m-%d}" + (f"\n[dim]until {hit.until:%Y-%m-%d}[/]" if hit.until else ""),
+            _source(hit),
+        )
+    return shown
+
+
+def plain(hit: Hit) -> dict[str, Any]:
+    """The hit as JSON has it."""
+    times = {"at": hit.at.isoformat(), "until": hit.until.isoformat() if hit.until else None}
+    return {**asdict(hit), **times}
+
+
+def _source(hit: Hit) -> str:
+    who = f" by {escape(hit.speaker)}" if hit.speaker and hit.kind == "turn" else ""
+    warning = f" [yellow]({hit.trust})[/]" if hit.trust in ("tool", "web") else ""
+    return f"[cyan]{escape(hit.path or hit.id)}[/]{who}{warning}"
