@@ -96,7 +96,7 @@ def test_a_run_that_keeps_nothing_is_done_and_has_no_changeset(
     (record,) = say(memory, alice, "hello")
     assert memory.process().finished == 1
     assert memory.documents.changesets() == []
-    assert memory.receipt(record).stage == "organized"
+    assert memory.receipt(record).stage == "searchable"
 
 
 # What goes wrong
@@ -131,7 +131,7 @@ def test_a_failure_waits_longer_each_time_and_then_for_a_person(
     assert memory.retry() == 1
     assert memory.process().finished == 1
     assert memory.health().status == "green"
-    assert memory.receipt(record).stage == "organized"
+    assert memory.receipt(record).stage == "searchable"
 
 
 def test_one_agents_trouble_is_not_another_s(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
@@ -553,7 +553,7 @@ def test_a_receipt_follows_the_record(memory: Memory, alice: Agent, brain: Scrip
     brain.waiting = ""
     memory.process()
     receipt = memory.receipt(record)
-    assert receipt.stage == "organized"
+    assert receipt.stage == "searchable"
     assert receipt.changeset_id == memory.documents.changesets()[0].id
     assert receipt.session_id == memory.sessions(alice)[0].id
 
@@ -563,7 +563,7 @@ def test_a_record_with_nothing_to_learn_says_so(memory: Memory, alice: Agent) ->
     memory.sleep(alice)
     memory.process()
     receipt = memory.receipt(record)
-    assert (receipt.stage, receipt.item_id) == ("organized", None)
+    assert (receipt.stage, receipt.item_id) == ("searchable", None)
     assert "nothing in it" in receipt.reason
 
 
