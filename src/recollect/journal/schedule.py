@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import sha256
-from queue import Empty, SimpleQueue
 
 from cronsim import CronSim, CronSimError
 
+from recollect.background import Background
 from recollect.errors import ConfigError, RecollectError
 from recollect.types import Clock
 
@@ -89,11 +89,8 @@ class Schedule:
         self._last_run = last_run
         self._ran = ran
         self._errors: dict[str, str] = {}
-        self._gate = threading.Lock()
         self._running = threading.Lock()
-        self._stopping = threading.Event()
-        self._wakes: SimpleQueue[None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._background = Background("schedule", self._step, AFTER_FAILURE)
 
     def next_run(self) -> datetime:
         """When it is due: in the past, if it is overdue. A clock that was ahead is forgotten."""
@@ -109,7 +106,7 @@ class Schedule:
             if self.next_run() <= self._clock():
                 began = self._clock()
                 for name, job in self._jobs.items():
-                    if self._stopping.is_set():
+                    if self._background.stopping():
                         return 0.0  # it is made up for after the next start
                     with suppress(Exception):  # it is in the log, and in `remarks`
                         self._run(name, job)
@@ -130,18 +127,10 @@ class Schedule:
         return tuple(self._errors.values())
 
     def start(self) -> None:
-        with self._gate:
-            if not self._thread and not self._stopping.is_set():
-                self._thread = threading.Thread(target=self._loop, name="recollect-schedule", daemon=True)
-                self._thread.start()
+        self._background.start()
 
     def stop(self) -> None:
-        with self._gate:
-            self._stopping.set()
-            self._wakes.put(None)
-            if self._thread:
-                self._thread.join()
-                self._thread = None
+        self._background.stop()
 
     def _run(self, name: str, job: Job) -> object:
         try:
@@ -156,12 +145,5 @@ class Schedule:
         self._errors.pop(name, None)
         return result
 
-    def _loop(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                wait = self.tick()
-            except Exception as error:
-                log.error("a schedule could not be followed, and is tried again in %s s: %s", AFTER_FAILURE, error)
-                wait = AFTER_FAILURE
-            with suppress(Empty):
-                self._wakes.get(timeout=min(max(wait, SHORTEST_WAIT), LONGEST_WAIT))
+    def _step(self) -> float:
+        return min(max(self.tick(), SHORTEST_WAIT), LONGEST_WAIT)

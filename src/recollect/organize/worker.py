@@ -7,20 +7,15 @@ share the work.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from queue import Empty, SimpleQueue
 
-from recollect.errors import RecollectError
+from recollect.background import Background
 from recollect.organize.handover import Handover
 from recollect.organize.memory_agents import MemoryAgents
 from recollect.types import Clock
-
-log = logging.getLogger("recollect.organize")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +64,12 @@ class Worker:
         self._clock = clock
         self._interval = interval
         self._done = Processed()
-        self._gate = threading.Lock()
         self._ticking = threading.Lock()
-        self._wakes: SimpleQueue[None] = SimpleQueue()  # an Event would not outlive an interrupt within set()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self.background = Background("worker", self._step, interval)
 
     def tick(self, now: datetime | None = None) -> Processed:
         """One round, in the calling thread."""
-        return self._tick(now, self._stopping.is_set)
+        return self._tick(now, self.background.stopping)
 
     def run_dry(self) -> Processed:
         """Rounds, in the calling thread, until nothing is due any more. It works also when stopped."""
@@ -92,35 +84,17 @@ class Worker:
 
     def wake(self) -> None:
         """There is something new: do not wait for the next tick."""
-        if self._wakes.empty():
-            self._wakes.put(None)
+        self.background.wake()
 
     def start(self) -> None:
-        with self._gate:
-            if not self._thread and not self._stopping.is_set():
-                self._thread = threading.Thread(target=self._loop, name="recollect-worker", daemon=True)
-                self._thread.start()
+        self.background.start()
 
     def stop(self) -> Processed:
         """What its thread did in all."""
-        with self._gate:
-            self._stopping.set()
-            self._wakes.put(None)
-            if self._thread:
-                self._thread.join()
-                self._thread = None
-            return self._done
+        self.background.stop()
+        return self._done
 
-    def _loop(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                done = self.tick()
-                self._done += done
-                if done != Processed():
-                    continue  # there may be more
-            except RecollectError as error:
-                log.error("a tick failed and will be tried again in %s s: %s", self._interval, error)
-            except Exception:
-                log.exception("a tick failed in a way nobody foresaw; the next one comes in %s s", self._interval)
-            with suppress(Empty):
-                self._wakes.get(timeout=self._interval)
+    def _step(self) -> float:
+        done = self.tick()
+        self._done += done
+        return self._interval if done == Processed() else 0.0  # there may be more
