@@ -1,0 +1,125 @@
+"""R2: what the index sees of a text, and what a question asks for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.recall.periods import Period, period
+from recollect.recall.question import understand
+from recollect.recall.words import DATED, NAMED, NUMBER, TELLS, content_words, read, stem_number
+
+ASKED = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)  # a Wednesday
+
+
+def day(month: int, of_month: int, year: int = 2026) -> datetime:
+    return datetime(year, month, of_month, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Caroline's dogs", "caroline dog"),
+        ("She went hiking", "go hikes"),
+        ("Müller in Köln", "muller koln"),
+        ("CAFÉ", "cafe"),
+        ("the report, which was written", "write report"),
+    ],
+)
+def test_forms_of_a_word_meet(one: str, other: str) -> None:
+    """R2: stems, without accents, case and endings."""
+    assert set(read(other).stems) <= set(read(one).stems)
+
+
+def test_scripts_without_blanks_go_by_pairs() -> None:
+    """R2: so that a part of a sentence is found."""
+    assert content_words("我的猫叫小白") == ["我的", "的猫", "猫叫", "叫小", "小白"]
+    assert set(read("小白").stems) <= set(read("我的猫叫小白").stems)
+    assert content_words("猫") == ["猫"]
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("I paid 12 euros", TELLS | NUMBER),
+        ("she left yesterday with Otto", DATED | NAMED),
+        ("nothing of note", 0),
+        ("We\u2019re twelve", TELLS | NUMBER),
+    ],
+)
+def test_how_a_text_speaks(text: str, flags: int) -> None:
+    """R2: first person, numbers, times, names."""
+    assert read(text).flags == flags
+
+
+@given(st.text())
+def test_any_text_is_read(text: str) -> None:
+    """R1: whatever is stored, and always the same way."""
+    seen = read(text)
+    assert list(seen.stems) == sorted(set(seen.stems))
+    assert seen.length >= len(seen.stems)
+    assert read(text) == seen
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "end"),
+    [
+        ("What happened on March 5, 2025?", day(3, 5, 2025), day(3, 6, 2025)),
+        ("on 5th of March 2025", day(3, 5, 2025), day(3, 6, 2025)),
+        ("since 2025-11-30", day(11, 30, 2025), day(12, 1, 2025)),
+        ("in 2025-11", day(11, 1, 2025), day(12, 1, 2025)),
+        ("in February", day(2, 1), day(3, 1)),
+        ("in December", day(12, 1, 2025), day(1, 1)),
+        ("December 2024", day(12, 1, 2024), day(1, 1, 2025)),
+        ("in 2024", day(1, 1, 2024), day(1, 1, 2025)),
+        ("three days ago", day(3, 15), day(3, 16)),
+        ("2 weeks ago", day(3, 3), day(3, 6)),
+        ("last Friday", day(3, 13), day(3, 14)),
+        ("last Wednesday", day(3, 11), day(3, 12)),
+        ("last week", day(3, 11), ASKED),
+        ("the past two months", day(1, 15), ASKED),
+        ("yesterday", day(3, 17), day(3, 18)),
+        ("today", day(3, 18), ASKED),
+    ],
+)
+def test_the_time_a_question_speaks_of(question: str, start: datetime, end: datetime) -> None:
+    """R2: seen from the time of asking."""
+    assert period(question, ASKED) == Period(start, end)
+
+
+@pytest.mark.parametrize(
+    "question", ["", "Where does May live?", "on 31 February 2025", "9999 years ago", "in 9999-99", "may I?"]
+)
+def test_no_time(question: str) -> None:
+    """R2: nor one that there is not."""
+    found = period(question, ASKED)
+    assert found is None or found.start < found.end
+
+
+@given(st.text(max_size=60))
+def test_any_question_is_understood(text: str) -> None:
+    """R3"""
+    understand(text, ASKED, {"ann": frozenset({"Ann"})})
+
+
+def test_whom_a_question_is_about() -> None:
+    """R2: by name, by its possessive, and by the beginning that only one has."""
+    speakers = {"melanie": frozenset({"Melanie"}), "caroline": frozenset({"Caroline"})}
+    for question in ("What did Melanie buy?", "What is Melanie's car?", "Where did Mel go?"):
+        asks = understand(question, ASKED, speakers)
+        assert asks.people == {"Melanie"}
+        assert not {"mel", "melanie"} & set(asks.words)
+    assert understand("Did the caramel melt?", ASKED, speakers).people == set()
+
+
+def test_what_a_question_counts() -> None:
+    """R2: words that say how is asked count less."""
+    asks = understand("How many days did the total repair take?", ASKED, {})
+    assert asks.wants == NUMBER | DATED
+    assert asks.words["repair"] == (stem_number("repair"), 1.0)
+    assert asks.words["total"][1] < 1
+    assert understand("What did you recommend?", ASKED, {}).of_assistant
+    assert not understand("What did Ann recommend?", ASKED, {}).of_assistant
