@@ -6,13 +6,15 @@ import json
 import logging
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recollect import Agent, Memory, User, UserMessage
+from recollect.errors import ModelError
+from recollect.models.embedders.base import Rows
 from recollect.recall import backlog, indexing, search
 from recollect.storage.base import Database, Transaction
 from tests.conftest import OpenMemory
@@ -45,8 +47,9 @@ QUESTIONS = ("Where does the badger sleep?", "Which animal is in the bath?", "he
 
 
 def found_by(memory: Memory) -> list[set[str]]:
-    """Everything that is found, in whichever order: that of near ties may be another after loading anew."""
-    return [{hit.id for hit in memory.recall(question, 500)} for question in QUESTIONS]
+    """Everything that words find. What meaning finds depends a little on how the shelf was filled."""
+    found = [memory.recall(question, 500, explain=True) for question in QUESTIONS]
+    return [{hit.id for hit in hits if "words" in hit.parts} for hits in found]
 
 
 def answers(memory: Memory) -> list[list[tuple[str, float]]]:
@@ -263,3 +266,28 @@ def until(holds: Callable[[], bool]) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("it did not come true")
+
+
+class Broken(Letters):
+    """An embedder whose server does not answer."""
+
+    asked = 0
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        self.asked += 1
+        raise ModelError("The server does not answer. Start it.")
+
+
+def test_an_embedder_that_fails_holds_up_no_question(memory: Memory, alice: Agent) -> None:
+    """R1, R4: it is not asked each time; words find what is there, and health says what is wrong."""
+    broken = Broken()
+    memory._parts.indexer._embedders = (broken,)
+    memory.append(alice, UserMessage("I adopted a spaniel."))
+    for _ in range(5):
+        assert memory.recall("spaniel")
+    assert broken.asked == 1
+    assert "does not answer" in memory.health().reasons[0]
+    memory._parts.indexer._embedders = (Letters(),)
+    memory.process()
+    assert memory.health().status == "green"
+    assert memory.verify() == []

@@ -7,6 +7,7 @@ shelf reads them from there. A stop at any instant costs at most the batch under
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Collection, Sequence
 
@@ -27,6 +28,9 @@ BATCH = 1_000
 LOOK_EVERY = 5.0  # seconds between two looks at files
 EVERY = 1.0  # seconds between two looks; whoever appends in this process wakes it
 AFTER_FAILURE = 30.0
+
+_one_at_a_time = threading.Lock()
+"""Where several memories of a process index one home, they do not embed the same."""
 
 
 class Indexer:
@@ -105,6 +109,10 @@ class Indexer:
 
     def index(self, owner: str, limit: int = BATCH) -> int:
         """The oldest of an owner's items that wait. How many there were."""
+        with _one_at_a_time:
+            return self._index(owner, limit)
+
+    def _index(self, owner: str, limit: int) -> int:
         waiting, state, missing = self._database.read(lambda tx: self._look(tx, owner, limit))
         if not waiting:
             return 0

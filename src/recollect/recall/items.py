@@ -144,7 +144,7 @@ class Items:
     def holding(self, stem: int, limit: int) -> list[int]:
         """The ids of the newest items with this stem."""
         rows = self._tx.all(
-            f"SELECT rowid FROM item_words WHERE {self._tx.words_match} ORDER BY rowid DESC LIMIT ?",
+            f"SELECT rowid FROM item_words WHERE {self._tx.words_match} ORDER BY {self._tx.words_newest} LIMIT ?",
             *(self._words((stem,))[0], limit),
         )
         return [row[0] for row in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,6 +37,7 @@ CENTRED = 0.5  # how far a question is moved off the mean: it is not like the te
 PAGE = 20_000  # rows a shelf reads at a time
 LOOSE = 64  # items that wait for a vector and are given one on the way, where no indexer runs
 SAME = 0.85  # share of stems from which on two texts say the same
+AFTER_FAILURE = 30.0  # seconds in which an embedder that failed is not asked again: no question waits for it
 MOST = 1_000  # hits that can be asked for
 LONGEST = 1_000_000  # characters of a question that are taken
 
@@ -68,6 +70,7 @@ class Recall:
         self._shelf: Shelf | None = None
         self._served_by: int | None = None
         self._era = 0
+        self._ask_again = 0.0
         self.error = ""
 
     def search(
@@ -143,7 +146,7 @@ class Recall:
         nothing = np.zeros(len(view.mean), np.float32)
         embedder = self._database.read(lambda tx: Shelves(tx).identity(self._served_by))
         serving = self._indexer.find(embedder)
-        if not serving:
+        if not serving or time.monotonic() < self._ask_again:
             return nothing
         counts = dict.fromkeys(asks.name_words, 0.0)
         for word, (stem, counted) in asks.words.items():
@@ -152,6 +155,7 @@ class Recall:
             raw = serving.embed_query(asks.text, counts)
         except RecollectError as error:
             self.error = f"Questions are answered by words only: {error}"
+            self._ask_again = time.monotonic() + AFTER_FAILURE
             return nothing
         self.error = ""
         centred = raw - CENTRED * view.mean if raw.any() else nothing
@@ -191,6 +195,8 @@ class Recall:
 
     def _catch_up(self) -> None:
         """Give a few items their vectors at once, where nobody else does."""
+        if self._indexer.error:
+            return
         waiting = self._database.read(lambda tx: Shelves(tx).pending_count(self._owner, LOOSE + 1))
         if 0 < waiting <= LOOSE:
             try:
@@ -280,7 +286,7 @@ def checked_scope(
     unknown = [kind for kind in wanted if kind not in ITEM_KINDS]
     if unknown:
         raise InputError(f"{unknown[0]!r:.200} is no kind. Use some of: {', '.join(ITEM_KINDS)}.")
-    for name, time in (("since", since), ("until", until), ("as_of", as_of)):
-        if time is not None:
-            checked_time(time, name)
+    for name, moment in (("since", since), ("until", until), ("as_of", as_of)):
+        if moment is not None:
+            checked_time(moment, name)
     return Scope(agent_id, wanted, since, until, as_of)

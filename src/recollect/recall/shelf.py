@@ -170,7 +170,7 @@ class Shelf:
         places = np.flatnonzero(self._about["norm"][: len(self)])
         raw = self._nearest.rows(places) * self._about["norm"][places, None] + self.mean
         self.mean = (self._sum / (self._embedded + DAMPING)).astype(np.float32)
-        self._sums[:] = 0
+        self._sums = np.zeros_like(self._sums)  # who looks at the old ones goes on
         self._centred_at = self._embedded
         self._place(places, raw)
 

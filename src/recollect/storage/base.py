@@ -50,6 +50,11 @@ class Transaction(Protocol):
         ...
 
     @property
+    def words_newest(self) -> str:
+        """The order of what `words_match` finds, newest first, such that the index on words is used."""
+        ...
+
+    @property
     def words_anew(self) -> tuple[str, ...]:
         """The statements that leave an empty `item_words`, also where it is damaged."""
         ...

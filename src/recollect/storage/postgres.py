@@ -282,6 +282,7 @@ class _Transaction:
     skip_locked = " FOR NO KEY UPDATE SKIP LOCKED"
     words_value = "array_to_tsvector(string_to_array(?, ' '))"
     words_match = "words @@ CAST(? AS tsquery)"
+    words_newest = "rowid + 0 DESC"  # by the key alone it would read every row until it has enough
     words_anew = ("DELETE FROM item_words",)
 
     def __init__(self, connection: Connection) -> None:

@@ -260,6 +260,7 @@ class _Transaction:
     skip_locked = ""
     words_value = "?"
     words_match = "item_words MATCH ?"
+    words_newest = "rowid DESC"
     words_anew = ("DROP TABLE IF EXISTS item_words", FULL_TEXT)
 
     def __init__(self, connection: apsw.Connection) -> None:
