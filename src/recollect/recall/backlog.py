@@ -15,6 +15,7 @@ from recollect.collect.history import Said
 from recollect.organize.documents import Documents
 from recollect.recall.filing import file_document, refile_turns
 from recollect.recall.items import Items
+from recollect.recall.opinions import apply_all
 from recollect.storage.base import Transaction
 from recollect.types import moment
 
@@ -80,13 +81,16 @@ class Backlog:
                     self._tx.run("UPDATE unfiled SET after_id = ? WHERE id = ?", last, which)
 
     def _file(self, after: int, until: int, now: datetime) -> int | None:
-        """File the next records, and before the first of them the documents. The last id; none: that was all."""
-        if not after:
-            self._file_documents(now)
+        """File the next records; after the last of them the documents, which say what of it all has ended, and what
+        people said of any of it. The last id; none: that was all."""
         said = list(self._said(after, until))
         for owner, those in groupby(said, key=lambda one: one[0]):
             refile_turns(self._tx, owner, [one for _, one in those], now)
-        return said[-1][1].record_id if len(said) == BATCH else None
+        if len(said) == BATCH:
+            return said[-1][1].record_id
+        self._file_documents(now)
+        apply_all(self._tx)
+        return None
 
     def _write(self, after: int, until: int, now: datetime) -> int | None:
         rows = self._tx.all(
