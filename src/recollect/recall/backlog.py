@@ -81,8 +81,8 @@ class Backlog:
                     self._tx.run("UPDATE unfiled SET after_id = ? WHERE id = ?", last, which)
 
     def _file(self, after: int, until: int, now: datetime) -> int | None:
-        """File the next records; after the last of them the documents, which say what of it all has ended, and what
-        people said of any of it. The last id; none: that was all."""
+        """File the next records; after the last of them the documents, which say what of it all has ended, and
+        what people said of any of it. The last id; none: that was all."""
         said = list(self._said(after, until))
         for owner, those in groupby(said, key=lambda one: one[0]):
             refile_turns(self._tx, owner, [one for _, one in those], now)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from recollect.errors import RecollectError
 from recollect.recall.items import Items
+from recollect.recall.opinions import Opinions
 from recollect.storage.base import Database, Transaction
 from recollect.types import Clock, Item, ItemKind
 
@@ -80,6 +81,7 @@ class Files:
         filed = items.refs(self._kind)
         new, gone = says.keys() - filed, (filed if self._alone else filed & before) - says.keys()
         items.put([item for ref, item in says.items() if ref in new], now)
+        Opinions(tx, self._owner).apply({f"{self._kind}:{ref}" for ref in new})
         items.leave(self._kind, gone, now)
         return len(new) + len(gone)
 

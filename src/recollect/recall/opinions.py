@@ -6,6 +6,7 @@ anew.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -68,17 +69,20 @@ class Opinions:
         )
         self._end(item, now, record_id)
 
-    def apply(self) -> None:
-        """Put on the items what was said of them. A document says itself what of it has ended."""
+    def apply(self, among: Container[str] | None = None) -> None:
+        """Put on these items, or on all, what was said of them. A document says itself what of it has ended."""
         for (item,) in self._tx.all("SELECT item FROM pins WHERE owner = ?", self._owner):
-            self._items.mark(*parts(item), pinned=True)
+            if among is None or item in among:
+                self._items.mark(*parts(item), pinned=True)
         for (item,) in self._tx.all("SELECT DISTINCT item FROM feedback WHERE owner = ?", self._owner):
-            self._items.mark(*parts(item), nudge=self.nudge(item))
+            if among is None or item in among:
+                self._items.mark(*parts(item), nudge=self.nudge(item))
         corrected = "SELECT item, at, record_id FROM corrections WHERE owner = ?"
         outdated = "SELECT item, at, NULL FROM feedback WHERE owner = ? AND verdict = 'outdated'"
         ended = self._tx.all(f"{corrected} UNION {outdated} ORDER BY 2", self._owner, self._owner)
         for item, at, record_id in ended:
-            if record_id or parts(item)[0] not in ("turn", "document"):
+            is_its_own = not record_id and parts(item)[0] in ("turn", "document")
+            if (among is None or item in among) and not is_its_own:
                 self._end(item, moment(at), record_id)
 
     def _end(self, item: str, until: datetime, record_id: int | None = None) -> None:
