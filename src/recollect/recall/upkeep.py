@@ -142,7 +142,7 @@ class Upkeep:
             new = self._restate(found, told, record_id, now)
         else:
             if remember:
-                remember(told, "learned", "private-user", source_channel=AUTHOR)
+                remember(told, "learned", "private-user", source_channel="user")
             self._database.write(lambda tx: Opinions(tx, self._owner).correct(item, record_id, now))
         if found.pinned:
             self._database.write(lambda tx: self._repin(tx, item, new, now))
