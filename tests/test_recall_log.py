@@ -14,7 +14,7 @@ from recollect.collect.transcript import without_injected
 from recollect.errors import InputError, RecollectError
 from recollect.recall import log as recall_log
 from recollect.recall.log import RecallLog
-from recollect.storage.base import Database
+from recollect.storage.base import Database, Transaction
 from recollect.testing import FakeClock, in_threads
 from recollect.tooling import Tool
 from tests.conftest import OpenMemory
@@ -159,10 +159,12 @@ def test_taking_down_waits_for_no_disk(memory: Memory, database: Database, clock
     """R10, S2: while somebody else holds the database, a recall is taken down all the same."""
     held, free = threading.Event(), threading.Event()
 
-    def hold() -> None:
-        database.write(lambda tx: (tx.run("DELETE FROM recalls"), held.set(), free.wait(10)))
+    def hold(tx: Transaction) -> None:
+        tx.run("DELETE FROM recalls")
+        held.set()
+        free.wait(10)
 
-    holder = threading.Thread(target=hold)
+    holder = threading.Thread(target=lambda: database.write(hold))
     with closing(RecallLog(database, "default", clock)) as log:
         holder.start()
         held.wait(10)
@@ -178,7 +180,12 @@ def test_taking_down_waits_for_no_disk(memory: Memory, database: Database, clock
 def test_many_threads_ask_and_none_is_lost(database: Database, clock: FakeClock) -> None:
     """R10."""
     with closing(RecallLog(database, "default", clock)) as log:
-        in_threads(8, lambda number: [log.note("search", "", f"{number}", ()) for _ in range(50)])
+
+        def ask(number: int) -> None:
+            for _ in range(50):
+                log.note("search", "", f"{number}", ())
+
+        in_threads(8, ask)
         assert len(log.recent(1_000)) == 400
 
 
