@@ -7,6 +7,7 @@ other one, where a claim about one names the other, and where an experience name
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -89,8 +90,15 @@ class _Names:
         words = content_words(text)
         for at, word in enumerate(words):
             for sought, key in self._begin.get(word, ()):
-                if words[at : at + len(sought)] == sought and (len(sought) > 1 or self.entities[key].name in text):
+                if words[at : at + len(sought)] == sought and (
+                    len(sought) > 1 or _is_written(self.entities[key].name, text)
+                ):
                     yield key
+
+
+def _is_written(name: str, text: str) -> bool:
+    """Whether the name stands in the text as it is written, where its script knows capitals."""
+    return name.upper() == name.lower() or bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
 
 
 class _Edge(NamedTuple):
@@ -164,7 +172,7 @@ class _Looking:
         beginning = sorted(key for key in called if key.startswith(asked))
         if len(beginning) == 1:
             return beginning[0], []
-        return None, beginning[:SUGGESTED] or get_close_matches(asked, called, SUGGESTED, 0.5)
+        return None, beginning[:SUGGESTED] or get_close_matches(asked, called, SUGGESTED)
 
     # Edges
 
