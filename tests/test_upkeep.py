@@ -253,6 +253,21 @@ def test_a_corrected_turn_ends_and_is_found_below_the_correction(
     check(remade(memory, open_memory))
 
 
+def test_the_claims_that_rest_on_a_corrected_turn_alone_end_with_it(memory: Memory, mara: Agent) -> None:
+    """R11, O11: what another record says too, holds."""
+    say(memory, mara, "I live in Porto and have a cat.", "My cat is black.")
+    document = write(memory, "mara", "lives in Porto. [r1]\n\nhas a cat. [r1, r2]\n\nhas a black cat. [r2]")
+    new = memory.correct("turn:1", "Mara lives in Lisbon and has a cat.")
+    assert memory.documents.read(document.id).body == (
+        "has a cat. [r1, r2]\n\nhas a black cat. [r2]\n\n## Earlier\n\n"
+        "lives in Porto. [r1, until 2026-02-24 by r3]"
+    )
+    hits = [hit.id for hit in memory.recall("Where does Mara live?", 10)]
+    assert hits.index(new.id) < hits.index(item(memory, "document", "Porto").id)
+    memory.documents.rollback(memory.documents.changesets(1)[0].id)
+    assert item(memory, "turn", "Porto").until is not None, "the person's word stands"
+
+
 def test_a_corrected_experience_ends(memory: Memory, database: Database, clock: FakeClock) -> None:
     """R11, R5: in its own row, too."""
     old = experience(database, clock, "e1", "The harbour closes at nine.")

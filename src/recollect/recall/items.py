@@ -168,6 +168,15 @@ class Items:
         row = self._tx.one(f"{_FOUND} AND i.kind = ? AND i.ref = ?", self._owner, kind, ref)
         return _found(row) if row else None
 
+    def claims_of(self, record_id: int) -> list[Found]:
+        """The claims that hold and cite this record first."""
+        rows = self._tx.all(
+            f"{_FOUND} AND i.kind <> 'turn' AND i.kind = 'document' AND i.record_id = ? AND i.until IS NULL "
+            "AND i.gone IS NULL ORDER BY i.id",
+            *(self._owner, record_id),
+        )
+        return [_found(row) for row in rows]
+
     def pinned(self) -> list[Found]:
         rows = self._tx.all(f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.id", self._owner)
         return [_found(row) for row in rows]

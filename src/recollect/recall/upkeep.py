@@ -144,9 +144,21 @@ class Upkeep:
             if remember:
                 remember(told, "learned", "private-user", source_channel="user")
             self._database.write(lambda tx: Opinions(tx, self._owner).correct(item, record_id, now))
+            self._end_claims_of(found, record_id, now)
         if found.pinned:
             self._database.write(lambda tx: self._repin(tx, item, new, now))
         return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new), 0.0, {}))
+
+    def _end_claims_of(self, turn: Found, by: int, now: datetime) -> None:
+        """End the claims that rest on a corrected turn alone."""
+        if turn.kind != "turn" or not turn.record_id:
+            return
+        record = turn.record_id
+        for found in self._database.read(lambda tx: Items(tx, self._owner).claims_of(record)):
+            document = self._documents.find(found.thread)
+            claim = parse((document and _paragraph(document, found.ref)) or "")
+            if claim and claim.records == (record,):
+                self._restate(found, None, by, now)
 
     def _check_correctable(self, found: Found, told: str) -> Remember | None:
         """What writes to the journal, where the item is a line of it."""
@@ -184,7 +196,7 @@ class Upkeep:
                 written = self._documents.write(
                     **_content(document, _restated(document.body, paragraph, claim, new, record_id, now)),
                     author=AUTHOR,
-                    note=f"Corrects {found.name}." if new else f"{found.name} is outdated.",
+                    note=f"Corrects {found.name}." if record_id else f"{found.name} is outdated.",
                 )
             except StaleWrite:
                 if tries == 1:
