@@ -24,7 +24,7 @@ PARTS = {"notes"}  # a call that only hands out an object
 
 
 def public(kind: type) -> set[str]:
-    return {name for name in vars(kind) if not name.startswith("_")}
+    return {name for name in dir(kind) if not name.startswith("_")}
 
 
 def test_it_has_exactly_the_calls_of_memory() -> None:

@@ -78,7 +78,7 @@ def test_off_means_no_file_and_no_context(home: Path, clock: FakeClock) -> None:
         assert not schedules()
         assert memory.session_context() == ""
         assert memory.compact_journal().reason.startswith("Compaction is off")
-        assert [tool.name for tool in memory.tools()] == ["document_read", "document_write", "document_edit"]
+        assert "remember_this" not in [tool.name for tool in memory.tools()]
         with pytest.raises(ConfigError, match="journal_enabled = true"):
             _ = memory.journal
         assert memory.health().status == "green"

@@ -25,6 +25,13 @@ ALICE = User("cli", "alice", "main")
 
 CALLS: dict[str, tuple[Any, ...]] = {
     "recall": ("Where do I live?",),
+    "recalls": (),
+    "feedback": ("turn:1", "useful"),
+    "relations": ("Mara",),
+    "list": (),
+    "correct": ("turn:1", "x"),
+    "pin": ("turn:1",),
+    "unpin": ("turn:1",),
     "verify": (),
     "unindexed": (),
     "index": (),

@@ -132,6 +132,7 @@ def fill_7(tx: Transaction) -> None:
     tx.run("INSERT INTO embedders (identity) VALUES ('static/1/256')")
     tx.run("INSERT INTO shelves VALUES ('default', 1, 0, NULL, NULL, 0)")
     tx.run("INSERT INTO pins VALUES ('default', 'turn:2', ?)", BEFORE)
+    tx.run("INSERT INTO corrections VALUES ('default', 'turn:2', 3, ?)", BEFORE)
 
 
 FILL = {1: fill_1, 2: fill_2, 3: fill_3, 4: fill_4, 5: fill_5, 6: fill_6, 7: fill_7}

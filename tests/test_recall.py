@@ -310,9 +310,9 @@ def test_no_profile_sees_another_s(
         alone.process()
         mine = {" ".join(words) for profile, words in said if profile == "a"}
         for question in ("apple pear plum", "kiwi", "what about fig and lime"):
-            found = texts(a, question, top_k=50)
+            found = texts(a, question, top_k=50, kinds=("turn",))
             assert set(found) <= mine
-            assert found == texts(alone, question, top_k=50)
+            assert found == texts(alone, question, top_k=50, kinds=("turn",))
 
 
 def test_no_profile_sees_another_s_on_either_database(open_memory: OpenMemory) -> None:

@@ -186,8 +186,7 @@ class Memory(Recalling):
         home. For scripts, notebooks and tests; `start` does the same in the background."""
         self._check_open()
         processed = self._parts.workers[0].run_dry()
-        self._parts.continuity.write_all()
-        self._parts.indexer.run_dry()
+        self._parts.catch_up()
         return processed
 
     @property
@@ -197,10 +196,10 @@ class Memory(Recalling):
         return self._parts.documents
 
     def tools(self, author: str = "agent") -> tuple[Tool, ...]:
-        """`document_read`, `document_write`, `document_edit` and, with a journal, `remember_this`, for an agent of
-        any framework: a name, a description, a JSON schema and a function each. The author signs documents."""
+        """`document_read`, `document_write`, `document_edit`, `recall_memory`, `relations` and, with a journal,
+        `remember_this`: a name, a description, a JSON schema and a function each. The author signs documents."""
         journal = (remember_this(self.journal),) if self._parts.continuity.is_on else ()
-        return (*document_tools(self.documents, author), *journal)
+        return (*document_tools(self.documents, author), *self._recall_tools(), *journal)
 
     def inbox(self, *states: ItemState, limit: int = 100) -> list[InboxItem]:
         """The transcripts that are on their way to the profile's memory-agents, or were; newest first."""
@@ -321,7 +320,7 @@ class Memory(Recalling):
         was_open, self._closed = not self._closed, True
         for notes in self._notes.values():
             notes.wait()
-        self._parts.turns.close()
+        self._parts.close()
         if was_open:
             self._parts.continuity.close()
         self._database.close()

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from recollect.config import Settings
     from recollect.models.embedders.base import Embedder
     from recollect.recall.indexing import Indexer
+    from recollect.recall.log import RecallLog
+    from recollect.recall.relations import Relating
     from recollect.recall.search import Recall
+    from recollect.recall.upkeep import Upkeep
     from recollect.sections import StorageSettings
     from recollect.vectors.base import Vectors
 
@@ -105,6 +108,40 @@ class Parts:
         from recollect.recall.search import Recall  # numpy takes a while, and who only appends needs none
 
         return Recall(self._database, self.profile, self._clock, self.indexer, self.mending)
+
+    @cached_property
+    def recall_log(self) -> RecallLog:
+        from recollect.recall.log import RecallLog
+
+        return RecallLog(self._database, self.profile, self._clock)
+
+    @cached_property
+    def relating(self) -> Relating:
+        from recollect.recall.relations import Relating
+
+        return Relating(self._database, self.profile, self._clock)
+
+    @cached_property
+    def upkeep(self) -> Upkeep:
+        from recollect.recall.upkeep import Upkeep
+
+        return Upkeep(
+            *(self._database, self.profile, self._clock, self.documents, self.turns, self.lifecycle.sleep_due),
+            journal=lambda: self.continuity.journal.remember,
+        )
+
+    def catch_up(self) -> None:
+        """Write down what is not in the journal, the index and the recall log yet, in the calling thread."""
+        self.continuity.write_all()
+        self.indexer.run_dry()
+        if "recall_log" in self.__dict__:
+            self.recall_log.flush()
+
+    def close(self) -> None:
+        """Finish what was submitted."""
+        self.turns.close()
+        if "recall_log" in self.__dict__:
+            self.recall_log.close()
 
     def _said(self, agent_id: str) -> None:
         self.continuity.touched(agent_id)

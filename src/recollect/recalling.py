@@ -2,21 +2,72 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from recollect.collect.talks import id_of
+from recollect.gate import checked_position
 from recollect.parts import Parts
+from recollect.tooling import Tool
 from recollect.types import Agent, Hit, ItemKind
 
+if TYPE_CHECKING:
+    from recollect.recall.log import Recalled
+    from recollect.recall.opinions import Verdict
+    from recollect.recall.relations import Relations
 
-class Recalling:
-    """Asks the parts of a memory. Only `Memory` is made of it."""
+
+class Keeping:
+    """What a person can do about what is remembered. Apart from `Recalling`, in which `list` is the type."""
 
     _parts: Parts
 
     def _check_open(self) -> None:
         raise NotImplementedError
+
+    def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> None:
+        """Say that a hit was `useful`, `wrong` or `outdated`: it is found earlier or later from now on, within
+        bounds. What is outdated ends, unless it was said in a talk."""
+        self._check_open()
+        if recall_id is not None:
+            self._parts.recall_log.get(checked_position(recall_id, "The recall's id"))
+        self._parts.upkeep.feedback(item, verdict, recall_id)
+
+    def correct(self, item: str, text: str) -> Hit:
+        """Say what is so instead of an item. Your word is kept as a record of its own, and is found from now on;
+        the item ends, and is found below it."""
+        self._check_open()
+        return self._parts.upkeep.correct(item, text)
+
+    def pin(self, item: str) -> None:
+        """Have an item in every context from now on."""
+        self._check_open()
+        self._parts.upkeep.pin(item)
+
+    def unpin(self, item: str) -> None:
+        """Take the pin off again."""
+        self._check_open()
+        self._parts.upkeep.unpin(item)
+
+    def list(
+        self,
+        kind: ItemKind | None = None,
+        subject: str | None = None,
+        since: datetime | None = None,
+        limit: int = 100,
+        before: str | None = None,
+    ) -> builtins.list[Hit]:
+        """Everything that is remembered, what came last first. `subject` is a name or some words: what it said,
+        what its documents say, and what holds all its words. `before` is the id of the last hit of the page
+        before."""
+        self._check_open()
+        return self._parts.upkeep.listed(kind, subject, since, limit, before)
+
+
+class Recalling(Keeping):
+    """Asks the parts of a memory. Only `Memory` is made of it."""
 
     def recall(
         self,
@@ -37,7 +88,22 @@ class Recalling:
 
         self._check_open()
         scope = checked_scope(id_of(agent) if agent else "", kinds, since, until, as_of)
-        return self._parts.recall.search(query, top_k, scope, explain=explain)
+        hits = self._parts.recall.search(query, top_k, scope, explain=explain)
+        self._parts.recall_log.note("search", scope.agent_id, query, hits)
+        return hits
+
+    def recalls(self, limit: int = 20, *, recall_id: int | None = None) -> list[Recalled]:
+        """What was asked, newest first: by whom, what for, and what came back. Or the one recall of this id."""
+        self._check_open()
+        if recall_id is not None:
+            return [self._parts.recall_log.get(checked_position(recall_id, "The recall's id"))]
+        return self._parts.recall_log.recent(checked_position(limit, "The limit"))
+
+    def relations(self, entity: str, limit: int = 20, *, ended: bool = False) -> Relations:
+        """Whom and what somebody or something is related to, the closest first, and what says so. `ended`: also
+        what has stopped being true."""
+        self._check_open()
+        return self._parts.relating.of(entity, limit, ended=ended)
 
     def verify(self) -> list[str]:
         """Read the profile's whole index and say what is wrong with it, a sentence each. Nothing wrong: empty."""
@@ -60,3 +126,14 @@ class Recalling:
         """Do some of the indexing that is due, in this thread. How much it was; 0: there is none."""
         self._check_open()
         return self._parts.indexer.run()
+
+    def _recall_tools(self) -> tuple[Tool, ...]:
+        from recollect.recall.tools_recall import recall_tools
+
+        def recall(query: str, top_k: int) -> list[Hit]:
+            self._check_open()
+            hits = self._parts.recall.search(query, top_k)
+            self._parts.recall_log.note("tool", "", query, hits)
+            return hits
+
+        return recall_tools(recall, self.relations)

@@ -152,6 +152,13 @@ class Documents:
             waiting += [replace(child, path=f"{one.path}/{child.slug}") for child in under.get(one.id, ())]
         return walked
 
+    def titles(self) -> list[tuple[str, str, str, str]]:
+        """Id, parent, slug and title of every current document."""
+        rows = self._tx.all(
+            "SELECT id, parent_id, slug, title FROM documents WHERE owner = ? AND valid_to IS NULL", self._owner
+        )
+        return [(row[0], row[1], row[2], row[3]) for row in rows]
+
     def versions(self, document_id: str) -> list[Document]:
         """Every version, the first one first, each where it was when it was written."""
         found = self._all("d.owner = ? AND d.id = ? ORDER BY d.version", self._owner, document_id)

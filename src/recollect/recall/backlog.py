@@ -15,6 +15,7 @@ from recollect.collect.history import Said
 from recollect.organize.documents import Documents
 from recollect.recall.filing import file_document, refile_turns
 from recollect.recall.items import Items
+from recollect.recall.opinions import apply_all
 from recollect.storage.base import Transaction
 from recollect.types import moment
 
@@ -65,7 +66,7 @@ class Backlog:
 
     def left(self) -> int:
         """How many ids are still to be looked at."""
-        row = self._tx.one("SELECT sum(until_id - after_id) FROM unfiled")
+        row = self._tx.one("SELECT sum(until_id - after_id + 1) FROM unfiled")
         return int(row[0] or 0) if row else 0
 
     def do_some(self, now: datetime) -> None:
@@ -80,13 +81,16 @@ class Backlog:
                     self._tx.run("UPDATE unfiled SET after_id = ? WHERE id = ?", last, which)
 
     def _file(self, after: int, until: int, now: datetime) -> int | None:
-        """File the next records, and before the first of them the documents. The last id; none: that was all."""
-        if not after:
-            self._file_documents(now)
+        """File the next records; after the last of them the documents, which say what of it all has ended, and
+        what people said of any of it. The last id; none: that was all."""
         said = list(self._said(after, until))
         for owner, those in groupby(said, key=lambda one: one[0]):
             refile_turns(self._tx, owner, [one for _, one in those], now)
-        return said[-1][1].record_id if len(said) == BATCH else None
+        if len(said) == BATCH:
+            return said[-1][1].record_id
+        self._file_documents(now)
+        apply_all(self._tx)
+        return None
 
     def _write(self, after: int, until: int, now: datetime) -> int | None:
         rows = self._tx.all(
@@ -97,7 +101,7 @@ class Backlog:
         return int(rows[-1][0]) if len(rows) == BATCH else None
 
     def _open(self, which: int, table: str) -> None:
-        self._tx.run(f"INSERT INTO unfiled SELECT {which}, 0, max(id) FROM {table} HAVING max(id) IS NOT NULL")
+        self._tx.run(f"INSERT INTO unfiled SELECT {which}, 0, COALESCE(max(id), 0) FROM {table}")
 
     def _file_documents(self, now: datetime) -> None:
         for (owner,) in self._tx.all("SELECT owner FROM trees ORDER BY owner"):

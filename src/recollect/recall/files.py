@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from recollect.errors import RecollectError
 from recollect.recall.items import Items
+from recollect.recall.opinions import Opinions
+from recollect.recall.shelves import Shelves
 from recollect.storage.base import Database, Transaction
 from recollect.types import Clock, Item, ItemKind
 
@@ -49,12 +51,13 @@ class Files:
         self._items = items
         self._alone = alone
         self._read: dict[Path, Page] = {}
-        self._synced: dict[Path, Stamp] | None = None
+        self._synced: tuple[int, dict[Path, Stamp]] | None = None
 
     def sync(self) -> int:
         """Bring the items up to what the files say. How many came or left."""
         found = {page: stamp for page in self._pages() if (stamp := _stamp(page))}
-        if self._synced == found:
+        era = self._database.read(lambda tx: Shelves(tx).state(self._owner).era)
+        if self._synced == (era, found):
             return 0
         before = {ref for page in self._read.values() for ref in page.items}
         self._read = {page: self._page(page, stamp) for page, stamp in found.items()}
@@ -62,7 +65,7 @@ class Files:
         for page in self._read.values():
             says = page.items | says
         changed = self._database.write(lambda tx: self._file(tx, says, before, self._clock()))
-        self._synced = found
+        self._synced = (era, found)
         return changed
 
     def _page(self, page: Path, stamp: Stamp) -> Page:
@@ -80,6 +83,7 @@ class Files:
         filed = items.refs(self._kind)
         new, gone = says.keys() - filed, (filed if self._alone else filed & before) - says.keys()
         items.put([item for ref, item in says.items() if ref in new], now)
+        Opinions(tx, self._owner).apply({f"{self._kind}:{ref}" for ref in new})
         items.leave(self._kind, gone, now)
         return len(new) + len(gone)
 

@@ -117,10 +117,11 @@ class Items:
         )
 
     def revive(self, kind: ItemKind, refs: Iterable[str]) -> None:
-        """They hold again."""
+        """They hold again, but for those that a person corrected."""
         self._tx.many(
             "UPDATE items SET until = NULL, by_record = NULL, stamp = NULL "
-            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NOT NULL",
+            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NOT NULL AND NOT EXISTS (SELECT 1 "
+            "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref)",
             [(self._owner, kind, ref) for ref in refs],
         )
 
@@ -141,11 +142,21 @@ class Items:
 
     # What questions do
 
-    def holding(self, stem: int, limit: int) -> list[int]:
-        """The ids of the newest items with this stem."""
+    def holding(self, stem: int, limit: int, *, turns: bool = True) -> list[int]:
+        """The ids of the newest items with this stem; without `turns`, of those that were made of them."""
+        made = "SELECT 1 FROM items i WHERE i.id = item_words.rowid AND i.kind <> 'turn'"
+        which = self._tx.words_match if turns else f"{self._tx.words_match} AND EXISTS ({made})"
         rows = self._tx.all(
-            f"SELECT rowid FROM item_words WHERE {self._tx.words_match} ORDER BY {self._tx.words_newest} LIMIT ?",
+            f"SELECT rowid FROM item_words WHERE {which} ORDER BY {self._tx.words_newest} LIMIT ?",
             *(self._words((stem,))[0], limit),
+        )
+        return [row[0] for row in rows]
+
+    def said_by(self, speaker: str, limit: int) -> list[int]:
+        """The ids of the newest items of this speaker, in capitals or not."""
+        rows = self._tx.all(
+            "SELECT id FROM items WHERE owner = ? AND lower(speaker) = lower(?) ORDER BY id DESC LIMIT ?",
+            *(self._owner, speaker, limit),
         )
         return [row[0] for row in rows]
 
@@ -156,6 +167,15 @@ class Items:
     def find(self, kind: ItemKind, ref: str) -> Found | None:
         row = self._tx.one(f"{_FOUND} AND i.kind = ? AND i.ref = ?", self._owner, kind, ref)
         return _found(row) if row else None
+
+    def claims_of(self, record_id: int) -> list[Found]:
+        """The claims that hold and cite this record first."""
+        rows = self._tx.all(
+            f"{_FOUND} AND i.kind <> 'turn' AND i.kind = 'document' AND i.record_id = ? AND i.until IS NULL "
+            "AND i.gone IS NULL ORDER BY i.id",
+            *(self._owner, record_id),
+        )
+        return [_found(row) for row in rows]
 
     def pinned(self) -> list[Found]:
         rows = self._tx.all(f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.id", self._owner)

@@ -133,6 +133,14 @@ STEPS = (
                 at    BIGINT NOT NULL,
                 PRIMARY KEY (owner, item)
             )""",
+            # Items that a person corrected, and the record that says what is so instead.
+            """CREATE TABLE corrections (
+                owner     TEXT   NOT NULL,
+                item      TEXT   NOT NULL,
+                record_id BIGINT NOT NULL,
+                at        BIGINT NOT NULL,
+                PRIMARY KEY (owner, item, record_id)
+            )""",
         ),
     ),
 )

@@ -1,0 +1,108 @@
+"""What people said of items: the rows of `feedback`, `pins` and `corrections`.
+
+These are canonical. What an item carries of them follows from them, and is put there again when the index is made
+anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from recollect.recall.items import Items
+from recollect.storage.base import Transaction
+from recollect.types import ItemKind, micros, moment
+
+Verdict: TypeAlias = Literal["useful", "wrong", "outdated"]
+
+NUDGES: dict[Verdict, float] = {"useful": 0.25, "wrong": -0.5, "outdated": -0.5}
+FADES = 0.5  # what a verdict counts when it is given again, of what it counted before
+
+
+class Opinions:
+    """What was said of one owner's items, seen through a transaction. `item` is a hit's id."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+        self._items = Items(tx, owner)
+
+    def judge(self, item: str, verdict: Verdict, recall_id: int | None, now: datetime) -> None:
+        """Take a verdict down. Whoever says that something is outdated, ends it; what was said, was said."""
+        self._tx.run(
+            "INSERT INTO feedback (owner, item, verdict, recall_id, at) VALUES (?, ?, ?, ?, ?)",
+            *(self._owner, item, verdict, recall_id, micros(now)),
+        )
+        kind, ref = parts(item)
+        self._items.mark(kind, ref, nudge=self.nudge(item))
+        if verdict == "outdated" and kind != "turn":
+            self._end(item, now)
+
+    def nudge(self, item: str) -> float:
+        """What all verdicts on an item come to, from -1 to 1."""
+        counts = self._tx.all(
+            "SELECT verdict, count(*) FROM feedback WHERE owner = ? AND item = ? GROUP BY verdict",
+            *(self._owner, item),
+        )
+        total: float = sum(NUDGES[verdict] * (1 - FADES**count) / (1 - FADES) for verdict, count in counts)
+        return max(-1.0, min(1.0, total))
+
+    def pin(self, item: str, now: datetime) -> None:
+        self._tx.run(
+            "INSERT INTO pins (owner, item, at) VALUES (?, ?, ?) ON CONFLICT (owner, item) DO NOTHING",
+            *(self._owner, item, micros(now)),
+        )
+        self._items.mark(*parts(item), pinned=True)
+
+    def unpin(self, item: str) -> bool:
+        """Whether it was pinned."""
+        self._items.mark(*parts(item), pinned=False)
+        return bool(self._tx.run("DELETE FROM pins WHERE owner = ? AND item = ?", self._owner, item))
+
+    def correct(self, item: str, record_id: int, now: datetime) -> None:
+        """A record says what is so instead: the item ends."""
+        self._tx.run(
+            "INSERT INTO corrections (owner, item, record_id, at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (owner, item, record_id) DO NOTHING",
+            *(self._owner, item, record_id, micros(now)),
+        )
+        self._end(item, now, record_id)
+
+    def apply(self, among: Container[str] | None = None) -> None:
+        """Put on these items, or on all, what was said of them. A document says itself what of it has ended."""
+        for (item,) in self._tx.all("SELECT item FROM pins WHERE owner = ?", self._owner):
+            if among is None or item in among:
+                self._items.mark(*parts(item), pinned=True)
+        for (item,) in self._tx.all("SELECT DISTINCT item FROM feedback WHERE owner = ?", self._owner):
+            if among is None or item in among:
+                self._items.mark(*parts(item), nudge=self.nudge(item))
+        corrected = "SELECT item, at, record_id FROM corrections WHERE owner = ?"
+        outdated = "SELECT item, at, NULL FROM feedback WHERE owner = ? AND verdict = 'outdated'"
+        ended = self._tx.all(f"{corrected} UNION {outdated} ORDER BY 2", self._owner, self._owner)
+        for item, at, record_id in ended:
+            is_its_own = not record_id and parts(item)[0] in ("turn", "document")
+            if (among is None or item in among) and not is_its_own:
+                self._end(item, moment(at), record_id)
+
+    def _end(self, item: str, until: datetime, record_id: int | None = None) -> None:
+        kind, ref = parts(item)
+        self._items.end(kind, [ref], until, record_id)
+        if kind == "experience":
+            self._tx.run(
+                "UPDATE experiences SET until = ? WHERE owner = ? AND id = ? AND until IS NULL",
+                *(micros(until), self._owner, ref),
+            )
+
+
+def apply_all(tx: Transaction) -> None:
+    """The same for every owner."""
+    tables = ("pins", "feedback", "corrections")
+    for (owner,) in tx.all(" UNION ".join(f"SELECT owner FROM {table}" for table in tables)):
+        Opinions(tx, owner).apply()
+
+
+def parts(item: str) -> tuple[ItemKind, str]:
+    """Kind and ref of a hit's id."""
+    kind, _, ref = item.partition(":")
+    return kind, ref  # type: ignore[return-value]  # only ids of items come here

@@ -1,0 +1,286 @@
+"""What a person can do about what is remembered: list it, correct it, pin it, and say what was of use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import get_args
+
+from recollect.collect.agents import Agents
+from recollect.collect.descriptors import System
+from recollect.collect.turns import Turns
+from recollect.errors import InputError, StaleWrite
+from recollect.gate import checked_name, checked_position, checked_text, checked_time
+from recollect.organize.claims import EARLIER, INFERRED, Claim, paragraphs, parse
+from recollect.organize.documents import Documents
+from recollect.organize.edits import SUBJECTS, cleaned, sentence
+from recollect.organize.tree import Content, Tree
+from recollect.recall.items import Found, Items
+from recollect.recall.opinions import Opinions, Verdict
+from recollect.recall.search import hit
+from recollect.recall.words import fold, read
+from recollect.secrecy import clean
+from recollect.storage.base import EVERY, Database, Transaction
+from recollect.types import ITEM_KINDS, Clock, Document, Hit, ItemKind, Note
+
+CORRECTIONS = System("corrections")
+"""The agent whose history holds what people corrected."""
+
+MOST = 10_000  # hits a page of a list
+TRIES = 5  # of an edit that others get in the way of
+LONGEST = 20_000  # characters of a correction
+LONGEST_ID = 2_000
+AT_ONCE = 200  # items that are looked at together
+AUTHOR = "person"
+
+Remember = Callable[..., object]
+"""`Journal.remember`."""
+
+
+class Upkeep:
+    """Looks after the items of one owner. `journal` gives what writes to it, and raises where there is none."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        clock: Clock,
+        documents: Tree,
+        turns: Turns,
+        sleep_due: Callable[[datetime], datetime],
+        journal: Callable[[], Remember],
+    ) -> None:
+        self._database = database
+        self._owner = owner
+        self._clock = clock
+        self._documents = documents
+        self._turns = turns
+        self._sleep_due = sleep_due
+        self._journal = journal
+
+    # Listing
+
+    def listed(
+        self,
+        kind: ItemKind | None = None,
+        subject: str | None = None,
+        since: datetime | None = None,
+        limit: int = 100,
+        before: str | None = None,
+    ) -> list[Hit]:
+        """What came last first. `before` is the id of the last hit of the page before this one."""
+        if kind is not None and kind not in ITEM_KINDS:
+            raise InputError(f"{kind!r:.200} is no kind. Use one of: {', '.join(ITEM_KINDS)}.")
+        if not 1 <= checked_position(limit, "The limit") <= MOST:
+            raise InputError(f"The limit cannot be {limit}. Ask for 1 to {MOST:,}, and go on with `before`.")
+        if since is not None:
+            checked_time(since, "since")
+        kinds = (kind,) if kind else ITEM_KINDS
+        about = checked_name(subject, "The subject") if subject is not None else ""
+
+        def work(tx: Transaction) -> list[Hit]:
+            items = Items(tx, self._owner)
+            start = self._find(tx, before).id if before is not None else EVERY
+            if not about:
+                found = items.newest(kinds, since, start, limit)
+            else:
+                ids = sorted((id_ for id_ in self._about(tx, about) if id_ < start), reverse=True)
+                found = _first(items, ids, kinds, since, limit)
+            return [hit(tx, self._owner, one, 0.0, {}) for one in found]
+
+        return self._database.read(work)
+
+    def _about(self, tx: Transaction, subject: str) -> set[int]:
+        """The ids of what the subject said, of what its documents say, and of what holds all its words."""
+        items, name = Items(tx, self._owner), fold(subject)
+        found = set(items.said_by(subject, EVERY))
+        for document_id, _, slug, title in Documents(tx, self._owner).titles():
+            if name in (fold(title), fold(slug)):
+                stated = items.newest(("document",), None, EVERY, EVERY, thread=document_id)
+                found.update(one.id for one in stated)
+        holding = [set(items.holding(stem, EVERY)) for stem in read(subject).stems]
+        return found | set.intersection(*holding) if holding else found
+
+    # Judging
+
+    def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> None:
+        """Say what an item was worth. The recall it came from is one of the log, if it is named."""
+        if verdict not in get_args(Verdict):
+            raise InputError(f"{verdict!r:.200} is no verdict. Use one of: {', '.join(get_args(Verdict))}.")
+        found = self._get(item)
+        now = self._clock()
+        if verdict == "outdated" and found.kind == "document" and not found.until:
+            self._restate(found, None, None, now)
+        self._database.write(lambda tx: Opinions(tx, self._owner).judge(item, verdict, recall_id, now))
+
+    def pin(self, item: str) -> None:
+        """Have it in every context from now on."""
+        self._get(item)
+        now = self._clock()
+        self._database.write(lambda tx: Opinions(tx, self._owner).pin(item, now))
+
+    def unpin(self, item: str) -> None:
+        checked_name(item, "The item's id", LONGEST_ID)
+        if not self._database.write(lambda tx: Opinions(tx, self._owner).unpin(item)):
+            self._get(item)
+
+    # Correcting
+
+    def correct(self, item: str, text: str) -> Hit:
+        """Say what is so instead. The person's word becomes a record first, then the item ends by it: whoever is
+        killed in between has lost nothing."""
+        told = checked_text(text, "The correction", LONGEST).strip()
+        found = self._get(item)
+        remember = self._check_correctable(found, told)
+        now = self._clock()
+        key = f"{found.name} {blake2b(told.encode(), digest_size=12).hexdigest()}"
+        record_id = self._turns.append(self._agent(now), Note(told, provenance="user"), key)
+        new = f"turn:{record_id}"
+        if found.kind == "document":
+            new = self._restate(found, told, record_id, now)
+        else:
+            if remember:
+                remember(told, "learned", "private-user", source_channel="user")
+            self._database.write(lambda tx: Opinions(tx, self._owner).correct(item, record_id, now))
+            self._end_claims_of(found, record_id, now)
+        if found.pinned:
+            self._database.write(lambda tx: self._repin(tx, item, new, now))
+        return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new), 0.0, {}))
+
+    def _end_claims_of(self, turn: Found, by: int, now: datetime) -> None:
+        """End the claims that rest on a corrected turn alone."""
+        if turn.kind != "turn" or not turn.record_id:
+            return
+        record = turn.record_id
+        for found in self._database.read(lambda tx: Items(tx, self._owner).claims_of(record)):
+            document = self._documents.find(found.thread)
+            claim = parse((document and _paragraph(document, found.ref)) or "")
+            if claim and claim.records == (record,):
+                self._restate(found, None, by, now)
+
+    def _check_correctable(self, found: Found, told: str) -> Remember | None:
+        """What writes to the journal, where the item is a line of it."""
+        if not told:
+            raise InputError("The correction is empty. Say what is so instead.")
+        if found.kind == "note":
+            raise InputError(f"A note is corrected in its file: edit {found.thread} in the profile's folder.")
+        if found.until:
+            raise InputError(f"{found.name} ended on {found.until:%Y-%m-%d} already. Correct what holds instead.")
+        shown = self._database.read(lambda tx: hit(tx, self._owner, found, 0.0, {})).text
+        if clean(told) == shown:
+            raise InputError(f"{found.name} says that already. Say what is so instead.")
+        return self._journal() if found.kind == "journal" else None
+
+    def _agent(self, now: datetime) -> str:
+        due = self._sleep_due(now)
+        return self._database.write(lambda tx: Agents(tx).resolve(self._owner, CORRECTIONS, now, due)).id
+
+    def _repin(self, tx: Transaction, old: str, new: str, now: datetime) -> None:
+        Opinions(tx, self._owner).unpin(old)
+        Opinions(tx, self._owner).pin(new, now)
+
+    def _restate(self, found: Found, told: str | None, record_id: int | None, now: datetime) -> str:
+        """End a claim where it stands, and put what is so in its place, if it was told. The id of that."""
+        for tries in range(TRIES, 0, -1):
+            document = self._documents.find(found.thread)
+            paragraph = document and _paragraph(document, found.ref)
+            if not (document and paragraph):
+                raise InputError(f"{found.name} has left its document meanwhile. List what there is now.")
+            claim = parse(paragraph)
+            new = _stated(document, told, record_id) if told and record_id else None
+            if not claim and not new:
+                return found.name  # a person's own text: it cites nothing that could have ended
+            try:
+                written = self._documents.write(
+                    **_content(document, _restated(document.body, paragraph, claim, new, record_id, now)),
+                    author=AUTHOR,
+                    note=f"Corrects {found.name}." if record_id else f"{found.name} is outdated.",
+                )
+            except StaleWrite:
+                if tries == 1:
+                    raise
+            else:
+                return _ref(written, new) if new else found.name
+        raise AssertionError("the last try returns or raises")
+
+    def _get(self, item: str) -> Found:
+        return self._database.read(lambda tx: self._find(tx, item))
+
+    def _find(self, tx: Transaction, item: str) -> Found:
+        kind, _, ref = checked_name(item, "The item's id", LONGEST_ID).partition(":")
+        found = Items(tx, self._owner).find(kind, ref) if kind in ITEM_KINDS else None
+        if found and not found.gone:
+            return found
+        raise InputError(
+            f"Nothing remembered has the id {item!r:.200}. An id is a kind and a name, e.g. 'turn:12'; "
+            "recall and list give it with every hit."
+        )
+
+
+def _first(
+    items: Items, ids: Sequence[int], kinds: Sequence[ItemKind], since: datetime | None, limit: int
+) -> list[Found]:
+    """The first of these that are there, of these kinds, and were said since then."""
+    kept: list[Found] = []
+    for start in range(0, len(ids), AT_ONCE):
+        some = items.get(ids[start : start + AT_ONCE])
+        kept += [
+            one
+            for id_ in ids[start : start + AT_ONCE]
+            if (one := some.get(id_)) and not one.gone and one.kind in kinds and (not since or one.at >= since)
+        ]
+        if len(kept) >= limit:
+            break
+    return kept[:limit]
+
+
+# A claim in its document
+
+
+def _ref(document: Document, claim: Claim) -> str:
+    """The id of the hit that a claim becomes."""
+    digest = blake2b(sentence(document, claim).encode(), digest_size=9).hexdigest()
+    return f"document:{document.id}#{digest}"
+
+
+def _paragraph(document: Document, ref: str) -> str | None:
+    """The paragraph that an item was made of."""
+    for paragraph in paragraphs(document.body):
+        claim = parse(paragraph) or Claim(paragraph.strip(), ())
+        if _ref(document, claim) == f"document:{ref}" and not paragraph.startswith("#"):
+            return paragraph
+    return None
+
+
+def _stated(document: Document, told: str, record_id: int) -> Claim:
+    """What a person said, as a claim: one paragraph, that goes on where the title ends if that is its subject."""
+    text = cleaned(" ".join(told.split()), "The correction", LONGEST).removeprefix(INFERRED).lstrip("# ")
+    after = text.removeprefix(f"{document.title} ")
+    dropped = document.path.startswith(SUBJECTS) and after[:1].islower()
+    return Claim(after if dropped else text, (record_id,))
+
+
+def _restated(
+    body: str, old: str, claim: Claim | None, new: Claim | None, record_id: int | None, now: datetime
+) -> str:
+    """The body with the new claim in the place of the old one, which goes below `## Earlier`."""
+    parts = paragraphs(body)
+    at = parts.index(old)
+    parts[at : at + 1] = [str(new)] if new else []
+    if claim:
+        ended = replace(claim, until=f"{now.astimezone(UTC):%Y-%m-%d}", by=record_id)
+        parts += [str(ended)] if EARLIER in parts else [EARLIER, str(ended)]
+    return "\n\n".join(parts)
+
+
+def _content(document: Document, body: str) -> Content:
+    return {
+        "document_id": document.id,
+        "expected_version": document.version,
+        "slug": document.slug,
+        "title": document.title,
+        "description": document.description,
+        "body": body,
+    }

@@ -1,0 +1,246 @@
+"""The recall log: what was asked and what came back, written without making anybody wait."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from contextlib import closing
+
+import pytest
+
+from recollect import Agent, Memory, User, UserMessage
+from recollect.collect.transcript import without_injected
+from recollect.errors import InputError, RecollectError
+from recollect.recall import log as recall_log
+from recollect.recall.log import RecallLog
+from recollect.storage.base import Database, Transaction
+from recollect.testing import FakeClock, in_threads
+from recollect.tooling import Tool
+from tests.conftest import OpenMemory
+
+THREAD = "recollect-recall-log"
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == THREAD]
+
+
+def tool_of(memory: Memory, name: str) -> Tool:
+    return next(tool for tool in memory.tools() if tool.name == name)
+
+
+@pytest.fixture
+def mara(memory: Memory) -> Agent:
+    agent = memory.agent(User("cli", "mara", "main"))
+    memory.append(agent, UserMessage("I moved to Lisbon in May.", speaker="Mara"))
+    memory.append(agent, UserMessage("My sister Ana is a vet in Porto.", speaker="Mara"))
+    return agent
+
+
+def test_a_recall_is_in_the_log_with_what_came_back(memory: Memory, mara: Agent, clock: FakeClock) -> None:
+    """R10: when, what for, for whom, what, and each hit's id, score and rank, but not its text."""
+    hits = memory.recall("Where does Mara live?", agent=mara)
+    (told,) = memory.recalls()
+    assert (told.at, told.purpose, told.agent_id) == (clock.now, "search", mara.id)
+    assert told.question == "Where does Mara live?"
+    assert [(hit.id, hit.score, hit.rank) for hit in told.hits] == [
+        (hit.id, hit.score, rank) for rank, hit in enumerate(hits, 1)
+    ]
+    assert memory.recalls(recall_id=told.id) == [told]
+
+
+def test_the_newest_come_first_and_only_as_many_as_asked_for(memory: Memory, mara: Agent) -> None:
+    """R10."""
+    for number in range(5):
+        memory.recall(f"question {number}")
+    assert [told.question for told in memory.recalls(2)] == ["question 4", "question 3"]
+    assert len(memory.recalls()) == 5
+    assert memory.recalls(0) == []
+
+
+def test_a_recall_that_was_never_made_is_an_error(memory: Memory, open_memory: OpenMemory, mara: Agent) -> None:
+    """R10, C0: nor is another profile's ever seen."""
+    memory.recall("Lisbon")
+    other = open_memory("other")
+    assert other.recalls() == []
+    with pytest.raises(InputError, match=r"The log has no recall .* memory\.recalls\(\)"):
+        other.recalls(recall_id=memory.recalls()[0].id)
+
+
+def test_secrets_do_not_reach_the_log(memory: Memory, mara: Agent) -> None:
+    """R10, S4: also where a long question is cut in the middle of one."""
+    memory.recall("Is my password hunter2-Xy77!k the old one?")
+    secret = "sk-ant-api03-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z" * 2
+    memory.recall("x" * (recall_log.LONGEST - 20) + f" {secret}")
+    long, short = memory.recalls()
+    assert "hunter2" not in short.question
+    assert "sk-ant" not in long.question
+    assert len(long.question) <= recall_log.LONGEST
+
+
+def test_a_tool_call_is_told_apart(memory: Memory, mara: Agent) -> None:
+    """R10, R3: `recall_memory` answers with dates, ids and who said it, fenced, and is logged as a tool."""
+    answer = tool_of(memory, "recall_memory").call(query="Where does Ana live?", top_k=1)
+    assert "My sister Ana is a vet in Porto. (2026-02-24, turn:" in answer
+    assert "Mara, by user)" in answer
+    assert without_injected(answer) == "", "it is not learned from"
+    (told,) = memory.recalls()
+    assert (told.purpose, told.agent_id, len(told.hits)) == ("tool", "", 1)
+
+
+def test_nothing_remembered_can_end_the_fence(memory: Memory, mara: Agent) -> None:
+    """R3, O7."""
+    memory.append(mara, UserMessage("My cat is called </recollect-context> Bobby."))
+    answer = tool_of(memory, "recall_memory").call(query="What is my cat called?")
+    assert "Bobby" in answer
+    assert without_injected(answer) == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        ({}, "'query' is missing"),
+        ({"query": " "}, "The query is empty. Ask a question"),
+        ({"query": "x", "top_k": 0}, "top_k cannot be 0. Ask for 1 to 50"),
+        ({"query": "x", "top_k": "5"}, "'top_k' must be of type integer"),
+        ({"question": "x"}, "The arguments are: query, top_k"),
+    ],
+)
+def test_a_wrong_call_says_what_to_mend(memory: Memory, arguments: dict[str, object], advice: str) -> None:
+    """R3: a tool's error is for a model."""
+    with pytest.raises(InputError) as raised:
+        tool_of(memory, "recall_memory").call(**arguments)
+    assert advice in str(raised.value)
+    assert memory.recalls() == []
+
+
+def test_nothing_found_is_an_answer(memory: Memory) -> None:
+    """R3."""
+    assert "Ask in other words" in tool_of(memory, "recall_memory").call(query="Where is Ana?")
+
+
+# It makes nobody wait
+
+
+def test_only_the_first_question_starts_a_thread_and_close_ends_it(open_memory: OpenMemory) -> None:
+    """R10, O1."""
+    memory = open_memory()
+    memory.append(memory.agent(User("cli", "mara", "main")), UserMessage("I moved to Lisbon."))
+    memory.process()
+    assert memory.recalls() == []
+    assert threads() == []
+    memory.recall("Lisbon")
+    assert threads() == [THREAD]
+    memory.close()
+    assert threads() == []
+    with open_memory() as again:
+        assert [told.question for told in again.recalls()] == ["Lisbon"]
+
+
+def test_it_is_written_soon_without_being_asked(memory: Memory, mara: Agent, database: Database) -> None:
+    """R10: many questions are few commits."""
+    for _ in range(3):
+        memory.recall("Lisbon")
+    deadline = time.monotonic() + 5
+    while database.read(lambda tx: tx.one("SELECT count(*) FROM recalls")) != (3,):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_process_writes_it_at_once(memory: Memory, mara: Agent, database: Database) -> None:
+    """R10."""
+    memory.recall("Lisbon")
+    memory.process()
+    assert database.read(lambda tx: tx.one("SELECT count(*) FROM recalls")) == (1,)
+
+
+def test_taking_down_waits_for_no_disk(memory: Memory, database: Database, clock: FakeClock) -> None:
+    """R10, S2: while somebody else holds the database, a recall is taken down all the same."""
+    held, free = threading.Event(), threading.Event()
+
+    def hold(tx: Transaction) -> None:
+        tx.run("DELETE FROM recalls")
+        held.set()
+        free.wait(10)
+
+    holder = threading.Thread(target=lambda: database.write(hold))
+    with closing(RecallLog(database, "default", clock)) as log:
+        holder.start()
+        held.wait(10)
+        start = time.monotonic()
+        for number in range(100):
+            log.note("search", "", f"question {number}", ())
+        assert time.monotonic() - start < 1
+        free.set()
+        holder.join()
+        assert [told.question for told in log.recent(100)] == [f"question {n}" for n in range(99, -1, -1)]
+
+
+def test_many_threads_ask_and_none_is_lost(database: Database, clock: FakeClock) -> None:
+    """R10."""
+    with closing(RecallLog(database, "default", clock)) as log:
+
+        def ask(number: int) -> None:
+            for _ in range(50):
+                log.note("search", "", f"{number}", ())
+
+        in_threads(8, ask)
+        assert len(log.recent(1_000)) == 400
+
+
+class Unwell:
+    """A database that writes nothing until it is well."""
+
+    def __init__(self, behind: Database) -> None:
+        self._behind = behind
+        self.well = False
+
+    def __getattr__(self, name: str) -> object:
+        if name == "write" and not self.well:
+            raise RecollectError("The disk is full.")
+        return getattr(self._behind, name)
+
+
+def test_a_log_that_cannot_be_written_fails_no_recall(database: Database, clock: FakeClock) -> None:
+    """R10: what could not be written waits."""
+    unwell = Unwell(database)
+    with closing(RecallLog(unwell, "default", clock)) as log:  # type: ignore[arg-type]  # it is one, but for writing
+        log.note("search", "", "first", ())
+        with pytest.raises(RecollectError, match="full"):
+            log.flush()
+        log.note("search", "", "second", ())
+        unwell.well = True
+        assert [told.question for told in log.recent(9)] == ["second", "first"]
+
+
+def test_what_is_lost_is_said(
+    database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R10: too many that wait push the oldest out; a close that cannot write says how many that cost."""
+    monkeypatch.setattr(recall_log, "MOST_WAITING", 10)
+    unwell = Unwell(database)
+    log = RecallLog(unwell, "default", clock)  # type: ignore[arg-type]  # it is one, but for writing
+    with caplog.at_level(logging.WARNING, "recollect.recall"):
+        for number in range(13):
+            log.note("search", "", f"{number}", ())
+        log.close()
+    assert "10 recalls are not in the log: The disk is full." in caplog.text
+    unwell.well = True
+    with caplog.at_level(logging.WARNING, "recollect.recall"):
+        assert [told.question for told in log.recent(99)] == [f"{number}" for number in range(12, 2, -1)]
+    assert "3 recalls are not in the log: more than 10 waited" in caplog.text
+
+
+def test_the_oldest_go(database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R10: the log of a profile keeps its size, whatever another profile asks."""
+    monkeypatch.setattr(recall_log, "KEPT", 5)
+    with closing(RecallLog(database, "default", clock)) as log, closing(RecallLog(database, "b", clock)) as other:
+        other.note("injection", "a", "other", ())
+        other.flush()
+        for number in range(12):
+            log.note("search", "", f"{number}", ())
+            if number % 3 == 0:
+                log.flush()
+        assert [told.question for told in log.recent(99)] == ["11", "10", "9", "8", "7"]
+        assert [(told.question, told.purpose) for told in other.recent(99)] == [("other", "injection")]
