@@ -30,6 +30,7 @@ BACKGROUND = (
 )
 
 _FENCE = re.compile(r"<recollect-context\s{1,9}id=[^<>]{0,200}>|</recollect-context>\n?")
+_MARK = "recollect-context"
 _PASSES = 8  # removing a fence may join the halves of another
 _CONTAINER = r"[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*"
 _LIKE_A_BLOCK = re.compile(
@@ -51,7 +52,10 @@ def transcript(records: Iterable[Recorded], *, foreground: bool, tool_result_cha
 def without_injected(text: str) -> str:
     """The text less everything that recall put into it. What is not fenced on both sides stays; line ends
     are made the same."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if _MARK not in text:
+        return text.strip()
     for _ in range(_PASSES):
         shorter = _without_fenced(text)
         if shorter == text:

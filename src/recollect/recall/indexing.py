@@ -18,6 +18,7 @@ from recollect.recall.backlog import Backlog
 from recollect.recall.files import Files
 from recollect.recall.filing import text_of
 from recollect.recall.shelves import Shelves, State, Text
+from recollect.recall.words import SECRET
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Transaction
 from recollect.types import Clock
@@ -138,7 +139,7 @@ class Indexer:
         waiting, state = shelves.pending(owner, limit), shelves.state(owner)
         ids = [one.item_id for one in waiting]
         known = state.embedder_id
-        return waiting, state, set(ids if known is None else shelves.without_vector(known, ids))
+        return waiting, state, {*ids} if known is None else shelves.without_vector(known, ids)
 
     def _serving(self, state: State) -> Embedder | None:
         """Who makes the vectors of what is new: as those that are there, as long as that can be."""
@@ -164,7 +165,8 @@ class Indexer:
     def _text(self, one: Text) -> str:
         if one.kind in self._by_words:
             return ""
-        return clean(text_of(one.type, one.data or "{}") if one.type else one.text)
+        text = text_of(one.type, one.data or "{}") if one.type else one.text
+        return clean(text) if one.flags & SECRET else text
 
     def _next_owner(self, after: str) -> str | None:
         return self._database.read(lambda tx: Shelves(tx).next_owner(after))

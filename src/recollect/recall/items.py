@@ -12,8 +12,8 @@ from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 
-from recollect.recall.words import ASSISTANT, PERSON, Read, read
-from recollect.secrecy import clean
+from recollect.recall.words import ASSISTANT, PERSON, SECRET, read
+from recollect.secrecy import redact
 from recollect.storage.base import Param, Row, Transaction
 from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
 
@@ -73,9 +73,11 @@ class Items:
         """Items that are new for sure. In the text that is looked at, secrets have no place."""
         rows, words = [], []
         for item in items:
-            text = clean(item.text)
-            seen = read(text)
-            rows.append((*self._columns(item, now), "" if item.kind == "turn" else text, *_kept(item, seen)))
+            safe = redact(item.text)
+            seen = read(safe.text)
+            flags = seen.flags | _role(item) | (SECRET if safe.found else 0)
+            text = "" if item.kind == "turn" else safe.text
+            rows.append((*self._columns(item, now), text, seen.stems.tobytes(), seen.length, flags))
             words.append(seen.stems)
         ids = [row[0] for row in self._tx.many(_NEW, rows)]
         self.write_words(zip(ids, words, strict=True))
@@ -245,10 +247,6 @@ def _role(item: Item) -> int:
     if item.trust == "agent":
         return 0 if _name(item.speaker) else ASSISTANT
     return PERSON if item.trust == "user" else 0
-
-
-def _kept(item: Item, seen: Read) -> tuple[Param, ...]:
-    return seen.stems.tobytes(), seen.length, seen.flags | _role(item)
 
 
 def _optional(time: datetime | None) -> int | None:

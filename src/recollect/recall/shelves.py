@@ -12,7 +12,7 @@ from typing import NamedTuple
 from recollect.storage.base import Row, Transaction
 
 _NOT_SHELVED = (
-    "SELECT i.id, i.kind, i.text, h.type, h.data FROM items i "
+    "SELECT i.id, i.kind, i.flags, i.text, h.type, h.data FROM items i "
     "LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
 )
 _SHELVED = (
@@ -38,6 +38,7 @@ class Text(NamedTuple):
 
     item_id: int
     kind: str
+    flags: int
     text: str
     type: str | None
     data: str | None
@@ -113,12 +114,15 @@ class Shelves:
         rows = self._tx.all(f"{_NOT_SHELVED} AND i.id > ? ORDER BY i.id LIMIT ?", owner, after, limit)
         return [Text(*row) for row in rows]
 
-    def without_vector(self, embedder_id: int, ids: Sequence[int]) -> list[int]:
-        rows = self._tx.many(
-            "SELECT item_id FROM item_vectors WHERE embedder_id = ? AND item_id = ?",
-            [(embedder_id, id_) for id_ in ids],
+    def without_vector(self, embedder_id: int, ids: Sequence[int]) -> set[int]:
+        """Of items in the order of their ids, those that have none."""
+        if not ids:
+            return set()
+        rows = self._tx.all(
+            "SELECT item_id FROM item_vectors WHERE embedder_id = ? AND item_id >= ? AND item_id <= ?",
+            *(embedder_id, ids[0], ids[-1]),
         )
-        return sorted({*ids} - {row[0] for row in rows})
+        return {*ids} - {row[0] for row in rows}
 
     def put_vectors(self, embedder_id: int, vectors: Iterable[tuple[int, bytes]]) -> None:
         self._tx.many(

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
-import snowballstemmer
+import Stemmer
 
 from recollect.organize.rules.stems import IRREGULAR
 
@@ -30,25 +30,29 @@ STOP = frozenset(
 )
 FIRST_PERSON = frozenset("i my me we our us mine myself i'm i've i'd i'll we're we've we'll we'd".split())
 
-TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT = (1 << bit for bit in range(6))
+NUMBERS = frozenset(
+    """one two three four five six seven eight nine ten eleven twelve dozen once twice couple half hundred thousand
+    first second third""".split()
+)
+TIMES = frozenset(
+    """yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years day days
+    morning mornings evening evenings night nights since recently just soon now january february march april may
+    june july august september october november december monday tuesday wednesday thursday friday saturday sunday
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays summer winter spring fall birthday
+    christmas""".split()
+)
+
+TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET = (1 << bit for bit in range(7))
 """What is known of a text: it speaks in the first person; it holds a number, a time, a name; a person said it, or
-an assistant without a name did."""
+an assistant without a name did; it held a secret, which was taken out."""
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|once|twice|couple|half|hundred"
-    r"|thousand|first|second|third)\b"
-)
-_TIME = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|weeks?|weekends?|months?|years?|days?|mornings?|evenings?"
-    r"|nights?|since|recently|just|soon|now|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|\d{4}|\d+(?:st|nd|rd|th)|summer|winter|spring"
-    r"|fall|birthday|christmas)\b"
-)
-_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
+_DIGIT = re.compile(r"\d")
+_DATE = re.compile(r"\b(?:\d{4}|\d+(?:st|nd|rd|th))\b")
+_NAME = re.compile(r"[a-z,;] [A-Z][a-z]")
 
-_stemmer = snowballstemmer.stemmer("english")
+_stemmer = Stemmer.Stemmer("english")
 
 
 class Read(NamedTuple):
@@ -60,28 +64,36 @@ class Read(NamedTuple):
 
 
 def read(text: str) -> Read:
-    folded = fold(text[:LONGEST])
-    words = list(_split(folded))
-    stems = [stem_number(word) for word in words if not is_stop(word)]
-    flags = TELLS if not FIRST_PERSON.isdisjoint(_WORD.findall(folded)) else 0
-    flags |= (NUMBER if _NUMBER.search(folded) else 0) | (DATED if _TIME.search(folded) else 0)
-    flags |= NAMED if _NAME.search(text[:LONGEST]) else 0
+    text = text[:LONGEST]
+    folded = fold(text)
+    words = _WORD.findall(folded)
+    stems = [number for word in _apart(words, folded) if (number := content_number(word)) is not None]
+    digits = _DIGIT.search(folded)
+    flags = 0 if FIRST_PERSON.isdisjoint(words) else TELLS
+    if digits or not NUMBERS.isdisjoint(words):
+        flags |= NUMBER
+    if not TIMES.isdisjoint(words) or (digits and _DATE.search(folded)):
+        flags |= DATED
+    if _NAME.search(text):
+        flags |= NAMED
     return Read(array("I", sorted(set(stems))), len(stems), flags)
 
 
 def fold(text: str) -> str:
     """Lower case, without accents, and with one kind of apostrophe."""
-    text = text.lower().replace("\u2019", "'")
+    text = text.lower()
     if text.isascii():
         return text
-    apart = unicodedata.normalize("NFKD", text)
+    apart = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
     bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
     return unicodedata.normalize("NFKC", bare)
 
 
 def content_words(text: str) -> list[str]:
     """The words that say something, in order."""
-    return [word for word in _split(fold(text)) if not is_stop(word)]
+    folded = fold(text)
+    words = (word.removesuffix("'s") for word in _apart(_WORD.findall(folded), folded))
+    return [word for word in words if not is_stop(word)]
 
 
 def is_stop(word: str) -> bool:
@@ -89,6 +101,12 @@ def is_stop(word: str) -> bool:
 
 
 @lru_cache(maxsize=100_000)
+def content_number(word: str) -> int | None:
+    """The number of a folded word's stem; none for a word that says nothing by itself."""
+    word = word.removesuffix("'s")
+    return None if is_stop(word) else stem_number(word)
+
+
 def stem_number(word: str) -> int:
     """The number of a folded word's stem."""
     return crc32(stem(word).encode())
@@ -99,10 +117,16 @@ def stem(word: str) -> str:
     return str(_stemmer.stemWord(IRREGULAR.get(word, word))) if word.isascii() else word
 
 
-def _split(folded: str) -> Iterator[str]:
-    for word in _WORD.findall(folded):
-        if word.isascii() or not _UNSPACED.search(word):
-            yield word.removesuffix("'s")
-            continue
-        for run in _UNSPACED.findall(word):
-            yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+def _apart(words: list[str], folded: str) -> list[str]:
+    """The words, those of a script that sets no blanks taken apart into pairs of characters."""
+    if folded.isascii() or not _UNSPACED.search(folded):
+        return words
+    return [pair for word in words for pair in _pairs(word)]
+
+
+def _pairs(word: str) -> Iterator[str]:
+    runs = _UNSPACED.findall(word)
+    if not runs:
+        yield word
+    for run in runs:
+        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
