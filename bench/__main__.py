@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append, journal, organize, vectors
+from bench import append, journal, organize, uniqueness, vectors
 
 PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "append": append.run,
     "organize": organize.run,
     "journal": journal.run,
     "vectors": vectors.run,
+    "uniqueness": uniqueness.run,
 }
 
 RESULTS = Path(__file__).parent / "results"

@@ -1,0 +1,287 @@
+"""Whether two texts tell the same experience: near in meaning, and nothing that counts is another.
+
+Vectors of a text hardly move when a number, a name, a "not" or the order of two words changes. So texts that are
+near are compared word by word: what stands in one alone, what changed places, what was swapped for its opposite,
+and whether one tells of what was and the other of what is. In doubt they are two: an experience told twice costs a
+line, one that is lost cannot be had back. The words for opposites and tenses are English; numbers, names, dates
+and negations are found in more languages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import takewhile
+from math import log
+
+from recollect.journal.specifics import Word, clauses, proper, word_set, words
+from recollect.recall.words import content_words, fold, is_stop, stem
+
+NEAR_OF_STATIC = 0.7
+"""The bundled model puts paraphrases from this cosine on, where others have about 0.85."""
+
+WORDS_A_MISS = 8  # of so many, one may be told otherwise
+_SCALE = 0.85  # the cosine of other models that it corresponds to
+
+OPPOSITES = """increase decrease; increase reduce; rise fall; raise lower; grow shrink; more less; more fewer;
+most least; before after; up down; on off; enable disable; add remove; open close; start stop; begin end; gain
+lose; win lose; find lose; fast slow; faster slower; quick slow; high low; higher lower; first last; allow
+forbid; allow deny; accept reject; buy sell; pass fail; love hate; like hate; like dislike; always never; left
+right; north south; east west; old new; older younger; old young; large small; big small; bigger smaller; long
+short; longer shorter; hot cold; warm cold; early late; earlier later; light dark; with without; better worse;
+good bad; import export; push pull; upload download; install uninstall; lock unlock; maximum minimum; over
+under; above below; inside outside; morning evening; day night; arrive leave; borrow lend; upgrade downgrade;
+success failure; true false; public private; connect disconnect; include exclude; agree disagree; succeed fail;
+encrypt decrypt; attach detach; easy hard; cheap expensive; strong weak; safe unsafe; stable unstable; full
+empty; asleep awake; married divorced; everyone nobody; all none; today tomorrow; today yesterday; yesterday
+tomorrow; last next; tonight tomorrow; over still"""
+_LIGHT = word_set(
+    "say said tell told ask want go went come came make made need pleas use call name caus becaus sinc while get "
+    "becam becom after befor everi each one instead between cannot keep put also again like what"
+)
+"""Stems of words that paraphrases put in and leave out."""
+_NUMBERS = word_set("sixty seventy eighty ninety once twice half dozen double triple")
+_TIMES = word_set(
+    "yesterday today tonight tomorrow morning afternoon evening noon midnight weekend spring summer autumn winter "
+    "last next again"
+)
+_OVER = re.compile(r"\b(?:call(?:s|ed)? off|(?:is|are|was|were) off|cancel\w*|anymore)\b")
+_TO_BE = word_set("is are am was were be been being gets got get 's 're become becomes became")
+_TO_HAVE = word_set("has have having 've")
+_PAST = word_set(
+    "was were had did went ran bought sold wrote made took gave got came saw met lost broke left found "
+    "became began built fell felt grew heard held kept knew led let paid rose sang sat sent set slept spent stood "
+    "taught thought threw understood won wore rewrote drove ate drank flew forgot spoke woke chose hurt quit"
+)
+_PARTICIPLES = word_set(
+    "been run written done seen gone taken given broken eaten spoken chosen driven begun come become put read "
+    "shown known grown fallen drawn flown stolen"
+)
+_REPORTS = word_set("said told asked wanted advised called named")
+_FUTURE = re.compile(r"\b(?:will|shall|won't|going to|plans? to|wants? to|intends? to|about to)\b|'ll\b")
+_PASSIVE = re.compile(
+    r"^(?P<patient>.*?)\b(?:is|are|was|were|be|been|being|gets?|got)\s+(?P<done>(?:\w+\s+)?\w+(?:ed|en|t|ne|wn|ld))"
+    r"(?P<rest>\b.*?)\s+by\s+(?P<agent>(?:(?:the|a|an|his|her|their|our|my)\s+)?[\w'-]+)(?P<tail>.*)$",
+    re.IGNORECASE,
+)
+_ORDERED = re.compile(r"\b(?:than|over|instead of|rather than)\b")
+_FROM_TO = re.compile(r"\bfrom\b(.+?)\bto\b(.+)")
+_PREFERS_TO = re.compile(r"\bprefers?\b(.+?)\bto\b(.+)")
+_ASIDE = word_set("in at on near of with for through via into behind under during")
+_LISTED = re.compile(r"\s*,\s*$")
+_LIST = re.compile(r"\w+(?:, \w+)*,? (?:and|or) \w+")
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+
+
+def is_same(one: str, other: str, similarity: float, threshold: float) -> bool:
+    """Whether they are as similar as the threshold asks, and do not differ in anything that counts."""
+    return similarity >= threshold and not differs(one, other)
+
+
+def on_scale(cosine: float, embedder: str) -> float:
+    """A cosine of this embedder as a similarity that thresholds are given in: 0 and 1 stay."""
+    if not embedder.startswith("static/") or cosine <= 0:
+        return cosine
+    return float(cosine ** (log(_SCALE) / log(NEAR_OF_STATIC)))
+
+
+def differs(one: str, other: str) -> str:
+    """In what two texts that are near each other differ; nothing where they tell the same."""
+    if " ".join(one.split()) == " ".join(other.split()):
+        return ""
+    for kind, check in _CHECKS.items():
+        if check(one, other):
+            return kind
+    return ""
+
+
+# Numbers, names, dates, negations
+
+
+def _values(text: str, kinds: Sequence[str]) -> set[str]:
+    return {_value(word.value) for word in read_words(text) if word.kind in kinds}
+
+
+def _value(value: str) -> str:
+    """A number without the commas in it; a day without the plural."""
+    bare = re.sub(r"(?<=\d),(?=\d{3})", "", value)
+    return bare if any(map(str.isdigit, bare)) else stem(fold(bare))
+
+
+@lru_cache(maxsize=64)
+def read_words(text: str) -> list[Word]:
+    """The words of a text, with what they are. A capital where no sentence begins makes a name everywhere."""
+    parts = [f"{part.label}: {part.text}" if part.label else part.text for part in clauses(text)]
+    names = proper(parts)
+    return [word for part in parts for word in words(part, names)]
+
+
+def _other_numbers(one: str, other: str) -> bool:
+    return _numbers(one) != _numbers(other)
+
+
+def _numbers(text: str) -> set[str]:
+    return _values(text, ("number",)) | (_NUMBERS & set(re.findall(r"\w+", fold(text))))
+
+
+def _other_names(one: str, other: str) -> bool:
+    """A name or a date of one does not stand in the other, whatever it is taken for there."""
+    kinds, every = ("name", "date"), ("name", "date", "content", "filler")
+    left, right = (_TIMES & set(re.findall(r"\w+", fold(text))) for text in (one, other))
+    return left != right or bool(
+        _values(one, kinds) - _values(other, every) or _values(other, kinds) - _values(one, every)
+    )
+
+
+def _other_negations(one: str, other: str) -> bool:
+    return _negations(one) != _negations(other)
+
+
+def _negations(text: str) -> int:
+    return sum(word.kind == "negation" for word in read_words(text)) + len(_OVER.findall(fold(text)))
+
+
+# Opposites, direction, tense, another word in the same place
+
+
+@lru_cache(maxsize=1)
+def _opposites() -> frozenset[tuple[str, str]]:
+    pairs = [tuple(map(stem, pair.split())) for pair in OPPOSITES.split(";")]
+    return frozenset(pair for one, other in pairs for pair in ((one, other), (other, one)))
+
+
+def _opposed(one: str, other: str) -> bool:
+    left, right = (frozenset(map(stem, _WORD.findall(fold(text)))) for text in (one, other))
+    return any((x, y) in _opposites() for x in left - right for y in right - left)
+
+
+def _sequence(text: str) -> list[str]:
+    """The stems of a text, in order; who does something stands before it, also where it is told in the passive."""
+    return [stem(word) for word in content_words(_active(text))]
+
+
+def _active(text: str) -> str:
+    found = _PASSIVE.match(text)
+    return "{agent} {done} {patient} {rest} {tail}".format(**found.groupdict()) if found else text
+
+
+def _turned(one: str, other: str) -> bool:
+    """Two words changed places, or stand on the other side of a comparison or a way."""
+    return _exchanged(one, other) or _crossed(one, other) or _roles_turned(one, other)
+
+
+def _exchanged(one: str, other: str) -> bool:
+    """Neighbours may: "the invoice of Acme" is Acme's invoice. So may what stands in a list."""
+    left, right = _sequence(one), _sequence(other)
+    apart = [at for at, (x, y) in enumerate(zip(left, right, strict=False)) if x != y]
+    if len(left) != len(right) or len(apart) != 2 or apart[1] == apart[0] + 1:
+        return False
+    moved = {left[at] for at in apart}
+    listed = (set(map(stem, _WORD.findall(found))) for found in _LIST.findall(fold(one)))
+    return moved == {right[at] for at in apart} and not any(moved <= those for those in listed)
+
+
+def _crossed(one: str, other: str) -> bool:
+    for x_before, x_after in _sides(one):
+        for y_before, y_after in _sides(other):
+            if (x_before & y_after) - y_before and (x_after & y_before) - x_before:
+                return True
+    return False
+
+
+def _sides(text: str) -> list[tuple[frozenset[str], frozenset[str]]]:
+    """What stands before and after each word that puts one thing above, or before, another."""
+    folded = fold(text)
+    cut = [(folded[: found.start()], folded[found.end() :]) for found in _ORDERED.finditer(folded)]
+    cut += [(found[1], found[2]) for form in (_FROM_TO, _PREFERS_TO) if (found := form.search(folded))]
+    return [(_stems(before, -4), _stems(after, 2)) for before, after in cut]
+
+
+def _stems(text: str, most: int) -> frozenset[str]:
+    found = [stem(word) for word in content_words(text)]
+    return frozenset(found[:most] if most > 0 else found[most:])
+
+
+def _roles_turned(one: str, other: str) -> bool:
+    """The names that act or are acted upon come in another order."""
+    left, right = _roles(one), _roles(other)
+    shared = [name for name in left if name in right]
+    return len(shared) > 1 and shared != [name for name in right if name in left]
+
+
+def _roles(text: str) -> list[str]:
+    """Of names that stand in a list, the first; none that only says where, when, with what or whose."""
+    told = _active(text)
+    names = {word.value for word in read_words(text) if word.kind == "name"}
+    found: list[str] = []
+    last = 0
+    for raw in _WORD.finditer(told):
+        between, last = told[last : raw.start()], raw.end()
+        bare = fold(raw[0])
+        if (bare in names or (len(bare) == 1 and raw[0].isupper())) and not _LISTED.match(between):
+            before = _WORD.findall(fold(told[: raw.start()]))[-1:]
+            if _ASIDE.isdisjoint(before) and not {"and", "or"} & {*before}:
+                found.append(bare)
+    return list(dict.fromkeys(found))
+
+
+def _other_tense(one: str, other: str) -> bool:
+    """One tells of what was, the other does not."""
+    return {_is_past(one), _is_past(other)} == {True, False}
+
+
+def _is_past(text: str) -> bool | None:
+    """None where only what was said is past: that tells nothing of what it is about."""
+    words = _WORD.findall(fold(text))
+    told = [word for at, word in enumerate(words) if _past_form(word, words[max(at - 2, 0) : at])]
+    if told and set(told) <= _REPORTS:
+        return None
+    return bool(told) and not _FUTURE.search(fold(text))
+
+
+def _past_form(word: str, before: Sequence[str]) -> bool:
+    if word in _PARTICIPLES:
+        return not _TO_HAVE.isdisjoint(before)
+    if word in _PAST:
+        return not _TO_HAVE.isdisjoint(before) or _TO_BE.isdisjoint(before) or word in ("was", "were")
+    if word == "used" and _TO_BE.isdisjoint(before):
+        return True
+    if not word.endswith("ed") or len(word) < 4 or is_stop(word):
+        return False
+    return bool({"was", "were"} & {*before}) or not _TO_HAVE.isdisjoint(before) or _TO_BE.isdisjoint(before)
+
+
+def _replaced(one: str, other: str) -> bool:
+    """The same words in the same order, but for one: what is told of it is another thing. Or one tells more."""
+    left, right = ([word for word in _sequence(text) if word not in _LIGHT] for text in (one, other))
+    if (
+        len(left) == len(right)
+        and sum(x != y and not _are_kin(x, y) for x, y in zip(left, right, strict=True)) == 1
+    ):
+        return True
+    alone = max(_alone(left, right), _alone(right, left))
+    return alone > max(1, min(len(left), len(right)) // WORDS_A_MISS)
+
+
+def _alone(words: Sequence[str], others: Sequence[str]) -> int:
+    """How many have no kin among the others."""
+    return sum(not any(_are_kin(word, other) for other in others) for word in set(words) - set(others))
+
+
+def _are_kin(one: str, other: str) -> bool:
+    """Whether two stems begin alike: "decid" and "decis"."""
+    shorter = min(len(one), len(other))
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
+    return same >= max(min(4, shorter), 3, 0.7 * shorter)
+
+
+_CHECKS = {
+    "number": _other_numbers,
+    "name or date": _other_names,
+    "negation": _other_negations,
+    "opposite": _opposed,
+    "direction": _turned,
+    "tense": _other_tense,
+    "thing": _replaced,
+}
