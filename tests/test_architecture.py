@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "journal": {"journal", "collect", "models", "home", *BELOW},
     "vectors": {"vectors", *BELOW},
     "vectors.testing": {"vectors", "testing", *BELOW},
-    "recall": {"recall", "organize", "collect", "models", "vectors", *BELOW},
+    "recall": {"recall", "journal", "organize", "collect", "models", "vectors", *BELOW},
     "parts": {"recall", "journal", "organize", "collect", "models", "vectors", "storage", "home", *BELOW},
     "recalling": {"recall", "collect", "parts", *BELOW},
     "memory": {
@@ -81,6 +81,7 @@ SQL_STANDS_IN = (
     "recall.opinions",
     "recall.relations",
     "recall.mending",
+    "recall.experience_rows",
     "vectors.local",
     "vectors.pgvector",
     "testing",

@@ -195,11 +195,11 @@ class Memory(Recalling):
         self._check_open()
         return self._parts.documents
 
-    def tools(self, author: str = "agent") -> tuple[Tool, ...]:
-        """`document_read`, `document_write`, `document_edit`, `recall_memory`, `relations` and, with a journal,
-        `remember_this`: a name, a description, a JSON schema and a function each. The author signs documents."""
+    def tools(self, author: str = "agent", agent: Agent | str | None = None) -> tuple[Tool, ...]:
+        """Of documents and recall and, where they are on, of the journal and of experiences, for an agent. The author
+        signs documents."""
         journal = (remember_this(self.journal),) if self._parts.continuity.is_on else ()
-        return (*document_tools(self.documents, author), *self._recall_tools(), *journal)
+        return (*document_tools(self.documents, author), *self._recall_tools(agent), *journal)
 
     def inbox(self, *states: ItemState, limit: int = 100) -> list[InboxItem]:
         """The transcripts that are on their way to the profile's memory-agents, or were; newest first."""

@@ -36,6 +36,7 @@ from recollect.types import Clock
 if TYPE_CHECKING:
     from recollect.config import Settings
     from recollect.models.embedders.base import Embedder
+    from recollect.recall.experiencing import Experiencing
     from recollect.recall.indexing import Indexer
     from recollect.recall.log import RecallLog
     from recollect.recall.relations import Relating
@@ -59,7 +60,8 @@ class Parts:
         self.lifecycle = open_lifecycle(settings, database)
         self.mending = Mending(database)
         summarize = open_summarize(settings, database, clock, profile)
-        self.continuity = Continuity(settings.continuity, home, profile, database, clock, summarize)
+        extract = (lambda: self.experiencing.extract()) if settings.continuity.experience_store_enabled else None
+        self.continuity = Continuity(settings.continuity, home, profile, database, clock, summarize, extract)
         self.turns = Turns(
             database,
             profile,
@@ -137,9 +139,23 @@ class Parts:
         if "recall_log" in self.__dict__:
             self.recall_log.flush()
 
+    @cached_property
+    def experiencing(self) -> Experiencing:
+        from recollect.recall.experiencing import Experiencing
+
+        return Experiencing(
+            *(self._settings.continuity, self._database, self.profile, self._clock, self.continuity),
+            embedder=lambda: open_embedder(self._settings),
+            vectors=lambda: open_vectors(self._settings, self._home, self.profile, self._database),
+            recall=lambda: self.recall,
+            on_injected=lambda agent_id, focus, hits: self.recall_log.note("injection", agent_id, focus, hits),
+        )
+
     def close(self) -> None:
-        """Finish what was submitted."""
+        """Finish what was submitted, and let go of what is open."""
         self.turns.close()
+        if "experiencing" in self.__dict__:
+            self.experiencing.close()
         if "recall_log" in self.__dict__:
             self.recall_log.close()
 

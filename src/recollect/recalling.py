@@ -14,6 +14,7 @@ from recollect.tooling import Tool
 from recollect.types import Agent, Hit, ItemKind
 
 if TYPE_CHECKING:
+    from recollect.recall.experiences import Experiences
     from recollect.recall.log import Recalled
     from recollect.recall.opinions import Verdict
     from recollect.recall.relations import Relations
@@ -105,6 +106,20 @@ class Recalling(Keeping):
         self._check_open()
         return self._parts.relating.of(entity, limit, ended=ended)
 
+    @property
+    def experiences(self) -> Experiences:
+        """The profile's experiences: add, query, list. An error where `continuity.experience_store_enabled` is
+        off."""
+        self._check_open()
+        return self._parts.experiencing.store
+
+    def context(self, agent: Agent | str, message: str | None = None, tokens: int | None = None) -> str:
+        """What to put before an agent's next turn, fenced as data: the session's memory, what is pinned, and past
+        experiences about the message, or about what the agent last talked of. Within
+        `continuity.session_memory_cap`, or within so many tokens; empty where there is nothing to say."""
+        self._check_open()
+        return self._parts.experiencing.injection.context(id_of(agent), message, tokens)
+
     def verify(self) -> list[str]:
         """Read the profile's whole index and say what is wrong with it, a sentence each. Nothing wrong: empty."""
         self._check_open()
@@ -127,7 +142,7 @@ class Recalling(Keeping):
         self._check_open()
         return self._parts.indexer.run()
 
-    def _recall_tools(self) -> tuple[Tool, ...]:
+    def _recall_tools(self, agent: Agent | str | None) -> tuple[Tool, ...]:
         from recollect.recall.tools_recall import recall_tools
 
         def recall(query: str, top_k: int) -> list[Hit]:
@@ -136,4 +151,5 @@ class Recalling(Keeping):
             self._parts.recall_log.note("tool", "", query, hits)
             return hits
 
-        return recall_tools(recall, self.relations)
+        experiences = self._parts.experiencing.tools(id_of(agent) if agent else None)
+        return (*recall_tools(recall, self.relations), *experiences)

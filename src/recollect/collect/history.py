@@ -90,6 +90,13 @@ class History:
         """The records strictly after this id, ascending."""
         return list(self.load(session_id, after).records)
 
+    def last(self, session_id: str, count: int) -> tuple[Recorded, ...]:
+        """The newest records of the session, ascending."""
+        rows = self._tx.all(
+            "SELECT id FROM session_history WHERE session_id = ? ORDER BY id DESC LIMIT ?", session_id, count
+        )
+        return self.load(session_id, rows[-1][0] - 1).records if rows else ()
+
     def between(self, session_id: str, after: int, until: int) -> tuple[Recorded, ...]:
         """The records of the session in (after, until]."""
         return self.load(session_id, after, until=until).records

@@ -94,7 +94,7 @@ def session_context(
         _Section(f"# Today, {today}", sight.entries(lines[1])),
         _Section(f"# Yesterday, {yesterday}", sight.entries(lines[2], but=set(_ids(lines[1])))),
     ]
-    weigh: Weigh = len if tokens is None else _weight
+    weigh: Weigh = len if tokens is None else weight
     room -= _fill(days, room // RESERVED, weigh)
     room -= _fill([long_memory], min(room, long_cap), weigh)
     room -= _fill([memory], room, weigh)
@@ -180,7 +180,7 @@ def _ids(lines: Iterable[Line]) -> Iterator[str]:
     return (line.record.id for line in lines if line.record)
 
 
-def _weight(text: str) -> int:
+def weight(text: str) -> int:
     """Thirds of a token."""
     plain = len(text.encode("ascii", "ignore"))
     return plain + TOKEN * (len(text) - plain)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -14,12 +15,12 @@ from zoneinfo import ZoneInfo
 from recollect.errors import ConfigError, InputError, RecollectError
 from recollect.home import Home
 from recollect.journal.compaction import Compaction, Result
-from recollect.journal.context import session_context
+from recollect.journal.context import TOKEN, session_context
 from recollect.journal.journal import Journal, Window
 from recollect.journal.merging import Limits, Summarize
 from recollect.journal.pages import Pages
 from recollect.journal.progress import Progress
-from recollect.journal.schedule import Schedule, Timetable
+from recollect.journal.schedule import Job, Schedule, Timetable
 from recollect.journal.summaries import Summaries
 from recollect.storage.base import Database
 from recollect.types import Clock
@@ -41,9 +42,11 @@ class Continuity:
         database: Database,
         clock: Clock,
         summarize: Summarize | None = None,
+        extract: Callable[[], object] | None = None,
     ) -> None:
         self._settings = settings
         self._clock = clock
+        self._extract = extract
         pages = Pages(home.profile(profile), settings.long_memory_path, settings.memory_archive_path)
         zone = ZoneInfo(settings.time_zone)
         self._journal = Journal(pages, clock, zone, Window(settings.memory_max_records, settings.memory_max_chars))
@@ -63,18 +66,31 @@ class Continuity:
             summarize=summarize,
             flush=self.write_all if settings.flush_pre_compaction else None,
         )
-        self._schedule = Schedule(
-            Timetable(
-                zone,
-                settings.memory_compaction_schedule_cron,
-                timedelta(milliseconds=settings.memory_compaction_interval_ms),
-                seed=f"{home.path}/{profile}",
-            ),
-            {"compaction": self._compaction.run},
-            clock,
-            lambda: database.read(lambda tx: Progress(tx).last_run(profile, "compaction")),
-            lambda at: database.write(lambda tx: Progress(tx).ran(profile, "compaction", at)),
-        )
+        self._schedules = self._open_schedules(database, f"{home.path}/{profile}", profile)
+
+    def _open_schedules(self, database: Database, seed: str, profile: str) -> list[Schedule]:
+        """When to extract and to compact. Extraction comes before each compaction, and at times of its own."""
+        settings, zone = self._settings, self._journal.zone
+        interval = timedelta(milliseconds=settings.memory_compaction_interval_ms)
+
+        def schedule(name: str, cron: str, jobs: dict[str, Job]) -> Schedule:
+            return Schedule(
+                Timetable(zone, cron, interval, seed=seed),
+                jobs,
+                self._clock,
+                lambda: database.read(lambda tx: Progress(tx).last_run(profile, name)),
+                lambda at: database.write(lambda tx: Progress(tx).ran(profile, name, at)),
+            )
+
+        own = settings.experience_extraction_cron
+        extraction: dict[str, Job] = {"extraction": self._extract} if self._extract else {}
+        jobs = {} if own and not settings.memory_compaction_enabled else dict(extraction)
+        if settings.memory_compaction_enabled:
+            jobs["compaction"] = self._compaction.run
+        made = [schedule("compaction", settings.memory_compaction_schedule_cron, jobs)]
+        if own:
+            made.append(schedule("extraction", own, extraction))
+        return [one for one in made if one.has_jobs]
 
     @property
     def is_on(self) -> bool:
@@ -111,10 +127,16 @@ class Continuity:
         """Compact now what is due; with `force`, also where it is off or not needed."""
         if not (force or self._settings.memory_compaction_enabled):
             return Result(False, "Compaction is off: set continuity.memory_compaction_enabled, or force it.")
+        if self._extract:
+            try:
+                self._extract()
+            except RecollectError as error:
+                log.error("a compaction was not preceded by an extraction of experiences: %s", error)
         return self._compaction.run(force=force)
 
-    def session_context(self, tokens: int | None) -> str:
-        """Waits for nobody: what somebody else is writing is not in it."""
+    def session_context(self, tokens: int | None, reserved: int = 0) -> str:
+        """Waits for nobody: what somebody else is writing is not in it. `reserved` is room, in characters or in
+        thirds of a token, that is left for others."""
         if tokens is not None and (type(tokens) is not int or tokens < 0):
             raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
         if not self.is_on:
@@ -124,17 +146,17 @@ class Continuity:
             self._journal.pages,
             self._journal.zone,
             self._clock(),
-            cap=self._settings.session_memory_cap,
+            cap=max(0, self._settings.session_memory_cap - reserved),
             include_long_memory=self._settings.include_long_memory_in_session,
             long_cap=self._settings.long_memory_max_chars,
-            tokens=tokens,
+            tokens=None if tokens is None else max(0, tokens - -(-reserved // TOKEN)),
         )
 
     def remarks(self) -> list[str]:
         """A sentence for each thing that a person should know of."""
         found = [self._summaries.elsewhere, self._summaries.error] if self._summaries else []
+        found += [remark for schedule in self._schedules for remark in schedule.remarks()]
         if self._settings.memory_compaction_enabled:
-            found += self._schedule.remarks()
             try:
                 found.append(self._compaction.remark())
             except RecollectError as error:
@@ -142,12 +164,13 @@ class Continuity:
         return [remark for remark in found if remark]
 
     def start(self) -> None:
-        """Run compaction when it is due, in a thread."""
-        if self._settings.memory_compaction_enabled:
-            self._schedule.start()
+        """Run extraction and compaction when they are due, in threads."""
+        for schedule in self._schedules:
+            schedule.start()
 
     def stop(self) -> None:
-        self._schedule.stop()
+        for schedule in self._schedules:
+            schedule.stop()
 
     def close(self) -> None:
         """Write down what is left. What cannot be written is found the next time."""

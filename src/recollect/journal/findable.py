@@ -49,8 +49,13 @@ def _of_record(record: JournalRecord, otherwise: datetime, thread: str) -> Item:
     return Item(
         *("journal", record.id, record.text, record.timestamp or otherwise, thread),
         session_id=record.session_id,
-        trust="user" if record.category == "user-preference" else _TRUST.get(record.source_channel, "agent"),
+        trust=trust_of(record),
     )
+
+
+def trust_of(record: JournalRecord) -> Provenance:
+    """Who said what a record tells."""
+    return "user" if record.category == "user-preference" else _TRUST.get(record.source_channel, "agent")
 
 
 def _paragraphs(kind: ItemKind, text: str, page: Path, root: Path) -> Iterator[Item]:

@@ -92,6 +92,10 @@ class Schedule:
         self._running = threading.Lock()
         self._background = Background("schedule", self._step, AFTER_FAILURE)
 
+    @property
+    def has_jobs(self) -> bool:
+        return bool(self._jobs)
+
     def next_run(self) -> datetime:
         """When it is due: in the past, if it is overdue. A clock that was ahead is forgotten."""
         now = self._clock()

@@ -13,6 +13,7 @@ from typing import Literal
 
 from recollect.collect.history import Said
 from recollect.organize.documents import Documents
+from recollect.recall.experience_rows import refile_all
 from recollect.recall.filing import file_document, refile_turns
 from recollect.recall.items import Items
 from recollect.recall.opinions import apply_all
@@ -81,8 +82,8 @@ class Backlog:
                     self._tx.run("UPDATE unfiled SET after_id = ? WHERE id = ?", last, which)
 
     def _file(self, after: int, until: int, now: datetime) -> int | None:
-        """File the next records; after the last of them the documents, which say what of it all has ended, and
-        what people said of any of it. The last id; none: that was all."""
+        """File the next records; after the last of them experiences, the documents, which say what of it all has
+        ended, and what people said of any of it. The last id; none: that was all."""
         said = list(self._said(after, until))
         for owner, those in groupby(said, key=lambda one: one[0]):
             refile_turns(self._tx, owner, [one for _, one in those], now)
@@ -107,6 +108,7 @@ class Backlog:
         for (owner,) in self._tx.all("SELECT owner FROM trees ORDER BY owner"):
             for document in Documents(self._tx, owner).walk():
                 file_document(self._tx, owner, document.id, document, now)
+        refile_all(self._tx, now)
 
     def _said(self, after: int, until: int) -> Iterator[tuple[str, Said]]:
         rows = self._tx.all(

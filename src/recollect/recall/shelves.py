@@ -80,6 +80,10 @@ class Shelves:
         assert row, "it was just made"
         return int(row[0])
 
+    def identities(self) -> list[str]:
+        """Of every embedder that ever made a vector here."""
+        return [row[0] for row in self._tx.all("SELECT identity FROM embedders ORDER BY id")]
+
     def identity(self, embedder_id: int | None) -> str:
         row = self._tx.one("SELECT identity FROM embedders WHERE id = ?", embedder_id)
         return str(row[0]) if row else ""

@@ -16,6 +16,7 @@ from itertools import takewhile
 from math import log
 
 from recollect.journal.specifics import Word, clauses, proper, word_set, words
+from recollect.organize.rules.speakers import PARTICIPLE, PAST
 from recollect.recall.words import content_words, fold, is_stop, stem
 
 NEAR_OF_STATIC = 0.7
@@ -49,15 +50,7 @@ _TIMES = word_set(
 _OVER = re.compile(r"\b(?:call(?:s|ed)? off|(?:is|are|was|were) off|cancel\w*|anymore)\b")
 _TO_BE = word_set("is are am was were be been being gets got get 's 're become becomes became")
 _TO_HAVE = word_set("has have having 've")
-_PAST = word_set(
-    "was were had did went ran bought sold wrote made took gave got came saw met lost broke left found "
-    "became began built fell felt grew heard held kept knew led let paid rose sang sat sent set slept spent stood "
-    "taught thought threw understood won wore rewrote drove ate drank flew forgot spoke woke chose hurt quit"
-)
-_PARTICIPLES = word_set(
-    "been run written done seen gone taken given broken eaten spoken chosen driven begun come become put read "
-    "shown known grown fallen drawn flown stolen"
-)
+_ALIKE = word_set("run come become put read")  # as participles, and otherwise
 _REPORTS = word_set("said told asked wanted advised called named")
 _FUTURE = re.compile(r"\b(?:will|shall|won't|going to|plans? to|wants? to|intends? to|about to)\b|'ll\b")
 _PASSIVE = re.compile(
@@ -241,9 +234,9 @@ def _is_past(text: str) -> bool | None:
 
 
 def _past_form(word: str, before: Sequence[str]) -> bool:
-    if word in _PARTICIPLES:
+    if PARTICIPLE.fullmatch(word) or word in _ALIKE:
         return not _TO_HAVE.isdisjoint(before)
-    if word in _PAST:
+    if word in PAST or word in ("was", "were", "had", "did"):
         return not _TO_HAVE.isdisjoint(before) or _TO_BE.isdisjoint(before) or word in ("was", "were")
     if word == "used" and _TO_BE.isdisjoint(before):
         return True

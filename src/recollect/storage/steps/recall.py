@@ -88,6 +88,13 @@ STEPS = (
                 PRIMARY KEY (owner, id)
             )""",
             "CREATE INDEX idx_experiences_use ON experiences (owner, used, at)",
+            "CREATE INDEX idx_experiences_record ON experiences (owner, record)",
+            # The last line of the journal that was looked at for experiences.
+            """CREATE TABLE extractions (
+                owner  TEXT   NOT NULL PRIMARY KEY,
+                record TEXT   NOT NULL,
+                at     BIGINT NOT NULL
+            )""",
             # The vectors of experiences, where they live in the database; stamps as in `shelves`.
             """CREATE TABLE vector_scopes (
                 id         {growing_id},

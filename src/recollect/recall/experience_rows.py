@@ -1,0 +1,156 @@
+"""The rows of `experiences`, and of `extractions`: how far the journal was looked through for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from recollect.recall.items import Items
+from recollect.storage.base import Row, Transaction
+from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
+
+KIND: ItemKind = "experience"
+_COLUMNS = "id, text, category, session_id, record, trust, at, entities, used, used_at, until"
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """Something worth having at hand again. `record` is the line of the journal it came from; `entities` are the
+    people, projects and places it names; `used` is how often it came back; `until` is when it stopped being true
+    (none: it holds); `score` is how well it answers, where somebody asked."""
+
+    id: str
+    text: str
+    category: str
+    session_id: str
+    record: str
+    trust: Provenance
+    at: datetime
+    entities: tuple[str, ...]
+    used: int = 0
+    used_at: datetime | None = None
+    until: datetime | None = None
+    score: float = 0.0
+
+
+class Looked(NamedTuple):
+    """The last record of the journal that was looked at, and its time."""
+
+    record: str
+    at: datetime
+
+
+class ExperienceRows:
+    """The experiences of one owner, seen through a transaction. Each is also an item that can be found."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+
+    def add(self, one: Experience, now: datetime) -> bool:
+        """Whether it was new. What had stopped being true holds again."""
+        added = self._tx.all(
+            f"INSERT INTO experiences (owner, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, NULL) "
+            "ON CONFLICT (owner, id) DO UPDATE SET until = NULL WHERE experiences.until IS NOT NULL RETURNING id",
+            *(self._owner, one.id, one.text, one.category, one.session_id, one.record, one.trust),
+            *(micros(one.at), json.dumps(one.entities, ensure_ascii=False)),
+        )
+        if added:
+            Items(self._tx, self._owner).put([_item(one)], now)
+        return bool(added)
+
+    def has_record(self, record: str) -> bool:
+        row = self._tx.one("SELECT 1 FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
+        return row is not None
+
+    def get(self, ids: Iterable[str]) -> dict[str, Experience]:
+        rows = self._tx.many(
+            f"SELECT {_COLUMNS} FROM experiences WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in ids]
+        )
+        return {row[0]: _experience(row) for row in rows}
+
+    def newest(self, category: str, session_id: str, since: datetime | None, limit: int) -> list[Experience]:
+        """Those that hold; of this category and session, if named."""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM experiences WHERE owner = ? AND until IS NULL AND at >= ? "
+            "AND (? = '' OR category = ?) AND (? = '' OR session_id = ?) ORDER BY at DESC, id LIMIT ?",
+            *(self._owner, micros(since) if since else 0, category, category, session_id, session_id, limit),
+        )
+        return [_experience(row) for row in rows]
+
+    def ids(self) -> set[str]:
+        return {row[0] for row in self._tx.all("SELECT id FROM experiences WHERE owner = ?", self._owner)}
+
+    def use(self, ids: Iterable[str], now: datetime) -> None:
+        """They came back to somebody."""
+        self._tx.many(
+            "UPDATE experiences SET used = used + 1, used_at = ? WHERE owner = ? AND id = ?",
+            [(micros(now), self._owner, id_) for id_ in sorted(ids)],
+        )
+
+    def evict(self, most: int, now: datetime, but: str = "") -> list[str]:
+        """Let the least used go, of these the oldest, until there are so many: never those that are pinned, nor
+        this one. Which went."""
+        row = self._tx.one("SELECT count(*) FROM experiences WHERE owner = ?", self._owner)
+        excess = (row[0] if row else 0) - most
+        if excess <= 0:
+            return []
+        rows = self._tx.all(
+            "SELECT id FROM experiences e WHERE owner = ? AND id <> ? AND NOT EXISTS (SELECT 1 FROM pins p "
+            "WHERE p.owner = e.owner AND p.item = ? || e.id) ORDER BY used, at, id LIMIT ?",
+            *(self._owner, but, f"{KIND}:", excess),
+        )
+        gone = [row[0] for row in rows]
+        self._tx.many("DELETE FROM experiences WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in gone])
+        Items(self._tx, self._owner).leave(KIND, gone, now)
+        return gone
+
+    def refile(self, now: datetime) -> None:
+        """Make those items again that an index made anew has lost."""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM experiences e WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM items i "
+            "WHERE i.owner = e.owner AND i.kind = ? AND i.ref = e.id AND i.gone IS NULL)",
+            *(self._owner, KIND),
+        )
+        if rows:
+            Items(self._tx, self._owner).put([_item(_experience(row)) for row in rows], now)
+
+    # How far the journal was looked through
+
+    def looked(self) -> Looked | None:
+        row = self._tx.one("SELECT record, at FROM extractions WHERE owner = ?", self._owner)
+        return Looked(row[0], moment(row[1])) if row else None
+
+    def look(self, until: Looked) -> None:
+        self._tx.run(
+            "INSERT INTO extractions (owner, record, at) VALUES (?, ?, ?) ON CONFLICT (owner) "
+            "DO UPDATE SET record = excluded.record, at = excluded.at",
+            *(self._owner, until.record, micros(until.at)),
+        )
+
+
+def refile_all(tx: Transaction, now: datetime) -> None:
+    """Those of every owner."""
+    for (owner,) in tx.all("SELECT DISTINCT owner FROM experiences"):
+        ExperienceRows(tx, owner).refile(now)
+
+
+def _item(one: Experience) -> Item:
+    return Item(
+        *(KIND, one.id, one.text, one.at, one.session_id or "experiences"),
+        session_id=one.session_id,
+        trust=one.trust,
+        until=one.until,
+    )
+
+
+def _experience(row: Row) -> Experience:
+    id_, text, category, session_id, record, trust, at, entities, used, used_at, until = row
+    return Experience(
+        *(id_, text, category, session_id, record, trust, moment(at), tuple(json.loads(entities)), used),
+        moment(used_at) if used_at else None,
+        optional_moment(until),
+    )

@@ -1,0 +1,306 @@
+"""The experiences of one profile: each told once, found by meaning, and not more of them than are of use.
+
+Texts are rows; vectors are derived from them, and live wherever the settings say. A row is written before its
+vector, and deleted before it, so a stop at any instant leaves vectors that are missing or left over: `heal` makes
+the ones and removes the others. It runs at the first use and before each extraction.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from recollect.errors import InputError, RecollectError
+from recollect.gate import checked_name, checked_position, checked_text, checked_time
+from recollect.models.embedders.base import Embedder
+from recollect.recall.entities import named
+from recollect.recall.experience_rows import Experience, ExperienceRows
+from recollect.recall.shelves import Shelves
+from recollect.recall.uniqueness import is_same, on_scale
+from recollect.recall.words import read
+from recollect.secrecy import clean
+from recollect.storage.base import Database, Transaction
+from recollect.types import PROVENANCES, Clock, Provenance
+
+if TYPE_CHECKING:
+    from recollect.models.embedders.base import Vector
+    from recollect.vectors.base import Near, Scope, Vectors
+
+log = logging.getLogger("recollect.recall")
+
+COLLECTION = "experiences"
+SHORTEST, LONGEST = 20, 100_000  # characters of an experience
+NEAREST = 10  # that a new one is compared with: a look-alike may be nearer than what it repeats
+POOL = 50  # that are near a question, of which words choose
+BATCH = 256  # that are embedded at a time
+MOST = 1_000  # that can be asked for
+
+Group = Literal["category", "session", "entity"]
+Found: TypeAlias = list[Experience]
+Ids: TypeAlias = list[str]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From which similarity on two are the same, and how many there may be."""
+
+    threshold: float = 0.85
+    most: int = 5_000
+
+
+class Experiences:
+    """Adds experiences, and finds them. Safe to use from many threads and processes."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        clock: Clock,
+        embedder: Embedder,
+        vectors: Callable[[], Vectors],
+        limits: Limits = Limits(),  # noqa: B008  # frozen
+    ) -> None:
+        self._database = database
+        self._owner = owner
+        self._clock = clock
+        self._embedder = embedder
+        self._open_vectors = vectors
+        self._limits = limits
+        self._lock = threading.RLock()
+        self._opened: Vectors | None = None
+        self._is_whole = False
+
+    # Adding
+
+    def add(
+        self,
+        text: str,
+        category: str = "note",
+        *,
+        session_id: str = "",
+        record: str = "",
+        trust: Provenance = "agent",
+        at: datetime | None = None,
+        entities: Iterable[str] | None = None,
+    ) -> str | None:
+        """The id of a new experience, durable on return; none where it is there already, in whichever words.
+        Secrets are taken out of its text. Entities are the names in it, where none are given."""
+        told = self.checked(
+            text, category, session_id=session_id, record=record, trust=trust, at=at, entities=entities
+        )
+        return self.add_all([told])[0]
+
+    def checked(
+        self,
+        text: str,
+        category: str,
+        *,
+        session_id: str = "",
+        record: str = "",
+        trust: Provenance = "agent",
+        at: datetime | None = None,
+        entities: Iterable[str] | None = None,
+    ) -> Experience:
+        """An experience as it would be added."""
+        told = " ".join(clean(checked_text(text, "An experience", LONGEST)).split())
+        if len(told) < SHORTEST:
+            raise InputError(f"An experience needs at least {SHORTEST} characters. Tell it in a whole sentence.")
+        if trust not in PROVENANCES:
+            raise InputError(f"{trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
+        names = named(told) if entities is None else tuple(clean(checked_name(n, "An entity")) for n in entities)
+        return Experience(
+            id=blake2b(told.encode(), digest_size=12).hexdigest(),
+            text=told,
+            category=checked_name(category, "The category", 200),
+            session_id=checked_text(session_id, "The session's id", 1_000),
+            record=checked_text(record, "The record's id", 1_000),
+            trust=trust,
+            at=checked_time(at or self._clock(), "The experience's time"),
+            entities=names,
+        )
+
+    def add_all(self, told: Sequence[Experience]) -> Sequence[str | None]:
+        """The same for several, embedded together."""
+        if not told:
+            return []
+        self._make_whole()
+        rows = self._embedder.embed([one.text for one in told])
+        return [self._add(one, row) for one, row in zip(told, rows, strict=True)]
+
+    def _add(self, one: Experience, vector: Vector) -> str | None:
+        with self._lock:
+            if self._is_known(one, vector):
+                return None
+            gone = self._database.write(lambda tx: self._insert(tx, one))
+            if gone is None:
+                return None
+            self._after_rows([one.id], [vector], gone)
+            return one.id
+
+    def _is_known(self, one: Experience, vector: Vector) -> bool:
+        near = {found.id: found.similarity for found in self._near(vector, NEAREST)}
+        rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(near))
+        identity = str(self._embedder.identity)
+        return any(
+            other.until is None
+            and is_same(one.text, other.text, on_scale(near[other.id], identity), self._limits.threshold)
+            for other in rows.values()
+        )
+
+    def _insert(self, tx: Transaction, one: Experience) -> Ids | None:
+        """Those that had to go for it; none where it was there."""
+        rows, now = ExperienceRows(tx, self._owner), self._clock()
+        if (one.record and rows.has_record(one.record)) or not rows.add(one, now):
+            return None
+        return rows.evict(self._limits.most, now, but=one.id)
+
+    def _after_rows(self, ids: Sequence[str], rows: Iterable[Vector], gone: Sequence[str]) -> None:
+        """Bring the vectors up to the rows. What cannot be done now is healed later."""
+        from recollect.vectors.base import Item
+
+        made = [Item(id_, row) for id_, row in zip(ids, rows, strict=True) if row.any()]
+        try:
+            self._vectors.put(self._scope, made)
+            if gone:
+                self._vectors.remove(self._scope, gone)
+        except RecollectError as error:
+            self._is_whole = False
+            log.warning("experiences are kept, but their vectors are not up to date yet: %s", error)
+
+    # Finding
+
+    def query(self, question: str, top_k: int = 5) -> Found:
+        """Those that answer best, best first, each with its score: half of it by meaning, half by the share of the
+        question's words that it holds. Where no vectors can be had, by words alone."""
+        checked_text(question, "The question", 1_000_000)
+        if checked_position(top_k, "top_k") < 1 or top_k > MOST:
+            raise InputError(f"top_k cannot be {top_k}. Ask for 1 to {MOST:,}.")
+        near = self._meant(question, max(POOL, 2 * top_k))
+        found = self._database.read(lambda tx: self._candidates(tx, near))
+        asked = set(read(question).stems)
+        scored = [
+            replace(one, score=round((near.get(one.id, 0.0) + _share(asked, one.text)) / 2, 4)) for one in found
+        ]
+        best = sorted((one for one in scored if one.score > 0), key=lambda one: (-one.score, one.id))[:top_k]
+        self.use(one.id for one in best)
+        return best
+
+    def _meant(self, question: str, count: int) -> dict[str, float]:
+        """What is near a question, and how near."""
+        try:
+            self._make_whole()
+            vector = self._embedder.embed_query(question, {})
+            return {found.id: found.similarity for found in self._near(vector, count)}
+        except RecollectError as error:
+            log.warning("experiences are found by their words only: %s", error)
+            return {}
+
+    def _candidates(self, tx: Transaction, near: dict[str, float]) -> Found:
+        rows = ExperienceRows(tx, self._owner)
+        if not near:
+            return rows.newest("", "", None, self._limits.most)
+        return [one for one in rows.get(near).values() if one.until is None]
+
+    def list(
+        self, category: str = "", *, session_id: str = "", since: datetime | None = None, limit: int = 100
+    ) -> Found:
+        """The newest first: of a category, of a session, of what was told since then."""
+        checked_text(category, "The category", 1_000)
+        checked_text(session_id, "The session's id", 1_000)
+        since = checked_time(since, "since") if since else None
+        most = checked_position(limit, "The limit")
+        return self._database.read(
+            lambda tx: ExperienceRows(tx, self._owner).newest(category, session_id, since, most)
+        )
+
+    def use(self, ids: Iterable[str]) -> None:
+        """They came back to somebody: they stay longer than others."""
+        used = set(ids)
+        if used:
+            self._database.write(lambda tx: ExperienceRows(tx, self._owner).use(used, self._clock()))
+
+    # Healing
+
+    def heal(self) -> None:
+        """Vectors for rows that have none, also where another embedder made them; none that belong to no row; an
+        item for each row, and no more rows than there may be."""
+        with self._lock:
+            scope = self._scope
+            there = set(self._vectors.ids(scope))  # before the rows: a vector that is being added has its row
+            known = self._database.write(self._settle)
+            if gone := there - known:
+                self._vectors.remove(scope, sorted(gone))
+            missing = sorted(known - there)
+            for start in range(0, len(missing), BATCH):
+                self._embed_rows(missing[start : start + BATCH])
+            self._drop_others()
+            self._is_whole = True
+
+    def _settle(self, tx: Transaction) -> set[str]:
+        rows = ExperienceRows(tx, self._owner)
+        rows.evict(self._limits.most, self._clock())
+        rows.refile(self._clock())
+        Shelves(tx).embedder(str(self._embedder.identity))
+        return rows.ids()
+
+    def _embed_rows(self, ids: Sequence[str]) -> None:
+        from recollect.vectors.base import Item
+
+        rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(ids))
+        made = self._embedder.embed([one.text for one in rows.values()])
+        self._vectors.put(self._scope, [Item(id_, row) for id_, row in zip(rows, made, strict=True) if row.any()])
+
+    def _drop_others(self) -> None:
+        """The vectors that other embedders made: those of this one take their place."""
+        scope = self._scope
+        for identity in self._database.read(lambda tx: Shelves(tx).identities()):
+            if identity != scope.embedder:
+                self._vectors.clear(replace(scope, embedder=identity))
+
+    def _make_whole(self) -> None:
+        if not self._is_whole:
+            self.heal()
+
+    # Vectors
+
+    def _near(self, vector: Vector, count: int) -> Sequence[Near]:
+        return self._vectors.search(self._scope, vector, count)
+
+    @property
+    def _vectors(self) -> Vectors:
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open_vectors()
+            return self._opened
+
+    @property
+    def _scope(self) -> Scope:
+        from recollect.vectors.base import Scope
+
+        return Scope(self._owner, COLLECTION, str(self._embedder.identity))
+
+    def close(self) -> None:
+        """Let go of the vectors."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+
+
+def grouped(found: Iterable[Experience], by: Group) -> dict[str, Found]:
+    """The experiences under what they have in common, in their order; those with several names, under each."""
+    groups: dict[str, Found] = {}
+    for one in found:
+        keys = {"category": (one.category,), "session": (one.session_id,), "entity": one.entities}[by]
+        for key in keys or ("",):
+            groups.setdefault(key, []).append(one)
+    return groups
+
+
+def _share(asked: set[int], text: str) -> float:
+    return len(asked & set(read(text).stems)) / len(asked) if asked else 0.0

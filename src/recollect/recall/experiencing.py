@@ -1,0 +1,102 @@
+"""The experiences of one profile, put together: the store, how it is filled, and how they come back.
+
+What is off opens nothing, and makes no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from recollect.collect.agents import Agents
+from recollect.errors import ConfigError
+from recollect.journal.continuity import Continuity
+from recollect.models.embedders.base import Embedder
+from recollect.recall.experiences import Experiences, Limits
+from recollect.recall.extraction import Extraction
+from recollect.recall.tools import query_experiences
+from recollect.storage.base import Database
+from recollect.tooling import Tool
+from recollect.types import Clock
+
+if TYPE_CHECKING:
+    from recollect.recall.injection import Injection, OnInjected
+    from recollect.recall.search import Recall
+    from recollect.sections import ContinuitySettings
+    from recollect.vectors.base import Vectors
+
+
+class Experiencing:
+    """Opens the parts when they are first used. `on_injected` is told what was put into whose turn."""
+
+    def __init__(
+        self,
+        settings: ContinuitySettings,
+        database: Database,
+        owner: str,
+        clock: Clock,
+        continuity: Continuity,
+        *,
+        embedder: Callable[[], Embedder],
+        vectors: Callable[[], Vectors],
+        recall: Callable[[], Recall],
+        on_injected: OnInjected | None = None,
+    ) -> None:
+        self._settings = settings
+        self._database = database
+        self._owner = owner
+        self._clock = clock
+        self._continuity = continuity
+        self._embedder = embedder
+        self._vectors = vectors
+        self._recall = recall
+        self._on_injected = on_injected
+        self._kinds = frozenset(("user", *settings.inject_for))
+
+    @cached_property
+    def store(self) -> Experiences:
+        if not self._settings.experience_store_enabled:
+            raise ConfigError(
+                "The store of experiences is off. Switch it on with experience_store_enabled = true in the "
+                "section [continuity] of recollect.toml."
+            )
+        limits = Limits(self._settings.experience_uniqueness_threshold, self._settings.experience_max_count)
+        return Experiences(self._database, self._owner, self._clock, self._embedder(), self._vectors, limits)
+
+    def extract(self) -> None:
+        """Heal the store; with a journal, add what of it is new."""
+        if not self._continuity.is_on:
+            self.store.heal()
+            return
+        self._continuity.write_all(wait=False)
+        records = self._continuity.journal.records
+        Extraction(self._database, self._owner, self._clock, self.store, records).run()
+
+    @cached_property
+    def injection(self) -> Injection:
+        from recollect.recall.injection import Injection  # with numpy, which takes a while
+
+        wanted = self._settings.experience_store_enabled and self._settings.inject_experience_context
+        return Injection(
+            *(self._database, self._owner, self._continuity.session_context, self._recall),
+            self.store if wanted else None,
+            kinds=self._kinds,
+            cap=self._settings.session_memory_cap,
+            on_injected=self._on_injected,
+        )
+
+    def tools(self, agent_id: str | None) -> tuple[Tool, ...]:
+        """`query_experiences`, for main sessions and the kinds of agent that the settings name. Nobody named: for
+        a main session."""
+        if not self._settings.experience_store_enabled:
+            return ()
+        if agent_id is not None:
+            agent = self._database.read(lambda tx: Agents(tx).standing(self._owner, agent_id))
+            if agent.kind not in self._kinds:
+                return ()
+        return (query_experiences(self.store),)
+
+    def close(self) -> None:
+        if "store" in self.__dict__:
+            self.store.close()

@@ -1,0 +1,98 @@
+"""Experiences out of the journal: what was written since the last look, before it is compacted.
+
+How far it came is kept after each few records. A stop in between has them looked at again, and what was added then
+is known by its record or by its text.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from recollect.journal.findable import trust_of
+from recollect.journal.records import JournalRecord
+from recollect.recall.experience_rows import Experience, ExperienceRows, Looked
+from recollect.recall.experiences import LONGEST, SHORTEST, Experiences
+from recollect.secrecy import has_secret
+from recollect.storage.base import Database
+from recollect.types import Clock
+
+log = logging.getLogger("recollect.recall")
+
+CATEGORIES = frozenset(("note", "learned", "turn-summary", "user-preference", "decision"))
+BATCH = 50  # records after which is noted how far it came
+OVERLAP = timedelta(days=1)  # a turn is written down after it was over
+
+
+class Extracted(NamedTuple):
+    """How many records were looked at, and how many experiences that gave."""
+
+    looked: int
+    added: int
+
+
+class Extraction:
+    """Looks through the journal of one profile. `records` reads MEMORY.md as it is, in its order."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        clock: Clock,
+        experiences: Experiences,
+        records: Callable[[], Sequence[JournalRecord]],
+    ) -> None:
+        self._database = database
+        self._owner = owner
+        self._clock = clock
+        self._experiences = experiences
+        self._records = records
+
+    def run(self) -> Extracted:
+        """Heal the store, and add what is new."""
+        self._experiences.heal()
+        looked = self._database.read(lambda tx: ExperienceRows(tx, self._owner).looked())
+        new, added = _since(self._records(), looked), 0
+        for start in range(0, len(new), BATCH):
+            batch = new[start : start + BATCH]
+            told = [self._told(record) for record in batch if is_candidate(record)]
+            added += sum(id_ is not None for id_ in self._experiences.add_all(told))
+            self._note(Looked(batch[-1].id, self._clock()))
+        log.info("extraction: %d record(s) looked at, %d experience(s) added", len(new), added)
+        return Extracted(len(new), added)
+
+    def _note(self, until: Looked) -> None:
+        self._database.write(lambda tx: ExperienceRows(tx, self._owner).look(until))
+
+    def _told(self, record: JournalRecord) -> Experience:
+        return self._experiences.checked(
+            record.text,
+            record.category,
+            session_id=record.session_id,
+            record=record.id,
+            trust=trust_of(record),
+            at=record.timestamp,
+        )
+
+
+def is_candidate(record: JournalRecord) -> bool:
+    """Whether a record may become an experience: it is long enough, of a kind that lasts, and holds no secret."""
+    told = " ".join(record.text.split())
+    return (
+        record.category in CATEGORIES
+        and SHORTEST <= len(told) <= LONGEST
+        and not (record.is_secret or has_secret(record.text) or has_secret(told))
+    )
+
+
+def _since(records: Sequence[JournalRecord], looked: Looked | None) -> Sequence[JournalRecord]:
+    """The records behind the last one that was looked at; where that one is gone, those of the time since."""
+    if looked is None:
+        return records
+    places = [place for place, record in enumerate(records) if record.id == looked.record]
+    if places:
+        return records[places[-1] + 1 :]
+    since = looked.at - OVERLAP
+    return [record for record in records if record.timestamp is None or record.timestamp > since]
