@@ -80,12 +80,15 @@ class Parts:
         self.query = open_query(settings, database, clock, profile)
 
     @cached_property
+    def embedders(self) -> Sequence[Embedder]:
+        return open_embedders(self._settings)
+
+    @cached_property
     def indexer(self) -> Indexer:
         from recollect.recall.indexing import Indexer
 
         by_words = () if self._settings.continuity.memory_embeddings_enabled else ("journal",)
-        embedders = open_embedders(self._settings)
-        return Indexer(self._database, embedders, self._clock, by_words=by_words, files=self._files())
+        return Indexer(self._database, self.embedders, self._clock, by_words=by_words, files=self._files())
 
     def _files(self) -> list[Files]:
         """What lies in the profile's folder."""
@@ -145,7 +148,7 @@ class Parts:
 
         return Experiencing(
             *(self._settings.continuity, self._database, self.profile, self._clock, self.continuity),
-            embedder=lambda: open_embedder(self._settings),
+            embedder=lambda: self.embedders[0],
             vectors=lambda: open_vectors(self._settings, self._home, self.profile, self._database),
             recall=lambda: self.recall,
             on_injected=lambda agent_id, focus, hits: self.recall_log.note("injection", agent_id, focus, hits),

@@ -52,6 +52,8 @@ def _acts(text: str, found: list[Word]) -> bool:
     """Whether a clause begins with somebody who does something, and not with several things."""
     if len(found) < 2 or found[0].kind != "content" or not text[found[0].start].isupper():
         return False
+    if text[found[0].start : found[0].end].endswith(("'s", "\u2019s")):
+        return True
     who, does = found[0].value, found[1].value
     if who.endswith(("ing", "ly")) or text[found[1].start].isupper():
         return False

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime
 from typing import Protocol
 
 from recollect.collect.agents import Agents
@@ -88,8 +87,7 @@ class Injection:
         page.add(_safe(self._session_memory(tokens, reserved)))
         shown = page.add_lines(PINNED, pinned)
         if wants:
-            about = self._relevant(focus, but={one.id for one in pinned})
-            shown += page.add_lines(HEADING, [one for one in about if not page.tells(one.text)])
+            shown += page.add_lines(HEADING, self._relevant(focus, but={one.id for one in pinned}))
         self._told(agent_id, focus, shown)
         return str(page)
 
@@ -159,10 +157,6 @@ class _Page:
             self.add("\n".join(lines))
         return shown
 
-    def tells(self, text: str) -> bool:
-        """Whether it stands there already."""
-        return any(_safe(" ".join(text.split())) in part for part in self._parts)
-
     def __str__(self) -> str:
         opens, closes = self._fence
         return "\n\n".join([opens, *self._parts, closes]) if self._parts else ""
@@ -180,14 +174,10 @@ def _focus(tx: Transaction, agent_id: str) -> str:
 
 def _line(one: Hit) -> str:
     """A hit in a line: when it was, where it is from, and that it is data if it is."""
-    source = [_day(one.at), one.path or (f"session {one.session_id}" if one.session_id else one.id)]
+    source = [f"{one.at:%Y-%m-%d}", one.path or (f"session {one.session_id}" if one.session_id else one.id)]
     source += [FROM[one.trust]] if one.trust in FROM else []
     text = " ".join(one.text.split())
     return _safe(f"- [{', '.join(source)}] {text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + '…'}")
-
-
-def _day(at: datetime) -> str:
-    return f"{at:%Y-%m-%d}"
 
 
 def _safe(text: str) -> str:

@@ -247,11 +247,11 @@ def _past_form(word: str, before: Sequence[str]) -> bool:
 
 def _replaced(one: str, other: str) -> bool:
     """The same words in the same order, but for one: what is told of it is another thing. Or one tells more."""
-    left, right = ([word for word in _sequence(text) if word not in _LIGHT] for text in (one, other))
-    if (
-        len(left) == len(right)
-        and sum(x != y and not _are_kin(x, y) for x, y in zip(left, right, strict=True)) == 1
-    ):
+    left, right = (
+        [word for word in _sequence(text) if word not in _LIGHT and not word.isdigit()] for text in (one, other)
+    )
+    apart = [x != y and not _are_kin(x, y) for x, y in zip(left, right, strict=False)]
+    if len(left) == len(right) and sum(apart) == 1:
         return True
     alone = max(_alone(left, right), _alone(right, left))
     return alone > max(1, min(len(left), len(right)) // WORDS_A_MISS)

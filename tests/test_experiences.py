@@ -1,0 +1,536 @@
+"""R5, R6, R7: experiences, told once, found again, and none of another profile's."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import Cron, Memory, Subagent, System, User, UserMessage
+from recollect.errors import ConfigError, InputError, MemoryClosed, ModelError, StorageUnavailable
+from recollect.journal.records import JournalRecord
+from recollect.models.embedders.base import Identity, Rows
+from recollect.models.embedders.static import StaticEmbedder
+from recollect.recall.experience_rows import ExperienceRows
+from recollect.recall.experiences import Experiences, Limits, grouped
+from recollect.recall.extraction import is_candidate
+from recollect.recall.items import Items
+from recollect.storage.base import Database
+from recollect.testing import FakeClock
+from recollect.types import new_id
+from recollect.vectors.base import Vectors
+from recollect.vectors.chroma import ChromaVectors
+from recollect.vectors.local import LocalVectors
+from tests.conftest import OpenMemory
+
+ON = {"experience_store_enabled": True}
+JOURNAL = {**ON, "journal_enabled": True}
+DEPLOY = "The deploy failed because the disk on the build server was full."
+DEPLOY_AGAIN = "Because the build server's disk was full, the deploy failed."
+TEA = "Ada prefers green tea in the afternoon."
+EMBEDDER = StaticEmbedder()
+EVICTOR = Path(__file__).with_name("evictor.py")
+
+
+@pytest.fixture
+def experiences(open_memory: OpenMemory) -> Experiences:
+    return open_memory(continuity=ON).experiences
+
+
+class Other(StaticEmbedder):
+    """Another embedder, whose vectors are the same turned round."""
+
+    @property
+    def identity(self) -> Identity:
+        return super().identity._replace(name="other")
+
+    def embed(self, texts: Any) -> Rows:
+        return super().embed(texts)[:, ::-1]
+
+
+def vector_ids(store: Experiences) -> set[str]:
+    return set(store._vectors.ids(store._scope))
+
+
+def row_ids(store: Experiences) -> set[str]:
+    return store._database.read(lambda tx: ExperienceRows(tx, store._owner).ids())
+
+
+def is_whole(store: Experiences) -> bool:
+    """Each row has its vector and its item, and there are no others."""
+    items = store._database.read(lambda tx: Items(tx, store._owner).newest(("experience",), None, 2**62, 10_000))
+    return vector_ids(store) == row_ids(store) == {item.ref for item in items}
+
+
+# Off
+
+
+def test_off_there_is_no_store_no_tool_and_no_file(open_memory: OpenMemory) -> None:
+    """K2, R7: by default."""
+    memory = open_memory()
+    with pytest.raises(ConfigError, match="experience_store_enabled = true"):
+        _ = memory.experiences
+    assert "query_experiences" not in {tool.name for tool in memory.tools()}
+    assert memory.context(memory.agent(User("cli", "ada", "main")), "Which tea?") == ""
+    assert not (memory.home.path / "profiles").exists()
+
+
+# The store
+
+
+def test_add_query_and_uniqueness_work_and_last(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R5, SC5: add, query and the uniqueness check; all of it is there after a restart."""
+    memory = open_memory(continuity=ON)
+    first = memory.experiences.add(DEPLOY, "learned", session_id="s1", record="r1", at=clock())
+    assert memory.experiences.add(TEA, "user-preference", trust="user")
+    assert memory.experiences.add(DEPLOY_AGAIN, "learned") is None, "the same in other words"
+    assert memory.experiences.add("The deploy failed because the disk on the mail server was full.")
+    memory.close()
+    again = open_memory(continuity=ON).experiences
+    assert again.add(DEPLOY_AGAIN) is None
+    best = again.query("Why did the build server not deploy?", 1)[0]
+    assert (best.id, best.text, best.category, best.session_id, best.record) == (
+        *(first, DEPLOY, "learned", "s1", "r1"),
+    )
+    assert best.at == clock()
+    assert 0 < best.score <= 1
+    assert again.query("Who drinks tea?", 1)[0].entities == ("Ada",)
+
+
+def test_the_threshold_is_the_one_of_the_settings(open_memory: OpenMemory) -> None:
+    """R5, K1: at 1 only the same text is the same."""
+    store = open_memory(continuity={**ON, "experience_uniqueness_threshold": 1.0}).experiences
+    assert store.add(DEPLOY)
+    assert store.add(DEPLOY_AGAIN)
+    assert store.add(f"  {DEPLOY}\n") is None
+
+
+def test_a_look_alike_hides_no_repetition(experiences: Experiences) -> None:
+    """R5: the nearest one may differ in what counts while the next one is the same."""
+    texts = [f"The nightly backup of the shop takes {minutes} minutes." for minutes in (10, 20, 30, 40)]
+    assert all(experiences.add(text) for text in texts)
+    assert [experiences.add(text) for text in texts] == [None] * 4
+    assert experiences.add("Rosa told Ben that the backup is late.")
+    assert experiences.add("Ben told Rosa that the backup is late.")
+    assert experiences.add("Rosa told Ben that the backup is late.") is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"text": ""}, "at least 20 characters"),
+        ({"text": "Too short."}, "at least 20 characters"),
+        ({"text": 7}, "must be text"),
+        ({"text": "x" * 100_001}, "limit is 100,000"),
+        ({"text": TEA, "category": " "}, "category must not be empty"),
+        ({"text": TEA, "trust": "rumour"}, "is no trust"),
+        ({"text": TEA, "at": datetime(2026, 1, 1)}, "time"),  # noqa: DTZ001
+        ({"text": TEA, "entities": [""]}, "entity must not be empty"),
+    ],
+)
+def test_what_cannot_be_one_changes_nothing(
+    experiences: Experiences, arguments: dict[str, Any], words: str
+) -> None:
+    """R5."""
+    with pytest.raises(InputError, match=words):
+        experiences.add(**arguments)
+    assert experiences.list() == []
+
+
+def test_secrets_are_taken_out(experiences: Experiences, database_text: Callable[[Experiences], str]) -> None:
+    """S4: in no table and in no answer."""
+    key = "sk-ant-" + "api03-Zx81mQ0pLr7TtYv2BnKw5HdJ"
+    experiences.add(f"The service uses the API key {key} in production.")
+    (kept,) = experiences.list()
+    assert key not in kept.text
+    assert "[secret:" in kept.text
+    assert key not in database_text(experiences)
+
+
+@pytest.fixture
+def database_text() -> Callable[[Experiences], str]:
+    """Everything that the rows of experiences and items say."""
+
+    def read(store: Experiences) -> str:
+        tables = ("experiences", "items")
+        return repr([store._database.read(lambda tx, t=table: tx.all(f"SELECT * FROM {t}")) for table in tables])
+
+    return read
+
+
+def test_an_experience_is_found_by_recall_until_it_goes(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R1, R5: it is an item of its own kind; what was evicted is found as of the time before."""
+    memory = open_memory(continuity={**ON, "experience_max_count": 1})
+    memory.experiences.add(DEPLOY, session_id="s1", trust="web")
+    (hit,) = memory.recall("Why did the deploy fail?", kinds=["experience"])
+    assert (hit.kind, hit.text, hit.session_id, hit.trust) == ("experience", DEPLOY, "s1", "web")
+    before = clock.turn(seconds=1)
+    clock.turn(seconds=1)
+    memory.experiences.add(TEA)
+    assert [one.text for one in memory.recall("Why did the deploy fail?", kinds=["experience"])] == [TEA]
+    known = memory.recall("Why did the deploy fail?", kinds=["experience"], as_of=before)
+    assert [one.text for one in known] == [DEPLOY]
+
+
+def test_the_oldest_of_the_least_used_go_and_pinned_ones_stay(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R5, R11."""
+    memory = open_memory(continuity={**ON, "experience_max_count": 4})
+    store = memory.experiences
+    texts = [DEPLOY, TEA, "Tom moved to Lisbon in the spring.", "The printer on the second floor is broken."]
+    ids = [store.add(text, at=clock.turn(seconds=1)) for text in texts]
+    store.query("Who drinks green tea?", 1)
+    memory._database.write(
+        lambda tx: tx.run("INSERT INTO pins VALUES (?, ?, 0)", "default", f"experience:{ids[0]}")
+    )
+    added = store.add("Marta is allergic to peanuts and to hazelnuts.", at=clock.turn(seconds=1))
+    assert row_ids(store) == {ids[0], ids[1], ids[3], added}, "the third was the oldest that nobody needed"
+    assert store.add("The contract with Globex ends on the last of June.", at=clock() - timedelta(days=9))
+    assert row_ids(store) > {ids[0], ids[1], added}, "what is new does not go at once, however old it is"
+    assert is_whole(store)
+
+
+def test_list_narrows(experiences: Experiences, clock: FakeClock) -> None:
+    """R5: the newest first."""
+    experiences.add(DEPLOY, "learned", session_id="s1")
+    later = clock.turn(days=1)
+    experiences.add(TEA, "user-preference", session_id="s2")
+    assert [one.text for one in experiences.list()] == [TEA, DEPLOY]
+    assert [one.text for one in experiences.list("learned")] == [DEPLOY]
+    assert [one.text for one in experiences.list(session_id="s2")] == [TEA]
+    assert [one.text for one in experiences.list(since=later)] == [TEA]
+    assert [one.text for one in experiences.list(limit=1)] == [TEA]
+
+
+# Healing
+
+
+def test_vectors_heal(open_memory: OpenMemory) -> None:
+    """R1, R5: what is missing is made, what belongs to nothing goes; the rows are the truth."""
+    store = open_memory(continuity=ON).experiences
+    ids = [store.add(text) for text in (DEPLOY, TEA)]
+    vectors = store._vectors
+    vectors.clear(store._scope)
+    stray = "no row has this id"
+    from recollect.vectors.base import Item
+
+    vectors.put(store._scope, [Item(stray, EMBEDDER.embed([TEA])[0])])
+    fresh = open_memory(continuity=ON).experiences
+    assert fresh.query("green tea", 1)[0].text == TEA, "the first use heals"
+    assert vector_ids(fresh) == set(ids)
+
+
+def test_a_rebuilt_index_has_experiences(open_memory: OpenMemory) -> None:
+    """R1: items are derived from the rows."""
+    memory = open_memory(continuity=ON)
+    memory.append(memory.agent(User("cli", "ada", "main")), UserMessage("Hello there, this is a talk."))
+    memory.experiences.add(DEPLOY)
+    memory.rebuild()
+    memory.process()
+    assert memory.recall("Why did the deploy fail?", kinds=["experience"])[0].text == DEPLOY
+
+
+def test_another_embedder_makes_them_anew(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R4: the vectors of the one before go."""
+    memory = open_memory(continuity=ON)
+    memory.experiences.add(DEPLOY)
+    old = memory.experiences
+    vectors = old._vectors
+    other = Experiences(memory._database, "default", clock, Other(), lambda: vectors)
+    assert other.add(DEPLOY_AGAIN) is None
+    assert vector_ids(other) == row_ids(other)
+    assert vector_ids(old) == set()
+
+
+def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R5: the row is kept, and its vector is made later."""
+    memory = open_memory(continuity=ON)
+    store = memory.experiences
+    store.add(DEPLOY)
+    works = store._opened
+
+    class Down:
+        def __getattr__(self, name: str) -> Any:
+            if name == "put":
+                raise StorageUnavailable
+            return getattr(works, name)
+
+    store._opened = Down()  # type: ignore[assignment]
+    assert store.add(TEA), "durable on return"
+    assert len(row_ids(store)) == 2
+    store._opened = works
+    assert store.query("green tea", 1)[0].text == TEA
+    assert is_whole(store)
+
+
+def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clock: FakeClock) -> None:
+    """R5, R7: an endpoint that does not answer."""
+
+    class Silent(StaticEmbedder):
+        def embed(self, texts: Any) -> Rows:
+            raise ModelError("It does not answer.")
+
+    vectors = LocalVectors(memory._database)
+    Experiences(memory._database, "default", clock, EMBEDDER, lambda: vectors).add(DEPLOY)
+    silent = Experiences(memory._database, "default", clock, Silent(), lambda: vectors)
+    silent._is_whole = True
+    with pytest.raises(ModelError):
+        silent.add(TEA)
+    assert len(row_ids(silent)) == 1
+
+
+# Extraction
+
+
+def test_the_schedule_adds_what_is_unique_before_it_compacts(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R6, SC6, O25: records since the last run, of five categories, of 20 characters or more, no secrets."""
+    memory = open_memory(
+        continuity={**JOURNAL, "memory_compaction_enabled": True, "memory_compaction_max_records": 1}
+    )
+    journal = memory.journal
+    journal.remember(DEPLOY, "learned")
+    journal.remember(DEPLOY_AGAIN, "note")
+    journal.remember(TEA, "user-preference", session_id="s1")
+    journal.remember("Too short to be one", "note")
+    journal.remember("A category of its own is passed over here.", "gossip")
+    journal.remember("A note that only its owner may ever see again.", "note", "secret")
+    journal.remember("My password is hunter2-hunter2, keep it safe.", "note")
+    clock.turn(days=30)
+    result = memory.compact_journal()
+    assert result.compacted, "the old ones are gone from MEMORY.md"
+    assert {one.text for one in memory.experiences.list()} == {DEPLOY, TEA}
+    tea = memory.experiences.list("user-preference")[0]
+    assert (tea.trust, tea.session_id, tea.at) == ("user", "s1", clock() - timedelta(days=30))
+    memory.compact_journal()
+    assert len(memory.experiences.list()) == 2
+
+
+@pytest.mark.parametrize("category", ["note", "learned", "turn-summary", "user-preference", "decision"])
+def test_the_categories_that_become_experiences(category: str) -> None:
+    """R6."""
+    record = JournalRecord(new_id(), "", category, TEA, "", 1.0, None, "operational")
+    assert is_candidate(record)
+
+
+def test_extraction_goes_on_where_it_stopped(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R6: also records with old times, and after a person took the last one out; what was evicted stays out."""
+    memory = open_memory(continuity={**JOURNAL, "experience_max_count": 1})
+    extract = memory._parts.experiencing.extract
+    memory.journal.remember(DEPLOY, "learned")
+    memory.journal.remember(TEA, "note")
+    extract()
+    assert [one.text for one in memory.experiences.list()] == [TEA]
+    extract()
+    assert [one.text for one in memory.experiences.list()] == [TEA], "looked at once"
+    old = "Tom moved to Lisbon two years ago."
+    memory.journal.append(
+        JournalRecord(new_id(), "", "note", old, "import", 1.0, clock() - timedelta(days=700), "public")
+    )
+    extract()
+    assert [one.text for one in memory.experiences.list()] == [old], "it came later, whatever its time"
+    page = memory.journal.pages.memory
+    page.write_text("".join(line for line in page.read_text().splitlines(True) if old not in line))
+    clock.turn(days=3)
+    memory.journal.remember("Marta is allergic to peanuts and to hazelnuts.")
+    extract()
+    assert memory.experiences.list()[0].text.startswith("Marta")
+
+
+def test_extraction_has_a_schedule_without_compaction_and_one_of_its_own(
+    open_memory: OpenMemory, clock: FakeClock
+) -> None:
+    """R6: when it is due, in the background."""
+    for number, cron in enumerate(("", "0 3 * * *")):
+        memory = open_memory(f"p{number}", continuity={**JOURNAL, "experience_extraction_cron": cron})
+        (schedule,) = memory._parts.continuity._schedules
+        memory.journal.remember(DEPLOY, "learned")
+        schedule.tick()
+        assert memory.experiences.list() == [], "not due yet"
+        clock.turn(days=1, hours=1)
+        schedule.tick()
+        assert [one.text for one in memory.experiences.list()] == [DEPLOY]
+    both = {**JOURNAL, "experience_extraction_cron": "0 3 * * *", "memory_compaction_enabled": True}
+    jobs = [list(one._jobs) for one in open_memory("p2", continuity=both)._parts.continuity._schedules]
+    assert jobs == [["extraction", "compaction"], ["extraction"]]
+
+
+def test_a_turn_becomes_an_experience_in_the_background(open_memory: OpenMemory) -> None:
+    """R6, O23, S2: `start` is all it takes."""
+    settings = {**JOURNAL, "memory_compaction_interval_ms": 1}
+    with Memory.open(
+        open_memory().home.path, "other", continuity=settings, worker={"tick_seconds": 0.02}
+    ) as memory:
+        memory.start()
+        ada = memory.agent(User("cli", "ada", "main"))
+        memory.append(ada, UserMessage("I moved to Lisbon in May and live near the river."))
+        memory.end_turn(ada)
+        for _ in range(200):
+            if memory.experiences.list("turn-summary"):
+                break
+            time.sleep(0.02)
+        assert "Lisbon" in memory.experiences.list("turn-summary")[0].text
+
+
+# The tool
+
+
+def test_the_tool_is_for_main_sessions_and_the_kinds_that_are_named(open_memory: OpenMemory) -> None:
+    """R7, SC6."""
+
+    def has_it(memory: Memory, agent: Any) -> bool:
+        found = memory.tools(agent=agent and memory.agent(agent))
+        return "query_experiences" in {tool.name for tool in found}
+
+    plain = open_memory(continuity=ON)
+    assert has_it(plain, None)
+    assert has_it(plain, User("cli", "ada", "main"))
+    assert not has_it(plain, Cron("nightly"))
+    heartbeat = open_memory("beating", continuity={**ON, "inject_for": ["cron", "system"]})
+    assert has_it(heartbeat, Cron("nightly"))
+    assert has_it(heartbeat, System("heartbeat"))
+    assert not has_it(heartbeat, Subagent("s", "a", "helper"))
+
+
+def test_the_tool_tells_text_category_session_date_and_score(open_memory: OpenMemory) -> None:
+    """R7, S5."""
+    memory = open_memory(continuity=ON)
+    memory.experiences.add(DEPLOY, "learned", session_id="s1", trust="web")
+    memory.experiences.add(TEA, "user-preference")
+    memory.experiences.add("Ada met Tom in Lisbon to talk of tea.", "note")
+    tool = memory.tools()[-1]
+    assert tool.call(query="Why did the deploy fail?", top_k=1).startswith(
+        f"- [2026-02-24, learned, session s1, from the web] {DEPLOY} (score 0."
+    )
+    by_category = tool.call(query="What tea does Ada like?", group_by="category")
+    assert f"Experiences about preferences:\n- [2026-02-24, user-preference] {TEA}" in by_category
+    by_entity = tool.call(query="What tea does Ada like?", group_by="entity", top_k=2)
+    assert by_entity.count(TEA) == 1
+    assert "Experiences about Ada:" in by_entity
+    assert "Experiences about Lisbon:" in by_entity
+    assert "Experiences of session s1:" in tool.call(query="deploy", group_by="session")
+    with pytest.raises(InputError, match="group"):
+        tool.call(query="deploy", group_by="mood")
+    with pytest.raises(InputError, match="1 to 1,000"):
+        tool.call(query="deploy", top_k=0)
+
+
+def test_nothing_found_is_an_answer(open_memory: OpenMemory) -> None:
+    """R7."""
+    memory = open_memory(continuity=ON)
+    assert memory.tools()[-1].call(query="anything") == "No experiences found."
+    assert grouped([], "entity") == {}
+
+
+def test_closed_it_says_so(open_memory: OpenMemory) -> None:
+    """R7."""
+    memory = open_memory(continuity=ON)
+    store = memory.experiences
+    store.add(TEA)
+    memory.close()
+    with pytest.raises(MemoryClosed):
+        _ = memory.experiences
+    with pytest.raises(MemoryClosed):
+        store.list()
+
+
+# Isolation
+
+NUMBERS = count()
+
+
+@pytest.fixture(params=["local", "chroma"])
+def backend(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -> Iterator[Vectors]:
+    if request.param == "chroma" and database.dialect == "postgres":
+        pytest.skip("one database is enough for Chroma")
+    store: Vectors = LocalVectors(database) if request.param == "local" else ChromaVectors(tmp_path / "chroma")
+    yield store
+    store.close()
+
+
+OWNERS = ("ada", "ben", "cleo")
+WORDS = st.sampled_from(["the deploy failed", "green tea is preferred", "the backup is slow", "a cat is ill"])
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(told=st.lists(st.tuples(st.sampled_from(OWNERS), WORDS, st.integers(0, 3)), min_size=2, max_size=8))
+def test_no_profile_ever_sees_anothers(
+    backend: Vectors, database: Database, clock: FakeClock, told: list[tuple[str, str, int]]
+) -> None:
+    """R3, R5, C0: whatever is added by whom, in whatever order, also the same text; on every store."""
+    example = next(NUMBERS)
+    stores = {
+        name: Experiences(database, f"{name}-{example}", clock, EMBEDDER, lambda: backend, Limits(most=3))
+        for name in OWNERS
+    }
+    mine: dict[str, set[str]] = {name: set() for name in OWNERS}
+    for name, words, number in told:
+        text = f"Somebody said that {words} in room {number}."
+        stores[name].add(text)
+        mine[name].add(text)
+    for name, store in stores.items():
+        for _, words, _ in told:
+            assert {one.text for one in store.query(words, 50)} <= mine[name]
+        assert {one.text for one in store.list()} <= mine[name]
+        assert len(store.list()) == min(3, len(mine[name]))
+        assert vector_ids(store) == row_ids(store)
+
+
+def test_profiles_keep_apart_in_every_way_of_asking(open_memory: OpenMemory) -> None:
+    """R3, K3: store, tool, recall and context."""
+    ada, ben = open_memory("ada", continuity=ON), open_memory("ben", continuity=ON)
+    ada.experiences.add(TEA)
+    ada.process()
+    ben.process()
+    assert ben.experiences.query("green tea") == ben.experiences.list() == []
+    assert ben.recall("green tea") == []
+    assert ben.context(ben.agent(User("cli", "ben", "main")), "green tea") == ""
+    assert ben.experiences.add(TEA), "and what one knows is new to the other"
+
+
+# Kills
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(60, marks=pytest.mark.soak)])
+def test_a_kill_during_eviction_loses_nothing(
+    tmp_path: Path, storage: dict[str, Any], open_memory: OpenMemory, kills: int
+) -> None:
+    """R5, C10: what was acknowledged is there, but for what a later one drove out; the vectors heal."""
+    chance, most = random.Random(kills), 6
+    settings = {**ON, "experience_max_count": most}
+    for number in range(kills):
+        command = [
+            sys.executable,
+            str(EVICTOR),
+            str(tmp_path / "home"),
+            json.dumps(storage),
+            str(most),
+            str(number),
+        ]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            acknowledged = [process.stdout.readline() for _ in range(chance.randrange(8, 20))]
+            time.sleep(chance.uniform(0, 0.02))
+            process.send_signal(signal.SIGKILL)
+            acknowledged += [
+                line for line in process.stdout.read().splitlines(keepends=True) if line.endswith("\n")
+            ]
+        ids = [line.split()[1] for line in acknowledged]
+        memory = open_memory(continuity=settings)
+        store = memory.experiences
+        assert memory.check() == []
+        assert len(row_ids(store)) == most
+        assert row_ids(store) >= set(ids[-(most - 1) :]), "one more may have been added, and not been said"
+        store.heal()
+        assert is_whole(store)
+        memory.close()
