@@ -1,7 +1,7 @@
 """Whether an experience that is there is known again, and no look-alike is taken for it (SPEC R5).
 
 `uniqueness_pairs.json` holds two halves: the rules were made with the first in sight, the second is for the figure
-alone. In each, as many paraphrases as look-alikes, which differ in a number, a name, a date, a negation, a
+alone, so its texts are not printed. In each, as many paraphrases as look-alikes, which differ in a number, a name, a date, a negation, a
 direction, a tense or the thing that is spoken of.
 """
 
@@ -66,9 +66,9 @@ def run() -> dict[str, float]:
     for name, half in halves().items():
         found = outcome(half)
         print(f"{name}: false merges {found.false_merges:.1f} %, missed merges {found.missed_merges:.1f} %")
+        after = "_held_out" if name == "held_out" else ""
         for one in sorted(found.wrong):
             why = f"differs in: {one.why}" if one.why else "not near enough" if one.kind == "missed" else "merged"
-            print(f"  {one.kind:9} {one.similarity:.2f} {why}: {' | '.join(one.texts)}")
-        after = "_held_out" if name == "held_out" else ""
+            print(f"  {one.kind:9} {one.similarity:.2f} {why}{'' if after else ': ' + ' | '.join(one.texts)}")
         figures |= {f"false_merges{after}": found.false_merges, f"missed_merges{after}": found.missed_merges}
     return figures

@@ -43,6 +43,20 @@ def test_each_call_is_the_one_of_the_same_name() -> None:
         assert call.__doc__ == getattr(Memory, name).__doc__
 
 
+def test_experiences_are_awaited_too(tmp_path: Path) -> None:
+    """R7, R8."""
+
+    async def main() -> tuple[str, str]:
+        async with await AsyncMemory.open(tmp_path, continuity={"experience_store_enabled": True}) as memory:
+            await memory.experiences.add("Ada prefers green tea in the afternoon.")
+            (found,) = await memory.experiences.query("Who drinks tea?")
+            assert await memory.experiences.list() != []
+            return found.text, await memory.context(await memory.agent(ALICE), "Who drinks tea?")
+
+    text, context = asyncio.run(main())
+    assert text in context
+
+
 def test_documents_are_awaited_too(tmp_path: Path) -> None:
     for name, call in vars(AsyncTree).items():
         if isinstance(call, awaited):

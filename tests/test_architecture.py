@@ -48,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
         "home",
         *BELOW,
     },
-    "aio": {"memory", "journal", "organize", "types", "errors"},
+    "aio": {"memory", "recall", "journal", "organize", "types", "errors"},
     "serve": {"serve", "", "memory", "aio", "config", "home", "recall", "organize", "collect", "types", "errors"},
     "testing": {"organize", *BELOW},
     "": {"aio", "memory", "recall", "organize", "collect", "types", "errors"},

@@ -164,8 +164,11 @@ def database_text() -> Callable[[Experiences], str]:
     """Everything that the rows of experiences and items say."""
 
     def read(store: Experiences) -> str:
-        tables = ("experiences", "items")
-        return repr([store._database.read(lambda tx, t=table: tx.all(f"SELECT * FROM {t}")) for table in tables])
+        return repr(
+            store._database.read(
+                lambda tx: [tx.all(f"SELECT * FROM {table}") for table in ("experiences", "items", "item_words")]
+            )
+        )
 
     return read
 
@@ -266,7 +269,7 @@ def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: 
                 raise StorageUnavailable
             return getattr(works, name)
 
-    store._opened = Down()  # type: ignore[assignment]
+    store._opened = Down()
     assert store.add(TEA), "durable on return"
     assert len(row_ids(store)) == 2
     store._opened = works
@@ -281,6 +284,9 @@ def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clo
         def embed(self, texts: Any) -> Rows:
             raise ModelError("It does not answer.")
 
+        def embed_query(self, text: str, weights: Any) -> Rows:
+            raise ModelError("It does not answer.")
+
     vectors = LocalVectors(memory._database)
     Experiences(memory._database, "default", clock, EMBEDDER, lambda: vectors).add(DEPLOY)
     silent = Experiences(memory._database, "default", clock, Silent(), lambda: vectors)
@@ -288,6 +294,21 @@ def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clo
     with pytest.raises(ModelError):
         silent.add(TEA)
     assert len(row_ids(silent)) == 1
+    assert silent.query("Why did the deploy fail?", 1)[0].text == DEPLOY
+
+
+@pytest.mark.parametrize("kind", ["chroma", "pgvector"])
+def test_vectors_live_where_the_settings_say(open_memory: OpenMemory, storage: dict[str, Any], kind: str) -> None:
+    """R5, K3: in Chroma below the profile's folder, or in pgvector; they last."""
+    if (kind == "pgvector") != bool(storage):
+        pytest.skip("each store has its database")
+    for first in (True, False):
+        memory = open_memory(continuity=ON, vectors={"store": kind})
+        assert bool(memory.experiences.add(DEPLOY)) == first
+        assert memory.experiences.add(DEPLOY_AGAIN) is None
+        assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
+        assert (memory.home.profile("default") / "tmp" / "chroma").exists() == (kind == "chroma")
+        memory.close()
 
 
 # Extraction

@@ -32,6 +32,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "correct": ("turn:1", "x"),
     "pin": ("turn:1",),
     "unpin": ("turn:1",),
+    "context": ("a",),
     "verify": (),
     "unindexed": (),
     "index": (),

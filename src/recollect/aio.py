@@ -16,6 +16,7 @@ from recollect.journal.notes import Notes
 from recollect.memory import Memory
 from recollect.organize.brain import Brain
 from recollect.organize.tree import Tree
+from recollect.recall.experiences import Experiences
 from recollect.types import Clock, utc_now
 
 P = ParamSpec("P")
@@ -109,6 +110,14 @@ class AsyncNotes(Face):
     wait = awaited(Notes.wait)
 
 
+class AsyncExperiences(Face):
+    """`Experiences` for event loops."""
+
+    add = awaited(Experiences.add)
+    query = awaited(Experiences.query)
+    list = awaited(Experiences.list)
+
+
 class AsyncMemory(Face):
     """`Memory` for event loops.
 
@@ -159,6 +168,7 @@ class AsyncMemory(Face):
     correct = awaited(Memory.correct)
     pin = awaited(Memory.pin)
     unpin = awaited(Memory.unpin)
+    context = awaited(Memory.context)
     verify = awaited(Memory.verify)
     rebuild = awaited(Memory.rebuild)
     unindexed = awaited(Memory.unindexed)
@@ -185,6 +195,12 @@ class AsyncMemory(Face):
     def journal(self) -> AsyncJournal:
         """MEMORY.md, the pages of the days, LONGMEMORY.md. An error where `continuity.journal_enabled` is off."""
         return AsyncJournal(self._memory.journal, self._memory, self._threads)
+
+    @property
+    def experiences(self) -> AsyncExperiences:
+        """The profile's experiences: add, query, list. An error where `continuity.experience_store_enabled` is
+        off."""
+        return AsyncExperiences(self._memory.experiences, self._memory, self._threads)
 
     def notes(self, worker: str) -> AsyncNotes:
         """What a worker keeps from job to job."""
