@@ -1,8 +1,8 @@
 """Whether an experience that is there is known again, and no look-alike is taken for it (SPEC R5).
 
 `uniqueness_pairs.json` holds two halves: the rules were made with the first in sight, the second is for the figure
-alone, so its texts are not printed. In each, as many paraphrases as look-alikes, which differ in a number, a name, a date, a negation, a
-direction, a tense or the thing that is spoken of.
+alone, so its texts are not printed. In each, as many paraphrases as look-alikes, which differ in a number, a name,
+a date, a negation, a direction, a tense or the thing that is spoken of.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from recollect.models.embedders.static import StaticEmbedder
-from recollect.recall.uniqueness import differs, is_same, on_scale
+from recollect.recall.uniqueness import WordSense, differs, is_same, on_scale
 
 THRESHOLD = 0.85  # as the settings have it
 
@@ -48,14 +48,15 @@ def halves() -> dict[str, Half]:
 
 def outcome(half: Half, threshold: float = THRESHOLD) -> Outcome:
     embedder = StaticEmbedder()
+    alike = WordSense(embedder)
     told = [("missed", texts) for texts in half["same"]]
     told += [(kind, texts) for kind, some in half["different"].items() for texts in some]
     rows = embedder.embed([text for _, texts in told for text in texts])
     wrong = []
     for at, (kind, (one, other)) in enumerate(told):
         similarity = on_scale(float(rows[2 * at] @ rows[2 * at + 1]), str(embedder.identity))
-        if is_same(one, other, similarity, threshold) != (kind == "missed"):
-            wrong.append(Wrong(kind, similarity, differs(one, other), (one, other)))
+        if is_same(one, other, similarity, threshold, alike) != (kind == "missed"):
+            wrong.append(Wrong(kind, similarity, differs(one, other, alike), (one, other)))
     missed = sum(one.kind == "missed" for one in wrong)
     same = len(half["same"])
     return Outcome(100 * (len(wrong) - missed) / (len(told) - same), 100 * missed / same, wrong)

@@ -202,7 +202,7 @@ def test_what_comes_back_is_used_and_told_of(open_memory: OpenMemory, clock: Fak
     parts = memory._parts
     experiencing = Experiencing(
         *(memory.settings.continuity, memory._database, "default", clock, parts.continuity),
-        embedder=lambda: parts.embedders[0],
+        embedders=lambda: parts.embedders,
         vectors=lambda: parts.experiencing.store._vectors,
         recall=lambda: parts.recall,
         on_injected=lambda *told: heard.append(told),

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from bench.uniqueness import halves, outcome
 
+from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall.entities import named
-from recollect.recall.uniqueness import differs, is_same, on_scale
+from recollect.recall.uniqueness import WordSense, differs, is_same, on_scale
+
+ALIKE = WordSense(StaticEmbedder())
 
 
 @pytest.mark.parametrize("half", ["development", "held_out"])
@@ -30,7 +33,7 @@ def test_the_order_of_two_texts_says_nothing() -> None:
     for half in halves().values():
         every = [*half["same"], *(texts for some in half["different"].values() for texts in some)]
         for one, other in every:
-            assert bool(differs(one, other)) == bool(differs(other, one)), (one, other)
+            assert bool(differs(one, other, ALIKE)) == bool(differs(other, one, ALIKE)), (one, other)
             assert differs(one, one) == ""
 
 
@@ -51,13 +54,16 @@ def test_the_order_of_two_texts_says_nothing() -> None:
         ("Diego lives in the house.", "Diego lived in the house.", "tense"),
         ("The kitchen window is broken.", "The kitchen door is broken.", "thing"),
         ("Maeve has a job in a shop.", "Maeve has a job in a shop that sells shoes to sailors.", "thing"),
+        ("The trip takes 3 days.", "The trip takes 3 weeks.", "name or date"),
+        ("His sister lives in the house.", "His brother lives in the house.", "name or date"),
+        ("The window in the kitchen of the house is broken.", "The kitchen door of the house is broken.", "thing"),
         ("Ich esse Fleisch.", "Ich esse kein Fleisch.", "negation"),
         ("我有3只猫", "我有5只猫", "number"),
     ],
 )
 def test_what_differs_is_said(one: str, other: str, kind: str) -> None:
     """R5: a number, a name, a date, a negation, a direction."""
-    assert differs(one, other) == kind
+    assert differs(one, other, ALIKE) == kind
     assert not is_same(one, other, 1.0, 0.0), "however near they are"
 
 
@@ -68,11 +74,14 @@ def test_what_differs_is_said(one: str, other: str, kind: str) -> None:
         ("Amira speaks Arabic, French and English.", "Amira speaks English, French and Arabic."),
         ("The fee is 1,200 euros.", "The fee is 1200 euros."),
         ("  The tests\nare flaky.", "The tests are flaky."),
+        ("Maria lives in Rome with her kids.", "Maria resides in Rome with her children."),
+        ("John is scared of spiders.", "John is afraid of spiders."),
+        ("The build takes long to finish.", "It takes long for the build to complete."),
     ],
 )
 def test_the_same_in_other_words(one: str, other: str) -> None:
     """R5."""
-    assert differs(one, other) == ""
+    assert differs(one, other, ALIKE) == ""
 
 
 def test_cosines_of_the_bundled_model_are_brought_to_scale() -> None:
@@ -81,7 +90,7 @@ def test_cosines_of_the_bundled_model_are_brought_to_scale() -> None:
     assert brought == sorted(brought)
     assert on_scale(0.0, "static/x/256") == 0
     assert on_scale(1.0, "static/x/256") == 1
-    assert on_scale(0.7, "static/x/256") == pytest.approx(0.85)
+    assert on_scale(0.65, "static/x/256") == pytest.approx(0.85)
     assert on_scale(0.7, "bge/x/384") == 0.7
 
 

@@ -148,7 +148,7 @@ class Parts:
 
         return Experiencing(
             *(self._settings.continuity, self._database, self.profile, self._clock, self.continuity),
-            embedder=lambda: self.embedders[0],
+            embedders=lambda: self.embedders,
             vectors=lambda: open_vectors(self._settings, self._home, self.profile, self._database),
             recall=lambda: self.recall,
             on_injected=lambda agent_id, focus, hits: self.recall_log.note("injection", agent_id, focus, hits),

@@ -21,7 +21,7 @@ from recollect.models.embedders.base import Embedder
 from recollect.recall.entities import named
 from recollect.recall.experience_rows import Experience, ExperienceRows
 from recollect.recall.shelves import Shelves
-from recollect.recall.uniqueness import is_same, on_scale
+from recollect.recall.uniqueness import Alike, is_same, never, on_scale
 from recollect.recall.words import read
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Transaction
@@ -55,7 +55,8 @@ class Limits:
 
 
 class Experiences:
-    """Adds experiences, and finds them. Safe to use from many threads and processes."""
+    """Adds experiences, and finds them. `alike` knows words that mean the same. Safe to use from many threads and
+    processes."""
 
     def __init__(
         self,
@@ -65,6 +66,8 @@ class Experiences:
         embedder: Embedder,
         vectors: Callable[[], Vectors],
         limits: Limits = Limits(),  # noqa: B008  # frozen
+        *,
+        alike: Alike = never,
     ) -> None:
         self._database = database
         self._owner = owner
@@ -72,6 +75,7 @@ class Experiences:
         self._embedder = embedder
         self._open_vectors = vectors
         self._limits = limits
+        self._alike = alike
         self._lock = threading.RLock()
         self._opened: Vectors | None = None
         self._is_whole = False
@@ -149,7 +153,9 @@ class Experiences:
         identity = str(self._embedder.identity)
         return any(
             other.until is None
-            and is_same(one.text, other.text, on_scale(near[other.id], identity), self._limits.threshold)
+            and is_same(
+                *(one.text, other.text, on_scale(near[other.id], identity), self._limits.threshold, self._alike)
+            )
             for other in rows.values()
         )
 

@@ -5,7 +5,7 @@ What is off opens nothing, and makes no file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from recollect.models.embedders.base import Embedder
 from recollect.recall.experiences import Experiences, Limits
 from recollect.recall.extraction import Extraction
 from recollect.recall.tools import query_experiences
+from recollect.recall.uniqueness import WordSense
 from recollect.storage.base import Database
 from recollect.tooling import Tool
 from recollect.types import Clock
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 
 class Experiencing:
-    """Opens the parts when they are first used. `on_injected` is told what was put into whose turn."""
+    """Opens the parts when they are first used. The first of the embedders is the one that is
+    configured, the last the bundled one. `on_injected` is told what was put into whose turn."""
 
     def __init__(
         self,
@@ -38,7 +40,7 @@ class Experiencing:
         clock: Clock,
         continuity: Continuity,
         *,
-        embedder: Callable[[], Embedder],
+        embedders: Callable[[], Sequence[Embedder]],
         vectors: Callable[[], Vectors],
         recall: Callable[[], Recall],
         on_injected: OnInjected | None = None,
@@ -48,7 +50,7 @@ class Experiencing:
         self._owner = owner
         self._clock = clock
         self._continuity = continuity
-        self._embedder = embedder
+        self._embedders = embedders
         self._vectors = vectors
         self._recall = recall
         self._on_injected = on_injected
@@ -62,7 +64,11 @@ class Experiencing:
                 "section [continuity] of recollect.toml."
             )
         limits = Limits(self._settings.experience_uniqueness_threshold, self._settings.experience_max_count)
-        return Experiences(self._database, self._owner, self._clock, self._embedder(), self._vectors, limits)
+        embedders = self._embedders()
+        return Experiences(
+            *(self._database, self._owner, self._clock, embedders[0], self._vectors, limits),
+            alike=WordSense(embedders[-1]),
+        )
 
     def extract(self) -> None:
         """Heal the store; with a journal, add what of it is new."""

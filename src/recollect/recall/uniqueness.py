@@ -10,44 +10,57 @@ and negations are found in more languages.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from math import log
 
 from recollect.journal.specifics import Word, clauses, proper, word_set, words
+from recollect.models.embedders.base import Embedder
 from recollect.organize.rules.speakers import PARTICIPLE, PAST
 from recollect.recall.words import content_words, fold, is_stop, stem
 
-NEAR_OF_STATIC = 0.7
+NEAR_OF_STATIC = 0.65
 """The bundled model puts paraphrases from this cosine on, where others have about 0.85."""
 
+ALIKE = 0.5  # the cosine of two words, by the bundled model, from which on they mean the same
 WORDS_A_MISS = 8  # of so many, one may be told otherwise
 _SCALE = 0.85  # the cosine of other models that it corresponds to
 
 OPPOSITES = """increase decrease; increase reduce; rise fall; raise lower; grow shrink; more less; more fewer;
-most least; before after; up down; on off; enable disable; add remove; open close; start stop; begin end; gain
-lose; win lose; find lose; fast slow; faster slower; quick slow; high low; higher lower; first last; allow
-forbid; allow deny; accept reject; buy sell; pass fail; love hate; like hate; like dislike; always never; left
-right; north south; east west; old new; older younger; old young; large small; big small; bigger smaller; long
-short; longer shorter; hot cold; warm cold; early late; earlier later; light dark; with without; better worse;
-good bad; import export; push pull; upload download; install uninstall; lock unlock; maximum minimum; over
-under; above below; inside outside; morning evening; day night; arrive leave; borrow lend; upgrade downgrade;
-success failure; true false; public private; connect disconnect; include exclude; agree disagree; succeed fail;
-encrypt decrypt; attach detach; easy hard; cheap expensive; strong weak; safe unsafe; stable unstable; full
-empty; asleep awake; married divorced; everyone nobody; all none; today tomorrow; today yesterday; yesterday
-tomorrow; last next; tonight tomorrow; over still"""
+most least; before after; up down; up drop; up fall; down rise; on off; enable disable; add remove; open close;
+start stop; begin end; gain lose; win lose; find lose; fast slow; faster slower; quick slow; high low; higher
+lower; first last; allow forbid; allow deny; accept reject; buy sell; pass fail; love hate; like hate; like
+dislike; always never; left right; north south; east west; old new; older younger; old young; large small; big
+small; bigger smaller; long short; longer shorter; hot cold; warm cold; early late; earlier later; light dark;
+with without; better worse; good bad; import export; push pull; upload download; install uninstall; lock unlock;
+maximum minimum; over under; above below; inside outside; morning evening; day night; arrive leave; borrow lend;
+upgrade downgrade; success failure; true false; public private; connect disconnect; include exclude; agree
+disagree; succeed fail; encrypt decrypt; attach detach; easy hard; cheap expensive; strong weak; safe unsafe;
+stable unstable; full empty; asleep awake; married divorced; everyone nobody; all none; today tomorrow; today
+yesterday; yesterday tomorrow; last next; tonight tomorrow; over still"""
+SYNONYMS = """like love enjoy prefer fond; short brief concise; answer response reply; buy purchase; begin start;
+fix repair solve resolve; error bug failure; choose chose pick select decide opt adopt; live reside;
+finish complete; depart leave; move relocate reschedule; delay postpone; crash fail; show display; allow permit;
+job position; build create; hate dislike; quit leave left; cause lead led; need require must; help assist;
+happen occur; meeting appointment; kid child children; ask request; about around approximately; car vehicle;
+mail email; run execute; check verify; store save keep; update upgrade; get receive; give hand; talk speak;
+drop remove delete; learn study lesson; trip journey travel; afraid scared fear; favorite favourite; color colour; become turn"""
 _LIGHT = word_set(
     "say said tell told ask want go went come came make made need pleas use call name caus becaus sinc while get "
-    "becam becom after befor everi each one instead between cannot keep put also again like what"
+    "becam becom after befor everi each one instead between cannot keep put also again like what "
+    "unabl abl accord realli take took"
 )
 """Stems of words that paraphrases put in and leave out."""
 _NUMBERS = word_set("sixty seventy eighty ninety once twice half dozen double triple")
-_TIMES = word_set(
-    "yesterday today tonight tomorrow morning afternoon evening noon midnight weekend spring summer autumn winter "
-    "last next again"
+CLOSED = word_set(
+    "yesterday today tonight tomorrow morning afternoon evening night noon midnight weekend spring summer autumn "
+    "winter last next again second minute hour day week month quarter year mother father sister brother son "
+    "daughter wife husband aunt uncle cousin niece nephew grandmother grandfather"
 )
-_OVER = re.compile(r"\b(?:call(?:s|ed)? off|(?:is|are|was|were) off|cancel\w*|anymore)\b")
+"""Words of which each is another thing: times, and relatives."""
+_HALF_DAY = re.compile(r"(?<=\d)\s?([ap])\.?m\b")
+_OVER = re.compile(r"\b(?:call(?:s|ed)? off|(?:is|are|was|were) off|cancel\w*|anymore|unable)\b")
 _TO_BE = word_set("is are am was were be been being gets got get 's 're become becomes became")
 _TO_HAVE = word_set("has have having 've")
 _ALIKE = word_set("run come become put read")  # as participles, and otherwise
@@ -58,6 +71,7 @@ _PASSIVE = re.compile(
     r"(?P<rest>\b.*?)\s+by\s+(?P<agent>(?:(?:the|a|an|his|her|their|our|my)\s+)?[\w'-]+)(?P<tail>.*)$",
     re.IGNORECASE,
 )
+_DONE = re.compile(r"\b(?:is|are|was|were|be|been|being)\s+(?:\w+\s+)?\w+ed\b")
 _ORDERED = re.compile(r"\b(?:than|over|instead of|rather than)\b")
 _FROM_TO = re.compile(r"\bfrom\b(.+?)\bto\b(.+)")
 _PREFERS_TO = re.compile(r"\bprefers?\b(.+?)\bto\b(.+)")
@@ -67,9 +81,34 @@ _LIST = re.compile(r"\w+(?:, \w+)*,? (?:and|or) \w+")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
 
-def is_same(one: str, other: str, similarity: float, threshold: float) -> bool:
+Alike = Callable[[str, str], bool]
+"""Whether two words mean the same."""
+
+
+def never(_one: str, _other: str) -> bool:
+    """For whom no other word means the same."""
+    return False
+
+
+def is_same(one: str, other: str, similarity: float, threshold: float, alike: Alike = never) -> bool:
     """Whether they are as similar as the threshold asks, and do not differ in anything that counts."""
-    return similarity >= threshold and not differs(one, other)
+    return similarity >= threshold and not differs(one, other, alike)
+
+
+class WordSense:
+    """Words that mean the same, by the bundled model: it puts "scared" and "afraid" together, "tea" and "coffee"
+    apart."""
+
+    def __init__(self, static: Embedder) -> None:
+        self._static = static
+        self._known = lru_cache(maxsize=10_000)(self._are_alike)
+
+    def __call__(self, one: str, other: str) -> bool:
+        return self._known(one, other)
+
+    def _are_alike(self, one: str, other: str) -> bool:
+        rows = self._static.embed([one, other])
+        return float(rows[0] @ rows[1]) >= ALIKE
 
 
 def on_scale(cosine: float, embedder: str) -> float:
@@ -79,14 +118,14 @@ def on_scale(cosine: float, embedder: str) -> float:
     return float(cosine ** (log(_SCALE) / log(NEAR_OF_STATIC)))
 
 
-def differs(one: str, other: str) -> str:
+def differs(one: str, other: str, alike: Alike = never) -> str:
     """In what two texts that are near each other differ; nothing where they tell the same."""
     if " ".join(one.split()) == " ".join(other.split()):
         return ""
     for kind, check in _CHECKS.items():
         if check(one, other):
             return kind
-    return ""
+    return "thing" if _replaced(one, other, alike) else ""
 
 
 # Numbers, names, dates, negations
@@ -115,13 +154,16 @@ def _other_numbers(one: str, other: str) -> bool:
 
 
 def _numbers(text: str) -> set[str]:
-    return _values(text, ("number",)) | (_NUMBERS & set(re.findall(r"\w+", fold(text))))
+    folded = fold(text)
+    return (
+        _values(text, ("number",)) | (_NUMBERS & set(re.findall(r"\w+", folded))) | set(_HALF_DAY.findall(folded))
+    )
 
 
 def _other_names(one: str, other: str) -> bool:
     """A name or a date of one does not stand in the other, whatever it is taken for there."""
     kinds, every = ("name", "date"), ("name", "date", "content", "filler")
-    left, right = (_TIMES & set(re.findall(r"\w+", fold(text))) for text in (one, other))
+    left, right = (_closed() & {stem(word) for word in re.findall(r"\w+", fold(text))} for text in (one, other))
     return left != right or bool(
         _values(one, kinds) - _values(other, every) or _values(other, kinds) - _values(one, every)
     )
@@ -136,6 +178,11 @@ def _negations(text: str) -> int:
 
 
 # Opposites, direction, tense, another word in the same place
+
+
+@lru_cache(maxsize=1)
+def _closed() -> frozenset[str]:
+    return frozenset(map(stem, CLOSED))
 
 
 @lru_cache(maxsize=1)
@@ -167,6 +214,8 @@ def _turned(one: str, other: str) -> bool:
 def _exchanged(one: str, other: str) -> bool:
     """Neighbours may: "the invoice of Acme" is Acme's invoice. So may what stands in a list."""
     left, right = _sequence(one), _sequence(other)
+    if bool(_DONE.search(_active(one))) != bool(_DONE.search(_active(other))):
+        return False  # who does it is not said in one of them
     apart = [at for at, (x, y) in enumerate(zip(left, right, strict=False)) if x != y]
     if len(left) != len(right) or len(apart) != 2 or apart[1] == apart[0] + 1:
         return False
@@ -245,21 +294,26 @@ def _past_form(word: str, before: Sequence[str]) -> bool:
     return bool({"was", "were"} & {*before}) or not _TO_HAVE.isdisjoint(before) or _TO_BE.isdisjoint(before)
 
 
-def _replaced(one: str, other: str) -> bool:
+def _replaced(one: str, other: str, alike: Alike) -> bool:
     """The same words in the same order, but for one: what is told of it is another thing. Or one tells more."""
-    left, right = (
-        [word for word in _sequence(text) if word not in _LIGHT and not word.isdigit()] for text in (one, other)
-    )
-    apart = [x != y and not _are_kin(x, y) for x, y in zip(left, right, strict=False)]
+    left, right = _telling(one), _telling(other)
+
+    def match(x: str, y: str) -> bool:
+        return x == y or _are_kin(x, y) or (x, y) in _synonyms() or alike(left[x], right[y])
+
+    apart = [not match(x, y) for x, y in zip(left, right, strict=False)]
     if len(left) == len(right) and sum(apart) == 1:
         return True
-    alone = max(_alone(left, right), _alone(right, left))
-    return alone > max(1, min(len(left), len(right)) // WORDS_A_MISS)
+    alone = sum(not any(match(x, y) for y in right) for x in left)
+    alone_too = sum(not any(match(x, y) for x in left) for y in right)
+    spared = min(len(left), len(right)) // WORDS_A_MISS
+    return min(alone, alone_too) > spared or max(alone, alone_too) > max(1, spared)
 
 
-def _alone(words: Sequence[str], others: Sequence[str]) -> int:
-    """How many have no kin among the others."""
-    return sum(not any(_are_kin(word, other) for other in others) for word in set(words) - set(others))
+def _telling(text: str) -> dict[str, str]:
+    """The stems that tell something, in order, each with the word it is of; numbers are compared apart."""
+    found = {stem(word): word for word in content_words(_active(text)) if not word.isdigit()}
+    return {key: word for key, word in found.items() if key not in _LIGHT}
 
 
 def _are_kin(one: str, other: str) -> bool:
@@ -269,6 +323,12 @@ def _are_kin(one: str, other: str) -> bool:
     return same >= max(min(4, shorter), 3, 0.7 * shorter)
 
 
+@lru_cache(maxsize=1)
+def _synonyms() -> frozenset[tuple[str, str]]:
+    groups = [[stem(word) for word in group.split()] for group in SYNONYMS.split(";")]
+    return frozenset((x, y) for group in groups for x in group for y in group)
+
+
 _CHECKS = {
     "number": _other_numbers,
     "name or date": _other_names,
@@ -276,5 +336,4 @@ _CHECKS = {
     "opposite": _opposed,
     "direction": _turned,
     "tense": _other_tense,
-    "thing": _replaced,
 }
