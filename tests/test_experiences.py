@@ -194,9 +194,7 @@ def test_the_oldest_of_the_least_used_go_and_pinned_ones_stay(open_memory: OpenM
     texts = [DEPLOY, TEA, "Tom moved to Lisbon in the spring.", "The printer on the second floor is broken."]
     ids = [store.add(text, at=clock.turn(seconds=1)) for text in texts]
     store.query("Who drinks green tea?", 1)
-    memory._database.write(
-        lambda tx: tx.run("INSERT INTO pins VALUES (?, ?, 0)", "default", f"experience:{ids[0]}")
-    )
+    memory.pin(f"experience:{ids[0]}")
     added = store.add("Marta is allergic to peanuts and to hazelnuts.", at=clock.turn(seconds=1))
     assert row_ids(store) == {ids[0], ids[1], ids[3], added}, "the third was the oldest that nobody needed"
     assert store.add("The contract with Globex ends on the last of June.", at=clock() - timedelta(days=9))

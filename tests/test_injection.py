@@ -39,13 +39,6 @@ def knowing(open_memory: OpenMemory) -> Memory:
     return memory
 
 
-def pin(memory: Memory, id_: str) -> None:
-    from recollect.recall.items import Items
-
-    kind, _, ref = id_.partition(":")
-    memory._database.write(lambda tx: Items(tx, memory.profile).mark(kind, ref, pinned=True))  # type: ignore[arg-type]
-
-
 def shown(context: str) -> list[str]:
     """The lines under the heading."""
     return context.partition(f"{HEADING}\n")[2].partition("\n\n")[0].splitlines()
@@ -145,7 +138,7 @@ def test_secrets_are_never_in_it(open_memory: OpenMemory) -> None:
     ada = memory.agent(ADA)
     memory.experiences.add(f"The service uses the API key {key} in production.")
     memory.journal.remember("The door of the shed opens with 4711.", "note", "secret")
-    pin(memory, f"turn:{memory.append(ada, UserMessage(f'My API key is {key}, keep it.'))}")
+    memory.pin(f"turn:{memory.append(ada, UserMessage(f'My API key is {key}, keep it.'))}")
     context = memory.context(ada, "Which API key does the service use?")
     assert key not in context
     assert "4711" not in context
@@ -156,8 +149,8 @@ def test_pinned_items_are_always_in_it(knowing: Memory) -> None:
     """R8, R11: once, whatever it is about, for every agent; not when they have ended."""
     ada = knowing.agent(ADA)
     told = knowing.append(ada, UserMessage("Always answer in French, please."))
-    pin(knowing, f"turn:{told}")
-    pin(knowing, f"experience:{knowing.experiences.query(DEPLOY, 1)[0].id}")
+    knowing.pin(f"turn:{told}")
+    knowing.pin(f"experience:{knowing.experiences.query(DEPLOY, 1)[0].id}")
     context = knowing.context(ada, "Why did the deploy fail?")
     assert context.index(PINNED) < context.index(HEADING)
     assert context.count("Always answer in French") == 1
@@ -214,6 +207,27 @@ def test_what_comes_back_is_used_and_told_of(open_memory: OpenMemory, clock: Fak
     ]
     (kept,) = memory.experiences.list()
     assert (kept.used, kept.used_at) == (1, clock())
+
+
+def test_the_recall_log_has_it(knowing: Memory) -> None:
+    """R10, R8: what was injected into whose turn."""
+    ada = knowing.agent(ADA)
+    knowing.context(ada, "Why did the deploy fail?")
+    knowing.process()
+    (noted,) = knowing.recalls()
+    assert (noted.purpose, noted.agent_id, noted.question) == ("injection", ada.id, "Why did the deploy fail?")
+
+
+def test_what_was_corrected_does_not_come_back(knowing: Memory) -> None:
+    """R8, R11, O11: neither by a query, until it is told again."""
+    ada = knowing.agent(ADA)
+    id_ = knowing.experiences.query(DEPLOY, 1)[0].id
+    knowing.correct(f"experience:{id_}", "The deploy failed because the network was down.")
+    assert DEPLOY not in knowing.context(ada, "Why did the deploy fail?")
+    assert DEPLOY not in [one.text for one in knowing.experiences.query("Why did the deploy fail?", 50)]
+    assert DEPLOY not in [one.text for one in knowing.experiences.list()]
+    assert knowing.experiences.add(DEPLOY) == id_
+    assert DEPLOY in knowing.context(ada, "Why did the deploy fail?")
 
 
 def test_bad_input_is_said(knowing: Memory) -> None:

@@ -196,8 +196,8 @@ class Memory(Recalling):
         return self._parts.documents
 
     def tools(self, author: str = "agent", agent: Agent | str | None = None) -> tuple[Tool, ...]:
-        """Of documents and recall and, where they are on, of the journal and of experiences, for an agent. The author
-        signs documents."""
+        """Of documents, of recall and, where they are on, of the journal and of experiences, for an agent. The
+        author signs documents."""
         journal = (remember_this(self.journal),) if self._parts.continuity.is_on else ()
         return (*document_tools(self.documents, author), *self._recall_tools(agent), *journal)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,19 +94,15 @@ class Parts:
         """What lies in the profile's folder."""
         root, pages = self._home.profile(self.profile), self.continuity.pages
         alone = not self._settings.storage.url.get_secret_value()
-        journal = Files(
-            *(self._database, self.profile, self._clock, "journal"),
-            pages=lambda: journal_pages(pages) if self.continuity.is_on else [],
-            items=lambda page: journal_items(page, root),
-            alone=alone,
-        )
-        notes = Files(
-            *(self._database, self.profile, self._clock, "note"),
-            pages=lambda: note_pages(root),
-            items=lambda page: note_items(page, root),
-            alone=alone,
-        )
-        return [journal, notes]
+        files = partial(Files, self._database, self.profile, self._clock, alone=alone)
+        return [
+            files(
+                "journal",
+                lambda: journal_pages(pages) if self.continuity.is_on else [],
+                partial(journal_items, root=root),
+            ),
+            files("note", lambda: note_pages(root), partial(note_items, root=root)),
+        ]
 
     @cached_property
     def recall(self) -> Recall:
@@ -176,11 +172,8 @@ class Parts:
 
     def remarks(self) -> list[str]:
         """What a person should know of recall."""
-        said = [self.mending.remark]
-        if "indexer" in self.__dict__:
-            said.append(self.indexer.error)
-        if "recall" in self.__dict__:
-            said.append(self.recall.error)
+        opened = [self.__dict__[name] for name in ("indexer", "recall") if name in self.__dict__]
+        said = [self.mending.remark, *(part.error for part in opened)]
         return [remark for remark in said if remark]
 
     def wake(self) -> None:
@@ -332,17 +325,9 @@ def open_embedder(settings: Settings) -> Embedder:
         return OnnxEmbedder(path, chosen.pooling, chosen.query_prefix, chosen.document_prefix)
     from recollect.models.embedders.openai import OpenAIEmbedder
 
-    return OpenAIEmbedder(
-        chosen.model,
-        chosen.base_url,
-        api_key=chosen.api_key.get_secret_value(),
-        dimensions=chosen.dimensions,
-        query_prefix=chosen.query_prefix,
-        document_prefix=chosen.document_prefix,
-        batch=chosen.batch,
-        window_bytes=chosen.window_bytes,
-        timeout_seconds=chosen.timeout_seconds,
-    )
+    same = {"dimensions", "query_prefix", "document_prefix", "batch", "window_bytes", "timeout_seconds"}
+    key = chosen.api_key.get_secret_value()
+    return OpenAIEmbedder(chosen.model, chosen.base_url, api_key=key, **chosen.model_dump(include=same))
 
 
 def open_vectors(settings: Settings, home: Home, profile: str, database: Database) -> Vectors:

@@ -45,7 +45,8 @@ finish complete; depart leave; move relocate reschedule; delay postpone; crash f
 job position; build create; hate dislike; quit leave left; cause lead led; need require must; help assist;
 happen occur; meeting appointment; kid child children; ask request; about around approximately; car vehicle;
 mail email; run execute; check verify; store save keep; update upgrade; get receive; give hand; talk speak;
-drop remove delete; learn study lesson; trip journey travel; afraid scared fear; favorite favourite; color colour; become turn"""
+drop remove delete; learn study lesson; trip journey travel; afraid scared fear; favorite favourite;
+color colour; become turn"""
 _LIGHT = word_set(
     "say said tell told ask want go went come came make made need pleas use call name caus becaus sinc while get "
     "becam becom after befor everi each one instead between cannot keep put also again like what "
