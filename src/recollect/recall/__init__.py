@@ -13,4 +13,7 @@ log         what was asked, and what came back
 opinions    what people said of items: verdicts, pins, corrections
 upkeep      what a person can do about what is remembered
 relations   how people and things are related, and what says so
+uniqueness  whether two texts tell the same experience
+experiences the store of them; extraction fills it from the journal
+injection   what a turn begins with
 """
