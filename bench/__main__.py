@@ -8,13 +8,15 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append, journal, organize, uniqueness, vectors
+from bench import append, journal, organize, quality, recall, uniqueness, vectors
 
 PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "append": append.run,
     "organize": organize.run,
     "journal": journal.run,
     "vectors": vectors.run,
+    "quality": quality.run,
+    "recall": recall.run,
     "uniqueness": uniqueness.run,
 }
 
@@ -34,8 +36,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _leave_settings_behind() -> None:
     """What is measured are the defaults, whatever the environment says."""
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_") and name != "RECOLLECT_BENCH_DATA"]:
-        del os.environ[name]
+    for name in list(os.environ):
+        if name.startswith("RECOLLECT_") and name != "RECOLLECT_BENCH_DATA":
+            del os.environ[name]
 
 
 def _write(part: str, figures: Mapping[str, float]) -> None:

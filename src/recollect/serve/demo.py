@@ -52,6 +52,7 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Any
             memory.end_turn(agent)
         context = memory.session_context()
         console.print(Panel(escape(context), title="journal: what opens the next session", expand=True))
+        memory.process()  # the journal's new lines can be found, too
         asked = {question: memory.recall(question, 3) for question in QUESTIONS}
         for question, hits in asked.items():
             console.print("", table(hits, f"recall  {question}"))
