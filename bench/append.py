@@ -22,20 +22,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import cycle
 from pathlib import Path
 from statistics import median
-from typing import Literal
 from uuid import uuid4
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from bench.databases import MESSAGE, Ground, PostgresGround, SQLiteGround
+from bench.goals import Figures, Goal, table
 from bench.measure import Call, medians, rates
 from bench.syncs import sync_us, syncs_per_append
 from recollect import Agent, Memory, User
@@ -46,21 +44,6 @@ THREADS = 64
 ROUNDS = 3
 BLOCKS, BLOCK = 20, 50
 SESSION = 1_000  # records in a session of a filled home
-
-Figures = dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a figure should be."""
-
-    words: str
-    sign: Literal["≤", "≥", "="]
-    limit: float
-
-    def met(self, value: float) -> bool:
-        return {"≤": value <= self.limit, "≥": value >= self.limit, "=": value == self.limit}[self.sign]
-
 
 GOALS = {
     "sequential_over_floor": Goal("sequential over floor, time", "≤", 1.5),
@@ -86,6 +69,8 @@ ALSO = {
     "own_commits_own_agents_per_second": "own commits, own agents, a second",
 }
 
+COLUMNS = {"SQLite": SQLiteGround.prefix, "PostgreSQL": PostgresGround.prefix}
+
 Parts = tuple[tuple[str, Callable[[Ground], Figures]], ...]
 
 
@@ -105,7 +90,7 @@ def run() -> Figures:
             for words, part in PARTS:
                 step(f"{title}: {words}")
                 figures |= {ground.prefix + key: value for key, value in part(ground).items()}
-    console.print(_table(figures))
+    console.print(table("a durable append", figures, GOALS, ALSO, COLUMNS))
     return figures
 
 
@@ -234,31 +219,3 @@ def _progress(console: Console, steps: int) -> Iterator[Callable[[str], None]]:
             begun = True
 
         yield step
-
-
-def _table(figures: Figures) -> Table:
-    table = Table("a durable append")
-    for title in ("SQLite", "PostgreSQL", "goal"):
-        table.add_column(title, justify="right")
-    for key, goal in GOALS.items():
-        judged = (_judged(figures.get(prefix + key), goal) for prefix in _PREFIXES)
-        table.add_row(goal.words, *judged, f"{goal.sign} {goal.limit:g}")
-    table.add_section()
-    for key, words in ALSO.items():
-        table.add_row(words, *(_plain(figures.get(prefix + key)) for prefix in _PREFIXES))
-    return table
-
-
-_PREFIXES = (SQLiteGround.prefix, PostgresGround.prefix)
-
-
-def _judged(value: float | None, goal: Goal) -> str:
-    if value is None:
-        return ""
-    return f"{_plain(value)} [green]met[/]" if goal.met(value) else f"{_plain(value)} [red]missed[/]"
-
-
-def _plain(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
+from bench.goals import Figures
 from bench.measure import WARM_UP, medians
 from bench.processing import cpu_seconds
 from recollect import Agent, Memory, User, UserMessage
@@ -30,8 +31,6 @@ BEGIN = datetime(2015, 1, 5, 8, 0, tzinfo=UTC)
 
 MANY_DOCUMENTS, FEW_DOCUMENTS = 10_000, 100
 FOLDERS = 10
-
-Figures = dict[str, float]
 
 _FIRST = "Ava Ben Cleo Dan Eva Finn Gus Hana Ivo June Kai Lena Milo Nora Otto Pia Quinn Rosa Sven Tara Uma Vito"
 _LAST = "Abel Brandt Costa Diaz Ekman Ferro Grant Hale Ibsen Jansen Kovacs Lund Meyer Novak Olsen Petit Roth"

@@ -25,10 +25,9 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from rich.console import Console
-from rich.table import Table
 
 from bench import specifics
-from bench.append import Goal
+from bench.goals import Figures, Goal, table
 from bench.growth import SPEAKERS, turns
 from recollect.journal.compaction import Compaction
 from recollect.journal.journal import Journal
@@ -42,8 +41,6 @@ ROUNDS = 5
 APPENDS = 500
 PAUSE = 0.002  # seconds between two appends: an agent that is busy, not a flood
 TEXT = "Mara asked for the ferry to Cacilhas → It leaves at 18:40, not at 18:10, from Cais do Sodré."
-
-Figures = dict[str, float]
 
 GOALS = {
     "per_record_100k_over_1k": Goal("a record of 100,000 over one of 1,000, CPU time", "≤", 1.5),
@@ -73,7 +70,7 @@ def run() -> Figures:
         folders = (Path(name) / str(number) for number in count())
         figures = cost(folders) | meanwhile(folders)
     figures |= specifics.run()
-    console.print(_table(figures))
+    console.print(table("compacting a journal", figures, GOALS, ALSO))
     return figures
 
 
@@ -180,28 +177,6 @@ def _in_process(folder: Path) -> float:
 
 def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def _table(figures: Figures) -> Table:
-    table = Table("compacting a journal")
-    for title in ("figure", "goal"):
-        table.add_column(title, justify="right")
-    for key, goal in GOALS.items():
-        table.add_row(goal.words, _judged(figures.get(key), goal), f"{goal.sign} {goal.limit:g}")
-    table.add_section()
-    for key, words in ALSO.items():
-        table.add_row(words, _plain(figures[key]), "")
-    return table
-
-
-def _judged(value: float | None, goal: Goal) -> str:
-    if value is None:
-        return "[dim]not measured[/]"
-    return f"{_plain(value)} [green]met[/]" if goal.met(value) else f"{_plain(value)} [red]missed[/]"
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import growth, knowledge, locomo, supersede
-from bench.append import Goal
 from bench.embedder import Embedder
+from bench.goals import Figures, Goal, table
 from bench.knowledge import Organized
 from bench.locomo import Conversation, Turn
 from bench.processing import cpu_seconds
@@ -41,8 +41,6 @@ from recollect.organize.claims import claims
 DENSITIES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.75)
 SIZES = (20, 30, 40, 50)
 ROUNDS = 3
-
-Figures = dict[str, float]
 
 GOALS = {
     "locomo_coverage": Goal("coverage of LoCoMo's evidence, %", "≥", 80),
@@ -98,7 +96,7 @@ def run() -> Figures:
     for words, part in (("100,000 turns", growth.organizing), ("10,000 documents", growth.updating)):
         with _step(console, words), _folder() as home:
             figures |= part(home)
-    console.print(_table(figures))
+    console.print(table("organizing with the rules", figures, GOALS, ALSO))
     return figures
 
 
@@ -248,26 +246,3 @@ def _errors_table(results: Sequence[supersede.Result]) -> Table:
                 result.pair.id, result.pair.kind, result.pair.expect, result.wrong or "[dim]nothing[/]", judged
             )
     return table
-
-
-def _table(figures: Figures) -> Table:
-    table = Table("organizing with the rules")
-    for title in ("figure", "goal"):
-        table.add_column(title, justify="right")
-    for key, goal in GOALS.items():
-        table.add_row(goal.words, _judged(figures.get(key), goal), f"{goal.sign} {goal.limit:g}")
-    table.add_section()
-    for key, words in ALSO.items():
-        if key in figures:
-            table.add_row(words, _plain(figures[key]), "")
-    return table
-
-
-def _judged(value: float | None, goal: Goal) -> str:
-    if value is None:
-        return "[dim]not measured[/]"
-    return f"{_plain(value)} [green]met[/]" if goal.met(value) else f"{_plain(value)} [red]missed[/]"
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
