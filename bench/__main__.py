@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append, journal, organize, uniqueness, vectors
+from bench import append, journal, organize, quality, recall, uniqueness, vectors
 
 PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "append": append.run,
@@ -16,6 +16,8 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "journal": journal.run,
     "vectors": vectors.run,
     "uniqueness": uniqueness.run,
+    "quality": quality.run,
+    "recall": recall.run,
 }
 
 RESULTS = Path(__file__).parent / "results"
@@ -34,8 +36,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _leave_settings_behind() -> None:
     """What is measured are the defaults, whatever the environment says."""
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_") and name != "RECOLLECT_BENCH_DATA"]:
-        del os.environ[name]
+    for name in list(os.environ):
+        if name.startswith("RECOLLECT_") and not name.startswith("RECOLLECT_BENCH_"):
+            del os.environ[name]
 
 
 def _write(part: str, figures: Mapping[str, float]) -> None:

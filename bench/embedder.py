@@ -26,9 +26,9 @@ class Embedder:
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
-        folder = _folder()
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
-        weights = load_file(folder / "weights" / "l2_supercat_256.safetensors")
+        files = folder()
+        self._tokenizer = Tokenizer.from_file(str(files / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+        weights = load_file(files / "weights" / "l2_supercat_256.safetensors")
         self._vectors = weights["embedding.weight"].astype(np.float32)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -50,7 +50,7 @@ class Embedder:
         return sums
 
 
-def _folder() -> Path:
+def folder() -> Path:
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("The embedder's weights come with wordllama: pip install wordllama.")

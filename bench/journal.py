@@ -22,13 +22,14 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import count
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 from rich.console import Console
 
 from bench import specifics
 from bench.goals import Figures, Goal, table
 from bench.growth import SPEAKERS, turns
+from bench.measure import p99
 from recollect.journal.compaction import Compaction
 from recollect.journal.journal import Journal
 from recollect.journal.merging import Limits
@@ -97,13 +98,13 @@ def meanwhile(folders: Iterator[Path]) -> Figures:
         "memory_100k_mb": memory[0] / 2**20,
         "memory_100k_over_page": memory[0] / len(_page(MANY)),
         "append_p50_compacting_over_idle": median(other_busy) / median(other_idle),
-        "append_p99_compacting_over_idle": _p99(other_busy) / _p99(other_idle),
+        "append_p99_compacting_over_idle": p99(other_busy) / p99(other_idle),
         "append_idle_us": median(other_idle),
         "append_compacting_us": median(other_busy),
-        "append_p99_idle_us": _p99(other_idle),
-        "append_p99_compacting_us": _p99(other_busy),
+        "append_p99_idle_us": p99(other_idle),
+        "append_p99_compacting_us": p99(other_busy),
         "append_p50_same_process_over_idle": median(same_busy) / median(same_idle),
-        "append_p99_same_process_over_idle": _p99(same_busy) / _p99(same_idle),
+        "append_p99_same_process_over_idle": p99(same_busy) / p99(same_idle),
     }
 
 
@@ -125,10 +126,6 @@ def _append(journal: Journal) -> float:
     started = time.perf_counter_ns()
     journal.remember(TEXT)
     return (time.perf_counter_ns() - started) / 1000
-
-
-def _p99(times: list[float]) -> float:
-    return quantiles(times, n=100)[98]
 
 
 # Journals

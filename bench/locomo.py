@@ -10,7 +10,7 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,12 +43,24 @@ class Sitting:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """`evidence`: the ids of the turns that answer it."""
+
+    text: str
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
-    """`evidence`: the ids of the turns that answer a question."""
+    """`questions` are those that have an answer in it."""
 
     name: str
     sittings: tuple[Sitting, ...]
-    evidence: frozenset[str]
+    questions: tuple[Question, ...]
+
+    @property
+    def evidence(self) -> frozenset[str]:
+        return frozenset(id_ for question in self.questions for id_ in question.evidence)
 
     @property
     def turns(self) -> Iterator[Turn]:
@@ -76,7 +88,7 @@ def conversation(sample: Mapping[str, Any], *, captions: bool = True) -> Convers
     numbers = sorted(int(found[1]) for key in talk if (found := _SESSION.fullmatch(key)))
     sittings = tuple(_sitting(talk, number, captions) for number in numbers)
     known = {turn.id for sitting in sittings for turn in sitting.turns}
-    return Conversation(sample["sample_id"], sittings, frozenset(known & set(_evidence(sample["qa"]))))
+    return Conversation(sample["sample_id"], sittings, tuple(_questions(sample["qa"], known)))
 
 
 def _file(folder: Path) -> Path | None:
@@ -94,8 +106,9 @@ def _text(turn: Mapping[str, Any], captions: bool) -> str:
     return f"{turn.get('text', '')}{f' [shared image: {caption}]' if caption else ''}".strip()
 
 
-def _evidence(questions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for question in questions:
-        if question["category"] != WITHOUT_ANSWER:
-            for written in question.get("evidence") or ():
-                yield from (f"D{int(session)}:{int(turn)}" for session, turn in _TURN.findall(str(written)))
+def _questions(asked: Sequence[Mapping[str, Any]], known: Set[str]) -> Iterator[Question]:
+    for question in asked:
+        written = " ".join(map(str, question.get("evidence") or ()))
+        evidence = {f"D{int(session)}:{int(turn)}" for session, turn in _TURN.findall(written)} & known
+        if evidence and question["category"] != WITHOUT_ANSWER:
+            yield Question(question.get("question", ""), frozenset(evidence))

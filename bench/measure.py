@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from statistics import median
+from statistics import median, quantiles
 
 Call = Callable[[], object]
 
@@ -15,13 +15,22 @@ WARM_UP = 20  # calls before the first that counts: statements get prepared, pag
 
 def medians(calls: Sequence[Call], *, blocks: int, size: int) -> list[float]:
     """The median time of each call in microseconds: a block of one, a block of the next, and round again."""
-    times: list[list[int]] = [[] for _ in calls]
+    return [median(mine) for mine in times(calls, blocks=blocks, size=size)]
+
+
+def times(calls: Sequence[Call], *, blocks: int, size: int) -> list[list[float]]:
+    """The same, every single time."""
+    taken: list[list[float]] = [[] for _ in calls]
     for call in calls:
         _block(call, WARM_UP)
     for _ in range(blocks):
-        for call, mine in zip(calls, times, strict=True):
+        for call, mine in zip(calls, taken, strict=True):
             mine += _block(call, size)
-    return [median(mine) / 1000 for mine in times]
+    return taken
+
+
+def p99(taken: Sequence[float]) -> float:
+    return quantiles(taken, n=100)[98]
 
 
 def rates(crowds: Sequence[tuple[Sequence[Call], float]], *, rounds: int) -> list[tuple[float, ...]]:
@@ -53,11 +62,11 @@ def rate(callers: Sequence[Call], seconds: float) -> float:
         return sum(count.result() for count in counts) / elapsed
 
 
-def _block(call: Call, size: int) -> list[int]:
+def _block(call: Call, size: int) -> list[float]:
     now = time.perf_counter_ns
-    times = []
+    taken = []
     for _ in range(size):
         started = now()
         call()
-        times.append(now() - started)
-    return times
+        taken.append((now() - started) / 1000)
+    return taken

@@ -35,6 +35,7 @@ from bench.goals import Figures, Goal, table
 from bench.knowledge import Organized
 from bench.locomo import Conversation, Turn
 from bench.processing import cpu_seconds
+from bench.progress import step
 from recollect import Memory, User, UserMessage
 from recollect.organize.claims import claims
 
@@ -85,16 +86,16 @@ def run() -> Figures:
     figures: Figures = {}
     folder = locomo.data_folder()
     if folder:
-        with _step(console, "LoCoMo, kept"):
+        with step(console, "LoCoMo, kept"):
             figures |= kept(console, folder)
-        with _step(console, "LoCoMo, cost"):
+        with step(console, "LoCoMo, cost"):
             figures |= cost(locomo.load(folder))
     else:
         console.print(f"There is no LoCoMo, so nothing is said of what is kept of it. {locomo.WHERE}")
-    with _step(console, "superseding"):
+    with step(console, "superseding"):
         figures |= superseding(console)
     for words, part in (("100,000 turns", growth.organizing), ("10,000 documents", growth.updating)):
-        with _step(console, words), _folder() as home:
+        with step(console, words), _folder() as home:
             figures |= part(home)
     console.print(table("organizing with the rules", figures, GOALS, ALSO))
     return figures
@@ -205,15 +206,6 @@ def _organized(home: Path, conversation: Conversation, settings: dict[str, objec
 
 
 # What is seen
-
-
-@contextmanager
-def _step(console: Console, words: str) -> Iterator[None]:
-    """Says what is being measured and how long that took. A bar that draws itself would be measured too."""
-    console.print(f"[dim]{words} …[/]")
-    started = time.perf_counter()
-    yield
-    console.print(f"[dim]{words}: {time.perf_counter() - started:.0f} s[/]")
 
 
 @contextmanager

@@ -47,7 +47,8 @@ WEIGHTS: Mapping[str, float] = {
 TOPICAL = ("vector", "thread", "previous", "words")
 GATED = ("answer", "when")
 
-LENT_FAR = 0.5  # what the item two away lends, of what the next one would
+LENT_NEAR = 1.0  # how much of its words an item lends to the one beside it
+LENT_FAR = 0.5  # and to the one two away
 SHRINK = 1.0  # an item of this many content words keeps half of its similarity
 AFTER_DAYS = 30.0  # an event is told within about this time after it
 FEEDBACK = 0.6  # how far the question's vector moves
@@ -145,7 +146,7 @@ def _words(view: View, question: Question, places: Places) -> Numbers:
     idf = np.array([weight * rarity(view, stem) for stem, weight in weights.items()], np.float32)
     before, after = (view.about[side][places].astype(np.intp) for side in ("before", "after"))
     rings = (
-        *((before, 1.0), (after, 1.0)),
+        *((before, LENT_NEAR), (after, LENT_NEAR)),
         *((np.where(before >= 0, view.about["before"][before], NOBODY), LENT_FAR),),
         *((np.where(after >= 0, view.about["after"][after], NOBODY), LENT_FAR),),
     )

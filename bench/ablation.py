@@ -1,0 +1,59 @@
+"""What each part of the ranking brings: it is taken away, and everything is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+from rich.console import Console
+
+from bench.answering import Told
+from bench.goals import Figures
+from recollect.recall import question, ranking, search, shelf
+
+Change = tuple[ModuleType, str, Any]
+
+WEIGHED = ("vector", "thread", "previous", "words", "subject", "tells", "answer", "when")
+NOTHING, EVERYTHING = 1e-9, 1e12
+
+SHOWN = {
+    "locomo": ("turn_r10", "turn_mrr", "session_any5"),
+    "longmemeval": ("turn_r5", "turn_r10", "session_any5", "session_all5"),
+}
+
+
+def variants() -> Iterator[tuple[str, Sequence[Change]]]:
+    """Each with its name and what it changes."""
+    yield "everything", ()
+    for part in WEIGHED:
+        yield f"without `{part}`", ((ranking, "WEIGHTS", {**ranking.WEIGHTS, part: 0.0}),)
+    yield "without words lent by neighbours", ((ranking, "LENT_NEAR", 0.0), (ranking, "LENT_FAR", 0.0))
+    yield "without words lent by the one two away", ((ranking, "LENT_FAR", 0.0),)
+    yield "without shrinking what is short", ((ranking, "SHRINK", NOTHING),)
+    yield "without the second sum", ((ranking, "FEEDBACK", 0.0),)
+    yield "without the gate on `answer` and `when`", ((ranking, "GATED", ()),)
+    yield "without superseded ones standing below", ((ranking, "_below_successor", lambda _, __, scores: scores),)
+    yield "without less weight for frame words", ((question, "FRAMED", 1.0),)
+    yield "without less weight for common words in the vector", ((search, "COMMON", EVERYTHING),)
+    yield "without centring on the mean", ((shelf, "DAMPING", EVERYTHING),)
+    yield "without folding near-copies", ((search, "SAME", 2.0),)
+
+
+def run(
+    console: Console, everything: Mapping[str, Sequence[Told]], asked: Callable[[Iterable[Told]], Figures]
+) -> None:
+    """Print the table, as Markdown. `asked` says how well the product does now."""
+    shown = {key: SHOWN[key] for key in everything}
+    titles = [f"{key} {measure.replace('_', ' ')}" for key, some in shown.items() for measure in some]
+    console.print("| " + " | ".join(("", *titles)) + " |", soft_wrap=True)
+    console.print("|" + "---|" * (1 + len(titles)))
+    for name, changes in variants():
+        with ExitStack() as patched:
+            for change in changes:
+                patched.enter_context(patch.object(*change))
+            found = {key: asked(everything[key]) for key in everything}
+        cells = [f"{found[key][measure]:.1f}" for key, some in shown.items() for measure in some]
+        console.print("| " + " | ".join((name, *cells)) + " |", soft_wrap=True)

@@ -1,0 +1,151 @@
+"""Whether recall finds the turns that hold the answer: the whole product in the loop, no model (see `answering`).
+
+On LoCoMo, talks between two people, and LongMemEval-S, a person's chats with an assistant (see `haystacks`), with
+the same defaults for both, in per cent:
+
+- **turn R@k**: the share of the turns that answer a question which are among the first k hits;
+- **turn MRR**: 1 over the place of the first of them;
+- **session any@5, all@5**: whether one, or every one, of the sessions with an answer is among the first five,
+  sessions ranked by their best turn.
+
+RECOLLECT_BENCH_ABLATION=1 also tells what each part of the ranking brings (see `ablation`). TEST_ONNX_MODEL names
+the folder of a snowflake-arctic-embed-s, to see LoCoMo with a small transformer.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import ablation, haystacks, locomo
+from bench.answering import Answers, Told, full_text, fused, told, vectors
+from bench.goals import Figures, Goal, table
+from bench.haystacks import Asked, Haystack
+from bench.progress import step
+
+MEASURES = ("turn_r5", "turn_r10", "turn_mrr", "session_any5", "session_all5")
+SETS: Mapping[str, tuple[str, Callable[[Path], Iterable[Haystack]]]] = {
+    "locomo": ("LoCoMo", haystacks.from_locomo),
+    "longmemeval": ("LongMemEval-S", haystacks.from_longmemeval),
+}
+BESIDE: Mapping[str, Callable[[Haystack], Answers]] = {
+    "BM25": full_text,
+    "vectors alone": vectors,
+    "plain RRF": fused,
+}
+TRANSFORMER = {
+    "provider": "onnx",
+    "pooling": "cls",
+    "query_prefix": "Represent this sentence for searching relevant passages: ",
+}
+
+GOALS = {
+    "locomo_turn_r10": Goal("LoCoMo, turn R@10", "≥", 78),
+    "locomo_turn_mrr": Goal("LoCoMo, turn MRR", "≥", 60),
+    "locomo_session_any5": Goal("LoCoMo, session any@5", "≥", 93),
+    "longmemeval_turn_r5": Goal("LongMemEval-S, turn R@5", "≥", 80),
+    "longmemeval_turn_r10": Goal("LongMemEval-S, turn R@10", "≥", 91),
+    "longmemeval_session_any5": Goal("LongMemEval-S, session any@5", "≥", 98.8),
+    "longmemeval_session_all5": Goal("LongMemEval-S, session all@5", "≥", 95),
+}
+WITH_TRANSFORMER = {
+    "transformer_locomo_turn_r10": Goal("LoCoMo with a transformer, turn R@10", "≥", 83),
+    "transformer_locomo_turn_mrr": Goal("LoCoMo with a transformer, turn MRR", "≥", 63),
+}
+ALSO = {
+    "locomo_turn_r5": "LoCoMo, turn R@5",
+    "locomo_session_all5": "LoCoMo, session all@5",
+    "longmemeval_turn_mrr": "LongMemEval-S, turn MRR",
+}
+
+
+def run() -> Figures:
+    """Measure, print the tables, return the figures."""
+    console = Console()
+    figures: Figures = {}
+    folder = Path(os.environ.get("RECOLLECT_BENCH_DATA") or "/nowhere")
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+        everything: dict[str, list[Told]] = {}
+        for key, (title, load) in SETS.items():
+            try:
+                with step(console, title):
+                    everything[key] = [told(Path(name) / key, haystack) for haystack in load(folder)]
+            except FileNotFoundError as error:
+                console.print(str(error))
+                continue
+            figures |= beside(console, title, key, everything[key])
+        if os.environ.get("RECOLLECT_BENCH_ABLATION"):
+            ablation.run(console, everything, asked)
+    goals = dict(GOALS)
+    if (model := os.environ.get("TEST_ONNX_MODEL")) and locomo.data_folder():
+        with step(console, "LoCoMo with a transformer"):
+            figures |= with_transformer(folder, model)
+        goals |= WITH_TRANSFORMER
+    console.print(table("recall, per cent", figures, goals, ALSO))
+    return figures
+
+
+def beside(console: Console, title: str, key: str, some: Sequence[Told]) -> Figures:
+    """The product's figures, and a table with those of the others."""
+    found = {"recollect": asked(some)}
+    for name, answering in BESIDE.items():
+        found[name] = measured((one.haystack, answering(one.haystack)) for one in some)
+    shown = Table(f"{title}, per cent", *(measure.replace("_", " ") for measure in MEASURES))
+    for name, means in found.items():
+        shown.add_row(name, *(f"{means[measure]:.1f}" for measure in MEASURES))
+    console.print(shown)
+    return {f"{key}_{measure}": value for measure, value in found["recollect"].items()}
+
+
+def with_transformer(folder: Path, model: str) -> Figures:
+    embeddings = TRANSFORMER | {"path": model}
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+        some = [told(Path(name), one, embeddings=embeddings) for one in haystacks.from_locomo(folder)]
+        return {f"transformer_locomo_{measure}": value for measure, value in asked(some).items()}
+
+
+# Measuring
+
+
+def asked(some: Iterable[Told]) -> Figures:
+    """The product's figures on haystacks that it was told."""
+    rows: list[Mapping[str, float]] = []
+    for one in some:
+        with one.opened() as answers:
+            rows += scores(one.haystack, answers)
+    return means(rows)
+
+
+def measured(some: Iterable[tuple[Haystack, Answers]]) -> Figures:
+    return means([row for haystack, answers in some for row in scores(haystack, answers)])
+
+
+def means(rows: Sequence[Mapping[str, float]]) -> Figures:
+    """Of each measure, in per cent, over the questions that have it."""
+    return {measure: 100 * fmean(row[measure] for row in rows if measure in row) for measure in MEASURES}
+
+
+def scores(haystack: Haystack, answers: Answers) -> list[dict[str, float]]:
+    sessions = haystack.session_of
+    return [score(question, answers(question), sessions) for question in haystack.questions]
+
+
+def score(question: Asked, ranked: Sequence[str], session_of: Mapping[str, str]) -> dict[str, float]:
+    """Of one question. Where no turn is known to answer it, only sessions count."""
+    first = {*list(dict.fromkeys(session_of[id_] for id_ in ranked))[:5]}
+    row = {
+        "session_any5": float(bool(question.sessions & first)),
+        "session_all5": float(question.sessions <= first),
+    }
+    if question.turns:
+        places = [place for place, id_ in enumerate(ranked, 1) if id_ in question.turns]
+        for depth in (5, 10):
+            row[f"turn_r{depth}"] = sum(place <= depth for place in places) / len(question.turns)
+        row["turn_mrr"] = 1 / places[0] if places else 0.0
+    return row

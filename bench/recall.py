@@ -1,0 +1,297 @@
+"""What a recall takes, against what its parts take alone; and what it takes while others write.
+
+Made-up talk (see `speech`) in one profile, 1,000, 10,000 and 100,000 turns of it, and with RECOLLECT_BENCH_LARGE=1
+also 1,000,000. Everything that is compared takes turns on the same questions:
+
+- **recall over its parts**: `Memory.recall`, as a caller sees it, over the sum of the embedder (`embed_query`),
+  the pruned full text (the same postings, read by `Items.holding`) and the product's own vector search, by median;
+- **vectors over Chroma**: that vector search over Chroma's, persistent, with the same vectors and as many hits;
+- **1,000,000 over 10,000**: recall, by median;
+- **embedder over ingest**: the time to embed 1,000 turns over that to store and index them with `append_many`;
+- **ingesting over idle**: recall while another process ingests 10,000 turns over before and after; the figure for
+  a thread of the same process, where the two share one interpreter, is printed too.
+
+FTS5 over every word of the question and an exact search by numpy stand beside them. What leaving out frequent
+words costs in quality is told by `pruning`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from statistics import fmean, median
+
+import numpy as np
+from rich.console import Console
+
+from bench import pruning, rivals
+from bench.goals import Figures, Goal, table
+from bench.measure import Call, p99, times
+from bench.progress import step
+from bench.rivals import in_turn
+from bench.speech import SESSION, Speech
+from recollect import Memory, User
+from recollect.models.embedders.static import StaticEmbedder
+from recollect.recall.question import understand
+from recollect.recall.search import MOST_WORDS, POOL
+from recollect.recall.shelf import Numbers, View
+from recollect.types import utc_now
+
+SIZES = {"1k": 1_000, "10k": 10_000, "100k": 100_000}
+LARGE = {"1m": 1_000_000}
+MOST_CHROMA = 100_000  # turns; more take Chroma too long to index
+BUSY = "10k"  # the size at which others write
+ADDED = 10_000
+QUESTIONS = 200
+BLOCKS, BLOCK = 10, 20
+BATCH, BATCHES = 1_000, 10
+
+GOALS = {
+    "p50_10k_over_parts": Goal("recall over its parts at 10,000", "≤", 2),
+    "p50_100k_over_parts": Goal("recall over its parts at 100,000", "≤", 2),
+    "vector_100k_over_chroma": Goal("vector search over Chroma's at 100,000", "≤", 1),
+    "p50_1m_over_10k": Goal("recall at 1,000,000 over at 10,000", "≤", 20),
+    "ingest_over_embedder": Goal("the embedder's time over that of ingest", "≥", 0.5),
+    "p50_ingesting_over_idle": Goal("recall while another process ingests, over idle", "≤", 3),
+}
+OF_A_SIZE = {
+    "recall_{}_us": "recall, µs",
+    "recall_{}_p99_us": "recall, the slowest in a hundred, µs",
+    "embedder_{}_us": "embedder alone, µs",
+    "pruned_{}_us": "pruned full text alone, µs",
+    "vector_{}_us": "vector search alone, µs",
+    "exact_{}_us": "exact search by numpy, µs",
+    "chroma_{}_us": "Chroma, µs",
+    "fts5_{}_us": "FTS5 over every word, µs",
+    "found_{}": "questions whose turn is among five hits, %",
+    "disk_{}_bytes": "bytes a turn on disk",
+    "memory_{}_bytes": "bytes a turn in memory",
+    "load_{}_s": "first recall, which loads the shelf, s",
+}
+ALSO = {
+    "p99_ingesting_over_idle": "the slowest in a hundred while another process ingests, over idle",
+    "p50_ingesting_same_process_over_idle": "recall while a thread of this process ingests, over idle",
+    "p99_ingesting_same_process_over_idle": "the slowest in a hundred of these, over idle",
+    "ingest_us": "ingest, µs a turn",
+    "embed_us": "embedder, µs a turn",
+    "pruning_r10": "LongMemEval-S in one profile, turn R@10, %",
+    "pruning_r10_unlimited": "the same, looking up every word, %",
+}
+
+
+def run() -> Figures:
+    """Measure, print the table, return the figures."""
+    console = Console()
+    figures: Figures = {}
+    sizes = SIZES | (LARGE if os.environ.get("RECOLLECT_BENCH_LARGE") else {})
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+        folder = Path(name)
+        with step(console, "ingest"):
+            figures |= ingest(folder / "ingest")
+        for key, size in sizes.items():
+            with step(console, f"{size:,} turns"):
+                figures |= at_size(folder / key, folder / f"{key}-rivals", key, size)
+        with step(console, "ingesting meanwhile"):
+            figures |= meanwhile(folder / BUSY)
+    figures |= pruning.run(console)
+    for key in ("10k", "100k"):
+        parts = sum(figures[f"{part}_{key}_us"] for part in ("embedder", "pruned", "vector"))
+        figures[f"p50_{key}_over_parts"] = figures[f"recall_{key}_us"] / parts
+    figures["vector_100k_over_chroma"] = figures["vector_100k_us"] / figures["chroma_100k_us"]
+    if "1m" in sizes:
+        figures["p50_1m_over_10k"] = figures["recall_1m_us"] / figures["recall_10k_us"]
+    else:
+        console.print("1,000,000 turns take long: set RECOLLECT_BENCH_LARGE=1 to measure them too.")
+    of_sizes = {k.format(key): f"{size:,} turns: {v}" for key, size in sizes.items() for k, v in OF_A_SIZE.items()}
+    console.print(table("recall", figures, GOALS, ALSO | of_sizes))
+    return figures
+
+
+# Recall and its parts
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about one turn, and the record that it is."""
+
+    text: str
+    record_id: int
+
+
+def at_size(home: Path, beside: Path, key: str, size: int) -> Figures:
+    asked = fill(home, size)
+    before = resident()
+    with Memory.open(home) as memory:
+        started = time.perf_counter()
+        memory.recall(asked[0].text)
+        figures = {
+            f"load_{key}_s": time.perf_counter() - started,
+            f"memory_{key}_bytes": (resident() - before) / size,
+            f"disk_{key}_bytes": sum(file.stat().st_size for file in home.glob("*.db*")) / size,
+            f"found_{key}": 100 * fmean(_finds(memory, one) for one in asked),
+        }
+        beside.mkdir()
+        calls = parts(memory, [one.text for one in asked]) | others(memory, beside, size, asked)
+        taken = dict(zip(calls, times(list(calls.values()), blocks=BLOCKS, size=BLOCK), strict=True))
+    figures |= {f"{name}_{key}_us": median(mine) for name, mine in taken.items()}
+    return figures | {f"recall_{key}_p99_us": p99(taken["recall"])}
+
+
+def _finds(memory: Memory, one: Asked) -> bool:
+    return one.record_id in {hit.record_id for hit in memory.recall(one.text)}
+
+
+def parts(memory: Memory, questions: Sequence[str]) -> dict[str, Call]:
+    """Whole recalls, and each part by itself."""
+    recall = memory._parts.recall
+    view, queries = _asked_of(memory, questions)
+    embedder = StaticEmbedder()
+    asks = [understand(question, utc_now(), view.speakers) for question in questions]
+    rare = [sorted(dict(one.words.values()), key=view.count)[:MOST_WORDS] for one in asks]
+
+    def postings(stems: Sequence[int]) -> object:
+        return memory._database.read(lambda tx: recall._postings(tx, view, stems))
+
+    return {
+        "recall": in_turn(memory.recall, questions),
+        "embedder": in_turn(lambda text: embedder.embed_query(text, {}), questions),
+        "pruned": in_turn(postings, rare),
+        "vector": in_turn(lambda query: view.nearest(query, POOL, None), queries),
+    }
+
+
+def others(memory: Memory, folder: Path, size: int, asked: Sequence[Asked]) -> dict[str, Call]:
+    """The same by other means."""
+    questions = [one.text for one in asked]
+    view, queries = _asked_of(memory, questions)
+    rows = view.vectors(np.arange(view.size))
+    texts = (turn.text for turn in islice(Speech(size).turns(), size))
+    calls = {
+        "exact": rivals.exact(rows, queries, POOL),
+        "fts5": rivals.raw_full_text(folder / "raw.fts", texts, questions, POOL),
+    }
+    if size <= MOST_CHROMA:
+        calls["chroma"] = rivals.chroma(folder / "chroma", rows, queries, POOL)
+    return calls
+
+
+def _asked_of(memory: Memory, questions: Sequence[str]) -> tuple[View, Numbers]:
+    """What a search sees, and the questions as vectors."""
+    recall = memory._parts.recall
+    view = recall._fresh().view()
+    asks = (understand(question, utc_now(), view.speakers) for question in questions)
+    return view, np.array([recall._vector(view, one) for one in asks])
+
+
+def fill(home: Path, size: int) -> list[Asked]:
+    """So many turns, indexed; and questions about some of them."""
+    speech, asked = Speech(size), Speech(0)
+    questions = []
+    with Memory.open(home, storage={"synchronous": "normal"}) as memory:
+        agent = memory.agent(User("bench", "bench", "chat"))
+        for number, session in enumerate(islice(speech.sessions(), size // SESSION)):
+            records = memory.append_many(agent, session)
+            memory.reset(agent)
+            if number % max(1, size // SESSION // QUESTIONS) == 0:
+                questions.append(Asked(asked.question(session[number % SESSION]), records[number % SESSION]))
+        memory._parts.indexer.run_dry()
+    return questions
+
+
+def resident() -> int:
+    """Bytes of memory this process has now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+# Writing
+
+
+def ingest(home: Path) -> Figures:
+    """Batches stored and indexed, and embedded only, in turns."""
+    embedder, turns = StaticEmbedder(), Speech(BATCH).turns()
+    storing, embedding = [], []
+    with Memory.open(home) as memory:
+        agent = memory.agent(User("bench", "bench", "chat"))
+        for _ in range(BATCHES + 1):
+            batch = list(islice(turns, BATCH))
+            started = time.perf_counter()
+            memory.append_many(agent, batch)
+            memory._parts.indexer.run_dry()
+            stored = time.perf_counter()
+            embedder.embed([turn.text for turn in batch])
+            storing.append(stored - started)
+            embedding.append(time.perf_counter() - stored)
+    ours, theirs = median(storing[1:]), median(embedding[1:])
+    return {
+        "ingest_over_embedder": theirs / ours,
+        "ingest_us": ours / BATCH * 1e6,
+        "embed_us": theirs / BATCH * 1e6,
+    }
+
+
+def meanwhile(home: Path) -> Figures:
+    """Recall while another process, and then while a thread of this one, ingests."""
+    figures = {}
+    with Memory.open(home) as memory:
+        recall = in_turn(
+            memory.recall, [Speech(0).question(turn) for turn in islice(Speech(7).turns(), QUESTIONS)]
+        )
+        ways: dict[str, Callable[[], AbstractContextManager[Callable[[], bool]]]] = {
+            "ingesting": lambda: _in_process(home),
+            "ingesting_same_process": lambda: _in_thread(memory),
+        }
+        for name, ingesting in ways.items():
+            idle = times([recall], blocks=1, size=QUESTIONS)[0]
+            with ingesting() as goes_on:
+                busy = []
+                while goes_on():
+                    started = time.perf_counter_ns()
+                    recall()
+                    busy.append((time.perf_counter_ns() - started) / 1000)
+            idle += times([recall], blocks=1, size=QUESTIONS)[0]
+            figures[f"p50_{name}_over_idle"] = median(busy) / median(idle)
+            figures[f"p99_{name}_over_idle"] = p99(busy) / p99(idle)
+    return figures
+
+
+@contextmanager
+def _in_process(home: Path) -> Iterator[Callable[[], bool]]:
+    """Begins when the other process does."""
+    command = [sys.executable, "-m", "bench.recall", str(home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield lambda: process.poll() is None
+    if process.returncode:
+        raise RuntimeError("The process that ingests has failed.")
+
+
+@contextmanager
+def _in_thread(memory: Memory) -> Iterator[Callable[[], bool]]:
+    thread = threading.Thread(target=add_turns, args=(memory, 8))
+    thread.start()
+    yield thread.is_alive
+    thread.join()
+
+
+def add_turns(memory: Memory, seed: int) -> None:
+    agent = memory.agent(User("bench", f"writer {seed}", "chat"))
+    turns = Speech(seed).turns()
+    for _ in range(ADDED // BATCH):
+        memory.append_many(agent, list(islice(turns, BATCH)))
+        memory._parts.indexer.run_dry()
+
+
+if __name__ == "__main__":
+    with Memory.open(Path(sys.argv[1])) as opened:
+        print("begins", flush=True)
+        add_turns(opened, 9)
