@@ -18,7 +18,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 
 from rich.console import Console
 from rich.table import Table
@@ -26,10 +25,10 @@ from rich.table import Table
 from bench import ablation, haystacks, locomo
 from bench.answering import Answers, Told, full_text, fused, told, vectors
 from bench.goals import Figures, Goal, table
-from bench.haystacks import Asked, Haystack
+from bench.haystacks import Haystack
 from bench.progress import step
+from bench.scoring import MEASURES, means, scores
 
-MEASURES = ("turn_r5", "turn_r10", "turn_mrr", "session_any5", "session_all5")
 SETS: Mapping[str, tuple[str, Callable[[Path], Iterable[Haystack]]]] = {
     "locomo": ("LoCoMo", haystacks.from_locomo),
     "longmemeval": ("LongMemEval-S", haystacks.from_longmemeval),
@@ -81,7 +80,7 @@ def run() -> Figures:
                 continue
             figures |= beside(console, title, key, everything[key])
         if os.environ.get("RECOLLECT_BENCH_ABLATION"):
-            ablation.run(console, everything, asked)
+            ablation.run(console, everything)
     goals = dict(GOALS)
     if (model := os.environ.get("TEST_ONNX_MODEL")) and locomo.data_folder():
         with step(console, "LoCoMo with a transformer"):
@@ -97,8 +96,8 @@ def beside(console: Console, title: str, key: str, some: Sequence[Told]) -> Figu
     for name, answering in BESIDE.items():
         found[name] = measured((one.haystack, answering(one.haystack)) for one in some)
     shown = Table(f"{title}, per cent", *(measure.replace("_", " ") for measure in MEASURES))
-    for name, means in found.items():
-        shown.add_row(name, *(f"{means[measure]:.1f}" for measure in MEASURES))
+    for name, figures in found.items():
+        shown.add_row(name, *(f"{figures[measure]:.1f}" for measure in MEASURES))
     console.print(shown)
     return {f"{key}_{measure}": value for measure, value in found["recollect"].items()}
 
@@ -124,28 +123,3 @@ def asked(some: Iterable[Told]) -> Figures:
 
 def measured(some: Iterable[tuple[Haystack, Answers]]) -> Figures:
     return means([row for haystack, answers in some for row in scores(haystack, answers)])
-
-
-def means(rows: Sequence[Mapping[str, float]]) -> Figures:
-    """Of each measure, in per cent, over the questions that have it."""
-    return {measure: 100 * fmean(row[measure] for row in rows if measure in row) for measure in MEASURES}
-
-
-def scores(haystack: Haystack, answers: Answers) -> list[dict[str, float]]:
-    sessions = haystack.session_of
-    return [score(question, answers(question), sessions) for question in haystack.questions]
-
-
-def score(question: Asked, ranked: Sequence[str], session_of: Mapping[str, str]) -> dict[str, float]:
-    """Of one question. Where no turn is known to answer it, only sessions count."""
-    first = {*list(dict.fromkeys(session_of[id_] for id_ in ranked))[:5]}
-    row = {
-        "session_any5": float(bool(question.sessions & first)),
-        "session_all5": float(question.sessions <= first),
-    }
-    if question.turns:
-        places = [place for place, id_ in enumerate(ranked, 1) if id_ in question.turns]
-        for depth in (5, 10):
-            row[f"turn_r{depth}"] = sum(place <= depth for place in places) / len(question.turns)
-        row["turn_mrr"] = 1 / places[0] if places else 0.0
-    return row

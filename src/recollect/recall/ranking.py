@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.recall.question import Question
-from recollect.recall.shelf import NEVER, NOBODY, Numbers, Places, View
+from recollect.recall.shelf import NEVER, Around, Numbers, Places, View, distinct
 from recollect.recall.words import ASSISTANT, PERSON, TELLS
-from recollect.types import ITEM_KINDS, micros
+from recollect.types import ITEM_KINDS, PROVENANCES, micros
 
 WEIGHTS: Mapping[str, float] = {
     "vector": 5.0,
@@ -58,7 +58,7 @@ FLOOR = 0.1  # what holds no word of the question, nor stands beside one that do
 DAY = 86_400_000_000  # microseconds
 
 _TURN = ITEM_KINDS.index("turn")
-_DATA = (2, 3)  # of the trusts of a shelf: tool and web
+_TOOL, _WEB = map(PROVENANCES.index, ("tool", "web"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,98 +67,117 @@ class Ranked:
 
     places: Places
     scores: Numbers
-    parts: Mapping[str, Numbers]
+    _order: Places
+    _parts: Mapping[str, Numbers]
 
     def explain(self, at: int) -> dict[str, float]:
-        return {name: round(float(part[at]), 3) for name, part in self.parts.items() if part[at]}
+        place = self._order[at]
+        return {name: round(float(part[place]), 3) for name, part in self._parts.items() if part[place]}
 
 
 def rank(view: View, question: Question, query: Numbers, places: Places, now: int) -> Ranked:
     """The places by how well they answer the question; `query` is its vector, centred, or zeros."""
-    fixed = _fixed(view, question, places, now)
-    scores, parts = _sum(view, places, query, fixed)
+    around = view.around(places)
+    near = _Nearness(view, around, places)
+    fixed = _fixed(view, question, around, places, now)
+    scores, parts = _sum(fixed | near.to(query))
     if len(places) and query.any():
-        best = np.argsort(-scores, kind="stable")[:FEEDBACK_FROM]
-        towards = (view.vectors(places[best]) * view.about["share"][places[best], None]).mean(axis=0)
-        moved = query + FEEDBACK * towards / (np.linalg.norm(towards) + 1e-9)
-        scores, parts = _sum(view, places, (moved / np.linalg.norm(moved)).astype(np.float32), fixed)
+        best = heaviest(scores, FEEDBACK_FROM)
+        moved = query + FEEDBACK * near.middle(best)
+        scores, parts = _sum(fixed | near.to((moved / np.linalg.norm(moved)).astype(np.float32)))
     scores = _below_successor(view, places, scores)
     order = np.argsort(-scores, kind="stable")
     order = order[((parts["words"] > 0) | (parts["vector"] > WEIGHTS["vector"] * FLOOR))[order]]
-    return Ranked(places[order], scores[order], {name: part[order] for name, part in parts.items()})
+    return Ranked(places[order], scores[order], order, parts)
 
 
-def _sum(
-    view: View, places: Places, query: Numbers, fixed: dict[str, Numbers]
-) -> tuple[Numbers, dict[str, Numbers]]:
-    parts = {name: WEIGHTS[name] * part for name, part in (_near(view, places, query) | fixed).items()}
-    about = sum(parts[name] for name in TOPICAL)
-    assert isinstance(about, np.ndarray)
-    if len(places):
-        nth = min(FULLY, len(places))
+def _sum(parts: dict[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
+    """The scores, and the parts as they count in them."""
+    about = np.add.reduce([parts[name] for name in TOPICAL])
+    if len(about):
+        nth = min(FULLY, len(about))
         full = max(float(np.partition(about, -nth)[-nth]), 1e-9)
-        for name in GATED:
-            parts[name] = parts[name] * np.clip(about / full, 0, 1)
-    return np.asarray(sum(parts.values()), np.float32), parts
+        gate = np.clip(about / full, 0, 1)
+        parts |= {name: parts[name] * gate for name in GATED}
+    return np.add.reduce(list(parts.values())), parts
 
 
-def _near(view: View, places: Places, query: Numbers) -> dict[str, Numbers]:
-    before = view.about["before"][places].astype(np.intp)
-    return {
-        "vector": view.similarity(places, query) * _kept(view, places),
-        "thread": view.thread_similarity(places, query),
-        "previous": view.similarity(before, query) * _kept(view, before) * view.about["lends"][before],
-    }
+class _Nearness:
+    """How near items, their threads and the items before them are to a vector: weighted parts of their scores."""
+
+    def __init__(self, view: View, around: Around, places: Places) -> None:
+        self._around = around
+        used = distinct((around.own, around.before), len(around.every))[0]
+        lengths, lends = (view.about[name][around.every[used]] for name in ("length", "lends"))
+        self._kept = np.zeros((2, len(around.every) + 1), np.float32)
+        self._kept[0, used] = lengths / (lengths + SHRINK)
+        self._kept[1, used] = self._kept[0, used] * lends
+        self._used, self._rows = used, view.vectors(around.every[used])
+        self._threads, self._lengths, self._thread = view.threads(places)
+        self._share = view.about["share"][places]
+
+    def to(self, query: Numbers) -> dict[str, Numbers]:
+        near = np.zeros(len(self._around.every) + 1, np.float32)
+        near[self._used] = np.vecdot(self._rows, query)
+        own, lent = self._kept * near
+        return {
+            "vector": WEIGHTS["vector"] * own[self._around.own],
+            "thread": (WEIGHTS["thread"] * np.vecdot(self._threads, query) / (self._lengths + 1e-9))[self._thread],
+            "previous": WEIGHTS["previous"] * lent[self._around.before],
+        }
+
+    def middle(self, best: Places) -> Numbers:
+        """The direction of these items; the shorter and the longer ones count less."""
+        rows = self._rows[np.searchsorted(self._used, self._around.own[best])]
+        towards = (rows * self._share[best, None]).mean(axis=0)
+        return np.asarray(towards / (np.linalg.norm(towards) + 1e-9), np.float32)
 
 
-def _kept(view: View, places: Places) -> Numbers:
-    lengths = view.about["length"][places]
-    return np.asarray(lengths / (lengths + SHRINK), np.float32)
-
-
-def _fixed(view: View, question: Question, places: Places, now: int) -> dict[str, Numbers]:
-    """The parts that do not depend on the question's vector."""
-    about = view.about[places]
-    return {
-        "words": _words(view, question, places),
+def _fixed(view: View, question: Question, around: Around, places: Places, now: int) -> dict[str, Numbers]:
+    """The parts that do not depend on the question's vector, weighted."""
+    about = {name: view.about[name][places] for name in ("flags", "kind", "trust", "at", "until", "nudge")}
+    parts = {
+        "words": _words(view, question, around),
         "subject": _subject(view, question, places),
         "tells": _flag(about["flags"] & TELLS),
         "answer": _flag(about["flags"] & question.wants),
         "when": _when(question, about["at"]),
         "nudge": about["nudge"],
         "ended": _flag((about["until"] <= now) & (about["kind"] != _TURN)),
-        "data": _flag(np.isin(about["trust"], _DATA)),
+        "data": _flag((about["trust"] == _TOOL) | (about["trust"] == _WEB)),
     }
+    return {name: np.float32(WEIGHTS[name]) * part for name, part in parts.items()}
+
+
+def heaviest(weights: NDArray[np.floating], k: int) -> Places:
+    """The indices of the `k` heaviest, heaviest first, and of equals the first."""
+    if k < len(weights):
+        heavy = np.flatnonzero(weights >= np.partition(weights, -k)[-k])
+        return heavy[np.argsort(-weights[heavy], kind="stable")[:k]]
+    return np.argsort(-weights, kind="stable")
 
 
 def _flag(values: NDArray[np.generic]) -> Numbers:
     return np.asarray(values != 0, np.float32)
 
 
-def _words(view: View, question: Question, places: Places) -> Numbers:
+def _words(view: View, question: Question, around: Around) -> Numbers:
     """Own words in full, those of neighbours as far as they lend."""
     weights: dict[int, float] = {}
     for stem, weight in question.words.values():
         if view.count(stem):
             weights[stem] = max(weights.get(stem, 0.0), weight)
-    if not weights or not len(places):
-        return np.zeros(len(places), np.float32)
+    if not weights or not len(around.own):
+        return np.zeros(len(around.own), np.float32)
     idf = np.array([weight * rarity(view, stem) for stem, weight in weights.items()], np.float32)
-    before, after = (view.about[side][places].astype(np.intp) for side in ("before", "after"))
-    rings = (
-        *((before, LENT_NEAR), (after, LENT_NEAR)),
-        *((np.where(before >= 0, view.about["before"][before], NOBODY), LENT_FAR),),
-        *((np.where(after >= 0, view.about["after"][after], NOBODY), LENT_FAR),),
-    )
-    every, back = np.unique(np.concatenate([places, *(ring for ring, _ in rings)]), return_inverse=True)
-    table = view.holds(np.maximum(every, 0), list(weights)).astype(np.float32)
-    table[every < 0] = 0
-    lent = table * view.about["lends"][every][:, None]
-    rows = back.reshape(-1, len(places))
-    got = table[rows[0]]
-    for row, (_, share) in zip(rows[1:], rings, strict=True):
-        got = np.maximum(got, share * lent[row])
-    return np.asarray(got @ idf / (idf.sum() + 1e-9), np.float32)
+    held = np.zeros((len(around.every) + 1, len(weights)), np.float32)
+    held[:-1] = view.holds(around.every, list(weights))
+    lent = held.copy()
+    lent[:-1] *= view.about["lends"][around.every, None]
+    near = np.maximum(lent.take(around.before, axis=0), lent.take(around.after, axis=0))
+    far = np.maximum(lent.take(around.far_before, axis=0), lent.take(around.far_after, axis=0))
+    got = np.maximum(held.take(around.own, axis=0), np.maximum(LENT_NEAR * near, LENT_FAR * far))
+    return np.asarray(np.vecdot(got, idf / (idf.sum() + 1e-9)), np.float32)
 
 
 def rarity(view: View, stem: int) -> float:
@@ -185,17 +204,15 @@ def _when(question: Question, at: NDArray[np.int64]) -> Numbers:
 
 def _below_successor(view: View, places: Places, scores: Numbers) -> Numbers:
     """What a record here says has ended, stands below that record."""
-    about = view.about[places]
-    if not ((about["until"] != NEVER) & (about["by"] != 0)).any():
+    until, by = view.about["until"][places], view.about["by"][places]
+    ended = np.flatnonzero((until != NEVER) & (by != 0))
+    if not len(ended):
         return scores
-    said = {
-        int(record): at
-        for at, (record, kind) in enumerate(zip(about["record"], about["kind"], strict=True))
-        if kind == _TURN
-    }
+    turns = np.flatnonzero(view.about["kind"][places] == _TURN)
+    said = dict(zip(view.about["record"][places[turns]].tolist(), turns.tolist(), strict=True))
     lowered = scores.copy()
-    for at in np.flatnonzero((about["until"] != NEVER) & (about["by"] != 0)):
-        newer = said.get(int(about["by"][at]))
+    for at in ended:
+        newer = said.get(int(by[at]))
         if newer is not None:
             lowered[at] = min(lowered[at], lowered[newer] - 1e-3)
     return lowered

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,8 @@ from recollect.recall.indexing import Indexer
 from recollect.recall.items import Found, Items
 from recollect.recall.mending import Mending
 from recollect.recall.question import Question, understand
-from recollect.recall.ranking import Ranked, rank, rarity
-from recollect.recall.shelf import NOBODY, Numbers, Places, Shelf, View
+from recollect.recall.ranking import Ranked, heaviest, rank, rarity
+from recollect.recall.shelf import NEVER, Numbers, Places, Shelf, View
 from recollect.recall.shelves import Shelves, State
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Row, Transaction
@@ -30,6 +31,7 @@ from recollect.types import ITEM_KINDS, Clock, Hit, ItemKind, micros
 log = logging.getLogger("recollect.recall")
 
 POOL = 200  # candidates by words, and as many by meaning
+BESIDE = 100  # of each of the two, the best that bring along those beside them
 MOST_WORDS = 6  # of a question that are looked up, the rarest first
 MOST_POSTINGS = 5_000  # items that are looked at for them; the rarest word has this many to itself
 COMMON = 0.1  # a word in this share of all items counts half in the question's vector
@@ -71,6 +73,7 @@ class Recall:
         self._served_by: int | None = None
         self._era = 0
         self._ask_again = 0.0
+        self._identity = ""  # of the embedder that made the shelf's vectors
         self.error = ""
 
     def search(
@@ -98,22 +101,21 @@ class Recall:
         shelf = self._fresh()
         view = shelf.view()
         asks = understand(question, asked, view.speakers)
-        by_words = self._by_words(view, asks)
+        among = _within(view, slice(None), scope) if scope.narrow else None
+        by_words = self._by_words(view, asks, among)
         places, loose = view.places(by_words)
         if loose:
             shelf.take_in(self._database.read(lambda tx: Shelves(tx).loose(self._owner, loose)))
             view = shelf.view()
             places, _ = view.places(by_words)
+            among = _within(view, slice(None), scope) if scope.narrow else None
         query = self._vector(view, asks)
-        among = _within(view, np.arange(view.size), scope) if scope.narrow else None
         near = view.nearest(query, POOL, among) if query.any() else np.zeros(0, np.intp)
-        first = np.concatenate([places, near])
-        beside = [view.about[side][first].astype(np.intp) for side in ("before", "after")]
-        every = np.unique(np.concatenate([first, *beside]))
-        every = every[every != NOBODY]
+        best = np.concatenate([places[:BESIDE], near[:BESIDE]])
+        every = view.with_neighbours(np.concatenate([places, near]), best)
         return view, _Candidates(asks, every[_within(view, every, scope)]), query
 
-    def _by_words(self, view: View, asks: Question) -> list[int]:
+    def _by_words(self, view: View, asks: Question, among: NDArray[np.bool_] | None) -> list[int]:
         """The items that hold most of the question's rare words, and of equals the newest."""
         stems = dict(asks.words.values())
         rare = sorted(stems, key=view.count)[:MOST_WORDS]
@@ -124,12 +126,9 @@ class Recall:
             if not self._mending.mend():
                 raise
             return []
-        ids = np.array([id_ for found in postings.values() for id_ in found], np.int64)
-        each = np.repeat([weights[stem] for stem in postings], [len(found) for found in postings.values()])
-        which, back = np.unique(ids, return_inverse=True)
-        scores = np.bincount(back, each, len(which)) if len(which) else np.zeros(0)
-        best = np.lexsort((-which, -scores))[:POOL]
-        return [int(id_) for id_ in which[best]]
+        if among is not None:
+            postings = {stem: view.among(found, among) for stem, found in postings.items()}
+        return _heaviest([(weights[stem], found) for stem, found in postings.items()])
 
     def _postings(self, tx: Transaction, view: View, rare: Sequence[int]) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
@@ -144,8 +143,7 @@ class Recall:
     def _vector(self, view: View, asks: Question) -> Numbers:
         """The question among the vectors; zeros where it cannot be put there."""
         nothing = np.zeros(len(view.mean), np.float32)
-        embedder = self._database.read(lambda tx: Shelves(tx).identity(self._served_by))
-        serving = self._indexer.find(embedder)
+        serving = self._indexer.find(self._identity)
         if not serving or time.monotonic() < self._ask_again:
             return nothing
         counts = dict.fromkeys(asks.name_words, 0.0)
@@ -171,7 +169,8 @@ class Recall:
             while True:
                 state, rows = self._database.read(self._news)
                 if not self._is_of(state):
-                    self._shelf = Shelf(self._dims(state))
+                    self._identity = self._database.read(partial(_identity, state.embedder_id))
+                    self._shelf = Shelf(int(self._identity.rpartition("/")[2] or 1))
                     self._served_by, self._era = state.embedder_id, state.era
                     continue
                 assert self._shelf is not None, "it is of this state"
@@ -188,10 +187,6 @@ class Recall:
         if self._shelf is None or not self._is_of(state) or state.stamp == self._shelf.stamp:
             return state, []
         return state, Shelves(tx).newer(self._owner, state.embedder_id, self._shelf.stamp, PAGE)
-
-    def _dims(self, state: State) -> int:
-        identity = self._database.read(lambda tx: Shelves(tx).identity(state.embedder_id))
-        return int(identity.rpartition("/")[2]) if identity else 1
 
     def _catch_up(self) -> None:
         """Give a few items their vectors at once, where nobody else does."""
@@ -222,6 +217,10 @@ class _Candidates:
     places: Places
 
 
+def _identity(embedder_id: int | None, tx: Transaction) -> str:
+    return Shelves(tx).identity(embedder_id)
+
+
 def hit(tx: Transaction, owner: str, found: Found, score: float, parts: dict[str, float]) -> Hit:
     """What was found, as it is shown: without secrets."""
     document = Documents(tx, owner).find(found.thread) if found.kind == "document" else None
@@ -243,21 +242,36 @@ def hit(tx: Transaction, owner: str, found: Found, score: float, parts: dict[str
     )
 
 
-def _within(view: View, places: Places, scope: Scope) -> NDArray[np.bool_]:
+def _heaviest(postings: Sequence[tuple[float, Sequence[int]]]) -> list[int]:
+    """Of ids in lists, newest first, those whose lists weigh most together, and of equals the newest."""
+    ids = np.concatenate([np.zeros(0, np.int64), *(np.array(found, np.int64) for _, found in postings)])
+    if not len(ids):
+        return []
+    each = np.repeat([weight for weight, _ in postings], [len(found) for _, found in postings])
+    order = np.argsort(-ids, kind="stable")  # merges what is sorted already
+    ids = ids[order]
+    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
+    which, scores = ids[starts], np.add.reduceat(each[order], starts)
+    best: list[int] = which[heaviest(scores, POOL)].tolist()
+    return best
+
+
+def _within(view: View, places: Places | slice, scope: Scope) -> NDArray[np.bool_]:
     """Which of these lie in the scope and have not left."""
-    about = view.about[places]
+    about = view.about
     then = micros(scope.as_of) if scope.as_of else None
-    inside = about["gone"] > (np.iinfo(np.int64).max - 1 if then is None else then)
+    inside = about["gone"][places] > (NEVER - 1 if then is None else then)
     if then is not None:
-        inside &= (about["since"] <= then) & (about["at"] <= then)
+        inside &= (about["since"][places] <= then) & (about["at"][places] <= then)
     if scope.agent_id:
-        inside &= about["agent"] == view.agent(scope.agent_id)
+        inside &= about["agent"][places] == view.agent(scope.agent_id)
     if scope.kinds:
-        inside &= np.isin(about["kind"], [ITEM_KINDS.index(kind) for kind in scope.kinds])
+        wanted = np.isin(np.arange(len(ITEM_KINDS)), [ITEM_KINDS.index(kind) for kind in scope.kinds])
+        inside &= wanted[about["kind"][places]]
     if scope.since:
-        inside &= about["at"] >= micros(scope.since)
+        inside &= about["at"][places] >= micros(scope.since)
     if scope.until:
-        inside &= about["at"] < micros(scope.until)
+        inside &= about["at"][places] < micros(scope.until)
     return np.asarray(inside, np.bool_)
 
 

@@ -9,7 +9,9 @@ them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from recollect.recall.items import NAMELESS
 from recollect.recall.words import ASSISTANT, fold
 from recollect.storage.base import Row
-from recollect.types import ITEM_KINDS
+from recollect.types import ITEM_KINDS, PROVENANCES
 from recollect.vectors.nearest import Nearest, roomy
 
 Places = NDArray[np.intp]
@@ -28,17 +30,14 @@ NOBODY = -1
 LENDS = 30.0  # an item of this many content words lends half of itself to those beside it
 SHORT = 2.0  # an item of this many content words counts half in its thread's vector
 DAMPING = 10  # items' worth of trust in a mean of zero
-_TRUSTS = ("user", "agent", "tool", "web", "system")
 
-_ABOUT = np.dtype(
-    [
-        *(("id", np.int64), ("at", np.int64), ("since", np.int64), ("gone", np.int64), ("until", np.int64)),
-        *(("by", np.int64), ("record", np.int64), ("stems", np.int64), ("count", np.int32), ("length", np.int32)),
-        *(("thread", np.int32), ("speaker", np.int32), ("agent", np.int32), ("before", np.int32)),
-        *(("after", np.int32), ("kind", np.uint8), ("trust", np.uint8), ("flags", np.uint8), ("linked", np.bool_)),
-        *(("nudge", np.float32), ("share", np.float32), ("norm", np.float32), ("lends", np.float32)),
-    ]
-)
+_ABOUT: Mapping[str, type[np.generic]] = {
+    **dict.fromkeys(("id", "at", "since", "gone", "until", "by", "record", "stems"), np.int64),
+    **dict.fromkeys(("count", "length", "thread", "speaker", "agent", "before", "after"), np.int32),
+    **dict.fromkeys(("kind", "trust", "flags"), np.uint8),
+    **dict.fromkeys(("nudge", "share", "norm", "lends"), np.float32),
+    "linked": np.bool_,
+}
 
 
 class Shelf:
@@ -49,13 +48,13 @@ class Shelf:
         self.stamp = 0
         self._dims = dims
         self._where: dict[int, int] = {}
-        self._about = np.zeros(0, _ABOUT)
+        self._about: dict[str, NDArray[Any]] = {name: np.zeros(0, kind) for name, kind in _ABOUT.items()}
         self._stems = np.zeros(0, np.uint32)
         self._stem_count = 0
         self._counts: dict[int, int] = {}
         self._threads: dict[str, int] = {}
-        self._last: dict[int, int] = {}  # the last place of each thread
-        self._sums = np.zeros((0, dims), np.float32)
+        self._last = np.zeros(0, np.int32)  # the last place of each thread
+        self._sums, self._norms = np.zeros((0, dims), np.float32), np.zeros(0, np.float32)
         self._speakers: dict[str, int] = {}
         self._agents: dict[str, int] = {}
         self._named: dict[str, frozenset[str]] = {}
@@ -71,83 +70,96 @@ class Shelf:
 
     @property
     def bytes(self) -> int:
-        arrays = (self._about, self._stems, self._sums)
+        arrays = (*self._about.values(), self._stems, self._sums)
         return sum(array.nbytes for array in arrays) + self._nearest.bytes + 200 * len(self)
 
     # Taking in
 
     def take_in(self, rows: Sequence[Row]) -> None:
         """Rows of `Shelves.newer` or `Shelves.loose`, in order."""
+        if not rows:
+            return
         with self.lock:
-            new = [row for row in rows if row[0] not in self._where]
-            fresh = self._add(new) if new else range(0)
-            for row in rows:
-                self._bring_up(self._where[row[0]], row)
-            self._embed([row for row in rows if row[17] is not None])
-            for place in fresh:
-                if self._about["linked"][place]:
-                    self._link(place)
+            if new := [row for row in rows if row[0] not in self._where]:
+                self._add(new)
+            places = np.array([self._where[row[0]] for row in rows], np.intp)
+            self._bring_up(places, rows)
+            self._embed(places, rows)
+            stamped = np.array([row[1] is not None for row in rows])
+            self._link(places[stamped & ~self._about["linked"][places]])
             if self._embedded > 2 * self._centred_at:
                 self._centre()
 
-    def _add(self, rows: Sequence[Row]) -> range:
+    def _add(self, rows: Sequence[Row]) -> None:
         start, end = len(self._where), len(self._where) + len(rows)
-        self._about = roomy(self._about, end)
-        stems = [np.frombuffer(row[16], "<u4") for row in rows]
-        total = sum(map(len, stems))
-        self._stems = roomy(self._stems, self._stem_count + total)
-        self._stems[self._stem_count : self._stem_count + total] = np.concatenate(stems)
-        about = self._about[start:end]
-        about["id"] = [row[0] for row in rows]
-        about["kind"] = [ITEM_KINDS.index(row[2]) for row in rows]
-        about["thread"] = [self._threads.setdefault(row[3], len(self._threads)) for row in rows]
-        about["speaker"] = [self._speaker(row[4]) for row in rows]
-        about["agent"] = [self._agents.setdefault(row[5], len(self._agents)) for row in rows]
-        about["trust"] = [_TRUSTS.index(row[6]) for row in rows]
-        about["at"] = [row[7] for row in rows]
-        about["since"] = [row[8] for row in rows]
-        about["record"] = [row[12] or 0 for row in rows]
-        about["length"] = [row[13] for row in rows]
-        about["flags"] = [row[14] for row in rows]
-        about["count"] = [len(found) for found in stems]
-        about["stems"] = self._stem_count + np.cumsum(about["count"]) - about["count"]
-        about["before"] = about["after"] = NOBODY
-        about["lends"] = LENDS / (LENDS + about["length"])
+        self._about = {name: roomy(array, end) for name, array in self._about.items()}
+        about = {name: array[start:end] for name, array in self._about.items()}
+        ids, _, kinds, threads, speakers, agents, trusts, at, since, *_ = zip(*rows, strict=True)
+        known = len(self._threads)
+        about["id"][:] = ids
+        about["kind"][:] = [ITEM_KINDS.index(kind) for kind in kinds]
+        about["thread"][:] = [self._threads.setdefault(name, len(self._threads)) for name in threads]
+        about["speaker"][:] = [self._speaker(name) for name in speakers]
+        about["agent"][:] = [self._agents.setdefault(id_, len(self._agents)) for id_ in agents]
+        about["trust"][:] = [PROVENANCES.index(trust) for trust in trusts]
+        about["at"][:], about["since"][:] = at, since
+        about["record"][:] = [row[12] or 0 for row in rows]
+        about["length"][:] = [row[13] for row in rows]
+        about["flags"][:] = [row[14] for row in rows]
+        about["before"][:] = about["after"][:] = NOBODY
+        about["lends"][:] = LENDS / (LENDS + about["length"])
+        self._add_stems(about, [row[16] for row in rows])
         self.has_assistant |= bool((about["flags"] & ASSISTANT).any())
-        self._stem_count += total
-        for number in np.concatenate(stems).tolist():
-            self._counts[number] = self._counts.get(number, 0) + 1
-        self._where.update(zip(about["id"].tolist(), range(start, end), strict=True))
+        self._where.update(zip(ids, range(start, end), strict=True))
         self._sums = roomy(self._sums, len(self._threads))
+        self._norms = roomy(self._norms, len(self._threads))
+        self._last = roomy(self._last, len(self._threads))
+        self._last[known : len(self._threads)] = NOBODY
         self._nearest.add(np.zeros((len(rows), self._dims), np.float32))
-        return range(start, end)
 
-    def _bring_up(self, place: int, row: Row) -> None:
+    def _add_stems(self, about: Mapping[str, NDArray[Any]], packed: Sequence[Any]) -> None:
+        stems = np.frombuffer(b"".join(packed), "<u4")
+        about["count"][:] = [len(one) // 4 for one in packed]
+        about["stems"][:] = self._stem_count + np.cumsum(about["count"]) - about["count"]
+        self._stems = roomy(self._stems, self._stem_count + len(stems))
+        self._stems[self._stem_count : self._stem_count + len(stems)] = stems
+        self._stem_count += len(stems)
+        numbers, counts = np.unique(stems, return_counts=True)
+        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+            self._counts[number] = self._counts.get(number, 0) + count
+
+    def _bring_up(self, places: Places, rows: Sequence[Row]) -> None:
         """What of an item may change."""
-        about = self._about[place]
-        about["gone"] = NEVER if row[9] is None else row[9]
-        about["until"] = NEVER if row[10] is None else row[10]
-        about["by"] = row[11] or 0
-        about["nudge"] = row[15]
-        if row[1] is not None and not about["linked"]:
-            about["linked"] = True
+        about = self._about
+        about["gone"][places] = [NEVER if row[9] is None else row[9] for row in rows]
+        about["until"][places] = [NEVER if row[10] is None else row[10] for row in rows]
+        about["by"][places] = [row[11] or 0 for row in rows]
+        about["nudge"][places] = [row[15] for row in rows]
 
-    def _link(self, place: int) -> None:
-        """Put it behind the last of its thread. Only stamped items have neighbours: these come in order."""
-        thread = int(self._about["thread"][place])
-        last = self._last.get(thread, NOBODY)
-        self._about["before"][place] = last
-        if last != NOBODY:
-            self._about["after"][last] = place
-        self._last[thread] = place
-
-    def _embed(self, rows: Sequence[Row]) -> None:
-        """Vectors of items that had none."""
-        rows = [row for row in rows if self._about["norm"][self._where[row[0]]] == 0]
-        if not rows:
+    def _link(self, places: Places) -> None:
+        """Put each behind the last of its thread. Only stamped items have neighbours: these come in order."""
+        if not len(places):
             return
-        places = np.array([self._where[row[0]] for row in rows])
-        vectors = np.frombuffer(b"".join(row[17] for row in rows), "<f2").reshape(-1, self._dims)
+        about = self._about
+        about["linked"][places] = True
+        order = np.argsort(about["thread"][places], kind="stable")
+        places, threads = places[order], about["thread"][places][order]
+        first = np.append(True, threads[1:] != threads[:-1])
+        before = np.append(NOBODY, places[:-1])
+        before[first] = self._last[threads[first]]
+        about["before"][places] = before
+        about["after"][before[before != NOBODY]] = places[before != NOBODY]
+        last = np.append(first[1:], True)
+        self._last[threads[last]] = places[last]
+
+    def _embed(self, places: Places, rows: Sequence[Row]) -> None:
+        """Vectors of items that had none."""
+        new = np.array([row[17] is not None for row in rows]) & (self._about["norm"][places] == 0)
+        if not new.any():
+            return
+        places = places[new]
+        packed = b"".join(row[17] for row, is_new in zip(rows, new, strict=True) if is_new)
+        vectors = np.frombuffer(packed, "<f2").reshape(-1, self._dims)
         vectors = vectors.astype(np.float32)
         known = vectors.any(axis=1)
         self._sum += vectors.sum(axis=0, dtype=np.float64)
@@ -162,7 +174,8 @@ class Shelf:
         about["norm"][places] = np.maximum(norms, 1e-9)
         lengths = about["length"][places]
         about["share"][places] = np.minimum(1, 2 * about["lends"][places]) * lengths / (lengths + SHORT)
-        _add_rows(self._sums, about["thread"][places], centred * about["share"][places, None])
+        threads = _add_rows(self._sums, about["thread"][places], centred * about["share"][places, None])
+        self._norms[threads] = np.linalg.norm(self._sums[threads], axis=1)
         self._nearest.replace(places, centred)
 
     def _centre(self) -> None:
@@ -190,12 +203,26 @@ class Shelf:
             return View(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Items, and those up to two beside them in their threads. `every` has all their places, each once; the
+    others say for each item where in `every` it stands, and where those beside it do: behind the end where there
+    is none."""
+
+    every: Places
+    own: Places
+    before: Places
+    after: Places
+    far_before: Places
+    far_after: Places
+
+
 class View:
     """What a search sees of a shelf."""
 
     def __init__(self, shelf: Shelf) -> None:
         self.size = len(shelf._where)
-        self.about = shelf._about[: self.size]
+        self.about = {name: array[: self.size] for name, array in shelf._about.items()}
         self.mean = shelf.mean
         self.speakers = shelf._named
         self.has_assistant = shelf.has_assistant
@@ -204,14 +231,35 @@ class View:
         self._where = shelf._where
         self._stems = shelf._stems
         self._counts = shelf._counts
-        self._sums = shelf._sums
+        self._thread_count = len(shelf._threads)
+        self._sums, self._norms = shelf._sums, shelf._norms
         self._nearest = shelf._nearest
 
     def places(self, ids: Sequence[int]) -> tuple[Places, list[int]]:
         """The places of these items, and the ids that have none yet."""
         known = [self._where.get(id_, self.size) for id_ in ids]
-        there = [place for place in known if place < self.size]
-        return np.array(there, np.intp), [id_ for id_, at in zip(ids, known, strict=True) if at >= self.size]
+        found = np.array(known, np.intp)
+        if not len(found) or found.max() < self.size:
+            return found, []
+        return found[found < self.size], [id_ for id_, at in zip(ids, known, strict=True) if at >= self.size]
+
+    def among(self, ids: Sequence[int], which: NDArray[np.bool_]) -> list[int]:
+        """Those of the ids at whose place this says so, and those that have no place yet."""
+        places = [self._where.get(id_, self.size) for id_ in ids]
+        fits = np.append(which, True)[np.minimum(places, self.size)] if places else ()
+        return [id_ for id_, fit in zip(ids, fits, strict=True) if fit]
+
+    def with_neighbours(self, places: Places, some: Places) -> Places:
+        """The places and those beside some of them, each once."""
+        return distinct((places, self.about["before"][some], self.about["after"][some]), self.size)[0]
+
+    def around(self, places: Places) -> Around:
+        before, after = self.about["before"], self.about["after"]
+        left, right = before[places], after[places]
+        far_left = np.where(left == NOBODY, NOBODY, before[left])
+        far_right = np.where(right == NOBODY, NOBODY, after[right])
+        every, where = distinct((places, left, right, far_left, far_right), self.size)
+        return Around(every, *(where[some] for some in (places, left, right, far_left, far_right)))
 
     def count(self, stem: int) -> int:
         """In how many items a stem stands."""
@@ -227,36 +275,30 @@ class View:
     def has_speakers_besides(self, names: Set[str]) -> bool:
         return any(name not in names for name in self._names)
 
-    def holds(self, places: Places, stems: Sequence[int]) -> NDArray[np.bool_]:
-        """For each place a row: which of these stems it has."""
-        wanted = np.array(stems, np.uint32)
-        order = np.argsort(wanted)
-        counts = self.about["count"][places].astype(np.int64)
-        starts = np.cumsum(counts) - counts
-        at = np.arange(counts.sum()) + np.repeat(self.about["stems"][places] - starts, counts)
-        found = self._stems[at]
-        slot = np.minimum(np.searchsorted(wanted[order], found), len(wanted) - 1)
-        same = wanted[order][slot] == found
-        table = np.zeros((len(places), len(wanted)), np.bool_)
-        table[np.repeat(np.arange(len(places)), counts)[same], order[slot[same]]] = True
+    def holds(self, places: Places, stems: Sequence[int]) -> Numbers:
+        """For each place a row: 1 for each of these stems that it has."""
+        counts = self.about["count"][places]
+        ends = np.cumsum(counts)
+        at = np.repeat(self.about["stems"][places] - ends + counts, counts)
+        at += np.arange(len(at))
+        found = self._stems.take(at)
+        maybe = np.zeros(1 << 16, np.bool_)  # most are told apart by their lower half
+        maybe[[stem & 0xFFFF for stem in stems]] = True
+        few = np.flatnonzero(maybe.take(found & 0xFFFF))
+        row, found = np.searchsorted(ends, few, "right"), found[few]
+        table = np.zeros((len(places), len(stems)), np.float32)
+        for column, stem in enumerate(stems):
+            table[row[found == stem], column] = 1
         return table
 
     def nearest(self, query: Numbers, k: int, among: NDArray[np.bool_] | None) -> Places:
         return self._nearest.search(query, k, among)[0]
 
-    def similarity(self, places: Places, query: Numbers) -> Numbers:
-        """How near each is; 0 where there is no place, or no vector."""
-        there = places >= 0
-        found = np.zeros(len(places), np.float32)
-        found[there] = self._nearest.similarities(places[there], query)
-        return found
-
-    def thread_similarity(self, places: Places, query: Numbers) -> Numbers:
-        """How near the whole thread of each is."""
-        threads, back = np.unique(self.about["thread"][places], return_inverse=True)
-        sums = self._sums[threads]
-        near = np.vecdot(sums, query) / (np.linalg.norm(sums, axis=1) + 1e-9)
-        return np.asarray(near, np.float32)[back]
+    def threads(self, places: Places) -> tuple[Numbers, Numbers, Places]:
+        """The vectors of these items' threads, their lengths, and for each item which of them is its own."""
+        numbers = self.about["thread"][places]
+        which, where = distinct((numbers,), self._thread_count)
+        return self._sums.take(which, axis=0), self._norms[which], where.take(numbers)
 
     def stems(self, place: int) -> frozenset[int]:
         start, count = int(self.about["stems"][place]), int(self.about["count"][place])
@@ -266,9 +308,23 @@ class View:
         return self._nearest.rows(places)
 
 
-def _add_rows(sums: Numbers, rows: NDArray[np.int32], vectors: Numbers) -> None:
-    """`np.add.at`, quicker where rows come in runs."""
+def distinct(some: Sequence[NDArray[Any]], size: int) -> tuple[Places, Places]:
+    """All numbers below `size` in these, each once, ascending; and for each number where among them it stands: for
+    `NOBODY`, behind the end. Marks in a table, where `np.unique` would sort."""
+    marked = np.zeros(size + 1, np.bool_)
+    for numbers in some:
+        marked[numbers] = True
+    every = np.flatnonzero(marked[:size])
+    where = np.empty(size + 1, np.intp)
+    where[every] = np.arange(len(every))
+    where[size] = len(every)
+    return every, where
+
+
+def _add_rows(sums: Numbers, rows: NDArray[np.int32], vectors: Numbers) -> NDArray[np.int32]:
+    """`np.add.at`, quicker where rows come in runs. Gives the rows that have changed."""
     order = np.argsort(rows, kind="stable")
     heads, starts = np.unique(rows[order], return_index=True)
     if len(heads):
         sums[heads] += np.add.reduceat(vectors[order], starts, axis=0)
+    return heads

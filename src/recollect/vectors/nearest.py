@@ -72,7 +72,8 @@ class Nearest:
 
     def rows(self, places: Places) -> Vector:
         """Copies of them."""
-        return np.asarray(self._rows[places], np.float32)
+        rows = self._rows[places]
+        return np.asarray(rows if rows.dtype == np.float32 else _widened(rows) * _WIDE, np.float32)
 
     def similarities(self, places: Places, query: Vector) -> Vector:
         return _similarities(self._rows, places, query)
