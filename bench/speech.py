@@ -23,7 +23,7 @@ SPEAKERS = ("Ada", "Bruno", "Chloe", "Dmitri", "Elena", "Farid", "Greta", "Hiro"
 BEGIN = datetime(2015, 1, 5, 8, 0, tzinfo=UTC)
 
 NAMES = 40_000
-FLAT = 30  # Zipf-Mandelbrot: the commonest word that says something stands in a few per cent of what is said
+FLAT, STEEP = 30, 1.3  # Zipf-Mandelbrot: the commonest word that says something is one in a hundred; few are rare
 SUBJECT = 40  # words of a session's subject; about half of what is said in it is made of them
 
 _START = "Al Be Ca Do El Fa Gu Ha In Jo Ka Lu Ma No Or Pe Qui Ro Sa Te Ul Va We Xi Yo Za".split()
@@ -66,7 +66,7 @@ def _words() -> list[str]:
 
 @cache
 def _weights() -> list[float]:
-    return list(accumulate(1 / (rank + FLAT) for rank in range(len(_words()))))
+    return list(accumulate((rank + FLAT) ** -STEEP for rank in range(len(_words()))))
 
 
 class Speech:
