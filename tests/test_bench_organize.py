@@ -237,7 +237,8 @@ def test_a_conversation_goes_through_the_product() -> None:
         Turn("D1:3", "Ann", "Wow, that's great!"),
     )
     sitting = Sitting(datetime(2023, 5, 8, 13, 56, tzinfo=UTC), said)
-    run = organize.organized([Conversation("talk-1", (sitting,), (Question("Which?", frozenset({"D1:2"})),))], density=1.0)
+    asked = Question("Which?", frozenset({"D1:2"}))
+    run = organize.organized([Conversation("talk-1", (sitting,), (asked,))], density=1.0)
     assert knowledge.coverage(run.talks) == 100
     assert knowledge.junk(run.talks) == 0
     assert 0 < knowledge.size_over_transcript(run.talks) < knowledge.size(run.talks)
