@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
 def _leave_settings_behind() -> None:
     """What is measured are the defaults, whatever the environment says."""
     for name in list(os.environ):
-        if name.startswith("RECOLLECT_") and not name.startswith("RECOLLECT_BENCH_"):
+        if name.startswith("RECOLLECT_") and name != "RECOLLECT_BENCH_DATA":
             del os.environ[name]
 
 

@@ -8,7 +8,7 @@ the same defaults for both, in per cent:
 - **session any@5, all@5**: whether one, or every one, of the sessions with an answer is among the first five,
   sessions ranked by their best turn.
 
-RECOLLECT_BENCH_ABLATION=1 also tells what each part of the ranking brings (see `ablation`). TEST_ONNX_MODEL names
+BENCH_ABLATION=1 also tells what each part of the ranking brings (see `ablation`). TEST_ONNX_MODEL names
 the folder of a snowflake-arctic-embed-s, to see LoCoMo with a small transformer.
 """
 
@@ -79,7 +79,7 @@ def run() -> Figures:
                 console.print(str(error))
                 continue
             figures |= beside(console, title, key, everything[key])
-        if os.environ.get("RECOLLECT_BENCH_ABLATION"):
+        if os.environ.get("BENCH_ABLATION"):
             ablation.run(console, everything)
     goals = dict(GOALS)
     if (model := os.environ.get("TEST_ONNX_MODEL")) and locomo.data_folder():

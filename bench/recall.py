@@ -1,6 +1,6 @@
 """What a recall takes, against what its parts take alone; and what it takes while others write.
 
-Made-up talk (see `speech`) in one profile, 1,000, 10,000 and 100,000 turns of it, and with RECOLLECT_BENCH_LARGE=1
+Made-up talk (see `speech`) in one profile, 1,000, 10,000 and 100,000 turns of it, and with BENCH_LARGE=1
 also 1,000,000. Everything that is compared takes turns on the same questions:
 
 - **recall over its parts**: `Memory.recall`, as a caller sees it, over the sum of the embedder (`embed_query`),
@@ -97,7 +97,7 @@ def run() -> Figures:
     """Measure, print the table, return the figures."""
     console = Console()
     figures: Figures = {}
-    sizes = SIZES | (LARGE if os.environ.get("RECOLLECT_BENCH_LARGE") else {})
+    sizes = SIZES | (LARGE if os.environ.get("BENCH_LARGE") else {})
     with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
         folder = Path(name)
         with step(console, "ingest"):
@@ -112,7 +112,7 @@ def run() -> Figures:
     if "1m" in sizes:
         figures["p50_1m_over_10k"] = figures["recall_1m_us"] / figures["recall_10k_us"]
     else:
-        console.print("1,000,000 turns take long: set RECOLLECT_BENCH_LARGE=1 to measure them too.")
+        console.print("1,000,000 turns take long: set BENCH_LARGE=1 to measure them too.")
     of_sizes = {k.format(key): f"{size:,} turns: {v}" for key, size in sizes.items() for k, v in OF_A_SIZE.items()}
     console.print(table("recall", figures, GOALS, ALSO | of_sizes))
     return figures
