@@ -6,6 +6,7 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from recollect import Agent, Memory, User, UserMessage
 from recollect.errors import ModelError
-from recollect.models.embedders.base import Rows
+from recollect.models.embedders.base import Identity, Rows
 from recollect.recall import backlog, indexing, search
 from recollect.storage.base import Database, Transaction
 from tests.conftest import OpenMemory
@@ -273,7 +274,8 @@ class Broken(Letters):
 
     asked = 0
 
-    def embed(self, texts: Sequence[str]) -> Rows:
+    @property
+    def identity(self) -> Identity:  # type: ignore[override]
         self.asked += 1
         raise ModelError("The server does not answer. Start it.")
 
@@ -291,3 +293,59 @@ def test_an_embedder_that_fails_holds_up_no_question(memory: Memory, alice: Agen
     memory.process()
     assert memory.health().status == "green"
     assert memory.verify() == []
+
+
+class Picky(Letters):
+    """An embedder that refuses a text."""
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        if any("zebra" in text for text in texts):
+            raise ModelError("The text is too striped. Leave it out.")
+        return super().embed(texts)
+
+
+def test_a_text_that_is_refused_holds_up_no_other(open_memory: OpenMemory, database: Database) -> None:
+    """R1: it is found by its words; the others, of this profile and of others, by their meaning, too."""
+    here, there = open_memory("aaa"), open_memory("bbb")
+    for memory in (here, there):
+        memory._parts.indexer._embedders = (Picky(),)
+        texts = ["I saw a heron.", "I saw a zebra.", "I saw a newt."]
+        memory.append_many(memory.agent(User("cli", "a", "b")), [UserMessage(text) for text in texts])
+    here.process()
+    assert vectors(here._database) == {"letters": 4}
+    assert here.unindexed() == 0
+    assert there.recall("zebra", 1)[0].text == "I saw a zebra."
+
+
+def test_what_was_deleted_is_not_found_while_items_wait(memory: Memory, alice: Agent) -> None:
+    """R1: edits and deletions count at once, whoever indexes."""
+    page = memory.documents.write(slug="parrot", title="Parrot", description="", body="The parrot is called Kiki.")
+    memory.process()
+    assert memory.recall("parrot Kiki")
+    memory.append_many(alice, [UserMessage(text) for text in SAID])
+    memory.documents.delete(page.id, page.version)
+    assert not [hit for hit in memory.recall("parrot Kiki") if "Kiki" in hit.text]
+
+
+def test_many_ask_while_somebody_tells(memory: Memory, alice: Agent) -> None:
+    """R1, S2: nobody meets a half-filled shelf."""
+    memory.start()
+    errors: list[Exception] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            try:
+                memory.recall("Where does the badger sleep?")
+            except Exception as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for text in SAID * 2:
+        memory.append(alice, UserMessage(text))
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert errors == []

@@ -213,9 +213,47 @@ def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenM
 
 
 def test_near_copies_are_folded(memory: Memory, alice: Agent) -> None:
-    """R2: the same said ten times takes one place."""
+    """R2: the same said ten times takes one place, that of the newest."""
     tell(memory, alice, *("The wifi is called Casa Azul." for _ in range(10)), "The wifi is slow in the attic.")
-    assert len(memory.recall("wifi", 10)) == 2
+    newest = tell(memory, alice, "The wifi is called Casa Azul!", at=MARCH + timedelta(days=3))[0]
+    hits = memory.recall("wifi", 10)
+    assert len(hits) == 2
+    assert newest in {hit.record_id for hit in hits}
+
+
+def test_what_is_another_is_not_folded(memory: Memory, alice: Agent) -> None:
+    """R2: another speaker, another number, or that it is denied."""
+    memory.append_many(
+        alice,
+        [
+            UserMessage("I live in Paris.", speaker="Ann"),
+            UserMessage("I live in Paris.", speaker="Bob"),
+            UserMessage("I don't live in Paris.", speaker="Ann"),
+            UserMessage("Build 260 of the web shop in Paris went to production without a hitch on the first try."),
+            UserMessage("Build 480 of the web shop in Paris went to production without a hitch on the first try."),
+        ],
+    )
+    assert len(memory.recall("Paris", 10)) == 5
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Where will the concert take place?", "The concert is in the park."),
+        ("What did Will say of the concert?", "I liked it."),
+    ],
+)
+def test_a_name_that_is_a_word(memory: Memory, alice: Agent, question: str, answer: str) -> None:
+    """R2: is a name only where it is written as one."""
+    memory.append_many(
+        alice,
+        [
+            UserMessage("The concert is in the park.", speaker="Ann"),
+            UserMessage("Everybody was there, also the mayor.", speaker="Ann"),
+            UserMessage("I liked it.", speaker="Will"),
+        ],
+    )
+    assert texts(memory, question, top_k=1) == [answer]
 
 
 @pytest.mark.parametrize(

@@ -311,7 +311,7 @@ class Memory(Recalling):
     def stop(self) -> Processed:
         """End the background work for good: what runs is finished, and nothing follows. What it did in all."""
         self._parts.continuity.stop()
-        self._parts.indexer.stop()
+        self._parts.stop_indexing()
         return sum((worker.stop() for worker in self._parts.workers), Processed())
 
     def close(self) -> None:

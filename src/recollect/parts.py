@@ -57,6 +57,7 @@ class Parts:
         self._home = home
         self._database = database
         self._clock = clock
+        self.embedders = open_embedders(settings)
         self.lifecycle = open_lifecycle(settings, database)
         self.mending = Mending(database)
         summarize = open_summarize(settings, database, clock, profile)
@@ -78,10 +79,6 @@ class Parts:
         self.workers = open_workers(settings, database, self.lifecycle, self.brain, clock, self._advance)
         self.documents = Tree(database, profile, clock, keys, file_document)
         self.query = open_query(settings, database, clock, profile)
-
-    @cached_property
-    def embedders(self) -> Sequence[Embedder]:
-        return open_embedders(self._settings)
 
     @cached_property
     def indexer(self) -> Indexer:
@@ -157,6 +154,10 @@ class Parts:
             self.experiencing.close()
         if "recall_log" in self.__dict__:
             self.recall_log.close()
+
+    def stop_indexing(self) -> None:
+        if "indexer" in self.__dict__:
+            self.indexer.stop()
 
     def _said(self, agent_id: str) -> None:
         self.continuity.touched(agent_id)

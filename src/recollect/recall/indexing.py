@@ -28,7 +28,8 @@ log = logging.getLogger("recollect.recall")
 BATCH = 1_000
 LOOK_EVERY = 5.0  # seconds between two looks at files
 EVERY = 1.0  # seconds between two looks; whoever appends in this process wakes it
-AFTER_FAILURE = 30.0
+AFTER_FAILURE = 30.0  # seconds in which an embedder that failed is not asked again
+SURELY = 3  # texts in a row that are refused: then it is not the texts
 
 _one_at_a_time = threading.Lock()
 """Where several memories of a process index one home, they do not embed the same."""
@@ -53,6 +54,8 @@ class Indexer:
         self._by_words = by_words
         self._files = files
         self._looked = -LOOK_EVERY
+        self._again = 0.0
+        self._identities: dict[int, str] = {}
         self._background = Background("indexer", self._step, AFTER_FAILURE)
         self.error = ""
 
@@ -71,7 +74,7 @@ class Indexer:
 
     def run_dry(self) -> None:
         """Everything there is to do, in the calling thread."""
-        self._looked = -LOOK_EVERY
+        self._looked, self._again = -LOOK_EVERY, 0.0
         while self.run():
             pass
 
@@ -115,24 +118,31 @@ class Indexer:
 
     def _index(self, owner: str, limit: int) -> int:
         waiting, state, missing = self._database.read(lambda tx: self._look(tx, owner, limit))
+        serving, made = self._serving(state), list[tuple[int, bytes]]()
+        if not serving and state.embedder_id is None:
+            return 0  # nobody can say yet who makes the first vectors
+        try:
+            made = self._embed(serving, [one for one in waiting if one.item_id in missing]) if serving else []
+        except RecollectError:  # it is told; what only changed needs no vector
+            waiting = [one for one in waiting if one.item_id not in missing]
         if not waiting:
             return 0
-        serving = self._serving(state)
-        made = self._embed(serving, [one for one in waiting if one.item_id in missing]) if serving else []
 
-        def work(tx: Transaction) -> None:
+        def work(tx: Transaction) -> int:
             shelves = Shelves(tx)
             now = shelves.take(owner)
+            if now.embedder_id != state.embedder_id:
+                return 0
             embedder_id = now.embedder_id
             if embedder_id is None and serving:
-                embedder_id = shelves.embedder(str(serving.identity))
-            if embedder_id is not None and serving and shelves.identity(embedder_id) == str(serving.identity):
+                embedder_id = shelves.embedder(self.identity(serving))
+            if embedder_id is not None:
                 shelves.put_vectors(embedder_id, made)
             shelves.stamp([one.item_id for one in waiting], now.stamp + 1)
             shelves.keep(owner, now._replace(stamp=now.stamp + len(waiting), embedder_id=embedder_id))
+            return len(waiting)
 
-        self._database.write(work)
-        return len(waiting)
+        return self._database.write(work)
 
     def _look(self, tx: Transaction, owner: str, limit: int) -> tuple[list[Text], State, set[int]]:
         shelves = Shelves(tx)
@@ -144,23 +154,51 @@ class Indexer:
     def _serving(self, state: State) -> Embedder | None:
         """Who makes the vectors of what is new: as those that are there, as long as that can be."""
         if state.embedder_id is None:
-            return self._embedders[0]
-        identity = self._database.read(lambda tx: Shelves(tx).identity(state.embedder_id))
-        return self.find(identity)
+            return self._embedders[0] if self.identity(self._embedders[0]) else None
+        return self.find(self._database.read(lambda tx: Shelves(tx).identity(state.embedder_id)))
 
     def find(self, identity: str) -> Embedder | None:
-        return next((one for one in self._embedders if str(one.identity) == identity), None)
+        """The embedder that is called so, if it is at hand."""
+        return next((one for one in self._embedders if identity and self.identity(one) == identity), None)
+
+    def identity(self, embedder: Embedder) -> str:
+        """Empty while it cannot be told: a server may have to be asked, one that failed is left alone."""
+        if not self._identities.get(id(embedder)) and time.monotonic() >= self._again:
+            try:
+                self._identities[id(embedder)] = str(embedder.identity)
+            except RecollectError as error:
+                self._failed(error)
+        return self._identities.get(id(embedder), "")
 
     def _embed(self, embedder: Embedder, waiting: Sequence[Text]) -> list[tuple[int, bytes]]:
-        """What cannot be embedded now goes without: words find it, and the error is told."""
-        texts = [self._text(one) for one in waiting]
+        """Vectors of these. A text that the embedder refuses goes without: words find it."""
+        if waiting and time.monotonic() < self._again:
+            raise ModelError(self.error)
         try:
-            rows = embedder.embed(texts).astype("<f2")
+            rows = embedder.embed([self._text(one) for one in waiting]).astype("<f2")
         except ModelError as error:
-            self.error = f"New items are found by their words only, for they cannot be embedded: {error}"
+            if len(waiting) > 1:
+                return self._one_by_one(embedder, waiting)
+            self._failed(error)
             raise
         self.error = ""
         return [(one.item_id, row.tobytes()) for one, row in zip(waiting, rows, strict=True)]
+
+    def _one_by_one(self, embedder: Embedder, waiting: Sequence[Text]) -> list[tuple[int, bytes]]:
+        made: list[tuple[int, bytes]] = []
+        for place, one in enumerate(waiting, 1):
+            try:
+                made += self._embed(embedder, [one])
+            except ModelError as error:
+                if not made and place in (SURELY, len(waiting)):
+                    raise  # it is the embedder, and not the text
+                self._again = 0.0
+                log.warning("item %s is found by its words only: %s", one.item_id, error)
+        return made
+
+    def _failed(self, error: RecollectError) -> None:
+        self.error = f"New items are found by their words only, for they cannot be embedded: {error}"
+        self._again = time.monotonic() + AFTER_FAILURE
 
     def _text(self, one: Text) -> str:
         if one.kind in self._by_words:
@@ -175,20 +213,19 @@ class Indexer:
 
     def _changing(self) -> list[str]:
         """The owners whose vectors another embedder made than the one that is configured."""
-        try:
-            wanted = str(self._embedders[0].identity)
-        except RecollectError as error:
-            self.error = str(error)
-            return []
-        return self._database.read(lambda tx: Shelves(tx).served_by_others(wanted))
+        wanted = self.identity(self._embedders[0])
+        return self._database.read(lambda tx: Shelves(tx).served_by_others(wanted)) if wanted else []
 
     def _replace(self, owner: str) -> int:
         """A batch of vectors by the embedder that is configured; after the last one, these serve."""
         embedder = self._embedders[0]
-        embedder_id = self._database.write(lambda tx: self._coming(tx, owner, str(embedder.identity)))
+        embedder_id = self._database.write(lambda tx: self._coming(tx, owner, self.identity(embedder)))
         state = self._database.read(lambda tx: Shelves(tx).state(owner))
         waiting = self._database.read(lambda tx: Shelves(tx).behind(owner, state.coming_until, BATCH))
-        made = self._embed(embedder, waiting)
+        try:
+            made = self._embed(embedder, waiting)
+        except RecollectError:  # it is told, and tried again later
+            return 0
 
         def work(tx: Transaction) -> None:
             shelves = Shelves(tx)
@@ -200,7 +237,8 @@ class Indexer:
                 shelves.keep(owner, now._replace(coming_until=waiting[-1].item_id))
             else:
                 shelves.keep(owner, State(now.stamp, now.era, embedder_id))
-                log.info("the vectors of %s now serve profile %s", embedder.identity, owner)
+                shelves.unstamp_without(embedder_id, owner)
+                log.info("the vectors of %s now serve profile %s", self.identity(embedder), owner)
 
         self._database.write(work)
         if not waiting:

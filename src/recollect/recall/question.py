@@ -85,9 +85,11 @@ def _people(text: str, speakers: Mapping[str, Set[str]]) -> tuple[Set[str], Set[
     """The speakers that are named, and the words that name them. "Mel" is Melanie where only she begins so."""
     found: set[str] = set()
     used: set[str] = set()
-    for raw in _WORD.findall(text):
+    for place, raw in enumerate(_WORD.findall(text)):
         word = re.sub(r"'s?$", "", fold(raw))
         who = speakers.get(word)
+        if who and not _is_meant(raw, word, who, first=not place):
+            continue
         if not who and raw[0].isupper() and len(word) >= 3 and not is_stop(word):
             longer = [named for name, named in speakers.items() if name.startswith(word)]
             who = longer[0] if len(longer) == 1 else None
@@ -95,3 +97,10 @@ def _people(text: str, speakers: Mapping[str, Set[str]]) -> tuple[Set[str], Set[
             found |= who
             used.add(word)
     return found, used
+
+
+def _is_meant(raw: str, word: str, who: Set[str], *, first: bool) -> bool:
+    """Whether a word that is part of a name names somebody here: in lower case only a whole name does."""
+    if raw[0].isupper():
+        return not (first and is_stop(word))
+    return not is_stop(word) and any(fold(name) == word for name in who)

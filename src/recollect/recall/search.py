@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,7 @@ from recollect.recall.question import Question, understand
 from recollect.recall.ranking import Ranked, heaviest, rank, rarity
 from recollect.recall.shelf import NEVER, Numbers, Places, Shelf, View
 from recollect.recall.shelves import Shelves, State
+from recollect.recall.words import fold
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Row, Transaction
 from recollect.types import ITEM_KINDS, Clock, Hit, ItemKind, micros
@@ -38,10 +40,11 @@ COMMON = 0.1  # a word in this share of all items counts half in the question's 
 CENTRED = 0.5  # how far a question is moved off the mean: it is not like the texts, so not in full
 PAGE = 20_000  # rows a shelf reads at a time
 LOOSE = 64  # items that wait for a vector and are given one on the way, where no indexer runs
-SAME = 0.85  # share of stems from which on two texts say the same
 AFTER_FAILURE = 30.0  # seconds in which an embedder that failed is not asked again: no question waits for it
 MOST = 1_000  # hits that can be asked for
 LONGEST = 1_000_000  # characters of a question that are taken
+
+_NEGATION = re.compile(r"\b(?:not|no|never|none|nothing|without|cannot|nicht|kein\w*)\b|n't\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,6 @@ class Recall:
         self._served_by: int | None = None
         self._era = 0
         self._ask_again = 0.0
-        self._identity = ""  # of the embedder that made the shelf's vectors
         self.error = ""
 
     def search(
@@ -92,8 +94,7 @@ class Recall:
         asked = checked_time(scope.as_of or now or self._clock(), "The time of asking")
         view, found, query = self._candidates(question, scope, asked)
         ranked = rank(view, found.question, query, found.places, micros(asked))
-        kept = _folded(view, ranked, top_k)
-        return self._database.read(lambda tx: self._hits(tx, view, ranked, kept, explain))
+        return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
 
     # Candidates
 
@@ -143,14 +144,14 @@ class Recall:
     def _vector(self, view: View, asks: Question) -> Numbers:
         """The question among the vectors; zeros where it cannot be put there."""
         nothing = np.zeros(len(view.mean), np.float32)
-        serving = self._indexer.find(self._identity)
+        serving = self._indexer.find(view.identity)
         if not serving or time.monotonic() < self._ask_again:
             return nothing
         counts = dict.fromkeys(asks.name_words, 0.0)
         for word, (stem, counted) in asks.words.items():
             counts[word] = counted * COMMON / (COMMON + view.count(stem) / max(view.size, 1))
         try:
-            raw = serving.embed_query(asks.text, counts)
+            raw = serving.embed_query(clean(asks.text), counts)
         except RecollectError as error:
             self.error = f"Questions are answered by words only: {error}"
             self._ask_again = time.monotonic() + AFTER_FAILURE
@@ -169,8 +170,7 @@ class Recall:
             while True:
                 state, rows = self._database.read(self._news)
                 if not self._is_of(state):
-                    self._identity = self._database.read(partial(_identity, state.embedder_id))
-                    self._shelf = Shelf(int(self._identity.rpartition("/")[2] or 1))
+                    self._shelf = Shelf(self._database.read(partial(_identity, state.embedder_id)))
                     self._served_by, self._era = state.embedder_id, state.era
                     continue
                 assert self._shelf is not None, "it is of this state"
@@ -201,13 +201,28 @@ class Recall:
 
     # Hits
 
-    def _hits(self, tx: Transaction, view: View, ranked: Ranked, kept: Sequence[int], explain: bool) -> list[Hit]:
-        ids = {at: int(view.about["id"][ranked.places[at]]) for at in kept}
-        found = Items(tx, self._owner).get(list(ids.values()))
+    def _hits(
+        self, tx: Transaction, view: View, ranked: Ranked, top_k: int, scope: Scope, explain: bool
+    ) -> list[Hit]:
+        """The best, as their rows are now; of those that say the same, the newest, in the place of the best."""
+        kept: dict[object, tuple[int, Found]] = {}
+        for start in range(0, len(ranked.places), top_k):
+            places = ranked.places[start : start + top_k]
+            ids = view.about["id"][places].tolist()
+            found = Items(tx, self._owner).get(ids)
+            for at, (place, id_) in enumerate(zip(places, ids, strict=True), start):
+                one = found.get(id_)
+                if one is None or _has_left(one, scope):
+                    continue
+                said = _said(one, view.stems(int(place))) or id_
+                first, known = kept.get(said, (at, one))
+                if said in kept or len(kept) < top_k:
+                    kept[said] = first, max(known, one, key=lambda either: either.at)
+            if len(kept) == top_k:
+                break
         return [
-            hit(tx, self._owner, found[id_], float(ranked.scores[at]), ranked.explain(at) if explain else {})
-            for at, id_ in ids.items()
-            if id_ in found
+            hit(tx, self._owner, one, float(ranked.scores[at]), ranked.explain(at) if explain else {})
+            for at, one in kept.values()
         ]
 
 
@@ -275,18 +290,16 @@ def _within(view: View, places: Places | slice, scope: Scope) -> NDArray[np.bool
     return np.asarray(inside, np.bool_)
 
 
-def _folded(view: View, ranked: Ranked, top_k: int) -> list[int]:
-    """The best, without those that say what a better one says."""
-    kept: list[int] = []
-    said: list[frozenset[int]] = []
-    for at, place in enumerate(ranked.places):
-        stems = view.stems(int(place))
-        if not stems or all(len(stems & other) < SAME * len(stems | other) for other in said):
-            kept.append(at)
-            said.append(stems)
-            if len(kept) == top_k:
-                break
-    return kept
+def _has_left(found: Found, scope: Scope) -> bool:
+    """What left since the shelf was filled is not found any more."""
+    return found.gone is not None and (scope.as_of is None or found.gone <= scope.as_of)
+
+
+def _said(found: Found, stems: frozenset[int]) -> object:
+    """What two items have in common that say the same: who spoke, the words, and how often it is denied. Nothing
+    where there are no words to compare."""
+    text = text_of(found.type, found.data) if found.type else found.text
+    return (found.speaker, found.trust, stems, len(_NEGATION.findall(fold(text)))) if stems else None
 
 
 def checked_scope(

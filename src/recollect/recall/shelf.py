@@ -43,7 +43,9 @@ _ABOUT: Mapping[str, type[np.generic]] = {
 class Shelf:
     """Changes happen under `lock`. A search sees the arrays as they were when it took them: they only grow."""
 
-    def __init__(self, dims: int) -> None:
+    def __init__(self, identity: str) -> None:
+        dims = int(identity.rpartition("/")[2] or 1)
+        self.identity = identity
         self.lock = threading.RLock()
         self.stamp = 0
         self._dims = dims
@@ -234,9 +236,10 @@ class View:
         self.size = len(shelf._where)
         self.about = {name: array[: self.size] for name, array in shelf._about.items()}
         self.mean = shelf.mean
-        self.speakers = shelf._named
+        self.identity = shelf.identity
+        self.speakers = dict(shelf._named)
         self.has_assistant = shelf.has_assistant
-        self._names = shelf._speakers
+        self._names = dict(shelf._speakers)
         self._agents = shelf._agents
         self._where = shelf._where
         self._stems = shelf._stems
@@ -261,13 +264,16 @@ class View:
 
     def with_neighbours(self, places: Places, some: Places) -> Places:
         """The places and those beside some of them, each once."""
-        return distinct((places, self.about["before"][some], self.about["after"][some]), self.size)[0]
+        return distinct((places, self._beside("before", some), self._beside("after", some)), self.size)[0]
+
+    def _beside(self, side: str, places: Places) -> Places:
+        """Those before or after these. One that came when this view was there already is nobody."""
+        found = self.about[side][places]
+        return np.where((places == NOBODY) | (found >= self.size), NOBODY, found)
 
     def around(self, places: Places) -> Around:
-        before, after = self.about["before"], self.about["after"]
-        left, right = before[places], after[places]
-        far_left = np.where(left == NOBODY, NOBODY, before[left])
-        far_right = np.where(right == NOBODY, NOBODY, after[right])
+        left, right = self._beside("before", places), self._beside("after", places)
+        far_left, far_right = self._beside("before", left), self._beside("after", right)
         every, where = distinct((places, left, right, far_left, far_right), self.size)
         return Around(every, *(where[some] for some in (places, left, right, far_left, far_right)))
 
@@ -302,7 +308,8 @@ class View:
         return table
 
     def nearest(self, query: Numbers, k: int, among: NDArray[np.bool_] | None) -> Places:
-        return self._nearest.search(query, k, among)[0]
+        found = self._nearest.search(query, k, among)[0]
+        return found[found < self.size]  # more may have come
 
     def threads(self, places: Places) -> tuple[Numbers, Numbers, Places]:
         """The vectors of these items' threads, their lengths, and for each item which of them is its own."""

@@ -141,6 +141,14 @@ class Shelves:
             [(first + place, id_) for place, id_ in enumerate(ids)],
         )
 
+    def unstamp_without(self, embedder_id: int, owner: str) -> None:
+        """Whatever came in while the embedder was changed is to be embedded by the new one."""
+        self._tx.run(
+            "UPDATE items SET stamp = NULL WHERE owner = ? AND stamp IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM item_vectors v WHERE v.embedder_id = ? AND v.item_id = items.id)",
+            *(owner, embedder_id),
+        )
+
     def served_by_others(self, identity: str) -> list[str]:
         """The owners whose vectors another embedder made."""
         rows = self._tx.all(
