@@ -182,6 +182,20 @@ def test_the_turn_that_answers_comes_first(family: Memory, clock: FakeClock, que
     assert texts(family, question, top_k=1, kinds=("turn",)) == [answer]
 
 
+def test_yesterday_is_that_of_the_configured_zone(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R2, K1: `continuity.time_zone`."""
+    memory = open_memory(continuity={"time_zone": "Pacific/Auckland"})
+    alice = memory.agent(User("cli", "alice", "main"))
+    clock.now = datetime(2026, 3, 5, 12, tzinfo=UTC)  # the 6th in Auckland
+    noon = datetime(2026, 3, 5, 0, tzinfo=UTC)
+    tell(memory, alice, "I ate figs.", at=noon)
+    [hit] = memory.recall("What did I eat yesterday?", explain=True)
+    assert hit.parts["when"] == pytest.approx(2, abs=0.1)
+    clock.now += timedelta(days=40)
+    [hit] = memory.recall("What did I eat yesterday?", explain=True)
+    assert "when" not in hit.parts
+
+
 def test_explain_tells_what_the_score_is_made_of(family: Memory) -> None:
     """R2: the parts add up to the score."""
     for hit in family.recall("What kind of dog does Ann have?", explain=True):

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.turns import Turns
@@ -105,7 +106,8 @@ class Parts:
     def recall(self) -> Recall:
         from recollect.recall.search import Recall  # numpy takes a while, and who only appends needs none
 
-        return Recall(self._database, self.profile, self._clock, self.indexer, self.mending)
+        zone = ZoneInfo(self._settings.continuity.time_zone)
+        return Recall(self._database, self.profile, self._clock, self.indexer, self.mending, zone)
 
     @cached_property
     def recall_log(self) -> RecallLog:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 
 import numpy as np
@@ -65,12 +65,21 @@ class Scope:
 class Recall:
     """Finds what one owner's items say about a question. Safe to use from many threads."""
 
-    def __init__(self, database: Database, owner: str, clock: Clock, indexer: Indexer, mending: Mending) -> None:
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        clock: Clock,
+        indexer: Indexer,
+        mending: Mending,
+        zone: tzinfo = UTC,
+    ) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._indexer = indexer
         self._mending = mending
+        self._zone = zone
         self._lock = threading.Lock()
         self._shelf: Shelf | None = None
         self._served_by: int | None = None
@@ -84,14 +93,13 @@ class Recall:
         top_k: int = 5,
         scope: Scope = Scope(),  # noqa: B008  # frozen
         *,
-        now: datetime | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best hits, best first. Times in the question are seen from `now`, or from `as_of`."""
+        """The best hits, best first. Times in the question are seen from now, or from `as_of`, in the zone."""
         checked_text(question, "The question", LONGEST)
         if checked_position(top_k, "top_k") < 1 or top_k > MOST:
             raise InputError(f"top_k cannot be {top_k}. Ask for 1 to {MOST:,}.")
-        asked = checked_time(scope.as_of or now or self._clock(), "The time of asking")
+        asked = checked_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
         view, found, query = self._candidates(question, scope, asked)
         ranked = rank(view, found.question, query, found.places, micros(asked))
         return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
