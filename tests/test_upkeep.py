@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 from typing import Any
 
@@ -301,6 +302,59 @@ def test_a_corrected_line_of_the_journal_ends_and_another_is_learned(
     assert not [hit for hit in off.list() if "eleven" in hit.text], "nothing was changed"
 
 
+@pytest.mark.parametrize("kind", ["journal", "experience"])
+@pytest.mark.parametrize("outdated", [False, True])
+def test_a_line_of_the_journal_and_its_experience_end_together(
+    open_memory: OpenMemory, kind: ItemKind, outdated: bool
+) -> None:
+    """R11, R5: no context tells what was wrong, and no extraction learns it again."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.journal.remember("The harbour closes at nine in summer.", "learned")
+    memory._parts.experiencing.extract()
+    memory.process()
+    assert "at nine" in memory.session_context()
+    old = item(memory, kind, "at nine").id
+    if outdated:
+        memory.feedback(old, "outdated")
+    else:
+        memory.correct(old, "The harbour closes at ten in summer.")
+    memory._parts.experiencing.extract()
+    memory.process()
+    assert all(hit.until for hit in memory.list() if "at nine" in hit.text)
+    assert "at nine" not in memory.session_context()
+    assert "at nine" not in memory.context(ada, "When does the harbour close?")
+    assert not [one for one in memory.experiences.list() if "at nine" in one.text]
+
+
+def test_a_corrected_line_never_becomes_an_experience(open_memory: OpenMemory) -> None:
+    """R11, R5: also where the extraction comes later."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    memory.journal.remember("The harbour closes at nine in summer.", "learned")
+    memory.process()
+    memory.correct(item(memory, "journal", "at nine").id, "The harbour closes at ten in summer.")
+    memory._parts.experiencing.extract()
+    assert [one.text for one in memory.experiences.list()] == ["The harbour closes at ten in summer."]
+
+
+@pytest.mark.parametrize("handed_over", [False, True])
+def test_nothing_is_learned_from_a_corrected_turn_but_from_the_correction(
+    memory: Memory, mara: Agent, handed_over: bool
+) -> None:
+    """R11, O11: also where it was on its way to the memory-agent already."""
+    (old,) = say(memory, mara, "I live in Porto.")
+    memory.reset(mara)
+    if handed_over:
+        parts = memory._parts
+        parts.workers[0]._round._handover.run(parts._clock())  # type: ignore[attr-defined]
+    memory.correct(old, LISBON)
+    memory.reset(memory.agent(System("corrections")))
+    memory.process()
+    known = texts(memory.list("document"))
+    assert not [text for text in known if "Porto" in text]
+    assert [text for text in known if "Lisbon" in text]
+
+
 def test_a_note_is_corrected_in_its_file(memory: Memory) -> None:
     """R11, O31."""
     memory.notes("researcher").store("sea", "Rough in March.")
@@ -352,6 +406,36 @@ def test_a_correction_that_was_cut_short_is_made_again(
     memory.correct("turn:1", LISBON)
     assert texts(memory.list()) == [LISBON, PORTO]
     assert item(memory, "turn", "Porto").until is not None
+
+
+@pytest.mark.parametrize(
+    "step", ["opinions.Opinions.correct", "upkeep.Upkeep._end_claims_of", "upkeep.Upkeep._repin"]
+)
+@pytest.mark.parametrize("kind", ["turn", "document", "journal"])
+def test_a_correction_that_was_cut_short_anywhere_is_made_again(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, step: str, kind: ItemKind
+) -> None:
+    """R11, C10: claims, pins and lines of the journal, each once."""
+    memory = open_memory(continuity={"journal_enabled": True})
+    say(memory, memory.agent(User("cli", "mara", "main")), "Mara lives in Porto.")
+    document = write(memory, "mara", "lives in Porto. [r1]")
+    memory.journal.remember("Mara lives in Porto.", "note")
+    memory.process()
+    old = item(memory, kind, "Porto").id
+    memory.pin(old)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"recollect.recall.{step}", _killed)
+        with contextlib.suppress(KeyboardInterrupt):
+            memory.correct(old, LISBON)
+    new = memory.correct(old, LISBON)
+    memory.process()
+    assert [hit.id for hit in memory.list() if hit.pinned] == [new.id]
+    assert item(memory, kind, "Porto").until is not None
+    assert texts(memory.list("turn")) == [LISBON, "Mara lives in Porto."]
+    told = [record.text for record in memory.journal.records()]
+    assert told == ["Mara lives in Porto.", *([LISBON] if kind == "journal" else [])]
+    if kind != "journal":
+        assert memory.documents.read(document.id).body.endswith("lives in Porto. [r1, until 2026-02-24 by r2]")
 
 
 def _killed(*_: object) -> None:

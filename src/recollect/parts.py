@@ -31,6 +31,7 @@ from recollect.recall.files import Files
 from recollect.recall.filing import file_document, file_turns
 from recollect.recall.items import Items
 from recollect.recall.mending import Mending
+from recollect.recall.opinions import corrected, ended_lines
 from recollect.storage.base import Database, Transaction
 from recollect.types import Clock
 
@@ -63,7 +64,10 @@ class Parts:
         self.mending = Mending(database)
         summarize = open_summarize(settings, database, clock, profile)
         extract = (lambda: self.experiencing.extract()) if settings.continuity.experience_store_enabled else None
-        self.continuity = Continuity(settings.continuity, home, profile, database, clock, summarize, extract)
+        ended = partial(ended_lines, database, profile)
+        self.continuity = Continuity(
+            *(settings.continuity, home, profile, database, clock), summarize, extract, ended
+        )
         self.turns = Turns(
             database,
             profile,
@@ -127,7 +131,7 @@ class Parts:
 
         return Upkeep(
             *(self._database, self.profile, self._clock, self.documents, self.turns, self.lifecycle.sleep_due),
-            journal=lambda: self.continuity.journal.remember,
+            journal=lambda: self.continuity.journal.append,
         )
 
     def catch_up(self) -> None:
@@ -269,8 +273,7 @@ def open_workers(
     """As many as the settings ask for, none of them started."""
     organize, worker = settings.organize, settings.worker
     handover = Handover(
-        database,
-        lifecycle,
+        *(database, lifecycle, corrected),
         batch_records=organize.batch_records,
         batch_chars=organize.batch_chars,
         tool_result_chars=settings.collect.tool_result_chars,
@@ -281,9 +284,8 @@ def open_workers(
         first=timedelta(seconds=worker.retry_seconds),
         longest=timedelta(seconds=worker.retry_longest_seconds),
     )
-    agents = MemoryAgents(
-        database, brain, clock, patience, keys=keys, context_chars=organize.context_chars, file=file_document
-    )
+    given = (database, brain, clock, patience, corrected)
+    agents = MemoryAgents(*given, keys=keys, context_chars=organize.context_chars, file=file_document)
     round_ = Round(advance, handover, agents)
     return [Worker(round_, clock, worker.tick_seconds) for _ in range(worker.threads)]
 

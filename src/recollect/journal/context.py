@@ -79,15 +79,17 @@ def session_context(
     include_long_memory: bool,
     long_cap: int,
     tokens: int | None = None,
+    ended: Set[str] = frozenset(),
 ) -> str:
     """The journal as a session begins with it, within `cap` characters, or within a budget of `tokens` instead
-    (estimated, rather too many than too few). Empty where there is no journal."""
+    (estimated, rather too many than too few). The records `ended` are left out: they hold no longer. Empty where
+    there is no journal."""
     today = now.astimezone(zone).date()
     yesterday = today - timedelta(days=1)
     room = cap if tokens is None else tokens * TOKEN
     most = max(_READ, 64 * room)  # a line has some hundred characters that are not shown
     lines = [_end(pages, page, most) for page in (pages.memory, pages.day(today), pages.day(yesterday))]
-    sight = _Sight(lines, {HEADER.strip(), f"# {today}", f"# {yesterday}"}, zone)
+    sight = _Sight(lines, {HEADER.strip(), f"# {today}", f"# {yesterday}"}, zone, ended)
     long_memory = _Section(_LONG_MEMORY, _blocks(pages.read(pages.long_memory) if include_long_memory else b""))
     memory = _Section("# Memory", sight.entries(lines[0], but={*_ids(lines[1]), *_ids(lines[2])}))
     days = [
@@ -132,15 +134,16 @@ class _Sight:
     """What may be seen of the pages. A record that any of them marks as secret is secret; where MEMORY.md and the
     page of a day differ, MEMORY.md is right: it is the one that people mend."""
 
-    def __init__(self, pages: Sequence[Sequence[Line]], headers: Set[str], zone: tzinfo) -> None:
-        self._secret = {line.record.id for page in pages for line in page if line.record and line.record.is_secret}
+    def __init__(self, pages: Sequence[Sequence[Line]], headers: Set[str], zone: tzinfo, ended: Set[str]) -> None:
+        secret = {line.record.id for page in pages for line in page if line.record and line.record.is_secret}
+        self._hidden = secret | ended
         self._mended = {line.record.id: line.record for line in pages[0] if line.record}
         self._headers = headers
         self._zone = zone
 
     def entries(self, lines: Sequence[Line], but: Set[str] = frozenset()) -> Iterator[_Entry]:
         """What is shown of a page, the last line first, each record once; `but` for those that stand elsewhere."""
-        seen = {*but, *self._secret}
+        seen = {*but, *self._hidden}
         place = len(lines)
         while place:
             place -= 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -32,7 +32,8 @@ log = logging.getLogger("recollect.journal")
 
 
 class Continuity:
-    """Everything that the section `[continuity]` of the settings switches on or off."""
+    """Everything that the section `[continuity]` of the settings switches on or off. `ended` gives the ids of
+    records that hold no longer."""
 
     def __init__(
         self,
@@ -43,10 +44,12 @@ class Continuity:
         clock: Clock,
         summarize: Summarize | None = None,
         extract: Callable[[], object] | None = None,
+        ended: Callable[[], Set[str]] = frozenset,
     ) -> None:
         self._settings = settings
         self._clock = clock
         self._extract = extract
+        self.ended = ended
         pages = Pages(home.profile(profile), settings.long_memory_path, settings.memory_archive_path)
         zone = ZoneInfo(settings.time_zone)
         self._journal = Journal(pages, clock, zone, Window(settings.memory_max_records, settings.memory_max_chars))
@@ -150,6 +153,7 @@ class Continuity:
             include_long_memory=self._settings.include_long_memory_in_session,
             long_cap=self._settings.long_memory_max_chars,
             tokens=None if tokens is None else max(0, tokens - -(-reserved // TOKEN)),
+            ended=self.ended(),
         )
 
     def remarks(self) -> list[str]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from recollect.storage.base import Transaction
 from recollect.types import Recorded
 
 if TYPE_CHECKING:
     from recollect.organize.draft import Draft
+
+
+Corrected: TypeAlias = Callable[[Transaction, str, Iterable[int]], Set[int]]
+"""Which of an owner's records a person corrected: nothing is learned from these."""
 
 
 @dataclass(frozen=True, slots=True)

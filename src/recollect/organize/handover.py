@@ -9,7 +9,7 @@ that only grew in between does no harm: it stays for what the transcript does no
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -21,6 +21,7 @@ from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions
 from recollect.collect.transcript import transcript
 from recollect.errors import OutcomeUnknown, StorageBusy, StorageUnavailable
+from recollect.organize.brain import Corrected
 from recollect.organize.inbox import Inbox
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Transaction
@@ -43,12 +44,13 @@ class Parcel:
 
 
 class Handover:
-    """Carries marked sessions of the whole home to their memory-agents."""
+    """Carries marked sessions of the whole home to their memory-agents, but for records that were corrected."""
 
     def __init__(
         self,
         database: Database,
         lifecycle: Lifecycle,
+        corrected: Corrected = lambda *_: frozenset(),
         *,
         batch_records: int,
         batch_chars: int,
@@ -56,6 +58,7 @@ class Handover:
     ) -> None:
         self._database = database
         self._lifecycle = lifecycle
+        self._corrected = corrected
         self._batch_records = batch_records
         self._batch_chars = batch_chars
         self._tool_result_chars = tool_result_chars
@@ -105,16 +108,20 @@ class Handover:
             newest = History(tx).max_id(session.id) or after
             return Parcel(session, newest, "", None)
         stretch = History(tx).load(session.id, after, self._batch_records)
-        records, text = self._fitting(stretch, agent)
+        corrected = self._corrected(tx, agent.owner, [recorded.id for recorded in stretch.records])
+        records, text = self._fitting(stretch, agent, corrected)
         until = stretch.until if len(records) == len(stretch.records) else records[-1].id
         return Parcel(session, until, text, agent)
 
-    def _fitting(self, stretch: Stretch, agent: Standing) -> tuple[tuple[Recorded, ...], str]:
-        """As many of the records as make a transcript that is not too long, but one at least."""
+    def _fitting(self, stretch: Stretch, agent: Standing, corrected: Set[int]) -> tuple[tuple[Recorded, ...], str]:
+        """As many of the records as make a transcript that is not too long, but one at least; and the transcript,
+        without those that were corrected."""
         records = stretch.records
         while True:
             text = transcript(
-                records, foreground=is_foreground(agent.kind), tool_result_chars=self._tool_result_chars
+                [recorded for recorded in records if recorded.id not in corrected],
+                foreground=is_foreground(agent.kind),
+                tool_result_chars=self._tool_result_chars,
             )
             if len(text) <= self._batch_chars:
                 return records, clean(text)

@@ -33,7 +33,7 @@ from recollect.errors import (
     StorageConflict,
     StorageUnavailable,
 )
-from recollect.organize.brain import Brain, Outcome, Transcript
+from recollect.organize.brain import Brain, Corrected, Outcome, Transcript
 from recollect.organize.changesets import commit, rebase
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
@@ -81,6 +81,7 @@ class MemoryAgents:
         brain: Brain,
         clock: Clock,
         patience: Patience,
+        corrected: Corrected = lambda *_: frozenset(),
         *,
         keys: Callable[[str], Iterable[str]],
         context_chars: int,
@@ -92,6 +93,7 @@ class MemoryAgents:
         self._brain = brain
         self._clock = clock
         self._patience = patience
+        self._corrected = corrected
         self._context_chars = context_chars
 
     def work(self, stopping: Callable[[], bool] = lambda: False) -> tuple[int, int]:
@@ -185,6 +187,8 @@ class MemoryAgents:
         source = Agents(tx).peek(session.agent_id) if session else None
         memory_agent = Agents(tx).peek(item.agent_id)
         assert memory_agent, "an inbox item has an agent"
+        records = History(tx).between(item.session_id, item.after, item.until)
+        corrected = self._corrected(tx, memory_agent.owner, [recorded.id for recorded in records])
         return Transcript(
             owner=memory_agent.owner,
             agent_id=source.id if source else "",
@@ -192,7 +196,7 @@ class MemoryAgents:
             after=item.after,
             until=item.until,
             text=item.text,
-            records=History(tx).between(item.session_id, item.after, item.until),
+            records=tuple(recorded for recorded in records if recorded.id not in corrected),
             foreground=bool(source and is_foreground(source.kind)),
             user=self._user(tx, source),
             recent=self._recent(tx, memory_agent),

@@ -6,12 +6,14 @@ What is off opens nothing, and makes no file.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recollect.collect.agents import Agents
 from recollect.errors import ConfigError
 from recollect.journal.continuity import Continuity
+from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Embedder
 from recollect.recall.experiences import Experiences, Limits
 from recollect.recall.extraction import Extraction
@@ -76,8 +78,13 @@ class Experiencing:
             self.store.heal()
             return
         self._continuity.write_all(wait=False)
-        records = self._continuity.journal.records
-        Extraction(self._database, self._owner, self._clock, self.store, records).run()
+        Extraction(self._database, self._owner, self._clock, self.store, self._records).run()
+
+    def _records(self) -> list[JournalRecord]:
+        """The journal; those of its records that hold no longer say nothing."""
+        ended = self._continuity.ended()
+        records = self._continuity.journal.records()
+        return [replace(record, text="") if record.id in ended else record for record in records]
 
     @cached_property
     def injection(self) -> Injection:

@@ -27,7 +27,7 @@ _NEW = (
 )
 _FOUND = (
     "SELECT i.id, i.kind, i.ref, i.text, i.at, i.trust, i.speaker, i.agent_id, i.session_id, i.record_id, "
-    "i.thread, i.since, i.until, i.gone, i.nudge, i.pinned, h.type, h.data FROM items i "
+    "i.thread, i.since, i.until, i.gone, i.nudge, i.pinned, i.by_record, h.type, h.data FROM items i "
     "LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
 )
 
@@ -52,6 +52,7 @@ class Found:
     gone: datetime | None
     nudge: float
     pinned: bool
+    by_record: int | None
     type: str
     data: str
 
@@ -255,7 +256,7 @@ def _optional(time: datetime | None) -> int | None:
 
 def _found(row: Row) -> Found:
     id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, thread = row[:11]
-    since, until, gone, nudge, pinned, type_, data = row[11:]
+    since, until, gone, nudge, pinned, by_record, type_, data = row[11:]
     return Found(
         *(id_, kind, ref, text, moment(at), trust, speaker, agent_id, session_id, record_id, thread),
         *(
@@ -264,6 +265,7 @@ def _found(row: Row) -> Found:
             optional_moment(gone),
             nudge,
             bool(pinned),
+            by_record,
             type_ or "",
             data or "",
         ),

@@ -6,12 +6,12 @@ anew.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from recollect.recall.items import Items
-from recollect.storage.base import Transaction
+from recollect.storage.base import Database, Transaction
 from recollect.types import ItemKind, micros, moment
 
 Verdict: TypeAlias = Literal["useful", "wrong", "outdated"]
@@ -29,15 +29,17 @@ class Opinions:
         self._items = Items(tx, owner)
 
     def judge(self, item: str, verdict: Verdict, recall_id: int | None, now: datetime) -> None:
-        """Take a verdict down. Whoever says that something is outdated, ends it; what was said, was said."""
-        self._tx.run(
-            "INSERT INTO feedback (owner, item, verdict, recall_id, at) VALUES (?, ?, ?, ?, ?)",
-            *(self._owner, item, verdict, recall_id, micros(now)),
-        )
-        kind, ref = parts(item)
-        self._items.mark(kind, ref, nudge=self.nudge(item))
-        if verdict == "outdated" and kind != "turn":
-            self._end(item, now)
+        """Take a verdict down. Whoever says that something is outdated, ends it, and what says the same; what was
+        said, was said."""
+        for one in self._pair(item) if verdict == "outdated" else [item]:
+            self._tx.run(
+                "INSERT INTO feedback (owner, item, verdict, recall_id, at) VALUES (?, ?, ?, ?, ?)",
+                *(self._owner, one, verdict, recall_id, micros(now)),
+            )
+            kind, ref = parts(one)
+            self._items.mark(kind, ref, nudge=self.nudge(one))
+            if verdict == "outdated" and kind != "turn":
+                self._end(one, now)
 
     def nudge(self, item: str) -> float:
         """What all verdicts on an item come to, from -1 to 1."""
@@ -61,13 +63,42 @@ class Opinions:
         return bool(self._tx.run("DELETE FROM pins WHERE owner = ? AND item = ?", self._owner, item))
 
     def correct(self, item: str, record_id: int, now: datetime) -> None:
-        """A record says what is so instead: the item ends."""
-        self._tx.run(
-            "INSERT INTO corrections (owner, item, record_id, at) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (owner, item, record_id) DO NOTHING",
-            *(self._owner, item, record_id, micros(now)),
+        """A record says what is so instead: the item ends, and what says the same."""
+        for one in self._pair(item):
+            self._tx.run(
+                "INSERT INTO corrections (owner, item, record_id, at) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (owner, item, record_id) DO NOTHING",
+                *(self._owner, one, record_id, micros(now)),
+            )
+            self._end(one, now, record_id)
+
+    def _pair(self, item: str) -> list[str]:
+        """A line of the journal and the experiences that came from it, or the other way round; the item first."""
+        kind, ref = parts(item)
+        if kind == "journal":
+            other = "SELECT 'experience:' || id FROM experiences WHERE owner = ? AND record = ?"
+        elif kind == "experience":
+            other = "SELECT 'journal:' || record FROM experiences WHERE owner = ? AND id = ? AND record <> ''"
+        else:
+            return [item]
+        return [item, *(row[0] for row in self._tx.all(other, self._owner, ref))]
+
+    def ended(self) -> set[str]:
+        """The items that a person corrected or called outdated."""
+        rows = self._tx.all(
+            "SELECT item FROM corrections WHERE owner = ? UNION "
+            "SELECT item FROM feedback WHERE owner = ? AND verdict = 'outdated'",
+            *(self._owner, self._owner),
         )
-        self._end(item, now, record_id)
+        return {row[0] for row in rows}
+
+    def corrected(self, record_ids: Iterable[int]) -> set[int]:
+        """Those of the records that a person corrected."""
+        rows = self._tx.many(
+            "SELECT item FROM corrections WHERE owner = ? AND item = ?",
+            [(self._owner, f"turn:{id_}") for id_ in record_ids],
+        )
+        return {int(parts(row[0])[1]) for row in rows}
 
     def apply(self, among: Container[str] | None = None) -> None:
         """Put on these items, or on all, what was said of them. A document says itself what of it has ended."""
@@ -93,6 +124,16 @@ class Opinions:
                 "UPDATE experiences SET until = ? WHERE owner = ? AND id = ? AND until IS NULL",
                 *(micros(until), self._owner, ref),
             )
+
+
+def ended_lines(database: Database, owner: str) -> set[str]:
+    """The ids of the journal's records that hold no longer."""
+    ended = database.read(lambda tx: Opinions(tx, owner).ended())
+    return {ref for kind, ref in map(parts, ended) if kind == "journal"}
+
+
+def corrected(tx: Transaction, owner: str, record_ids: Iterable[int]) -> set[int]:
+    return Opinions(tx, owner).corrected(record_ids)
 
 
 def apply_all(tx: Transaction) -> None:

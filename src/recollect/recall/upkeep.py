@@ -10,13 +10,16 @@ from typing import get_args
 
 from recollect.collect.agents import Agents
 from recollect.collect.descriptors import System
+from recollect.collect.history import History
 from recollect.collect.turns import Turns
 from recollect.errors import InputError, StaleWrite
 from recollect.gate import checked_name, checked_position, checked_text, checked_time
+from recollect.journal.records import JournalRecord
 from recollect.organize.claims import EARLIER, INFERRED, Claim, paragraphs, parse
 from recollect.organize.documents import Documents
 from recollect.organize.edits import SUBJECTS, cleaned, sentence
 from recollect.organize.tree import Content, Tree
+from recollect.recall.filing import text_of
 from recollect.recall.items import Found, Items
 from recollect.recall.opinions import Opinions, Verdict
 from recollect.recall.search import hit
@@ -35,8 +38,8 @@ LONGEST_ID = 2_000
 AT_ONCE = 200  # items that are looked at together
 AUTHOR = "person"
 
-Remember = Callable[..., object]
-"""`Journal.remember`."""
+Remember = Callable[[JournalRecord], object]
+"""`Journal.append`: what stands there already is not written again."""
 
 
 class Upkeep:
@@ -130,19 +133,21 @@ class Upkeep:
 
     def correct(self, item: str, text: str) -> Hit:
         """Say what is so instead. The person's word becomes a record first, then the item ends by it: whoever is
-        killed in between has lost nothing."""
+        killed in between has lost nothing, and says it again to have the rest done."""
         told = checked_text(text, "The correction", LONGEST).strip()
         found = self._get(item)
         remember = self._check_correctable(found, told)
         now = self._clock()
-        key = f"{found.name} {blake2b(told.encode(), digest_size=12).hexdigest()}"
+        digest = blake2b(f"{found.name} {told}".encode(), digest_size=12).hexdigest()
+        key = f"{found.name} {digest}"
         record_id = self._turns.append(self._agent(now), Note(told, provenance="user"), key)
         new = f"turn:{record_id}"
         if found.kind == "document":
             new = self._restate(found, told, record_id, now)
         else:
             if remember:
-                remember(told, "learned", "private-user", source_channel="user")
+                at = self._database.read(lambda tx: History(tx).said_at(record_id))
+                remember(JournalRecord(digest, "", "learned", told, "user", 1.0, at, "private-user"))
             self._database.write(lambda tx: Opinions(tx, self._owner).correct(item, record_id, now))
             self._end_claims_of(found, record_id, now)
         if found.pinned:
@@ -166,12 +171,17 @@ class Upkeep:
             raise InputError("The correction is empty. Say what is so instead.")
         if found.kind == "note":
             raise InputError(f"A note is corrected in its file: edit {found.thread} in the profile's folder.")
-        if found.until:
+        if found.until and not self._is_said_in(found.by_record, told):
             raise InputError(f"{found.name} ended on {found.until:%Y-%m-%d} already. Correct what holds instead.")
         shown = self._database.read(lambda tx: hit(tx, self._owner, found, 0.0, {})).text
         if clean(told) == shown:
             raise InputError(f"{found.name} says that already. Say what is so instead.")
         return self._journal() if found.kind == "journal" else None
+
+    def _is_said_in(self, record_id: int | None, told: str) -> bool:
+        """Whether this record is the correction: it was begun before."""
+        said = self._database.read(lambda tx: Items(tx, self._owner).find("turn", str(record_id)))
+        return said is not None and text_of(said.type, said.data) == told
 
     def _agent(self, now: datetime) -> str:
         due = self._sleep_due(now)
@@ -190,6 +200,8 @@ class Upkeep:
                 raise InputError(f"{found.name} has left its document meanwhile. List what there is now.")
             claim = parse(paragraph)
             new = _stated(document, told, record_id) if told and record_id else None
+            if new and claim and claim.by == record_id:
+                return _ref(document, new)  # it was begun before, and came this far
             if not claim and not new:
                 return found.name  # a person's own text: it cites nothing that could have ended
             try:

@@ -1,8 +1,8 @@
 """Who speaks in a transcript, to whom, and how far each is to be believed.
 
-A person tells of themselves. An assistant's advice is not knowledge, but what it did or promised is; so is
-what an agent without a person did and learned. What tools and the web say is data (SPEC O12). The host's
-messages and summaries are nobody's speech.
+A person tells of themselves, also in a note of theirs. An assistant's advice is not knowledge, but what it did
+or promised is; so is what an agent without a person did and learned. What tools and the web say is data (SPEC
+O12). The host's messages and summaries are nobody's speech.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def _role(recorded: Recorded, foreground: bool) -> Role | None:
     match record:
         case UserMessage():
             return "person" if foreground else None
+        case Note(provenance="user"):
+            return "person"
         case AssistantMessage() if foreground:
             return "person" if record.speaker.strip() else "assistant"
         case AssistantMessage() | Note():
@@ -91,8 +93,8 @@ def _role(recorded: Recorded, foreground: bool) -> Role | None:
 
 def _name(recorded: Recorded, role: Role, user: str) -> str:
     record = recorded.record
-    if role == "person" and isinstance(record, UserMessage | AssistantMessage):
-        return " ".join(record.speaker.split()) or user
+    if role == "person":
+        return " ".join(getattr(record, "speaker", "").split()) or user
     return ASSISTANT if role == "assistant" else AGENT
 
 
