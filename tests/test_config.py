@@ -9,6 +9,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from recollect import Memory, User, UserMessage
+from recollect.collect.descriptors import KINDS
 from recollect.config import NOT_SETTINGS, Settings, known_keys, reference, shown
 from recollect.errors import ConfigError, InputError
 from recollect.home import Home
@@ -269,9 +270,19 @@ def test_an_empty_unknown_section_names_the_nearest_too(file: Path) -> None:
         Settings.load(file)
 
 
+def test_experiences_can_be_for_every_kind_of_agent_that_is_organized() -> None:
+    """K1, R8: and for no other, nor for what is no kind."""
+    kinds = [kind for kind in KINDS if kind != "memory-agent"]
+    assert Settings.load(None, continuity={"inject_for": kinds}).continuity.inject_for == tuple(kinds)
+    for wrong in ("memory-agent", "crn"):
+        with pytest.raises(ConfigError, match=r"continuity\.inject_for"):
+            Settings.load(None, continuity={"inject_for": [wrong]})
+
+
 @pytest.mark.parametrize(
     ("section", "key", "value"),
     [
+        ("continuity", "retain_history_days", 30),
         ("collect", "turn_threshold", 0),
         ("collect", "turn_threshold", "many"),
         ("collect", "idle_after", 0),

@@ -84,6 +84,49 @@ def test_everything_is_listed_newest_first_and_in_pages(memory: Memory, mara: Ag
     assert memory.list(before=said[0]) == []
 
 
+def test_a_list_keeps_its_order_when_the_index_is_made_anew(
+    memory: Memory, mara: Agent, clock: FakeClock, open_memory: OpenMemory
+) -> None:
+    """R11: also in pages, of a subject too, and where the last hit of a page has left since."""
+    memory.notes("researcher").store("sea", "The sea is rough in March.")
+    memory.process()
+    clock.turn(days=9_000)  # a note has the time of its file
+    say(memory, mara, "It is deep.")
+    document = write(memory, "sea", "The sea is deep. [r1]")
+    clock.turn(days=1)
+    say(memory, mara, "The sea is calm in June.")
+    expected = ["The sea is calm in June.", "The sea is deep.", "The sea is rough in March."]
+    memory = remade(memory, open_memory)
+    assert texts(memory.list(subject="sea")) == expected
+    page = memory.list(subject="sea", limit=2)
+    memory.documents.delete(document.id, 1)
+    assert texts(memory.list(subject="sea", before=page[-1].id)) == expected[2:]
+    assert texts(memory.list(before=page[-1].id)) == ["It is deep.", *expected[2:]]
+
+
+def test_a_list_comes_from_an_index(database: Database) -> None:
+    """R11: no page costs more than it shows."""
+    if database.read(lambda tx: tx.for_update):
+        pytest.skip("a planner that looks at statistics")
+    which = "SELECT id FROM items WHERE owner = 'a' AND (at, id) < (9, 9) ORDER BY at DESC, id DESC LIMIT 9"
+    plan = str(database.read(lambda tx: tx.all(f"EXPLAIN QUERY PLAN {which}")))
+    assert "idx_items_at" in plan
+    assert "TEMP B-TREE" not in plan
+
+
+@pytest.mark.parametrize("count", [0, -1, True, 10**30, "3", 1.5])
+def test_a_wrong_count_is_told_with_what_can_be_asked_for(memory: Memory, count: Any) -> None:
+    """R11, R1."""
+    for call in (
+        lambda: memory.list(limit=count),
+        lambda: memory.recall("Where?", count),
+        lambda: memory.recalls(count or -1),
+        lambda: memory.relations("Mara", count),
+    ):
+        with pytest.raises(InputError, match=r"Ask for [01] to [\d,]+\.$"):
+            call()
+
+
 def test_a_list_can_begin_at_a_time(memory: Memory, mara: Agent, clock: FakeClock) -> None:
     """R11."""
     say(memory, mara, "an old thing")
@@ -548,6 +591,16 @@ def test_what_is_outdated_ends_unless_it_was_said(
     assert item(memory, "experience", "harbour").until == clock.now
     memory.feedback(claim, "outdated")
     assert memory.documents.read(document.id).version == 3
+
+
+def test_a_persons_own_text_that_is_outdated_stays_so(memory: Memory, open_memory: OpenMemory) -> None:
+    """R10: whoever edits its document, and when the index is made anew."""
+    document = write(memory, "mara", "Collects stamps.")
+    memory.feedback(item(memory, "document", "stamps").id, "outdated")
+    memory.documents.edit(document.id, 1, append="Collects coins.")
+    assert item(memory, "document", "stamps").until is not None
+    assert item(memory, "document", "coins").until is None
+    assert item(remade(memory, open_memory), "document", "stamps").until is not None
 
 
 def test_feedback_names_the_recall_it_is_about(memory: Memory, mara: Agent, database: Database) -> None:

@@ -76,6 +76,13 @@ def checked_position(value: object, what: str) -> int:
     return value
 
 
+def checked_count(value: object, what: str, most: int, least: int = 1) -> int:
+    """How many of something somebody wants."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(f"{what} cannot be {_shown(value)}. Ask for {least} to {most:,}.")
+    return value
+
+
 def checked_time(value: object, what: str) -> datetime:
     """A time that is the same everywhere, with room for a deadline after it."""
     advice = "Give a datetime with a time zone, e.g. datetime.now(UTC)."
@@ -119,4 +126,5 @@ def plain_json(value: object, what: str, limit: int, depth: int = DEEPEST) -> Js
 
 
 def _shown(value: object) -> str:
-    return "a very large number" if isinstance(value, int) else f"{value!r:.200}"
+    is_long = isinstance(value, int) and value.bit_length() > LARGEST_NUMBER
+    return "a very large number" if is_long else f"{value!r:.200}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from recollect.types import Agent, Hit, ItemKind
 
 if TYPE_CHECKING:
     from recollect.recall.experiences import Experiences
-    from recollect.recall.log import Recalled
+    from recollect.recall.log import Recalled, Scorable
     from recollect.recall.opinions import Verdict
     from recollect.recall.relations import Relations
 
@@ -98,7 +98,7 @@ class Recalling(Keeping):
         self._check_open()
         if recall_id is not None:
             return [self._parts.recall_log.get(checked_position(recall_id, "The recall's id"))]
-        return self._parts.recall_log.recent(checked_position(limit, "The limit"))
+        return self._parts.recall_log.recent(limit)
 
     def relations(self, entity: str, limit: int = 20, *, ended: bool = False) -> Relations:
         """Whom and what somebody or something is related to, the closest first, and what says so. `ended`: also
@@ -145,11 +145,16 @@ class Recalling(Keeping):
     def _recall_tools(self, agent: Agent | str | None) -> tuple[Tool, ...]:
         from recollect.recall.tools_recall import recall_tools
 
+        agent_id = id_of(agent) if agent else ""
+
         def recall(query: str, top_k: int) -> list[Hit]:
             self._check_open()
             hits = self._parts.recall.search(query, top_k)
-            self._parts.recall_log.note("tool", "", query, hits)
+            note(query, hits)
             return hits
 
-        experiences = self._parts.experiencing.tools(id_of(agent) if agent else None)
+        def note(query: str, found: Sequence[Scorable]) -> None:
+            self._parts.recall_log.note("tool", agent_id, query, found)
+
+        experiences = self._parts.experiencing.tools(agent_id or None, note)
         return (*recall_tools(recall, self.relations), *experiences)

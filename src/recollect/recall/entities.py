@@ -18,6 +18,12 @@ _NOBODY = NAMELESS | word_set(
     "mr mrs ms dr"
 )
 
+_BEFORE_NAMES = word_set(
+    "ask tell call meet email visit invite remind thank thanks hello hey dear contact join help send give pay see "
+    "follow use try welcome congratulate now then later soon maybe perhaps recently finally meanwhile apparently"
+)
+"""What a sentence may begin with where a name follows."""
+
 
 def named(text: str) -> tuple[str, ...]:
     """Each once, in order; however often and with whatever capitals it is written."""
@@ -35,7 +41,7 @@ def named(text: str) -> tuple[str, ...]:
 def _names(text: str, found: list[Word]) -> Iterator[str]:
     start = end = -1
     for at, word in enumerate(found):
-        if word.kind == "name" or (at == 0 and _acts(text, found)):
+        if word.kind == "name" or (at == 0 and (_acts(text, found) or _leads(text, found))):
             if start < 0 or text[end : word.start] != " ":
                 if start >= 0:
                     yield _bare(text[start:end])
@@ -59,6 +65,15 @@ def _acts(text: str, found: list[Word]) -> bool:
         return False
     is_third = does.endswith("s") and not does.endswith("ss")
     return is_third or (not who.endswith("s") and (does.endswith("ed") or does in PAST))
+
+
+def _leads(text: str, found: list[Word]) -> bool:
+    """Whether a clause begins with the first word of a longer name."""
+    if len(found) < 2 or found[0].kind != "content" or found[1].kind != "name":
+        return False
+    first = text[found[0].start : found[0].end]
+    joined = text[found[0].end : found[1].start] == " "
+    return joined and first[0].isupper() and first.isalpha() and first.lower() not in _NOBODY | _BEFORE_NAMES
 
 
 def _bare(name: str) -> str:

@@ -17,7 +17,7 @@ from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Embedder
 from recollect.recall.experiences import Experiences, Limits
 from recollect.recall.extraction import Extraction
-from recollect.recall.tools import query_experiences
+from recollect.recall.tools import Note, query_experiences
 from recollect.recall.uniqueness import WordSense
 from recollect.storage.base import Database
 from recollect.tooling import Tool
@@ -99,16 +99,16 @@ class Experiencing:
             on_injected=self._on_injected,
         )
 
-    def tools(self, agent_id: str | None) -> tuple[Tool, ...]:
+    def tools(self, agent_id: str | None, note: Note) -> tuple[Tool, ...]:
         """`query_experiences`, for main sessions and the kinds of agent that the settings name. Nobody named: for
-        a main session."""
+        a main session. `note` is told what was asked, and what came back."""
         if not self._settings.experience_store_enabled:
             return ()
         if agent_id is not None:
             agent = self._database.read(lambda tx: Agents(tx).standing(self._owner, agent_id))
             if agent.kind not in self._kinds:
                 return ()
-        return (query_experiences(self.store),)
+        return (query_experiences(self.store, note),)
 
     def close(self) -> None:
         if "store" in self.__dict__:

@@ -17,6 +17,7 @@ from recollect.collect.transcript import without_injected
 from recollect.organize.claims import Claim, paragraphs, parse
 from recollect.organize.edits import SUBJECTS, sentence
 from recollect.recall.items import Items
+from recollect.recall.opinions import Opinions
 from recollect.storage.base import Transaction
 from recollect.types import Document, Item, moment
 
@@ -74,6 +75,8 @@ def file_document(tx: Transaction, owner: str, document_id: str, document: Docum
     changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
     subject = document.title if document and document.path.startswith(SUBJECTS) else ""
     items.put([_claim(tx, ref, one, document_id, subject, now) for ref, one in changed.items()], now)
+    if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
+        Opinions(tx, owner).apply(uncited)
     held = {record for one in says.values() if one.current for record in one.records}
     items.revive("turn", [str(record) for one in changed.values() if one.current for record in one.records])
     for one in changed.values():

@@ -1,4 +1,4 @@
-"""What a turn begins with: the session's memory, what is pinned, and experiences about what is at hand.
+"""What a turn begins with: what is pinned, the session's memory, and experiences about what is at hand.
 
 All of it stands in one fence, which transcripts and the index leave out: nothing is learned twice from its echo.
 Whatever cannot be recalled is left out and logged; a turn never fails for it.
@@ -82,10 +82,11 @@ class Injection:
         kind, focus, pinned = self._database.read(lambda tx: self._look(tx, agent_id, message))
         page = _Page(self._cap, tokens)
         wants = self._experiences is not None and kind in self._kinds and bool(focus)
-        lines = [_line(one) for one in pinned]
-        reserved = page.overhead + (page.room // RESERVED if wants else 0) + sum(map(page.cost, lines))
-        page.add(_safe(self._session_memory(tokens, reserved)))
         shown = page.add_lines(PINNED, pinned)
+        if left_out := [one.id for one in pinned if one not in shown]:
+            log.warning("a context has no room for what is pinned: %s", ", ".join(left_out))
+        reserved = page.taken + (page.room // RESERVED if wants else 0)
+        page.add(_safe(self._session_memory(tokens, reserved)))
         if wants:
             shown += page.add_lines(HEADING, self._relevant(focus, but={one.id for one in pinned}))
         self._told(agent_id, focus, shown)
@@ -129,8 +130,8 @@ class _Page:
         self._weigh = len if tokens is None else weight
         self._fence = f"<recollect-context id={new_id()}>\n{PREFACE}", "</recollect-context>"
         self._parts: list[str] = []
-        self.overhead = sum(map(self.cost, self._fence))
-        self.room = max(0, (cap if tokens is None else tokens * TOKEN) - self.overhead)
+        self.taken = sum(map(self.cost, self._fence))
+        self.room = max(0, (cap if tokens is None else tokens * TOKEN) - self.taken)
 
     def cost(self, text: str) -> int:
         return self._weigh(text) + 2  # and a blank line
@@ -140,6 +141,7 @@ class _Page:
         if not text or self.cost(text) > self.room:
             return False
         self.room -= self.cost(text)
+        self.taken += self.cost(text)
         self._parts.append(text)
         return True
 

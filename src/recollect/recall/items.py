@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from recollect.recall.words import ASSISTANT, PERSON, SECRET, read
 from recollect.secrecy import redact
-from recollect.storage.base import Param, Row, Transaction
+from recollect.storage.base import EVERY, Param, Row, Transaction
 from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
 
 NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "agent", "system"))
@@ -181,21 +181,33 @@ class Items:
         return [_found(row) for row in rows]
 
     def pinned(self) -> list[Found]:
-        rows = self._tx.all(f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.id", self._owner)
+        """The newest first."""
+        rows = self._tx.all(
+            f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.at DESC, i.id DESC", self._owner
+        )
         return [_found(row) for row in rows]
 
     def newest(
-        self, kinds: Sequence[ItemKind], since: datetime | None, before: int, limit: int, thread: str = ""
+        self, kinds: Sequence[ItemKind], since: datetime | None, before: Found | None, limit: int, thread: str = ""
     ) -> list[Found]:
-        """Those with an id below `before`, the newest first: said since then, and of this thread, if named."""
+        """The newest first, from the one after `before` on: said since then, and of this thread, if named."""
         marks = ", ".join("?" * len(kinds))
         within = " AND i.thread = ?" if thread else ""
         rows = self._tx.all(
-            f"{_FOUND} AND i.id < ? AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL{within} "
-            "ORDER BY i.id DESC LIMIT ?",
-            *(self._owner, before, *kinds, micros(since) if since else 0, *((thread,) if thread else ()), limit),
+            f"{_FOUND} AND (i.at, i.id) < (?, ?) AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL{within} "
+            "ORDER BY i.at DESC, i.id DESC LIMIT ?",
+            *(self._owner, micros(before.at) if before else EVERY, before.id if before else EVERY),
+            *(*kinds, micros(since) if since else 0, *((thread,) if thread else ()), limit),
         )
         return [_found(row) for row in rows]
+
+    def by_time(self, ids: Iterable[int], before: Found | None) -> list[int]:
+        """These ids in the order of `newest`, after `before`."""
+        rows = self._tx.many(
+            "SELECT at, id FROM items WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in ids]
+        )
+        last = (micros(before.at), before.id) if before else (EVERY, EVERY)
+        return [id_ for at, id_ in sorted(rows, reverse=True) if (at, id_) < last]
 
     def ends(self, kind: ItemKind, thread: str) -> dict[str, datetime | None]:
         """The refs of a thread's items that have not left, and when each stopped being true."""

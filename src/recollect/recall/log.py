@@ -13,13 +13,14 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from recollect.background import Background
 from recollect.errors import InputError, RecollectError
+from recollect.gate import checked_count
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Row, Transaction
-from recollect.types import Clock, Hit, micros, moment
+from recollect.types import Clock, micros, moment
 
 log = logging.getLogger("recollect.recall")
 
@@ -34,6 +35,16 @@ IDLE = 3_600.0  # whoever asks wakes it
 AFTER_FAILURE = 30.0
 
 _COLUMNS = "id, at, purpose, agent_id, question, hits"
+
+
+class Scorable(Protocol):
+    """What came back: a hit, or an experience by the id of its item."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def score(self) -> float: ...
 
 
 class Scored(NamedTuple):
@@ -104,7 +115,7 @@ class RecallLog:
         self._closing = threading.Event()
         self._background = Background("recall-log", self._step, AFTER_FAILURE)
 
-    def note(self, purpose: Purpose, agent_id: str, question: str, hits: Sequence[Hit]) -> None:
+    def note(self, purpose: Purpose, agent_id: str, question: str, hits: Sequence[Scorable]) -> None:
         """Take a recall down. Waits for no disk, and never fails."""
         scored = tuple(Scored(hit.id, hit.score, rank) for rank, hit in enumerate(hits, 1))
         asked = Recalled(0, self._clock(), purpose, agent_id, question, scored)
@@ -134,6 +145,7 @@ class RecallLog:
                 raise
 
     def recent(self, limit: int) -> list[Recalled]:
+        checked_count(limit, "The limit", KEPT, least=0)
         self.flush()
         return self._database.read(lambda tx: Recalls(tx, self._owner).recent(limit))
 

@@ -101,7 +101,8 @@ class Opinions:
         return {int(parts(row[0])[1]) for row in rows}
 
     def apply(self, among: Container[str] | None = None) -> None:
-        """Put on these items, or on all, what was said of them. A document says itself what of it has ended."""
+        """Put on these items, or on all, what was said of them. A document says itself which of its claims have
+        ended, but not that of a person's own text, which cites nothing."""
         for (item,) in self._tx.all("SELECT item FROM pins WHERE owner = ?", self._owner):
             if among is None or item in among:
                 self._items.mark(*parts(item), pinned=True)
@@ -112,9 +113,16 @@ class Opinions:
         outdated = "SELECT item, at, NULL FROM feedback WHERE owner = ? AND verdict = 'outdated'"
         ended = self._tx.all(f"{corrected} UNION {outdated} ORDER BY 2", self._owner, self._owner)
         for item, at, record_id in ended:
-            is_its_own = not record_id and parts(item)[0] in ("turn", "document")
-            if (among is None or item in among) and not is_its_own:
+            if (among is None or item in among) and (record_id or self._ends_by_word(item)):
                 self._end(item, moment(at), record_id)
+
+    def _ends_by_word(self, item: str) -> bool:
+        """Whether it has ended because somebody called it outdated."""
+        kind, ref = parts(item)
+        if kind != "document":
+            return kind != "turn"
+        found = self._items.find(kind, ref)
+        return found is not None and found.record_id is None
 
     def _end(self, item: str, until: datetime, record_id: int | None = None) -> None:
         kind, ref = parts(item)

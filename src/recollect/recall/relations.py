@@ -14,15 +14,14 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, TypeAlias
 
-from recollect.errors import InputError
-from recollect.gate import checked_name, checked_position
+from recollect.gate import checked_count, checked_name
 from recollect.organize.documents import MEMORY_ID, Documents
 from recollect.organize.edits import targets
 from recollect.organize.rules.filing import TITLES
 from recollect.recall.items import Found, Items
 from recollect.recall.search import hit
 from recollect.recall.words import content_words, fold, read
-from recollect.storage.base import EVERY, Database, Transaction
+from recollect.storage.base import Database, Transaction
 from recollect.types import Clock, Hit
 
 How: TypeAlias = Literal["link", "body", "claim", "experience"]
@@ -118,8 +117,7 @@ class Relating:
     def of(self, entity: str, limit: int = 20, *, ended: bool = False) -> Relations:
         """The entity, by its title, slug, or the only beginning of one, in capitals or not."""
         asked = checked_name(entity, "An entity").strip()
-        if not 1 <= checked_position(limit, "The limit") <= MOST:
-            raise InputError(f"The limit cannot be {limit}. Ask for 1 to {MOST:,}.")
+        checked_count(limit, "The limit", MOST)
         now = self._clock()
         return self._database.read(
             lambda tx: _Looking(tx, self._owner, self._names(tx), None if ended else now).around(asked, limit)
@@ -194,7 +192,7 @@ class _Looking:
         found = {
             one.id: one
             for thread in sorted(threads)
-            for one in self._items.newest(("document",), None, EVERY, CLAIMS, thread)
+            for one in self._items.newest(("document",), None, None, CLAIMS, thread)
         }
         found |= self._items.get([id_ for id_ in self._holding(name) if id_ not in found])
         for claim in found.values():

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InputError, RecollectError, StorageError
-from recollect.gate import checked_position, checked_text, checked_time
+from recollect.gate import checked_count, checked_text, checked_time
 from recollect.organize.documents import Documents
 from recollect.recall.filing import text_of
 from recollect.recall.indexing import Indexer
@@ -96,9 +96,8 @@ class Recall:
         explain: bool = False,
     ) -> list[Hit]:
         """The best hits, best first. Times in the question are seen from now, or from `as_of`, in the zone."""
-        checked_text(question, "The question", LONGEST)
-        if checked_position(top_k, "top_k") < 1 or top_k > MOST:
-            raise InputError(f"top_k cannot be {top_k}. Ask for 1 to {MOST:,}.")
+        question = clean(checked_text(question, "The question", LONGEST))  # the embedder may be somebody else's
+        checked_count(top_k, "top_k", MOST)
         asked = checked_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
         view, found, query = self._candidates(question, scope, asked)
         ranked = rank(view, found.question, query, found.places, micros(asked))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from recollect.errors import InputError
-from recollect.recall.experience_rows import Experience
+from recollect.recall.experience_rows import KIND, Experience
 from recollect.recall.experiences import GROUPS, Experiences, Group, grouped
 from recollect.tooling import Tool, number, schema, text, tool
 
@@ -20,6 +21,9 @@ _ABOUT = {
 }
 _BY: dict[str, Any] = {"enum": [*GROUPS]}
 
+Note: TypeAlias = Callable[[str, Sequence[Experience]], object]
+"""Told of a question, and of what came back, by the ids of their items."""
+
 QUERY = schema(
     "query",
     query=text("What to look for, in words or as a question."),
@@ -28,13 +32,14 @@ QUERY = schema(
 )
 
 
-def query_experiences(experiences: Experiences) -> Tool:
+def query_experiences(experiences: Experiences, note: Note) -> Tool:
     """Finds experiences, with their dates and scores (SPEC R7)."""
 
     def query(query: str, top_k: int = 5, group_by: Group | None = None) -> str:
         if group_by is not None and group_by not in GROUPS:
             raise InputError(f"{group_by!r:.200} is no way to group. Use one of: {', '.join(GROUPS)}.")
         found = experiences.query(query, top_k)
+        note(query, [replace(one, id=f"{KIND}:{one.id}") for one in found])
         if not found:
             return "No experiences found."
         if group_by is None:

@@ -13,7 +13,7 @@ from recollect.collect.descriptors import System
 from recollect.collect.history import History
 from recollect.collect.turns import Turns
 from recollect.errors import InputError, StaleWrite
-from recollect.gate import checked_name, checked_position, checked_text, checked_time
+from recollect.gate import checked_count, checked_name, checked_text, checked_time
 from recollect.journal.records import JournalRecord
 from recollect.organize.claims import EARLIER, INFERRED, Claim, paragraphs, parse
 from recollect.organize.documents import Documents
@@ -73,11 +73,11 @@ class Upkeep:
         limit: int = 100,
         before: str | None = None,
     ) -> list[Hit]:
-        """What came last first. `before` is the id of the last hit of the page before this one."""
+        """The newest first. `before` is the id of the last hit of the page before this one, also if it has left
+        since."""
         if kind is not None and kind not in ITEM_KINDS:
             raise InputError(f"{kind!r:.200} is no kind. Use one of: {', '.join(ITEM_KINDS)}.")
-        if not 1 <= checked_position(limit, "The limit") <= MOST:
-            raise InputError(f"The limit cannot be {limit}. Ask for 1 to {MOST:,}, and go on with `before`.")
+        checked_count(limit, "The limit", MOST)
         if since is not None:
             checked_time(since, "since")
         kinds = (kind,) if kind else ITEM_KINDS
@@ -85,12 +85,11 @@ class Upkeep:
 
         def work(tx: Transaction) -> list[Hit]:
             items = Items(tx, self._owner)
-            start = self._find(tx, before).id if before is not None else EVERY
+            start = self._find(tx, before, gone=True) if before is not None else None
             if not about:
                 found = items.newest(kinds, since, start, limit)
             else:
-                ids = sorted((id_ for id_ in self._about(tx, about) if id_ < start), reverse=True)
-                found = _first(items, ids, kinds, since, limit)
+                found = _first(items, items.by_time(self._about(tx, about), start), kinds, since, limit)
             return [hit(tx, self._owner, one, 0.0, {}) for one in found]
 
         return self._database.read(work)
@@ -101,7 +100,7 @@ class Upkeep:
         found = set(items.said_by(subject, EVERY))
         for document_id, _, slug, title in Documents(tx, self._owner).titles():
             if name in (fold(title), fold(slug)):
-                stated = items.newest(("document",), None, EVERY, EVERY, thread=document_id)
+                stated = items.newest(("document",), None, None, EVERY, thread=document_id)
                 found.update(one.id for one in stated)
         holding = [set(items.holding(stem, EVERY)) for stem in read(subject).stems]
         return found | set.intersection(*holding) if holding else found
@@ -220,10 +219,10 @@ class Upkeep:
     def _get(self, item: str) -> Found:
         return self._database.read(lambda tx: self._find(tx, item))
 
-    def _find(self, tx: Transaction, item: str) -> Found:
+    def _find(self, tx: Transaction, item: str, *, gone: bool = False) -> Found:
         kind, _, ref = checked_name(item, "The item's id", LONGEST_ID).partition(":")
         found = Items(tx, self._owner).find(kind, ref) if kind in ITEM_KINDS else None
-        if found and not found.gone:
+        if found and (gone or not found.gone):
             return found
         raise InputError(
             f"Nothing remembered has the id {item!r:.200}. An id is a kind and a name, e.g. 'turn:12'; "

@@ -38,6 +38,7 @@ STEPS = (
                 stamp      BIGINT
             )""",
             "CREATE UNIQUE INDEX idx_items_ref ON items (owner, kind, ref)",
+            "CREATE INDEX idx_items_at ON items (owner, at, id)",
             "CREATE INDEX idx_items_stamp ON items (owner, stamp) WHERE stamp IS NOT NULL",
             "CREATE INDEX idx_items_pending ON items (owner, id) WHERE stamp IS NULL",
             "CREATE INDEX idx_items_pinned ON items (owner, id) WHERE pinned = 1",
