@@ -160,6 +160,29 @@ def test_pinned_items_are_always_in_it(knowing: Memory) -> None:
     assert HEADING not in nightly
 
 
+def test_pinned_items_come_first_and_the_newest_of_them(
+    open_memory: OpenMemory, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R8, R11: a long journal leaves them their room; what has none is told in the log."""
+    memory = open_memory(continuity={**JOURNAL, "session_memory_cap": 1_000})
+    ada = memory.agent(ADA)
+    for number in range(50):
+        memory.journal.remember(f"Line {number} of a journal that is longer than any context.")
+    for number in range(3):
+        clock.turn(minutes=1)
+        memory.pin(f"turn:{memory.append(ada, UserMessage(f'Rule {number} always holds.'))}")
+    context = memory.context(ada)
+    assert len(context) <= 1_000
+    places = [context.index(f"Rule {number}") for number in (2, 1, 0)]
+    assert places == sorted(places)
+    assert places[-1] < context.index("of a journal")
+    assert not caplog.records
+    tight = memory.context(ada, tokens=105)
+    assert "Rule 2" in tight
+    assert "Rule 0" not in tight
+    assert "no room for what is pinned: turn:2, turn:1" in caplog.text
+
+
 def test_it_stays_within_a_budget_of_tokens(open_memory: OpenMemory) -> None:
     """R8, O24: whole items only; all of it counts, the fence too."""
     memory = open_memory(continuity=JOURNAL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import closing
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from recollect import Agent, Memory, User, UserMessage
 from recollect.collect.transcript import without_injected
 from recollect.errors import InputError, RecollectError
+from recollect.models.embedders.base import Vector
+from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall import log as recall_log
 from recollect.recall.log import RecallLog
 from recollect.storage.base import Database, Transaction
@@ -66,6 +69,37 @@ def test_a_recall_that_was_never_made_is_an_error(memory: Memory, open_memory: O
     assert other.recalls() == []
     with pytest.raises(InputError, match=r"The log has no recall .* memory\.recalls\(\)"):
         other.recalls(recall_id=memory.recalls()[0].id)
+
+
+def test_a_tool_is_in_the_log_with_whose_it_is(open_memory: OpenMemory) -> None:
+    """R10: of experiences, too."""
+    memory = open_memory(continuity={"experience_store_enabled": True})
+    mara = memory.agent(User("cli", "mara", "main"))
+    known = memory.experiences.add("The harbour closes at nine in summer.")
+    tools = {tool.name: tool for tool in memory.tools(agent=mara)}
+    tools["recall_memory"].call(query="When does the harbour close?")
+    tools["query_experiences"].call(query="And the harbour?")
+    for told, question in zip(memory.recalls(), ["And the harbour?", "When does the harbour close?"], strict=True):
+        assert (told.purpose, told.agent_id, told.question) == ("tool", mara.id, question)
+        assert [hit.id for hit in told.hits] == [f"experience:{known}"]
+
+
+def test_secrets_of_a_question_do_not_reach_the_embedder(
+    memory: Memory, mara: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R10, S4: it may be a service of somebody else's."""
+    asked: list[str] = []
+    real = StaticEmbedder.embed_query
+
+    def heard(self: StaticEmbedder, text: str, weights: Mapping[str, float]) -> Vector:
+        asked.append(text)
+        return real(self, text, weights)
+
+    monkeypatch.setattr(StaticEmbedder, "embed_query", heard)
+    memory.recall("Is my password hunter2-Xy77!k the one for Lisbon?")
+    assert asked
+    assert "hunter2" not in asked[0]
+    assert "Lisbon" in asked[0]
 
 
 def test_secrets_do_not_reach_the_log(memory: Memory, mara: Agent) -> None:

@@ -100,6 +100,8 @@ def test_cosines_of_the_bundled_model_are_brought_to_scale() -> None:
         ("Ada prefers short answers.", ("Ada",)),
         ("We met Ada Lovelace and Tom in New York on Monday.", ("Ada Lovelace", "Tom", "New York")),
         ("Ada's brother said that Project Apollo is late. Ada agrees.", ("Ada", "Project Apollo")),
+        ("Ada Lovelace works with Tom.", ("Ada Lovelace", "Tom")),
+        ("Ask Tom about it. Yesterday Ada Lovelace wrote.", ("Tom", "Ada Lovelace")),
         ("User prefers dark mode. The tests are flaky.", ()),
         ("Running the tests in parallel made them flaky.", ()),
         ("", ()),

@@ -92,7 +92,7 @@ def test_a_list_keeps_its_order_when_the_index_is_made_anew(
     memory.process()
     clock.turn(days=9_000)  # a note has the time of its file
     say(memory, mara, "It is deep.")
-    document = write(memory, "sea", "The sea is deep. [r1]")
+    document = write(memory, "sea", "The sea is deep.")
     clock.turn(days=1)
     say(memory, mara, "The sea is calm in June.")
     expected = ["The sea is calm in June.", "The sea is deep.", "The sea is rough in March."]

@@ -74,7 +74,8 @@ def file_document(tx: Transaction, owner: str, document_id: str, document: Docum
     items.leave("document", filed.keys() - says.keys(), now)
     changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
     subject = document.title if document and document.path.startswith(SUBJECTS) else ""
-    items.put([_claim(tx, ref, one, document_id, subject, now) for ref, one in changed.items()], now)
+    written = document.valid_from if document else now
+    items.put([_claim(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
     if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
         Opinions(tx, owner).apply(uncited)
     held = {record for one in says.values() if one.current for record in one.records}
@@ -93,10 +94,10 @@ def _stated(document: Document) -> Iterator[tuple[str, Claim]]:
             yield blake2b(told.encode(), digest_size=9).hexdigest(), replace(claim, text=told)
 
 
-def _claim(tx: Transaction, ref: str, one: Claim, document_id: str, subject: str, now: datetime) -> Item:
+def _claim(tx: Transaction, ref: str, one: Claim, document_id: str, subject: str, written: datetime) -> Item:
     first = one.records[0] if one.records else None
     return Item(
-        *("document", ref, one.text, (History(tx).said_at(first) if first else None) or now, document_id),
+        *("document", ref, one.text, (History(tx).said_at(first) if first else None) or written, document_id),
         record_id=first,
         speaker=subject,
         trust=one.source or ("agent" if one.inferred else "user"),
