@@ -282,7 +282,6 @@ def test_experiences_can_be_for_every_kind_of_agent_that_is_organized() -> None:
 @pytest.mark.parametrize(
     ("section", "key", "value"),
     [
-        ("continuity", "retain_history_days", 30),
         ("collect", "turn_threshold", 0),
         ("collect", "turn_threshold", "many"),
         ("collect", "idle_after", 0),

@@ -70,7 +70,7 @@ def row_ids(store: Experiences) -> set[str]:
 
 def is_whole(store: Experiences) -> bool:
     """Each row has its vector and its item, and there are no others."""
-    items = store._database.read(lambda tx: Items(tx, store._owner).newest(("experience",), None, 2**62, 10_000))
+    items = store._database.read(lambda tx: Items(tx, store._owner).newest(("experience",), None, None, 10_000))
     return vector_ids(store) == row_ids(store) == {item.ref for item in items}
 
 

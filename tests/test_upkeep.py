@@ -121,6 +121,7 @@ def test_a_wrong_count_is_told_with_what_can_be_asked_for(memory: Memory, count:
         lambda: memory.list(limit=count),
         lambda: memory.recall("Where?", count),
         lambda: memory.recalls(count or -1),
+        lambda: memory.inbox(limit=count or -1),
         lambda: memory.relations("Mara", count),
     ):
         with pytest.raises(InputError, match=r"Ask for [01] to [\d,]+\.$"):

@@ -13,6 +13,7 @@ from recollect.errors import InputError
 from recollect.types import Json
 
 DEEPEST = 64  # levels of JSON within JSON
+MOST_AT_ONCE = 1_000_000  # rows that can be asked for
 LARGEST_NUMBER = 1024  # bits of a whole number
 LONGEST_PATH = 4_000  # bytes
 LAST_YEAR = 9_000
@@ -76,7 +77,7 @@ def checked_position(value: object, what: str) -> int:
     return value
 
 
-def checked_count(value: object, what: str, most: int, least: int = 1) -> int:
+def checked_count(value: object, what: str, least: int = 0, most: int = MOST_AT_ONCE) -> int:
     """How many of something somebody wants."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InputError(f"{what} cannot be {_shown(value)}. Ask for {least} to {most:,}.")

@@ -13,7 +13,7 @@ from recollect.collect.descriptors import KINDS, Descriptor, Strategy, check_des
 from recollect.collect.sessions import Sessions
 from recollect.collect.talks import Talks, id_of
 from recollect.errors import InputError, MemoryClosed
-from recollect.gate import checked_path, checked_position, checked_profile, checked_time
+from recollect.gate import checked_count, checked_path, checked_position, checked_profile, checked_time
 from recollect.home import Home
 from recollect.journal.compaction import Result
 from recollect.journal.journal import Journal
@@ -206,7 +206,7 @@ class Memory(Recalling):
         unknown = [state for state in states if state not in get_args(ItemState)]
         if unknown:
             raise InputError(f"{unknown[0]!r:.200} is no state. Use some of: {', '.join(get_args(ItemState))}.")
-        return self._read(lambda tx: Inbox(tx).find(self.profile, states, checked_position(limit, "The limit")))
+        return self._read(lambda tx: Inbox(tx).find(self.profile, states, checked_count(limit, "The limit")))
 
     def retry(self, item_id: int | None = None) -> int:
         """Try an inbox item again now, or every one that failed for good. How many there were."""
@@ -232,7 +232,7 @@ class Memory(Recalling):
 
     def ledger(self, limit: int = 100) -> list[Call]:
         """The profile's calls of models and what each cost, newest first."""
-        return self._read(lambda tx: Ledger(tx).recent(self.profile, checked_position(limit, "The limit")))
+        return self._read(lambda tx: Ledger(tx).recent(self.profile, checked_count(limit, "The limit")))
 
     # The journal and notes
 

@@ -48,11 +48,6 @@ def _zone(name: str) -> str:
     return name
 
 
-def _kept_for_ever(days: int | None) -> None:
-    if days is not None:
-        raise ValueError("history is kept for ever, no other way is built yet; leave the key out")
-
-
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -241,5 +236,5 @@ class ContinuitySettings(Section):
     """Put relevant past experiences into the context at the start of a turn."""
     inject_for: tuple[Literal["user", "cron", "task", "system", "subagent", "app", "permanent"], ...] = ()
     """The kinds of agent, besides `user`, that get them."""
-    retain_history_days: Annotated[Count | None, AfterValidator(_kept_for_ever)] = None
-    """Has no effect yet: history is kept for ever, and a number of days is refused."""
+    retain_history_days: Count | None = None
+    """Has no effect yet: history is kept for ever."""

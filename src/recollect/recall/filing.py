@@ -74,7 +74,7 @@ def file_document(tx: Transaction, owner: str, document_id: str, document: Docum
     items.leave("document", filed.keys() - says.keys(), now)
     changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
     subject = document.title if document and document.path.startswith(SUBJECTS) else ""
-    written = document.valid_from if document else now
+    written = min(document.valid_from, now) if document else now  # a draft's comes with its commit
     items.put([_claim(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
     if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
         Opinions(tx, owner).apply(uncited)

@@ -145,7 +145,7 @@ class RecallLog:
                 raise
 
     def recent(self, limit: int) -> list[Recalled]:
-        checked_count(limit, "The limit", KEPT, least=0)
+        checked_count(limit, "The limit")
         self.flush()
         return self._database.read(lambda tx: Recalls(tx, self._owner).recent(limit))
 

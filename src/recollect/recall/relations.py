@@ -117,7 +117,7 @@ class Relating:
     def of(self, entity: str, limit: int = 20, *, ended: bool = False) -> Relations:
         """The entity, by its title, slug, or the only beginning of one, in capitals or not."""
         asked = checked_name(entity, "An entity").strip()
-        checked_count(limit, "The limit", MOST)
+        checked_count(limit, "The limit", 1, MOST)
         now = self._clock()
         return self._database.read(
             lambda tx: _Looking(tx, self._owner, self._names(tx), None if ended else now).around(asked, limit)

@@ -97,7 +97,7 @@ class Recall:
     ) -> list[Hit]:
         """The best hits, best first. Times in the question are seen from now, or from `as_of`, in the zone."""
         question = clean(checked_text(question, "The question", LONGEST))  # the embedder may be somebody else's
-        checked_count(top_k, "top_k", MOST)
+        checked_count(top_k, "top_k", 1, MOST)
         asked = checked_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
         view, found, query = self._candidates(question, scope, asked)
         ranked = rank(view, found.question, query, found.places, micros(asked))

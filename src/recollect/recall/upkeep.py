@@ -77,7 +77,7 @@ class Upkeep:
         since."""
         if kind is not None and kind not in ITEM_KINDS:
             raise InputError(f"{kind!r:.200} is no kind. Use one of: {', '.join(ITEM_KINDS)}.")
-        checked_count(limit, "The limit", MOST)
+        checked_count(limit, "The limit", 1, MOST)
         if since is not None:
             checked_time(since, "since")
         kinds = (kind,) if kind else ITEM_KINDS
