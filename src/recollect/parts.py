@@ -64,10 +64,8 @@ class Parts:
         self.mending = Mending(database)
         summarize = open_summarize(settings, database, clock, profile)
         extract = (lambda: self.experiencing.extract()) if settings.continuity.experience_store_enabled else None
-        ended = partial(ended_lines, database, profile)
-        self.continuity = Continuity(
-            *(settings.continuity, home, profile, database, clock), summarize, extract, ended
-        )
+        given = (database, clock, summarize, extract, partial(ended_lines, database, profile))
+        self.continuity = Continuity(settings.continuity, home, profile, *given)
         self.turns = Turns(
             database,
             profile,
