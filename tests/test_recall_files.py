@@ -63,7 +63,7 @@ def test_a_page_that_cannot_be_filed_keeps_no_other_from_it(
         text = page.read_bytes().decode("utf-8", "surrogatepass")
         return [Item("note", f"{page.name}#{len(text)}", text, clock(), page.name)]
 
-    pages = [tmp_path / "beds.md", tmp_path / "pipes.md"}
+    pages = [tmp_path / "beds.md", tmp_path / "pipes.md"]
     files = Files(database, "default", clock, "note", lambda: pages, items, alone=True)
     pages[0].write_text("Beans climb by the boiler.")
     assert files.sync() == 1
@@ -71,7 +71,10 @@ def test_a_page_that_cannot_be_filed_keeps_no_other_from_it(
     pages[1].write_text("The boiler valve sticks.")
     assert files.sync() == 1
     assert files.sync() == 0
-    assert {hit.text for hit in memory.recall("boiler")} == {"Beans climb by the boiler.", "The boiler valve sticks."}
+    assert {hit.text for hit in memory.recall("boiler")} == {
+        "Beans climb by the boiler.",
+        "The boiler valve sticks.",
+    }
     assert caplog.text.count("beds.md is found as it was") == 1
     pages[0].write_text("The boiler is gone.")
     files.sync()
