@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
+from recollect import Memory, User
 from recollect.recall.files import Files
 from recollect.storage.base import Database
 from recollect.testing import FakeClock
@@ -85,11 +85,14 @@ def test_a_page_that_cannot_be_read_is_found_as_it_was(journal: Memory, open_mem
     """R1: also by who never read it, and until it can be read again."""
     journal.notes("plumber").store("pipes", "The boiler valve sticks.")
     assert "The boiler valve sticks." in texts(journal, "boiler")
-    page = notes_of(journal) / "pipes.md"
-    page.unlink()
-    page.mkdir()
+    page, root = notes_of(journal) / "pipes.md", journal.home.profile("default")
+    pages = [page, root / "MEMORY.md", *(root / "memory").glob("*.md")]
+    for one in pages:
+        one.unlink()
+        one.mkdir()
     for memory in (journal, open_memory(continuity={"journal_enabled": True})):
-        assert "The boiler valve sticks." in texts(memory, "boiler")
+        found = texts(memory, "boiler")
+        assert found == ["The boiler is serviced by Ferreira.", "The boiler valve sticks."]
     page.rmdir()
     assert "The boiler valve sticks." not in texts(journal, "boiler")
 
@@ -105,6 +108,9 @@ def test_a_record_that_was_edited_is_found_as_it_is(journal: Memory, open_memory
     assert texts(journal, "boiler") == ["The boiler is serviced by Gomes."]
     assert texts(journal, "Gomes") == ["The boiler is serviced by Gomes."]
     assert [hit.id for hit in journal.recall("boiler")] == [before.id]
+    context = journal.context(journal.agent(User("cli", "alice", "main")), "hello")
+    assert "Gomes" in context, "it is pinned as before"
+    assert "Ferreira" not in context
     journal.journal.remember("The attic is dry.", "learned")
     assert "The boiler is serviced by Gomes." in texts(journal, "boiler"), "another line of the day is newer"
     edit(day, "Ferreira", "Horta")

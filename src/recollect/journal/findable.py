@@ -22,8 +22,8 @@ _TRUST: dict[str, Provenance] = {"web": "web", "tool": "agent"}
 
 
 def journal_pages(pages: Pages) -> list[Path]:
-    """Those that exist, the pages of days first: what stands there is never rewritten."""
-    return [page for page in (*pages.days(), pages.memory, pages.long_memory) if page.is_file()]
+    """Those that there may be."""
+    return [*pages.days(), pages.memory, pages.long_memory]
 
 
 def note_pages(folder: Path) -> list[Path]:
