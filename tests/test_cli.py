@@ -210,3 +210,35 @@ def test_an_unknown_setting_in_the_environment_names_the_nearest(tmp_path: Path)
     answer = recollect("config", cwd=tmp_path, RECOLLECT_COLLECT_TURNS_THRESHOLD="3")
     assert answer.returncode == 1
     assert "Did you mean 'collect.turn_threshold'?" in answer.stderr
+
+
+def test_stored_text_commands_no_terminal(home: Path) -> None:
+    """R2: neither in the table nor in JSON."""
+    text = "Mara\x1b]0;owned\x07 likes\ttea\x9b2J \x1b[31m[red]now[/red]."
+    with Memory.open(home) as memory:
+        memory.append(memory.agents()[0], UserMessage(text, speaker="Ma\x1bra"))
+    shown = CliRunner().invoke(app, ["recall", "tea \x1b[2J", "--home", str(home)], color=True).output
+    assert "likes tea" in shown
+    assert "[red]now" in shown
+    assert not set(shown) & {"\x07", "\x9b"}
+    assert "\x1b]" not in shown
+    assert "\x1b[31m" not in shown
+    assert "\x1b[2J" not in shown
+    found = CliRunner().invoke(app, ["recall", "tea", "--home", str(home), "--json"]).output
+    assert not set(found) & {"\x07", "\x1b", "\x9b"}
+    assert json.loads(found)[0]["text"] == text
+
+
+def test_recall_that_finds_nothing_says_what_to_do(tmp_path: Path, home: Path) -> None:
+    """R2: a profile that is not there, an index that is being made, or nothing to find."""
+    answer = recollect("recall", "Lisbon", "--home", str(home), "--profile", "typo", cwd=tmp_path)
+    assert answer.returncode == 1
+    assert "'typo'" in answer.stderr
+    assert "--profile: default." in answer.stderr
+    with Memory.open(home) as memory:
+        memory.process()
+    nothing = ["recall", "zebra", "--home", str(home), "--kind", "note"]
+    assert "recollect demo" in CliRunner().invoke(app, nothing).output
+    with Memory.open(home) as memory:
+        memory.rebuild()
+    assert "recollect worker" in CliRunner().invoke(app, nothing).output

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect import Agent, Memory, UserMessage
 from recollect.recall.periods import Period, period
 from recollect.recall.question import understand
 from recollect.recall.words import DATED, NAMED, NUMBER, TELLS, content_words, read, stem_number
@@ -26,6 +27,8 @@ def day(month: int, of_month: int, year: int = 2026) -> datetime:
         ("She went hiking", "go hikes"),
         ("Müller in Köln", "muller koln"),
         ("CAFÉ", "cafe"),
+        ("Hauptstraße", "HAUPTSTRASSE"),
+        ("我买了iPhone15手机", "iphone15 手机"),
         ("the report, which was written", "write report"),
     ],
 )
@@ -36,9 +39,16 @@ def test_forms_of_a_word_meet(one: str, other: str) -> None:
 
 def test_scripts_without_blanks_go_by_pairs() -> None:
     """R2: so that a part of a sentence is found."""
-    assert content_words("我的猫叫小白") == ["我的", "的猫", "猫叫", "叫小", "小白"]
+    assert content_words("我的猫叫小白") == ["我的", "的猫", "猫叫", "叫小", "小白", *"我的猫叫小白"]
+    assert content_words("我买了iPhone15手机")[5:] == ["iphone15", "手机", "手", "机"]
     assert set(read("小白").stems) <= set(read("我的猫叫小白").stems)
     assert content_words("猫") == ["猫"]
+
+
+def test_a_word_of_one_character_is_found(memory: Memory, alice: Agent) -> None:
+    """R2: where the question sets it beside others than the answer does."""
+    memory.append_many(alice, [UserMessage("我的狗名叫豆豆"), UserMessage("昨天我们在公园里散步")])
+    assert memory.recall("狗叫什么?", 1)[0].text == "我的狗名叫豆豆"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +79,11 @@ def test_any_text_is_read(text: str) -> None:
     [
         ("What happened on March 5, 2025?", day(3, 5, 2025), day(3, 6, 2025)),
         ("on 5th of March 2025", day(3, 5, 2025), day(3, 6, 2025)),
-        ("since 2025-11-30", day(11, 30, 2025), day(12, 1, 2025)),
+        ("since 2025-11-30", day(11, 30, 2025), ASKED),
+        ("since Monday", day(3, 16), ASKED),
+        ("since last year", day(1, 1, 2025), ASKED),
+        ("since 2024", day(1, 1, 2024), ASKED),
+        ("since February", day(2, 1), ASKED),
         ("in 2025-11", day(11, 1, 2025), day(12, 1, 2025)),
         ("in February", day(2, 1), day(3, 1)),
         ("in December", day(12, 1, 2025), day(1, 1)),
@@ -80,6 +94,22 @@ def test_any_text_is_read(text: str) -> None:
         ("last Friday", day(3, 13), day(3, 14)),
         ("last Wednesday", day(3, 11), day(3, 12)),
         ("last week", day(3, 11), ASKED),
+        ("last month", day(2, 1), day(3, 1)),
+        ("last year", day(1, 1, 2025), day(1, 1)),
+        ("last weekend", day(3, 14), day(3, 16)),
+        ("this week", day(3, 16), ASKED),
+        ("this month", day(3, 1), ASKED),
+        ("this year", day(1, 1), ASKED),
+        ("on Monday", day(3, 16), day(3, 17)),
+        ("last night", day(3, 17), ASKED),
+        ("the day before yesterday", day(3, 16), day(3, 17)),
+        ("Feb 3", day(2, 3), day(2, 4)),
+        ("Sept. 3, 2024", day(9, 3, 2024), day(9, 4, 2024)),
+        ("3 Mar", day(3, 3), day(3, 4)),
+        ("on 3 May", day(5, 3, 2025), day(5, 4, 2025)),
+        ("on 3 March", day(3, 3), day(3, 4)),
+        ("on March 3rd", day(3, 3), day(3, 4)),
+        ("on 29 February", day(2, 29, 2024), day(3, 1, 2024)),
         ("the past two months", day(1, 15), ASKED),
         ("yesterday", day(3, 17), day(3, 18)),
         ("today", day(3, 18), ASKED),
@@ -91,12 +121,22 @@ def test_the_time_a_question_speaks_of(question: str, start: datetime, end: date
 
 
 @pytest.mark.parametrize(
-    "question", ["", "Where does May live?", "on 31 February 2025", "9999 years ago", "in 9999-99", "may I?"]
+    "question",
+    [
+        *("", "Where does May live?", "may I?", "Which of the 3 may work?", "Could this may help?", "on Mondays"),
+        *("on 31 February 2025", "on 31 February", "in 9999-99", "3 marches", "the maybe 3"),
+    ],
 )
 def test_no_time(question: str) -> None:
     """R2: nor one that there is not."""
-    found = period(question, ASKED)
-    assert found is None or found.start < found.end
+    assert period(question, ASKED) is None
+
+
+def test_a_time_long_before_anything() -> None:
+    """R2: is as far back as there can be something."""
+    found = period("9999 years ago", ASKED)
+    assert found
+    assert found.start < found.end < ASKED
 
 
 @given(st.text(max_size=60))

@@ -16,13 +16,14 @@ from recollect.journal.pages import Pages
 from recollect.journal.records import JournalRecord, parse
 from recollect.types import Item, ItemKind, Provenance
 
+_NO_TEXT = re.compile(r"[\0\ud800-\udfff]")  # what no database takes
 _BLANK = re.compile(r"\n\s*\n")
 _TRUST: dict[str, Provenance] = {"web": "web", "tool": "agent"}
 
 
 def journal_pages(pages: Pages) -> list[Path]:
-    """Those that exist, the pages of days first: what stands there is never rewritten."""
-    return [page for page in (*pages.days(), pages.memory, pages.long_memory) if page.is_file()]
+    """Those that there may be."""
+    return [*pages.days(), pages.memory, pages.long_memory]
 
 
 def note_pages(folder: Path) -> list[Path]:
@@ -37,7 +38,7 @@ def journal_items(page: Path, root: Path) -> Iterator[Item]:
         if line.record is None:
             written.append(line.raw)
         elif not line.record.is_secret and line.record.text.strip():
-            yield _of_record(line.record, _modified(page), page.relative_to(root).as_posix())
+            yield _of_record(line.record, _modified(page), _thread(page, root))
     yield from _paragraphs("journal", "".join(written), page, root)
 
 
@@ -47,8 +48,8 @@ def note_items(page: Path, root: Path) -> Iterator[Item]:
 
 def _of_record(record: JournalRecord, otherwise: datetime, thread: str) -> Item:
     return Item(
-        *("journal", record.id, record.text, record.timestamp or otherwise, thread),
-        session_id=record.session_id,
+        *("journal", _text(record.id), _text(record.text), record.timestamp or otherwise, thread),
+        session_id=_text(record.session_id),
         trust=trust_of(record),
     )
 
@@ -59,12 +60,21 @@ def trust_of(record: JournalRecord) -> Provenance:
 
 
 def _paragraphs(kind: ItemKind, text: str, page: Path, root: Path) -> Iterator[Item]:
-    thread = page.relative_to(root).as_posix()
-    for paragraph in _BLANK.split(text):
+    thread = _thread(page, root)
+    for paragraph in _BLANK.split(_text(text)):
         told = "\n".join(line for line in paragraph.splitlines() if not line.startswith("#")).strip()
         if told:
-            digest = blake2b(told.encode("utf-8", "replace"), digest_size=9).hexdigest()
+            digest = blake2b(told.encode(), digest_size=9).hexdigest()
             yield Item(kind, f"{thread}#{digest}", told, _modified(page), thread)
+
+
+def _thread(page: Path, root: Path) -> str:
+    return _text(page.relative_to(root).as_posix())
+
+
+def _text(text: str) -> str:
+    """What is no character is marked as such."""
+    return _NO_TEXT.sub("\ufffd", text)
 
 
 def _modified(page: Path) -> datetime:

@@ -104,6 +104,26 @@ class Items:
         )
         self.add([item for item in given if (item.kind, item.ref) not in known], now)
 
+    def replace(self, items: Iterable[Item], now: datetime) -> set[str]:
+        """Of items that may be there, those that now say something else: what they said leaves, under a ref of
+        its own, for whoever holds an item in memory counts on it to stay as it is. The refs of those."""
+        given = {(item.kind, item.ref): item for item in items}
+        rows = self._tx.many(
+            "SELECT kind, ref, id, text FROM items WHERE owner = ? AND kind = ? AND ref = ?",
+            [(self._owner, kind, ref) for kind, ref in given],
+        )
+        other = {
+            (kind, ref): id_
+            for kind, ref, id_, text in rows
+            if given[kind, ref].text != text and redact(given[kind, ref].text).text != text
+        }
+        self._tx.many(
+            "UPDATE items SET ref = ref || '@' || id, gone = COALESCE(gone, ?), stamp = NULL WHERE id = ?",
+            [(micros(now), id_) for id_ in other.values()],
+        )
+        self.add([given[key] for key in other], now)
+        return {ref for _, ref in other}
+
     def leave(self, kind: ItemKind, refs: Iterable[str], now: datetime) -> None:
         """They are found no longer, but as of an earlier time."""
         self._tx.many(

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-MONTHS = {
-    name: number
-    for number, name in enumerate(
-        """january february march april may june july august september october november december""".split(), 1
-    )
-}
+MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 WEEKDAYS = {
     name: number for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
 }
@@ -22,18 +18,25 @@ NUMBERS = {word: number for number, word in enumerate(_ONES)} | {"a": 1, "an": 1
 DAY = timedelta(days=1)
 FURTHEST = 36_500  # days back
 
-_MONTH, _WEEKDAY, _NUMBER = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(NUMBERS)
+_FULL = "january|february|march|april|may|june|july|august|september|october|november|december"
+_MONTH, _WEEKDAY, _NUMBER = rf"(?:{_FULL}|(?:{'|'.join(MONTHS)}|sept)\b\.?)", "|".join(WEEKDAYS), "|".join(NUMBERS)
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 _MONTH_DAY_YEAR = re.compile(rf"\b({_MONTH})\s+{_NTH},?\s+(\d{{4}})\b")
 _DAY_MONTH_YEAR = re.compile(rf"\b{_NTH}\s+(?:of\s+)?({_MONTH}),?\s+(\d{{4}})\b")
-_MONTH_YEAR = re.compile(rf"\b({_MONTH})\b,?\s*(?:of\s+)?(\d{{4}})\b")
-_IN_MONTH = re.compile(rf"\b(?:in|during|of|this|last|on|by|since)\s+({_MONTH})\b(?:\s+{_NTH}\b)?")
+_MONTH_YEAR = re.compile(rf"\b({_MONTH}),?\s*(?:of\s+)?(\d{{4}})\b")
+_BEFORE = r"\b(?:in|during|of|this(?!\s+may)|last|on|by|since)\s+"
+_IN_MONTH = re.compile(rf"{_BEFORE}({_FULL})\b")
+_MONTH_DAY = re.compile(rf"({_BEFORE})?\b({_MONTH})\s+{_NTH}\b")
+_DAY_MONTH = re.compile(rf"\b(on\s+|since\s+)?(?:the\s+)?{_NTH}\s+(?:of\s+)?({_MONTH})(?!\w)")
 _ISO = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
-_IN_YEAR = re.compile(r"\bin\s+((?:19|20)\d\d)\b")
+_IN_YEAR = re.compile(r"\b(?:in|since)\s+((?:19|20)\d\d)\b")
 _AGO = re.compile(rf"\b(\d{{1,4}}|{_NUMBER})\s+(?:of\s+)?(day|week|month|year)s?\s+(?:ago|earlier|back)\b")
-_LAST_DAY = re.compile(rf"\b(?:last|past|previous)\s+({_WEEKDAY})\b")
+_LAST_DAY = re.compile(rf"\b(?:last|past|previous|on|since)\s+({_WEEKDAY})\b")
 _LAST = re.compile(rf"\b(?:last|past|previous)\s+(?:(\d{{1,3}}|{_NUMBER})\s+)?(day|week|weekend|month|year)s?\b")
+_CALENDAR = re.compile(r"\b(last|previous|this)\s+(week|weekend|month|year)\b")
 _TODAY = re.compile(r"\b(?:today|this morning)\b")
+
+_SINCE = re.compile(r"\bsince\b")
 
 _LENGTH = {"day": 1, "week": 7, "weekend": 9, "month": 31, "year": 365}
 _VAGUE = {"day": 0, "week": 1, "month": 7, "year": 60}  # days around "three weeks ago"
@@ -52,7 +55,7 @@ def period(question: str, asked_at: datetime) -> Period | None:
     for reading in _READINGS:
         try:
             if found := reading(text, asked_at):
-                return found
+                return Period(found.start, max(found.end, asked_at)) if _SINCE.search(text) else found
         except (ValueError, OverflowError):
             return None
     return None
@@ -61,24 +64,33 @@ def period(question: str, asked_at: datetime) -> Period | None:
 def _dated(text: str, asked: datetime) -> Period | None:
     """A date or a month with its year."""
     if found := _MONTH_DAY_YEAR.search(text):
-        return _day(_midnight(asked, int(found[3]), MONTHS[found[1]], int(found[2])))
+        return _day(_midnight(asked, int(found[3]), MONTHS[found[1][:3]], int(found[2])))
     if found := _DAY_MONTH_YEAR.search(text):
-        return _day(_midnight(asked, int(found[3]), MONTHS[found[2]], int(found[1])))
+        return _day(_midnight(asked, int(found[3]), MONTHS[found[2][:3]], int(found[1])))
     if found := _ISO.search(text):
         first = _midnight(asked, int(found[1]), int(found[2]), int(found[3] or 1))
         return _day(first) if found[3] else _month(first)
     if found := _MONTH_YEAR.search(text):
-        return _month(_midnight(asked, int(found[2]), MONTHS[found[1]]))
+        return _month(_midnight(asked, int(found[2]), MONTHS[found[1][:3]]))
     return None
 
 
 def _in_month(text: str, asked: datetime) -> Period | None:
-    """A month, or a day of it, without a year: the last there was."""
-    if not (found := _IN_MONTH.search(text)):
-        return None
-    first = _midnight(asked, asked.year, MONTHS[found[1]], int(found[2] or 1))
-    first = first.replace(year=first.year - 1) if first > asked else first
-    return _day(first) if found[2] else _month(first)
+    """A month, or a day of it, without a year: the last there was. "May" may be another word."""
+    if (found := _MONTH_DAY.search(text)) and (found[1] or found[2] != "may"):
+        return _day(_latest(asked, MONTHS[found[2][:3]], int(found[3])))
+    if (found := _DAY_MONTH.search(text)) and (found[1] or found[3] != "may"):
+        return _day(_latest(asked, MONTHS[found[3][:3]], int(found[2])))
+    found = _IN_MONTH.search(text)
+    return _month(_latest(asked, MONTHS[found[1][:3]], 1)) if found else None
+
+
+def _latest(asked: datetime, month: int, day: int) -> datetime:
+    for year in range(asked.year, asked.year - 9, -1):  # 29 February may be eight years back
+        with suppress(ValueError):
+            if (first := _midnight(asked, year, month, day)) <= asked:
+                return first
+    raise ValueError("there is no such day")
 
 
 def _in_year(text: str, asked: datetime) -> Period | None:
@@ -95,6 +107,25 @@ def _ago(text: str, asked: datetime) -> Period | None:
     return Period(today - (days + about) * DAY, today - (days - about - 1) * DAY)
 
 
+def _calendar(text: str, asked: datetime) -> Period | None:
+    """A week, month or year of the calendar. "Last week" is no such: who says it means the last days."""
+    if not (found := _CALENDAR.search(text)):
+        return None
+    today = _today(asked)
+    monday = today - today.weekday() * DAY
+    first = {"month": today.replace(day=1), "year": today.replace(month=1, day=1)}.get(found[2], monday)
+    if found[1] == "this":
+        return None if found[2] == "weekend" else Period(first, asked)
+    match found[2]:
+        case "weekend":
+            return Period(monday - 2 * DAY, monday)
+        case "month":
+            return Period((first - DAY).replace(day=1), first)
+        case "year":
+            return Period(first.replace(year=first.year - 1), first)
+    return None
+
+
 def _last(text: str, asked: datetime) -> Period | None:
     today = _today(asked)
     if found := _LAST_DAY.search(text):
@@ -107,13 +138,15 @@ def _last(text: str, asked: datetime) -> Period | None:
 
 def _near(text: str, asked: datetime) -> Period | None:
     today = _today(asked)
+    if "last night" in text:
+        return Period(today - DAY, asked)
     if "yesterday" in text:
-        return Period(today - DAY, today)
+        return _day(today - (2 if "day before yesterday" in text else 1) * DAY)
     return Period(today, asked) if _TODAY.search(text) else None
 
 
 _READINGS: tuple[Callable[[str, datetime], Period | None], ...] = (
-    *(_dated, _in_month, _in_year, _ago, _last, _near),
+    *(_dated, _in_month, _in_year, _ago, _calendar, _last, _near),
 )
 
 

@@ -1,7 +1,8 @@
 """What the index sees of a text: its words by their stems, and a few things about how it speaks.
 
-Words are lower case, without accents, and English ones by their stem; runs of a script that sets no blanks between
-words count by overlapping pairs of characters. A stem is kept as a number of 32 bits.
+Words are without case and accents, and English ones by their stem; runs of a script that sets no blanks between
+words count by overlapping pairs of characters, and characters that may be words also by themselves. A stem is kept
+as a number of 32 bits.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET = (1 << bit for bit in ra
 an assistant without a name did; it held a secret, which was taken out."""
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_NO_BLANKS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_UNSPACED = re.compile(f"[{_NO_BLANKS}]+")
+_PARTS = re.compile(f"[{_NO_BLANKS}]+|[^{_NO_BLANKS}]+")
+_FIRST_WORD = "\u3400"  # from here on, Han and Hangul, a character may be a word
 _DIGIT = re.compile(r"\d")
 _DATE = re.compile(r"\b(?:\d{4}|\d+(?:st|nd|rd|th))\b")
 _NAME = re.compile(r"[a-z,;] [A-Z][a-z]")
@@ -80,11 +84,11 @@ def read(text: str) -> Read:
 
 
 def fold(text: str) -> str:
-    """Lower case, without accents, and with one kind of apostrophe."""
+    """Without case and accents, and with one kind of apostrophe."""
     text = text.lower()
     if text.isascii():
         return text
-    apart = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
+    apart = unicodedata.normalize("NFKD", text.replace("\u2019", "'")).casefold()
     bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
     return unicodedata.normalize("NFKC", bare)
 
@@ -118,15 +122,15 @@ def stem(word: str) -> str:
 
 
 def _apart(words: list[str], folded: str) -> list[str]:
-    """The words, those of a script that sets no blanks taken apart into pairs of characters."""
+    """The words, those of a script that sets no blanks taken apart into pairs of characters and characters."""
     if folded.isascii() or not _UNSPACED.search(folded):
         return words
-    return [pair for word in words for pair in _pairs(word)]
+    return [piece for word in words for part in _PARTS.findall(word) for piece in _pieces(part)]
 
 
-def _pairs(word: str) -> Iterator[str]:
-    runs = _UNSPACED.findall(word)
-    if not runs:
-        yield word
-    for run in runs:
-        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+def _pieces(part: str) -> Iterator[str]:
+    if len(part) == 1 or not _UNSPACED.match(part):
+        yield part
+        return
+    yield from (part[at : at + 2] for at in range(len(part) - 1))
+    yield from (character for character in part if character >= _FIRST_WORD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -99,12 +100,13 @@ def recall(
 
     with _existing(home, profile) as memory:
         hits = memory.recall(question, top_k, kinds=kind or (), explain=explain)  # type: ignore[arg-type]
+        advice = "" if hits else _on_nothing(memory, profile)
     if as_json:
         _print_json([plain(hit) for hit in hits])
     elif hits:
         Console().print(table(hits, question, explain=explain))
     else:
-        Console().print("Nothing is known about that yet. Store turns with Memory.append, or see: recollect demo")
+        Console().print(advice)
 
 
 @app.command()
@@ -257,5 +259,22 @@ def _existing(home: Path, profile: str = "default") -> Memory:
     return Memory.open(place.path, profile)
 
 
+def _on_nothing(memory: Memory, profile: str) -> str:
+    """Why a question may have found nothing, and what to do."""
+    from recollect.errors import InputError
+
+    known = memory.profiles()
+    if known and profile not in known:
+        raise InputError(
+            f"Nothing was found, and no agent has the profile {profile!r}. Name one of these with --profile: "
+            f"{', '.join(known)}."
+        )
+    if left := memory.unindexed():
+        return f"Nothing was found, but {left:,} records and items are not in the index yet. Run: recollect worker"
+    return "Nothing is known about that yet. Store turns with Memory.append, or see: recollect demo"
+
+
 def _print_json(value: object) -> None:
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    """JSON leaves some control characters as they are, and a terminal may obey them."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    sys.stdout.write(re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")

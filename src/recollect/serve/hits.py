@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.markup import escape
+from rich.markup import escape as without_markup
 from rich.table import Table
 
 from recollect.types import Hit
 
 LONGEST = 300  # characters of a text that are shown
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 def table(hits: Sequence[Hit], title: str, *, explain: bool = False) -> Table:
@@ -27,6 +29,11 @@ def table(hits: Sequence[Hit], title: str, *, explain: bool = False) -> Table:
             _source(hit),
         )
     return shown
+
+
+def escape(text: str) -> str:
+    """Stored text as a terminal may have it: it commands nothing there, and is no markup."""
+    return without_markup(_CONTROL.sub("", text.replace("\t", " ")))
 
 
 def plain(hit: Hit) -> dict[str, Any]:
