@@ -7,10 +7,12 @@ out, so that nothing is found twice.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
+from typing import Any
 
 from recollect.collect.history import History, Said
 from recollect.collect.transcript import without_injected
@@ -18,7 +20,9 @@ from recollect.organize.claims import Claim, paragraphs, parse
 from recollect.organize.edits import SUBJECTS, sentence
 from recollect.recall.items import Items
 from recollect.storage.base import Transaction
-from recollect.types import Document, Item, moment
+from recollect.types import PROVENANCES, Document, Item, moment
+
+log = logging.getLogger("recollect.recall")
 
 FOUND_IN = frozenset(("user_message", "assistant_message", "note", "system_message", "tool_result"))
 """The records that can be found. What a tool was called with says what its result says better."""
@@ -39,18 +43,22 @@ def _turns(said: Iterable[Said]) -> Iterator[Item]:
         kind, provenance, at, data = one.written
         if kind not in FOUND_IN or one.agent_kind == "memory-agent":
             continue
-        content = json.loads(data)
+        content = _content(data)
         text = without_injected(content.get("text", ""))
-        if text and not content.get("summary"):
-            yield Item(
-                *("turn", str(one.record_id), text, moment(at), one.session_id),
-                agent_id=one.agent_id,
-                session_id=one.session_id,
-                record_id=one.record_id,
-                speaker=content.get("speaker", ""),
-                trust=provenance,  # type: ignore[arg-type]  # checked when it was stored
-                since=one.since,
-            )
+        if not text or content.get("summary"):
+            continue
+        if provenance not in PROVENANCES:
+            log.warning("record %d cannot be found: its provenance is unknown", one.record_id)
+            continue
+        yield Item(
+            *("turn", str(one.record_id), text, moment(at), one.session_id),
+            agent_id=one.agent_id,
+            session_id=one.session_id,
+            record_id=one.record_id,
+            speaker=content.get("speaker", ""),
+            trust=provenance,
+            since=one.since,
+        )
 
 
 def is_found(said: Said) -> bool:
@@ -59,9 +67,20 @@ def is_found(said: Said) -> bool:
 
 
 def text_of(kind: str, data: str) -> str:
-    """What a record says, as its item has it."""
-    content = json.loads(data)
-    return without_injected(content.get("text", "")) if kind in FOUND_IN else ""
+    """What a record says, as its item has it; nothing where it cannot be read."""
+    return without_injected(_content(data).get("text", "")) if kind in FOUND_IN else ""
+
+
+def _content(data: str) -> dict[str, Any]:
+    """What a record holds: nothing, with a warning, where its row is damaged. The others are found all the same."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        content = None
+    if isinstance(content, dict) and all(isinstance(content.get(name, ""), str) for name in ("text", "speaker")):
+        return content
+    log.warning("a record cannot be read, and is not found: %.80r", data)
+    return {}
 
 
 def file_document(tx: Transaction, owner: str, document_id: str, document: Document | None, now: datetime) -> None:
