@@ -1,7 +1,8 @@
 """The index made anew from what it was derived from: of a database that is older than recall, or after damage.
 
-Two stretches may be left to do, each in small transactions, while everything else goes on: turns that are no items
-yet (from history), and items whose words are not in the full-text index (from the stems they are stored with).
+Three stretches may be left to do, each in small transactions, while everything else goes on: turns that are no
+items yet (from history), then documents (from their versions), and items whose words are not in the full-text
+index (from the stems they are stored with).
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from typing import Literal
 from recollect.collect.history import Said
 from recollect.organize.documents import Documents
 from recollect.recall.experience_rows import refile_all
-from recollect.recall.filing import file_document, refile_turns
+from recollect.recall.filing import refile_document, refile_turns
 from recollect.recall.items import Items
 from recollect.recall.opinions import apply_all
 from recollect.storage.base import Transaction
 from recollect.types import moment
 
 BATCH = 1_000
-DERIVED = ("item_vectors", "items", "unfiled")
-TURNS, WORDS = 1, 2
+DOCUMENTS_AT_ONCE = 20  # each with all its versions; who writes documents waits as long
+DERIVED = ("item_vectors", "items", "citations", "unfiled")
+TURNS, WORDS, DOCUMENTS = 1, 2, 3
 
 Fault = Literal["words", "missing"]
 """The newest item is not in the full-text index; there is no index of what was said."""
@@ -71,8 +73,8 @@ class Backlog:
         return int(row[0] or 0) if row else 0
 
     def do_some(self, now: datetime) -> None:
-        """The next of both stretches."""
-        for which, work in ((TURNS, self._file), (WORDS, self._write)):
+        """The next of each stretch; documents come after all turns, for they say what of these has ended."""
+        for which, work in ((DOCUMENTS, self._file_documents), (TURNS, self._file), (WORDS, self._write)):
             row = self._tx.one(f"SELECT after_id, until_id FROM unfiled WHERE id = ?{self._tx.for_update}", which)
             if row:
                 last = work(row[0], row[1], now)
@@ -82,14 +84,32 @@ class Backlog:
                     self._tx.run("UPDATE unfiled SET after_id = ? WHERE id = ?", last, which)
 
     def _file(self, after: int, until: int, now: datetime) -> int | None:
-        """File the next records; after the last of them experiences, the documents, which say what of it all has
-        ended, and what people said of any of it. The last id; none: that was all."""
+        """File the next records. The last id; none: that was all."""
         said = list(self._said(after, until))
         for owner, those in groupby(said, key=lambda one: one[0]):
             refile_turns(self._tx, owner, [one for _, one in those], now)
         if len(said) == BATCH:
             return said[-1][1].record_id
-        self._file_documents(now)
+        every = "(SELECT DISTINCT owner, id FROM documents) d"
+        self._tx.run(f"INSERT INTO unfiled SELECT {DOCUMENTS}, 0, count(*) FROM {every}")
+        return None
+
+    def _file_documents(self, after: int, until: int, now: datetime) -> int | None:
+        """File the next documents, counted in the order of their ids: one that comes meanwhile files itself, and
+        lets others be filed twice at worst. After the last, experiences, and what people said of anything."""
+        rows = self._tx.all(
+            "SELECT DISTINCT owner, id FROM documents ORDER BY owner, id LIMIT ? OFFSET ?",
+            DOCUMENTS_AT_ONCE,
+            after,
+        )
+        for owner, those in groupby(rows, key=lambda row: row[0]):
+            documents = Documents(self._tx, owner)
+            documents.lock(now)
+            for _, id_ in those:
+                refile_document(self._tx, owner, documents.versions(id_))
+        if len(rows) == DOCUMENTS_AT_ONCE:
+            return after + len(rows)
+        refile_all(self._tx, now)
         apply_all(self._tx)
         return None
 
@@ -103,12 +123,6 @@ class Backlog:
 
     def _open(self, which: int, table: str) -> None:
         self._tx.run(f"INSERT INTO unfiled SELECT {which}, 0, COALESCE(max(id), 0) FROM {table}")
-
-    def _file_documents(self, now: datetime) -> None:
-        for (owner,) in self._tx.all("SELECT owner FROM trees ORDER BY owner"):
-            for document in Documents(self._tx, owner).walk():
-                file_document(self._tx, owner, document.id, document, now)
-        refile_all(self._tx, now)
 
     def _said(self, after: int, until: int) -> Iterator[tuple[str, Said]]:
         rows = self._tx.all(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.collect.history import History, Said
 from recollect.collect.transcript import without_injected
@@ -20,7 +20,7 @@ from recollect.organize.claims import Claim, paragraphs, parse
 from recollect.organize.edits import SUBJECTS, sentence
 from recollect.recall.items import Items
 from recollect.storage.base import Transaction
-from recollect.types import PROVENANCES, Document, Item, moment
+from recollect.types import PROVENANCES, Document, Item, micros, moment
 
 log = logging.getLogger("recollect.recall")
 
@@ -72,7 +72,7 @@ def text_of(kind: str, data: str) -> str:
 
 
 def _content(data: str) -> dict[str, Any]:
-    """What a record holds: nothing, with a warning, where its row is damaged. The others are found all the same."""
+    """What a record holds: nothing, with a warning, where its row is damaged. Others are found all the same."""
     try:
         content = json.loads(data)
     except (ValueError, RecursionError):
@@ -84,20 +84,96 @@ def _content(data: str) -> dict[str, Any]:
 
 
 def file_document(tx: Transaction, owner: str, document_id: str, document: Document | None, now: datetime) -> None:
-    """Bring the items of a document up to what it says; none: it was deleted. What it says has ended, ends also
-    where it was said, and holds again where the document says so."""
+    """Bring the items of a document up to what it says; none: it was deleted. What was said has ended where every
+    claim made of it has, in whatever document, and holds again where one does, or where none is left."""
     items = Items(tx, owner)
-    says = {f"{document_id}#{digest}": one for digest, one in _stated(document)} if document else {}
+    stated = list(_stated(document)) if document else []
+    stated.sort(key=lambda one: one[1].current)  # where a sentence stands twice, it is so if one of them is
+    says = {f"{document_id}#{digest}": one for digest, one in stated}
     filed = items.ends("document", document_id)
     items.leave("document", filed.keys() - says.keys(), now)
     changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
     subject = document.title if document and document.path.startswith(SUBJECTS) else ""
     items.put([_claim(tx, ref, one, document_id, subject, now) for ref, one in changed.items()], now)
-    held = {record for one in says.values() if one.current for record in one.records}
-    items.revive("turn", [str(record) for one in changed.values() if one.current for record in one.records])
-    for one in changed.values():
-        if until := _end(one):
-            items.end("turn", [str(record) for record in one.records if record not in held], until, one.by)
+    citations = Citations(tx, owner)
+    mark_turns(tx, owner, citations.put(document_id, {cited for _, one in stated for cited in _cited(one)}))
+
+
+def refile_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:
+    """A document that may be filed already, from its first version on: so it is found as of any time. What it
+    cites may have become items only after it was filed."""
+    gone: datetime | None = None
+    for one in versions:
+        if gone and gone != one.valid_from:
+            file_document(tx, owner, one.id, None, gone)
+        file_document(tx, owner, one.id, one, one.valid_from)
+        gone = one.valid_to
+    document_id = versions[-1].id
+    if gone:
+        file_document(tx, owner, document_id, None, gone)
+    mark_turns(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
+
+
+def mark_turns(tx: Transaction, owner: str, records: Set[int]) -> None:
+    """Say of these records whether they hold, as all claims made of them say it. What a person corrected stays
+    as it is."""
+    items, citations = Items(tx, owner), Citations(tx, owner)
+    items.revive("turn", [str(record) for record in records])
+    for cited in citations.ended(records):
+        items.end("turn", [str(cited.record_id)], moment(cited.until), cited.by_record or None)
+
+
+class Cited(NamedTuple):
+    """A record that a document cites. `until` is when the claim stopped being true, and `by_record` what says so;
+    0: it holds, or nothing does."""
+
+    record_id: int
+    until: int
+    by_record: int
+
+
+class Citations:
+    """What the documents of an owner cite now, seen through a transaction."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+
+    def put(self, document_id: str, cites: Set[Cited]) -> set[int]:
+        """Say what a document cites. The records for which that is another answer than before."""
+        before = self.of(document_id)
+        self._tx.many(
+            "DELETE FROM citations WHERE owner = ? AND document_id = ? AND record_id = ? AND until = ? "
+            "AND by_record = ?",
+            [(self._owner, document_id, *cited) for cited in sorted(before - cites)],
+        )
+        self._tx.many(
+            "INSERT INTO citations (owner, document_id, record_id, until, by_record) VALUES (?, ?, ?, ?, ?)",
+            [(self._owner, document_id, *cited) for cited in sorted(cites - before)],
+        )
+        return {cited.record_id for cited in before ^ cites}
+
+    def of(self, document_id: str) -> set[Cited]:
+        rows = self._tx.all(
+            "SELECT record_id, until, by_record FROM citations WHERE owner = ? AND document_id = ?",
+            *(self._owner, document_id),
+        )
+        return {Cited(*row) for row in rows}
+
+    def ended(self, records: Iterable[int]) -> list[Cited]:
+        """Those of the records of which every claim has ended, each with the first end."""
+        rows = self._tx.many(
+            "SELECT record_id, until, by_record FROM citations WHERE owner = ? AND record_id = ? "
+            "ORDER BY until, by_record LIMIT 1",
+            [(self._owner, record) for record in sorted(records)],
+        )
+        return [cited for row in rows if (cited := Cited(*row)).until]
+
+
+def _cited(one: Claim) -> Iterator[Cited]:
+    end = _end(one)
+    for record in one.records:
+        yield Cited(record, micros(end) if end else 0, (one.by or 0) if end else 0)
 
 
 def _stated(document: Document) -> Iterator[tuple[str, Claim]]:
