@@ -7,7 +7,7 @@ index (from the stems they are stored with).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
 from datetime import datetime
 from itertools import groupby
 from typing import Literal
@@ -15,11 +15,13 @@ from typing import Literal
 from recollect.collect.history import Said
 from recollect.organize.documents import Documents
 from recollect.recall.experience_rows import refile_all
-from recollect.recall.filing import refile_document, refile_turns
+from recollect.recall.filing import is_found, refile_document, refile_turns
 from recollect.recall.items import Items
 from recollect.recall.opinions import apply_all
-from recollect.storage.base import Transaction
+from recollect.storage.base import EVERY, Row, Transaction
 from recollect.types import moment
+
+log = logging.getLogger("recollect.recall")
 
 BATCH = 1_000
 DOCUMENTS_AT_ONCE = 20  # each with all its versions; who writes documents waits as long
@@ -61,11 +63,9 @@ class Backlog:
         if row:
             newest = Items(self._tx, row[1]).holding(memoryview(row[2]).cast("I")[0], 1)
             return None if newest == [row[0]] else "words"
-        said = self._tx.one(
-            "SELECT 1 FROM session_history h JOIN sessions s ON s.id = h.session_id "
-            "JOIN agents a ON a.id = s.agent_id WHERE a.kind <> 'memory-agent' AND h.type = 'user_message' LIMIT 1"
-        )
-        return "missing" if said else None
+        if self._tx.one("SELECT 1 FROM items LIMIT 1"):
+            return None
+        return "missing" if any(is_found(said) for _, said in self._said(0, EVERY)) else None
 
     def left(self) -> int:
         """How many ids are still to be looked at."""
@@ -85,7 +85,7 @@ class Backlog:
 
     def _file(self, after: int, until: int, now: datetime) -> int | None:
         """File the next records. The last id; none: that was all."""
-        said = list(self._said(after, until))
+        said = self._said(after, until)
         for owner, those in groupby(said, key=lambda one: one[0]):
             refile_turns(self._tx, owner, [one for _, one in those], now)
         if len(said) == BATCH:
@@ -124,13 +124,30 @@ class Backlog:
     def _open(self, which: int, table: str) -> None:
         self._tx.run(f"INSERT INTO unfiled SELECT {which}, 0, COALESCE(max(id), 0) FROM {table}")
 
-    def _said(self, after: int, until: int) -> Iterator[tuple[str, Said]]:
-        rows = self._tx.all(
-            "SELECT a.owner, h.id, h.session_id, a.id, a.kind, h.type, h.provenance, h.at, h.data, h.recorded_at "
+    def _said(self, after: int, until: int) -> list[tuple[str, Said]]:
+        """The next records, each with its owner. One whose row is no text, or has no time, says nothing."""
+        which = (
             "FROM session_history h JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
-            "WHERE h.id > ? AND h.id <= ? ORDER BY h.id LIMIT ?",
-            *(after, until, BATCH),
+            "WHERE h.id > ? AND h.id <= ? ORDER BY h.id LIMIT ?"
         )
-        for owner, id_, session_id, agent_id, kind, type_, provenance, at, data, recorded_at in rows:
-            written = (type_, provenance, at, data)
-            yield owner, Said(id_, session_id, agent_id, kind, written, moment(recorded_at))
+        try:
+            return [_said(row) for row in self._tx.all(f"{_SAID} {which}", after, until, BATCH)]
+        except (UnicodeDecodeError, OverflowError):
+            ids = [row[0] for row in self._tx.all(f"SELECT h.id {which}", after, until, BATCH)]
+            return [self._one_said(id_, f"{_SAID} {which}") for id_ in ids]
+
+    def _one_said(self, record_id: int, sql: str) -> tuple[str, Said]:
+        try:
+            return _said(self._tx.all(sql, record_id - 1, record_id, 1)[0])
+        except (UnicodeDecodeError, OverflowError):
+            log.warning("record %d cannot be read, and is not found", record_id)
+            return "", Said(record_id, "", "", "", ("", "", 0, ""))
+
+
+_SAID = "SELECT a.owner, h.id, h.session_id, a.id, a.kind, h.type, h.provenance, h.at, h.data, h.recorded_at"
+
+
+def _said(row: Row) -> tuple[str, Said]:
+    owner, id_, session_id, agent_id, kind, type_, provenance, at, data, recorded_at = row
+    moment(at)  # which its item will need
+    return owner, Said(id_, session_id, agent_id, kind, (type_, provenance, at, data), moment(recorded_at))
