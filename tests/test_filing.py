@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
 
-from recollect import Agent, Memory, UserMessage
+from recollect import Agent, Memory, User, UserMessage
 from recollect.recall import backlog
 from recollect.storage.base import Database
 from recollect.testing import FakeClock
@@ -30,6 +31,19 @@ def test_a_record_that_cannot_be_read_is_left_out(
     found = {hit.record_id for hit in memory.recall("lynx", 10, kinds=("turn",))}
     assert found == {ids[0], ids[2]}
     assert memory.verify() == []
+
+
+@pytest.mark.parametrize("damage", ["data = CAST(x'22ff22' AS TEXT)", "at = 9000000000000000000"])
+def test_a_row_that_is_no_record_at_all_does_not_stop_a_rebuild(tmp_path: Path, damage: str) -> None:
+    """C6: its row cannot even be read with the others. (PostgreSQL takes no text that is none.)"""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        ids = memory.append_many(alice, [UserMessage(f"The lynx number {n} purrs.") for n in range(3)])
+        memory._database.write(lambda tx: tx.run(f"UPDATE session_history SET {damage} WHERE id = ?", ids[1]))
+        memory.rebuild()
+        memory._parts.indexer.run_dry()
+        assert {hit.record_id for hit in memory.recall("lynx", 10)} == {ids[0], ids[2]}
+        assert memory.health().status == "green"
 
 
 # What has ended
