@@ -14,9 +14,17 @@ from typing import Any
 import pytest
 
 from recollect import Agent, Memory, User, UserMessage
-from recollect.errors import ModelError
+from recollect.errors import (
+    ModelError,
+    OutcomeUnknown,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+    StorageUnavailable,
+)
 from recollect.models.embedders.base import Identity, Rows
 from recollect.recall import backlog, indexing, search
+from recollect.recall.mending import Mending
 from recollect.storage.base import Database, Transaction
 from tests.conftest import OpenMemory
 from tests.indexer import Letters
@@ -134,6 +142,80 @@ def test_an_index_that_is_gone_is_noticed_on_open(
     assert "is made anew" in again.health().reasons[0]
     again.process()
     assert found_by(again) == before
+
+
+def test_a_home_without_anything_to_find_is_left_alone(
+    memory: Memory, alice: Agent, open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R1: what holds no word is no sign of damage, nor is a record that cannot be read."""
+    [_, broken] = memory.append_many(alice, [UserMessage("Who are you?"), UserMessage("The lynx purrs.")])
+    memory._database.write(lambda tx: tx.run("DELETE FROM items WHERE ref = ?", str(broken)))
+    memory._database.write(lambda tx: tx.run("UPDATE session_history SET data = '{' WHERE id = ?", broken))
+    with caplog.at_level(logging.ERROR):
+        assert open_memory().health().status == "green"
+        memory._database.write(lambda tx: tx.run("UPDATE session_history SET data = '{'"))
+        memory._database.write(lambda tx: tx.run("DELETE FROM items"))
+        assert open_memory().health().status == "green"
+    assert "missing" not in caplog.text
+
+
+def test_who_looks_is_told_that_the_index_is_being_made(full: Memory, open_memory: OpenMemory) -> None:
+    """R1: also by a memory that did not begin it, and only until it is done."""
+    full.rebuild()
+    again = open_memory()
+    assert "recollect rebuild" in again.health().reasons[0]
+    full.process()
+    assert again.health().status == "green"
+
+
+class Ailing:
+    """A database that raises an error once its work is done, so many times."""
+
+    def __init__(self, database: Database, error: StorageError, times: int) -> None:
+        self._database = database
+        self._error = error
+        self._times = times
+
+    def read(self, work: Callable[[Transaction], Any]) -> Any:
+        return self._failing(self._database.read(work))
+
+    def write(self, work: Callable[[Transaction], Any]) -> Any:
+        return self._failing(self._database.write(work))
+
+    def _failing(self, done: Any) -> Any:
+        self._times -= 1
+        if self._times >= 0:
+            raise self._error
+        return done
+
+
+@pytest.mark.parametrize(
+    ("error", "times", "is_damage"),
+    [
+        (StorageBusy(), 9, False),
+        (StorageUnavailable(), 9, False),
+        (OutcomeUnknown(), 9, False),
+        (StorageError("A page is odd."), 1, False),
+        (StorageError("A page is odd."), 2, True),
+        (StorageCorrupt(), 1, True),
+    ],
+)
+def test_a_database_that_is_busy_is_not_damaged(
+    full: Memory, database: Database, error: StorageError, times: int, is_damage: bool
+) -> None:
+    """R1: the full-text index is emptied only where it cannot be read."""
+    assert Mending(Ailing(database, error, times)).mend() is is_damage  # type: ignore[arg-type]
+    assert bool(full.verify()) is is_damage
+
+
+def test_what_may_have_been_stored_is_not_stored_again(memory: Memory, alice: Agent) -> None:
+    """C1, R1: even where the index was damaged at the same time."""
+    turns = memory._parts.turns
+    turns._database = Ailing(memory._database, OutcomeUnknown(), 1)  # type: ignore[assignment]
+    turns._mend = lambda: True
+    with pytest.raises(OutcomeUnknown):
+        memory.append(alice, UserMessage("The lynx purrs."))
+    assert len(memory.history(alice)) == 1
 
 
 def break_words(memory: Memory, how: str = "randomblob") -> None:

@@ -10,7 +10,7 @@ from recollect.collect.agents import Agents, Standing, check_living, unknown_age
 from recollect.collect.history import History, Said, Written, digest, to_row
 from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions
-from recollect.errors import InputError, RecollectError, StorageError
+from recollect.errors import InputError, OutcomeUnknown, RecollectError, StorageError
 from recollect.gate import checked_name, checked_text
 from recollect.gather import Gather
 from recollect.storage.base import Database, Transaction
@@ -165,11 +165,12 @@ class Turns:
         return done
 
     def _written(self, work: Callable[[Transaction], T]) -> T:
-        """What an index that is damaged would refuse, is stored once that has been mended."""
+        """What an index that is damaged would refuse, is stored once that has been mended; what may have been
+        stored, is not stored again."""
         try:
             return self._database.write(work)
-        except StorageError:
-            if not self._mend():
+        except StorageError as error:
+            if isinstance(error, OutcomeUnknown) or not self._mend():
                 raise
             return self._database.write(work)
 

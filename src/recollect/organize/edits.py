@@ -25,7 +25,8 @@ NAMED = 5  # documents that an error names
 NOT_YET = datetime.max.replace(tzinfo=UTC)
 """The `valid_from` of a version that has not landed."""
 
-SUBJECTS = (f"{MEMORY}/people/", f"{MEMORY}/projects/")
+PEOPLE = f"{MEMORY}/people/"
+SUBJECTS = (PEOPLE, f"{MEMORY}/projects/")
 """Where a document's title is the subject of its claims."""
 
 FileDocument: TypeAlias = Callable[[Transaction, str, str, Document | None, datetime], None]

@@ -1,12 +1,13 @@
 """The index made anew from what it was derived from: of a database that is older than recall, or after damage.
 
-Two stretches may be left to do, each in small transactions, while everything else goes on: turns that are no items
-yet (from history), and items whose words are not in the full-text index (from the stems they are stored with).
+Three stretches may be left to do, each in small transactions, while everything else goes on: turns that are no
+items yet (from history), then documents (from their versions), and items whose words are not in the full-text
+index (from the stems they are stored with).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
 from datetime import datetime
 from itertools import groupby
 from typing import Literal
@@ -14,15 +15,18 @@ from typing import Literal
 from recollect.collect.history import Said
 from recollect.organize.documents import Documents
 from recollect.recall.experience_rows import refile_all
-from recollect.recall.filing import file_document, refile_turns
+from recollect.recall.filing import is_found, refile_document, refile_turns
 from recollect.recall.items import Items
 from recollect.recall.opinions import apply_all
-from recollect.storage.base import Transaction
+from recollect.storage.base import EVERY, Row, Transaction
 from recollect.types import moment
 
+log = logging.getLogger("recollect.recall")
+
 BATCH = 1_000
-DERIVED = ("item_vectors", "items", "unfiled")
-TURNS, WORDS = 1, 2
+DOCUMENTS_AT_ONCE = 20  # each with all its versions; who writes documents waits as long
+DERIVED = ("item_vectors", "items", "citations", "unfiled")
+TURNS, WORDS, DOCUMENTS = 1, 2, 3
 
 Fault = Literal["words", "missing"]
 """The newest item is not in the full-text index; there is no index of what was said."""
@@ -59,11 +63,9 @@ class Backlog:
         if row:
             newest = Items(self._tx, row[1]).holding(memoryview(row[2]).cast("I")[0], 1)
             return None if newest == [row[0]] else "words"
-        said = self._tx.one(
-            "SELECT 1 FROM session_history h JOIN sessions s ON s.id = h.session_id "
-            "JOIN agents a ON a.id = s.agent_id WHERE a.kind <> 'memory-agent' AND h.type = 'user_message' LIMIT 1"
-        )
-        return "missing" if said else None
+        if self._tx.one("SELECT 1 FROM items LIMIT 1"):
+            return None
+        return "missing" if any(is_found(said) for _, said in self._said(0, EVERY)) else None
 
     def left(self) -> int:
         """How many ids are still to be looked at."""
@@ -71,8 +73,8 @@ class Backlog:
         return int(row[0] or 0) if row else 0
 
     def do_some(self, now: datetime) -> None:
-        """The next of both stretches."""
-        for which, work in ((TURNS, self._file), (WORDS, self._write)):
+        """The next of each stretch; documents come after all turns, for they say what of these has ended."""
+        for which, work in ((DOCUMENTS, self._file_documents), (TURNS, self._file), (WORDS, self._write)):
             row = self._tx.one(f"SELECT after_id, until_id FROM unfiled WHERE id = ?{self._tx.for_update}", which)
             if row:
                 last = work(row[0], row[1], now)
@@ -82,14 +84,32 @@ class Backlog:
                     self._tx.run("UPDATE unfiled SET after_id = ? WHERE id = ?", last, which)
 
     def _file(self, after: int, until: int, now: datetime) -> int | None:
-        """File the next records; after the last of them experiences, the documents, which say what of it all has
-        ended, and what people said of any of it. The last id; none: that was all."""
-        said = list(self._said(after, until))
+        """File the next records. The last id; none: that was all."""
+        said = self._said(after, until)
         for owner, those in groupby(said, key=lambda one: one[0]):
             refile_turns(self._tx, owner, [one for _, one in those], now)
         if len(said) == BATCH:
             return said[-1][1].record_id
-        self._file_documents(now)
+        every = "(SELECT DISTINCT owner, id FROM documents) d"
+        self._tx.run(f"INSERT INTO unfiled SELECT {DOCUMENTS}, 0, count(*) FROM {every}")
+        return None
+
+    def _file_documents(self, after: int, until: int, now: datetime) -> int | None:
+        """File the next documents, counted in the order of their ids: one that comes meanwhile files itself, and
+        lets others be filed twice at worst. After the last, experiences, and what people said of anything."""
+        rows = self._tx.all(
+            "SELECT DISTINCT owner, id FROM documents ORDER BY owner, id LIMIT ? OFFSET ?",
+            DOCUMENTS_AT_ONCE,
+            after,
+        )
+        for owner, those in groupby(rows, key=lambda row: row[0]):
+            documents = Documents(self._tx, owner)
+            documents.lock(now)
+            for _, id_ in those:
+                refile_document(self._tx, owner, documents.versions(id_))
+        if len(rows) == DOCUMENTS_AT_ONCE:
+            return after + len(rows)
+        refile_all(self._tx, now)
         apply_all(self._tx)
         return None
 
@@ -104,19 +124,30 @@ class Backlog:
     def _open(self, which: int, table: str) -> None:
         self._tx.run(f"INSERT INTO unfiled SELECT {which}, 0, COALESCE(max(id), 0) FROM {table}")
 
-    def _file_documents(self, now: datetime) -> None:
-        for (owner,) in self._tx.all("SELECT owner FROM trees ORDER BY owner"):
-            for document in Documents(self._tx, owner).walk():
-                file_document(self._tx, owner, document.id, document, now)
-        refile_all(self._tx, now)
-
-    def _said(self, after: int, until: int) -> Iterator[tuple[str, Said]]:
-        rows = self._tx.all(
-            "SELECT a.owner, h.id, h.session_id, a.id, a.kind, h.type, h.provenance, h.at, h.data, h.recorded_at "
+    def _said(self, after: int, until: int) -> list[tuple[str, Said]]:
+        """The next records, each with its owner. One whose row is no text, or has no time, says nothing."""
+        which = (
             "FROM session_history h JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
-            "WHERE h.id > ? AND h.id <= ? ORDER BY h.id LIMIT ?",
-            *(after, until, BATCH),
+            "WHERE h.id > ? AND h.id <= ? ORDER BY h.id LIMIT ?"
         )
-        for owner, id_, session_id, agent_id, kind, type_, provenance, at, data, recorded_at in rows:
-            written = (type_, provenance, at, data)
-            yield owner, Said(id_, session_id, agent_id, kind, written, moment(recorded_at))
+        try:
+            return [_said(row) for row in self._tx.all(f"{_SAID} {which}", after, until, BATCH)]
+        except (UnicodeDecodeError, OverflowError):
+            ids = [row[0] for row in self._tx.all(f"SELECT h.id {which}", after, until, BATCH)]
+            return [self._one_said(id_, f"{_SAID} {which}") for id_ in ids]
+
+    def _one_said(self, record_id: int, sql: str) -> tuple[str, Said]:
+        try:
+            return _said(self._tx.all(sql, record_id - 1, record_id, 1)[0])
+        except (UnicodeDecodeError, OverflowError):
+            log.warning("record %d cannot be read, and is not found", record_id)
+            return "", Said(record_id, "", "", "", ("", "", 0, ""))
+
+
+_SAID = "SELECT a.owner, h.id, h.session_id, a.id, a.kind, h.type, h.provenance, h.at, h.data, h.recorded_at"
+
+
+def _said(row: Row) -> tuple[str, Said]:
+    owner, id_, session_id, agent_id, kind, type_, provenance, at, data, recorded_at = row
+    moment(at)  # which its item will need
+    return owner, Said(id_, session_id, agent_id, kind, (type_, provenance, at, data), moment(recorded_at))

@@ -7,19 +7,23 @@ out, so that nothing is found twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
+from typing import Any
 
 from recollect.collect.history import History, Said
 from recollect.collect.transcript import without_injected
 from recollect.organize.claims import Claim, paragraphs, parse
-from recollect.organize.edits import SUBJECTS, sentence
-from recollect.recall.items import Items
+from recollect.organize.edits import PEOPLE, sentence
+from recollect.recall.items import Citations, Cited, Items
 from recollect.recall.opinions import Opinions
 from recollect.storage.base import Transaction
-from recollect.types import Document, Item, moment
+from recollect.types import PROVENANCES, Document, Item, micros, moment
+
+log = logging.getLogger("recollect.recall")
 
 FOUND_IN = frozenset(("user_message", "assistant_message", "note", "system_message", "tool_result"))
 """The records that can be found. What a tool was called with says what its result says better."""
@@ -40,18 +44,22 @@ def _turns(said: Iterable[Said]) -> Iterator[Item]:
         kind, provenance, at, data = one.written
         if kind not in FOUND_IN or one.agent_kind == "memory-agent":
             continue
-        content = json.loads(data)
+        content = _content(data)
         text = without_injected(content.get("text", ""))
-        if text and not content.get("summary"):
-            yield Item(
-                *("turn", str(one.record_id), text, moment(at), one.session_id),
-                agent_id=one.agent_id,
-                session_id=one.session_id,
-                record_id=one.record_id,
-                speaker=content.get("speaker", ""),
-                trust=provenance,  # type: ignore[arg-type]  # checked when it was stored
-                since=one.since,
-            )
+        if not text or content.get("summary"):
+            continue
+        if provenance not in PROVENANCES:
+            log.warning("record %d cannot be found: its provenance is unknown", one.record_id)
+            continue
+        yield Item(
+            *("turn", str(one.record_id), text, moment(at), one.session_id),
+            agent_id=one.agent_id,
+            session_id=one.session_id,
+            record_id=one.record_id,
+            speaker=content.get("speaker", ""),
+            trust=provenance,
+            since=one.since,
+        )
 
 
 def is_found(said: Said) -> bool:
@@ -60,29 +68,69 @@ def is_found(said: Said) -> bool:
 
 
 def text_of(kind: str, data: str) -> str:
-    """What a record says, as its item has it."""
-    content = json.loads(data)
-    return without_injected(content.get("text", "")) if kind in FOUND_IN else ""
+    """What a record says, as its item has it; nothing where it cannot be read."""
+    return without_injected(_content(data).get("text", "")) if kind in FOUND_IN else ""
+
+
+def _content(data: str) -> dict[str, Any]:
+    """What a record holds: nothing, with a warning, where its row is damaged. Others are found all the same."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        content = None
+    if isinstance(content, dict) and all(isinstance(content.get(name, ""), str) for name in ("text", "speaker")):
+        return content
+    log.warning("a record cannot be read, and is not found: %.80r", data)
+    return {}
 
 
 def file_document(tx: Transaction, owner: str, document_id: str, document: Document | None, now: datetime) -> None:
-    """Bring the items of a document up to what it says; none: it was deleted. What it says has ended, ends also
-    where it was said, and holds again where the document says so."""
+    """Bring the items of a document up to what it says; none: it was deleted. What was said has ended where every
+    claim made of it has, in whatever document, and holds again where one does, or where none is left."""
     items = Items(tx, owner)
-    says = {f"{document_id}#{digest}": one for digest, one in _stated(document)} if document else {}
+    stated = list(_stated(document)) if document else []
+    stated.sort(key=lambda one: one[1].current)  # where a sentence stands twice, it is so if one of them is
+    says = {f"{document_id}#{digest}": one for digest, one in stated}
     filed = items.ends("document", document_id)
     items.leave("document", filed.keys() - says.keys(), now)
     changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
-    subject = document.title if document and document.path.startswith(SUBJECTS) else ""
+    subject = document.title if document and document.path.startswith(PEOPLE) else ""
     written = min(document.valid_from, now) if document else now  # a draft's comes with its commit
     items.put([_claim(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
     if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
         Opinions(tx, owner).apply(uncited)
-    held = {record for one in says.values() if one.current for record in one.records}
-    items.revive("turn", [str(record) for one in changed.values() if one.current for record in one.records])
-    for one in changed.values():
-        if until := _end(one):
-            items.end("turn", [str(record) for record in one.records if record not in held], until, one.by)
+    citations = Citations(tx, owner)
+    mark_turns(tx, owner, citations.put(document_id, {cited for _, one in stated for cited in _cited(one)}))
+
+
+def refile_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:
+    """A document that may be filed already, from its first version on: so it is found as of any time. What it
+    cites may have become items only after it was filed."""
+    gone: datetime | None = None
+    for one in versions:
+        if gone and gone != one.valid_from:
+            file_document(tx, owner, one.id, None, gone)
+        file_document(tx, owner, one.id, one, one.valid_from)
+        gone = one.valid_to
+    document_id = versions[-1].id
+    if gone:
+        file_document(tx, owner, document_id, None, gone)
+    mark_turns(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
+
+
+def mark_turns(tx: Transaction, owner: str, records: Set[int]) -> None:
+    """Say of these records whether they hold, as all claims made of them say it. What a person corrected stays
+    as it is."""
+    items, citations = Items(tx, owner), Citations(tx, owner)
+    items.revive("turn", [str(record) for record in records])
+    for cited in citations.ended(records):
+        items.end("turn", [str(cited.record_id)], moment(cited.until), cited.by_record or None)
+
+
+def _cited(one: Claim) -> Iterator[Cited]:
+    end = _end(one)
+    for record in one.records:
+        yield Cited(record, micros(end) if end else 0, (one.by or 0) if end else 0)
 
 
 def _stated(document: Document) -> Iterator[tuple[str, Claim]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from recollect.collect.history import Said
-from recollect.errors import StorageError
+from recollect.errors import StorageCorrupt, StorageError
 from recollect.recall.backlog import Backlog, Fault
 from recollect.recall.filing import is_found
 from recollect.storage.base import Database, Transaction
@@ -14,11 +14,27 @@ log = logging.getLogger("recollect.recall")
 
 
 class Mending:
-    """Of a whole home. `remark` is for a person; empty where all is well."""
+    """Of a whole home."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.remark = ""
+        self._noticed = ""
+
+    @property
+    def remark(self) -> str:
+        """For a person, as long as a part of the index is still to be made; empty where all is well."""
+        try:
+            left = self._database.read(lambda tx: Backlog(tx).left())
+        except StorageError:
+            return ""  # whoever reads the database says so better
+        if not left:
+            self._noticed = ""
+            return ""
+        return (
+            f"{self._noticed or 'The index of recall is not complete'}, and is made anew in the background. "
+            "Until then recall finds a part only: let a worker run, or run: recollect rebuild. "
+            "Nothing that was stored is lost."
+        )
 
     def look(self) -> None:
         """Notice an index that is damaged or missing, and begin to mend it. Quick: it reads a few rows."""
@@ -50,13 +66,21 @@ class Mending:
         return self._database.read(lambda tx: _faults(tx, owner))
 
     def _fault(self) -> Fault | None:
-        try:
-            return self._database.read(lambda tx: Backlog(tx).probe())
-        except StorageError:
-            return "words"
+        """What is wrong. A database that is busy, full or away says nothing of the index."""
+        said = ""
+        for _ in range(2):
+            try:
+                return self._database.read(lambda tx: Backlog(tx).probe())
+            except StorageCorrupt:
+                return "words"
+            except StorageError as error:
+                if type(error) is not StorageError or said not in ("", str(error)):
+                    return None
+                said = str(error)
+        return "words"
 
     def _say(self, what: str) -> None:
-        self.remark = f"{what}, and is made anew in the background. Nothing that was stored is lost."
+        self._noticed = what
         log.error("%s; recall goes on with what is left of it", what)
 
 

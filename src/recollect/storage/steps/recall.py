@@ -66,13 +66,27 @@ STEPS = (
                 coming_id    BIGINT REFERENCES embedders (id),
                 coming_until BIGINT NOT NULL
             )""",
-            # What is left to do: 1, turns that are not items yet; 2, items whose words are not in the index.
+            # Derived: the records that the claims of current documents cite, and when each claim stopped being
+            # true, by which record; 0: it holds.
+            """CREATE TABLE citations (
+                owner       TEXT   NOT NULL,
+                document_id TEXT   NOT NULL,
+                record_id   BIGINT NOT NULL,
+                until       BIGINT NOT NULL,
+                by_record   BIGINT NOT NULL,
+                PRIMARY KEY (owner, document_id, record_id, until, by_record)
+            )""",
+            "CREATE INDEX idx_citations_record ON citations (owner, record_id)",
+            # What is left to do: 1, turns that are not items yet; 2, items whose words are not in the index; 3,
+            # documents that are not items yet, counted in the order of their ids.
             """CREATE TABLE unfiled (
-                id       BIGINT NOT NULL PRIMARY KEY CHECK (id IN (1, 2)),
+                id       BIGINT NOT NULL PRIMARY KEY CHECK (id IN (1, 2, 3)),
                 after_id BIGINT NOT NULL,
                 until_id BIGINT NOT NULL
             )""",
             "INSERT INTO unfiled SELECT 1, 0, max(id) FROM session_history HAVING max(id) IS NOT NULL",
+            "INSERT INTO unfiled SELECT 3, 0, count(*) FROM documents "
+            "WHERE NOT EXISTS (SELECT 1 FROM session_history) HAVING count(*) > 0",
             """CREATE TABLE experiences (
                 owner      TEXT   NOT NULL,
                 id         TEXT   NOT NULL,

@@ -1,0 +1,151 @@
+"""R1, C6: how what was said, and what was made of it, becomes items."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from recollect import Agent, Memory, User, UserMessage
+from recollect.recall import backlog
+from recollect.storage.base import Database
+from recollect.testing import FakeClock
+
+
+@pytest.mark.parametrize(
+    "damage", ["data = '{broken'", "data = '[1]'", "data = '{\"text\": 5}'", "provenance = 'fog'"]
+)
+def test_a_record_that_cannot_be_read_is_left_out(
+    memory: Memory, alice: Agent, database: Database, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    """C6: with a warning; everything else is found, and the index can be made anew."""
+    ids = memory.append_many(alice, [UserMessage(f"The lynx number {n} purrs.") for n in range(3)])
+    memory.process()
+    database.write(lambda tx: tx.run(f"UPDATE session_history SET {damage} WHERE id = ?", ids[1]))
+    memory.recall("lynx", 10)
+    memory.rebuild()
+    with caplog.at_level(logging.WARNING):
+        memory.process()
+    assert "cannot be" in caplog.text
+    found = {hit.record_id for hit in memory.recall("lynx", 10, kinds=("turn",))}
+    assert found == {ids[0], ids[2]}
+    assert memory.verify() == []
+
+
+@pytest.mark.parametrize("damage", ["data = CAST(x'22ff22' AS TEXT)", "at = 9000000000000000000"])
+def test_a_row_that_is_no_record_at_all_does_not_stop_a_rebuild(tmp_path: Path, damage: str) -> None:
+    """C6: its row cannot even be read with the others. (PostgreSQL takes no text that is none.)"""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        ids = memory.append_many(alice, [UserMessage(f"The lynx number {n} purrs.") for n in range(3)])
+        memory._database.write(lambda tx: tx.run(f"UPDATE session_history SET {damage} WHERE id = ?", ids[1]))
+        memory.rebuild()
+        memory._parts.indexer.run_dry()
+        assert {hit.record_id for hit in memory.recall("lynx", 10)} == {ids[0], ids[2]}
+        assert memory.health().status == "green"
+
+
+# What has ended
+
+
+@pytest.fixture
+def porto(memory: Memory, alice: Agent) -> int:
+    """A record that claims can be made of."""
+    [record, *_] = memory.append_many(alice, [UserMessage("I live in Porto."), UserMessage("I moved to Lisbon.")])
+    return record
+
+
+def write(memory: Memory, slug: str, *claims: str) -> None:
+    found = memory.documents.find(f"~/{slug}")
+    memory.documents.write(
+        slug=slug,
+        title=slug,
+        description="",
+        body="\n\n".join(claims),
+        document_id=found.id if found else None,
+        expected_version=found.version if found else None,
+    )
+
+
+def has_ended(memory: Memory, record: int) -> bool:
+    [hit] = [hit for hit in memory.recall("Porto", 10, kinds=("turn",)) if hit.record_id == record]
+    return hit.until is not None
+
+
+def test_what_another_document_still_says_has_not_ended(memory: Memory, porto: int) -> None:
+    """R2, O11: a turn ends when every claim made of it has, whatever else the claims cite."""
+    write(memory, "homes", f"Alice has a flat in Porto. [r{porto + 1}, r{porto}]")
+    ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
+    write(memory, "alice", ended)
+    assert not has_ended(memory, porto)
+    write(memory, "homes", "Nothing is known of flats.")
+    assert has_ended(memory, porto)
+    write(memory, "homes", f"Alice rents in Porto. [r{porto + 1}, r{porto}]")
+    assert not has_ended(memory, porto)
+
+
+def test_what_stands_in_no_document_any_more_has_not_ended(memory: Memory, porto: int) -> None:
+    """R2, O11: the mark goes with the claim that made it, however it goes; a rollback brings it back."""
+    ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
+    write(memory, "alice", ended)
+    assert has_ended(memory, porto)
+    write(memory, "alice", "Alice likes tea.")
+    assert not has_ended(memory, porto)
+    memory.documents.rollback(memory.documents.changesets(1)[0].id)
+    assert has_ended(memory, porto)
+    document = memory.documents.read("~/alice")
+    memory.documents.delete(document.id, document.version)
+    assert not has_ended(memory, porto)
+
+
+def test_a_sentence_that_is_so_again_holds(memory: Memory, porto: int) -> None:
+    """R2, O11: also where the same sentence stands among the earlier ones."""
+    ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
+    write(memory, "alice", f"Alice lives in Porto. [r{porto + 1}]", "## Earlier", ended)
+    [hit] = memory.recall("Porto", 10, kinds=("document",))
+    assert hit.until is None
+    assert has_ended(memory, porto)
+
+
+def test_what_a_person_corrected_stays_ended(memory: Memory, porto: int) -> None:
+    """R2, R6: whatever documents say."""
+    memory.correct(f"turn:{porto}", "I live in Braga.")
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
+    write(memory, "alice", "Alice likes tea.")
+    assert has_ended(memory, porto)
+
+
+def test_what_ends_while_the_index_is_made(memory: Memory, porto: int) -> None:
+    """R1, R2: is ended when it has been made."""
+    memory.rebuild()
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]")
+    memory._parts.indexer.run_dry()
+    assert has_ended(memory, porto)
+
+
+def test_an_index_made_anew_knows_what_documents_said(
+    memory: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R1, R3: as of any time, also of what was deleted; a few documents in each transaction."""
+    monkeypatch.setattr(backlog, "DOCUMENTS_AT_ONCE", 2)
+    write(memory, "gone", "The lynx is tame.")
+    write(memory, "alice", "The lynx purrs.")
+    for n in range(3):
+        write(memory, f"other{n}", f"The lynx number {n} sleeps.")
+    before = clock()
+    clock.turn(days=1)
+    write(memory, "alice", "The lynx roars.")
+    document = memory.documents.read("~/gone")
+    memory.documents.delete(document.id, document.version)
+    clock.turn(days=1)
+
+    def found() -> list[set[str]]:
+        return [{hit.text for hit in memory.recall("lynx", 10, as_of=as_of)} for as_of in (before, clock())]
+
+    known = found()
+    assert "The lynx is tame." in known[0]
+    memory.rebuild()
+    memory.process()
+    assert found() == known
+    assert memory.verify() == []
