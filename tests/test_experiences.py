@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import recollect.recall.experiences
 from recollect import Cron, Memory, Subagent, System, User, UserMessage
 from recollect.errors import ConfigError, InputError, MemoryClosed, ModelError, StorageUnavailable
 from recollect.journal.records import JournalRecord
@@ -200,6 +201,38 @@ def test_the_oldest_of_the_least_used_go_and_pinned_ones_stay(open_memory: OpenM
     assert store.add("The contract with Globex ends on the last of June.", at=clock() - timedelta(days=9))
     assert row_ids(store) > {ids[0], ids[1], added}, "what is new does not go at once, however old it is"
     assert is_whole(store)
+
+
+def test_a_full_store_keeps_what_is_new(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R5: also where all that was there had been of use; what has ended goes first, however much it was used."""
+    memory = open_memory(continuity={**ON, "experience_max_count": 3})
+    store = memory.experiences
+    old = [store.add(text, at=clock.turn(seconds=1)) for text in (DEPLOY, TEA, "Tom moved to Lisbon in the spring.")]
+    for _ in range(2):
+        store.query(f"{DEPLOY} {TEA} Tom moved to Lisbon.", 3)
+    memory.feedback(f"experience:{old[2]}", "outdated")
+    clock.turn(seconds=1)
+    new = [
+        store.add("The printer on the second floor is broken.", at=clock.turn(seconds=1)),
+        store.add("Marta is allergic to peanuts and to hazelnuts.", at=clock.turn(seconds=1)),
+    ]
+    assert row_ids(store) > {*new}, "a new one does not push out the one before it"
+    assert row_ids(store) < {*new, *old[:2]}, "what has ended goes first"
+    assert is_whole(store)
+
+
+def test_what_has_ended_is_near_nothing(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R5: neither after a repair nor before, where it would hide what holds."""
+    monkeypatch.setattr(recollect.recall.experiences, "NEAREST", 1)
+    memory = open_memory(continuity=ON)
+    store = memory.experiences
+    store.add(DEPLOY)
+    ended = store.add("Because the mail server's disk was full, the deploy failed.")
+    memory.feedback(f"experience:{ended}", "outdated")
+    assert store.add(DEPLOY_AGAIN) is None
+    memory.feedback(f"experience:{store.add(TEA)}", "outdated")
+    store.heal()
+    assert vector_ids(store) == row_ids(store)
 
 
 def test_list_narrows(experiences: Experiences, clock: FakeClock) -> None:

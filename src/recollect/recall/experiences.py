@@ -150,10 +150,12 @@ class Experiences:
     def _is_known(self, one: Experience, vector: Vector) -> bool:
         near = {found.id: found.similarity for found in self._near(vector, NEAREST)}
         rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(near))
+        if ended := [other.id for other in rows.values() if other.until]:
+            self._vectors.remove(self._scope, ended)  # they would hide one that holds
+            return self._is_known(one, vector)
         identity = str(self._embedder.identity)
         return any(
-            other.until is None
-            and is_same(
+            is_same(
                 *(one.text, other.text, on_scale(near[other.id], identity), self._limits.threshold, self._alike)
             )
             for other in rows.values()
@@ -234,8 +236,8 @@ class Experiences:
     # Healing
 
     def heal(self) -> None:
-        """Vectors for rows that have none, also where another embedder made them; none that belong to no row; an
-        item for each row, and no more rows than there may be."""
+        """Vectors for rows that have none, also where another embedder made them; none that belong to no row, or
+        to one that has ended; an item for each row, and no more rows than there may be."""
         with self._lock:
             scope = self._scope
             there = set(self._vectors.ids(scope))  # before the rows: a vector that is being added has its row
