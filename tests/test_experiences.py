@@ -61,6 +61,16 @@ class Other(StaticEmbedder):
         return super().embed(texts)[:, ::-1]
 
 
+class Silent(StaticEmbedder):
+    """An endpoint that does not answer."""
+
+    def embed(self, texts: Any) -> Rows:
+        raise ModelError("It does not answer.")
+
+    def embed_query(self, text: str, weights: Any) -> Rows:
+        raise ModelError("It does not answer.")
+
+
 def vector_ids(store: Experiences) -> set[str]:
     return set(store._vectors.ids(store._scope))
 
@@ -207,7 +217,9 @@ def test_a_full_store_keeps_what_is_new(open_memory: OpenMemory, clock: FakeCloc
     """R5: also where all that was there had been of use; what has ended goes first, however much it was used."""
     memory = open_memory(continuity={**ON, "experience_max_count": 3})
     store = memory.experiences
-    old = [store.add(text, at=clock.turn(seconds=1)) for text in (DEPLOY, TEA, "Tom moved to Lisbon in the spring.")]
+    old = [
+        store.add(text, at=clock.turn(seconds=1)) for text in (DEPLOY, TEA, "Tom moved to Lisbon in the spring.")
+    ]
     for _ in range(2):
         store.query(f"{DEPLOY} {TEA} Tom moved to Lisbon.", 3)
     memory.feedback(f"experience:{old[2]}", "outdated")
@@ -232,7 +244,7 @@ def test_what_has_ended_is_near_nothing(open_memory: OpenMemory, monkeypatch: py
     assert store.add(DEPLOY_AGAIN) is None
     memory.feedback(f"experience:{store.add(TEA)}", "outdated")
     store.heal()
-    assert vector_ids(store) == row_ids(store)
+    assert vector_ids(store) == {one.id for one in store.list()}
 
 
 def test_list_narrows(experiences: Experiences, clock: FakeClock) -> None:
@@ -310,14 +322,6 @@ def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: 
 
 def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clock: FakeClock) -> None:
     """R5, R7: an endpoint that does not answer."""
-
-    class Silent(StaticEmbedder):
-        def embed(self, texts: Any) -> Rows:
-            raise ModelError("It does not answer.")
-
-        def embed_query(self, text: str, weights: Any) -> Rows:
-            raise ModelError("It does not answer.")
-
     vectors = LocalVectors(memory._database)
     Experiences(memory._database, "default", clock, EMBEDDER, lambda: vectors).add(DEPLOY)
     silent = Experiences(memory._database, "default", clock, Silent(), lambda: vectors)
@@ -399,6 +403,39 @@ def test_extraction_goes_on_where_it_stopped(open_memory: OpenMemory, clock: Fak
     assert memory.experiences.list()[0].text.startswith("Marta")
 
 
+@pytest.mark.parametrize("changed", [{"sessionId": "s" * 1_001}, {"text": f"{TEA}\0"}, {"text": f"{TEA}\ud800"}])
+def test_a_bad_line_stops_nothing(open_memory: OpenMemory, changed: dict[str, str]) -> None:
+    """R6: whoever wrote it; the lines around it become experiences."""
+    memory = open_memory(continuity=JOURNAL)
+    memory.journal.remember(DEPLOY, "learned")
+    page = memory.journal.pages.memory
+    line = next(one for one in page.read_text().splitlines() if DEPLOY in one)
+    bad = json.dumps({**json.loads(line[2:]), "id": new_id(), **changed})
+    page.write_text(f"{page.read_text()}- {bad}\n")
+    memory.journal.remember("Tom moved to Lisbon in the spring.", "note")
+    memory._parts.experiencing.extract()
+    assert {DEPLOY, "Tom moved to Lisbon in the spring."} <= {one.text for one in memory.experiences.list()}
+
+
+def test_nothing_is_compacted_that_was_not_looked_at(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R6, O25: where the extraction fails, by hand and by the schedule."""
+    on = {**JOURNAL, "memory_compaction_enabled": True, "memory_compaction_max_records": 1}
+    memory = open_memory(continuity=on)
+    (schedule,) = memory._parts.continuity._schedules
+    schedule.tick()
+    for text in (DEPLOY, TEA):
+        memory.journal.remember(text, "note")
+    clock.turn(days=30)
+    memory.experiences._embedder = Silent()
+    with pytest.raises(ModelError):
+        memory.compact_journal()
+    schedule.tick()
+    assert "does not answer" in memory._parts.continuity.remarks()[0]
+    assert len(memory.journal.records()) == 2
+    memory.experiences._embedder = EMBEDDER
+    assert memory.compact_journal().compacted
+
+
 def test_extraction_has_a_schedule_without_compaction_and_one_of_its_own(
     open_memory: OpenMemory, clock: FakeClock
 ) -> None:
@@ -414,7 +451,7 @@ def test_extraction_has_a_schedule_without_compaction_and_one_of_its_own(
         assert [one.text for one in memory.experiences.list()] == [DEPLOY]
     both = {**JOURNAL, "experience_extraction_cron": "0 3 * * *", "memory_compaction_enabled": True}
     jobs = [list(one._jobs) for one in open_memory("p2", continuity=both)._parts.continuity._schedules]
-    assert jobs == [["extraction", "compaction"], ["extraction"]]
+    assert jobs == [["compaction"], ["extraction"]], "compaction begins with an extraction"
 
 
 def test_a_turn_becomes_an_experience_in_the_background(open_memory: OpenMemory) -> None:

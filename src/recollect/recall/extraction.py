@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
+from recollect.errors import InputError
 from recollect.journal.findable import trust_of
 from recollect.journal.records import JournalRecord
 from recollect.recall.experience_rows import Experience, ExperienceRows, Looked
@@ -57,7 +58,7 @@ class Extraction:
         new, added = _since(self._records(), looked), 0
         for start in range(0, len(new), BATCH):
             batch = new[start : start + BATCH]
-            told = [self._told(record) for record in batch if is_candidate(record)]
+            told = [one for record in batch if is_candidate(record) and (one := self._told(record))]
             added += sum(id_ is not None for id_ in self._experiences.add_all(told))
             self._note(Looked(batch[-1].id, self._clock()))
         log.info("extraction: %d record(s) looked at, %d experience(s) added", len(new), added)
@@ -66,15 +67,20 @@ class Extraction:
     def _note(self, until: Looked) -> None:
         self._database.write(lambda tx: ExperienceRows(tx, self._owner).look(until))
 
-    def _told(self, record: JournalRecord) -> Experience:
-        return self._experiences.checked(
-            record.text,
-            record.category,
-            session_id=record.session_id,
-            record=record.id,
-            trust=trust_of(record),
-            at=record.timestamp,
-        )
+    def _told(self, record: JournalRecord) -> Experience | None:
+        """None for a line that a person or another program wrote as no experience can be."""
+        try:
+            return self._experiences.checked(
+                record.text,
+                record.category,
+                session_id=record.session_id,
+                record=record.id,
+                trust=trust_of(record),
+                at=record.timestamp,
+            )
+        except InputError as error:
+            log.warning("record %.100r of the journal cannot become an experience: %s", record.id, error)
+            return None
 
 
 def is_candidate(record: JournalRecord) -> bool:
