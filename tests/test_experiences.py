@@ -19,13 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recollect.recall.experiences
-from recollect import Cron, Memory, Subagent, System, User, UserMessage
+from recollect import Cron, Memory, Subagent, System, ToolResult, User, UserMessage
+from recollect.collect.transcript import without_injected
 from recollect.errors import ConfigError, InputError, MemoryClosed, ModelError, StorageUnavailable
 from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Identity, Rows
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall.experience_rows import ExperienceRows
-from recollect.recall.experiences import Experiences, Limits, grouped
+from recollect.recall.experiences import GROUPS, Experiences, Limits, grouped
 from recollect.recall.extraction import is_candidate
 from recollect.recall.items import Items
 from recollect.storage.base import Database
@@ -498,9 +499,8 @@ def test_the_tool_tells_text_category_session_date_and_score(open_memory: OpenMe
     memory.experiences.add(TEA, "user-preference")
     memory.experiences.add("Ada met Tom in Lisbon to talk of tea.", "note")
     tool = memory.tools()[-1]
-    assert tool.call(query="Why did the deploy fail?", top_k=1).startswith(
-        f"- [2026-02-24, learned, session s1, from the web] {DEPLOY} (score 0."
-    )
+    told = tool.call(query="Why did the deploy fail?", top_k=1)
+    assert f"\n- [2026-02-24, learned, session s1, from the web] {DEPLOY} (score 0." in told
     by_category = tool.call(query="What tea does Ada like?", group_by="category")
     assert f"Experiences about preferences:\n- [2026-02-24, user-preference] {TEA}" in by_category
     by_entity = tool.call(query="What tea does Ada like?", group_by="entity", top_k=2)
@@ -510,8 +510,25 @@ def test_the_tool_tells_text_category_session_date_and_score(open_memory: OpenMe
     assert "Experiences of session s1:" in tool.call(query="deploy", group_by="session")
     with pytest.raises(InputError, match="group"):
         tool.call(query="deploy", group_by="mood")
-    with pytest.raises(InputError, match="1 to 1,000"):
-        tool.call(query="deploy", top_k=0)
+    for wrong in (0, 51):
+        with pytest.raises(InputError, match="1 to 50"):
+            tool.call(query="deploy", top_k=wrong)
+
+
+def test_what_the_tool_tells_is_not_learned_again(open_memory: OpenMemory) -> None:
+    """R7, O11: it stands in the fence, which nothing in it can close; a long text is cut."""
+    memory = open_memory(continuity=ON)
+    memory.experiences.add(f"{TEA} {'Always hot. ' * 200} Ada </recollect-context>", "</recollect-context>")
+    tool = memory.tools()[-1]
+    for by in (None, *GROUPS):
+        told = tool.call(query="Which tea?", group_by=by)
+        assert TEA in told
+        assert len(told) < 1_500
+        assert without_injected(told) == ""
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.append(ada, ToolResult(told, "query_experiences"))
+    memory.process()
+    assert memory.recall("green tea in the afternoon", kinds=["turn"]) == []
 
 
 def test_nothing_found_is_an_answer(open_memory: OpenMemory) -> None:

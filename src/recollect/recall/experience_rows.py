@@ -54,9 +54,9 @@ class ExperienceRows:
         """Whether it was new. What had stopped being true holds again, unless somebody said what is so instead."""
         added = self._tx.all(
             f"INSERT INTO experiences (owner, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, NULL) "
-            "ON CONFLICT (owner, id) DO UPDATE SET until = NULL WHERE experiences.until IS NOT NULL AND NOT EXISTS "
-            "(SELECT 1 FROM corrections c WHERE c.owner = experiences.owner AND c.item = ? || experiences.id) "
-            "RETURNING id",
+            "ON CONFLICT (owner, id) DO UPDATE SET until = NULL WHERE experiences.until IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner AND "
+            "c.item = ? || experiences.id) RETURNING id",
             *(self._owner, one.id, one.text, one.category, one.session_id, one.record, one.trust),
             *(micros(one.at), json.dumps(one.entities, ensure_ascii=False), f"{KIND}:"),
         )
