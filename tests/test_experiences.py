@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -29,7 +30,7 @@ from recollect.recall.experience_rows import ExperienceRows
 from recollect.recall.experiences import GROUPS, Experiences, Limits, grouped
 from recollect.recall.extraction import is_candidate
 from recollect.recall.items import Items
-from recollect.storage.base import Database
+from recollect.storage.base import Database, Transaction
 from recollect.testing import FakeClock
 from recollect.types import new_id
 from recollect.vectors.base import Vectors
@@ -536,6 +537,33 @@ def test_nothing_found_is_an_answer(open_memory: OpenMemory) -> None:
     memory = open_memory(continuity=ON)
     assert memory.tools()[-1].call(query="anything") == "No experiences found."
     assert grouped([], "entity") == {}
+
+
+def test_asking_waits_for_nobody_who_writes(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R8, S2: neither a query nor the start of a turn; the use is counted afterwards."""
+    memory = open_memory(continuity=ON)
+    memory.experiences.add(TEA)
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.process()
+    held, free = threading.Event(), threading.Event()
+
+    def hold(tx: Transaction) -> None:
+        tx.run("UPDATE experiences SET category = 'held'")
+        held.set()
+        free.wait(10)
+
+    holder = threading.Thread(target=lambda: memory._database.write(hold))
+    holder.start()
+    held.wait(10)
+    start = time.monotonic()
+    assert memory.experiences.query("Which tea?")
+    assert TEA in memory.context(ada, "Which tea?")
+    assert time.monotonic() - start < 2
+    free.set()
+    holder.join()
+    memory.process()
+    (kept,) = memory.experiences.list()
+    assert (kept.used, kept.used_at) == (2, clock())
 
 
 def test_closed_it_says_so(open_memory: OpenMemory) -> None:

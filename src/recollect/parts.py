@@ -136,6 +136,8 @@ class Parts:
         self.indexer.run_dry()
         if "recall_log" in self.__dict__:
             self.recall_log.flush()
+        if "experiencing" in self.__dict__:
+            self.experiencing.flush()
 
     @cached_property
     def experiencing(self) -> Experiencing:

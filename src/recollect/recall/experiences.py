@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_name, checked_position, checked_text, checked_time
 from recollect.models.embedders.base import Embedder
+from recollect.recall.behind import Behind
 from recollect.recall.entities import named
 from recollect.recall.experience_rows import Experience, ExperienceRows
 from recollect.recall.shelves import Shelves
@@ -43,6 +44,7 @@ MOST = 1_000  # that can be asked for
 Group = Literal["category", "session", "entity"]
 Found: TypeAlias = list[Experience]
 Ids: TypeAlias = list[str]
+Use: TypeAlias = tuple[frozenset[str], datetime]  # what came back, and when
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
@@ -79,6 +81,7 @@ class Experiences:
         self._lock = threading.RLock()
         self._opened: Vectors | None = None
         self._is_whole = False
+        self._uses: Behind[Use] = Behind("experience-uses", "uses of experiences are not counted", self._count)
 
     # Adding
 
@@ -134,6 +137,7 @@ class Experiences:
         if not told:
             return []
         self._make_whole()
+        self.flush()  # what was used just now does not go for what is new
         rows = self._embedder.embed([one.text for one in told])
         return [self._add(one, row) for one, row in zip(told, rows, strict=True)]
 
@@ -228,10 +232,20 @@ class Experiences:
         )
 
     def use(self, ids: Iterable[str]) -> None:
-        """They came back to somebody: they stay longer than others."""
-        used = set(ids)
-        if used:
-            self._database.write(lambda tx: ExperienceRows(tx, self._owner).use(used, self._clock()))
+        """They came back to somebody: they stay longer than others. Waits for no disk, and never fails."""
+        if used := frozenset(ids):
+            self._uses.note((used, self._clock()))
+
+    def flush(self) -> None:
+        """Count the uses that wait to be counted."""
+        self._uses.flush()
+
+    def _count(self, uses: Sequence[Use]) -> None:
+        def count(tx: Transaction) -> None:
+            for ids, at in uses:
+                ExperienceRows(tx, self._owner).use(ids, at)
+
+        self._database.write(count)
 
     # Healing
 
@@ -294,7 +308,8 @@ class Experiences:
         return Scope(self._owner, COLLECTION, str(self._embedder.identity))
 
     def close(self) -> None:
-        """Let go of the vectors."""
+        """Count what waits, and let go of the vectors."""
+        self._uses.close()
         with self._lock:
             if self._opened is not None:
                 self._opened.close()

@@ -103,6 +103,11 @@ class Experiencing:
                 return ()
         return (query_experiences(self.store),)
 
+    def flush(self) -> None:
+        """Count the uses that wait to be counted."""
+        if "store" in self.__dict__:
+            self.store.flush()
+
     def close(self) -> None:
         if "store" in self.__dict__:
             self.store.close()

@@ -112,11 +112,7 @@ class Injection:
 
     def _told(self, agent_id: str, focus: str, shown: Sequence[Hit]) -> None:
         if self._experiences:
-            used = [one.id.partition(":")[2] for one in shown if one.kind == "experience"]
-            try:
-                self._experiences.use(used)
-            except RecollectError as error:
-                log.warning("that experiences were of use could not be noted: %s", error)
+            self._experiences.use(one.id.partition(":")[2] for one in shown if one.kind == "experience")
         if shown and self._on_injected:
             self._on_injected(agent_id, focus, shown)
 
