@@ -15,6 +15,8 @@ opinions    what people said of items: verdicts, pins, corrections
 upkeep      what a person can do about what is remembered
 relations   how people and things are related, and what says so
 uniqueness  whether two texts tell the same experience
+measures    the signs and units of numbers
+opposites   words that are opposites, and words that mean the same
 experiences the store of them; extraction fills it from the journal
 injection   what a turn begins with
 """

@@ -47,7 +47,7 @@ TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET = (1 << bit for bit in ra
 an assistant without a name did; it held a secret, which was taken out."""
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _DIGIT = re.compile(r"\d")
 _DATE = re.compile(r"\b(?:\d{4}|\d+(?:st|nd|rd|th))\b")
 _NAME = re.compile(r"[a-z,;] [A-Z][a-z]")
@@ -119,13 +119,13 @@ def stem(word: str) -> str:
 
 def _apart(words: list[str], folded: str) -> list[str]:
     """The words, those of a script that sets no blanks taken apart into pairs of characters."""
-    if folded.isascii() or not _UNSPACED.search(folded):
+    if folded.isascii() or not UNSPACED.search(folded):
         return words
     return [pair for word in words for pair in _pairs(word)]
 
 
 def _pairs(word: str) -> Iterator[str]:
-    runs = _UNSPACED.findall(word)
+    runs = UNSPACED.findall(word)
     if not runs:
         yield word
     for run in runs:
