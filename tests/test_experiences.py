@@ -23,6 +23,7 @@ import recollect.recall.experiences
 from recollect import Cron, Memory, Subagent, System, ToolResult, User, UserMessage
 from recollect.collect.transcript import without_injected
 from recollect.errors import ConfigError, InputError, MemoryClosed, ModelError, StorageUnavailable
+from recollect.journal.findable import trust_of
 from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Identity, Rows
 from recollect.models.embedders.static import StaticEmbedder
@@ -184,6 +185,22 @@ def database_text() -> Callable[[Experiences], str]:
         )
 
     return read
+
+
+def test_what_recall_put_into_a_text_is_no_part_of_it(experiences: Experiences) -> None:
+    """R5, O11: its echo is not learned."""
+    echo = f"<recollect-context id=1>\n{DEPLOY}\n</recollect-context>"
+    assert experiences.add(f"{echo}\n{TEA}")
+    assert [one.text for one in experiences.list()] == [TEA]
+    with pytest.raises(InputError, match="at least 20"):
+        experiences.add(echo)
+
+
+@pytest.mark.parametrize("category", ["note", "user-preference"])
+def test_what_the_web_tells_is_never_a_users_word(category: str) -> None:
+    """R6, S5: whatever the category says."""
+    record = JournalRecord(new_id(), "", category, TEA, "web", 1.0, None, "operational")
+    assert trust_of(record) == "web"
 
 
 def test_an_experience_is_found_by_recall_until_it_goes(open_memory: OpenMemory, clock: FakeClock) -> None:

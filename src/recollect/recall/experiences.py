@@ -15,6 +15,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from recollect.collect.transcript import without_injected
 from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_name, checked_position, checked_text, checked_time
 from recollect.models.embedders.base import Embedder
@@ -97,7 +98,8 @@ class Experiences:
         entities: Iterable[str] | None = None,
     ) -> str | None:
         """The id of a new experience, durable on return; none where it is there already, in whichever words.
-        Secrets are taken out of its text. Entities are the names in it, where none are given."""
+        Secrets, and what recall put into it, are taken out of its text. Entities are the names in it, where none are
+        given."""
         told = self.checked(
             text, category, session_id=session_id, record=record, trust=trust, at=at, entities=entities
         )
@@ -115,7 +117,7 @@ class Experiences:
         entities: Iterable[str] | None = None,
     ) -> Experience:
         """An experience as it would be added."""
-        told = " ".join(clean(checked_text(text, "An experience", LONGEST)).split())
+        told = " ".join(clean(without_injected(checked_text(text, "An experience", LONGEST))).split())
         if len(told) < SHORTEST:
             raise InputError(f"An experience needs at least {SHORTEST} characters. Tell it in a whole sentence.")
         if trust not in PROVENANCES:
