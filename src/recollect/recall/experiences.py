@@ -98,8 +98,8 @@ class Experiences:
         entities: Iterable[str] | None = None,
     ) -> str | None:
         """The id of a new experience, durable on return; none where it is there already, in whichever words.
-        Secrets, and what recall put into it, are taken out of its text. Entities are the names in it, where none are
-        given."""
+        Secrets, and what recall put into it, are taken out of its text. Entities are the names in it, where none
+        are given."""
         told = self.checked(
             text, category, session_id=session_id, record=record, trust=trust, at=at, entities=entities
         )

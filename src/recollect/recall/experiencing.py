@@ -76,8 +76,10 @@ class Experiencing:
             self.store.heal()
             return
         self._continuity.write_all(wait=False)
-        records = self._continuity.journal.records
-        Extraction(self._database, self._owner, self._clock, self.store, records).run()
+        journal = self._continuity.journal
+        Extraction(
+            self._database, self._owner, self._clock, self.store, journal.records, journal.records_of_days
+        ).run()
 
     @cached_property
     def injection(self) -> Injection:
