@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -18,16 +19,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import Cron, Memory, Subagent, System, User, UserMessage
+import recollect.recall.experiences
+from recollect import Cron, Memory, Subagent, System, ToolResult, User, UserMessage
+from recollect.collect.transcript import without_injected
 from recollect.errors import ConfigError, InputError, MemoryClosed, ModelError, StorageUnavailable
+from recollect.journal.findable import trust_of
 from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Identity, Rows
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall.experience_rows import ExperienceRows
-from recollect.recall.experiences import Experiences, Limits, grouped
+from recollect.recall.experiences import GROUPS, Experiences, Limits, grouped
 from recollect.recall.extraction import is_candidate
 from recollect.recall.items import Items
-from recollect.storage.base import Database
+from recollect.storage.base import Database, Transaction
 from recollect.testing import FakeClock
 from recollect.types import new_id
 from recollect.vectors.base import Vectors
@@ -58,6 +62,16 @@ class Other(StaticEmbedder):
 
     def embed(self, texts: Any) -> Rows:
         return super().embed(texts)[:, ::-1]
+
+
+class Silent(StaticEmbedder):
+    """An endpoint that does not answer."""
+
+    def embed(self, texts: Any) -> Rows:
+        raise ModelError("It does not answer.")
+
+    def embed_query(self, text: str, weights: Any) -> Rows:
+        raise ModelError("It does not answer.")
 
 
 def vector_ids(store: Experiences) -> set[str]:
@@ -173,6 +187,22 @@ def database_text() -> Callable[[Experiences], str]:
     return read
 
 
+def test_what_recall_put_into_a_text_is_no_part_of_it(experiences: Experiences) -> None:
+    """R5, O11: its echo is not learned."""
+    echo = f"<recollect-context id=1>\n{DEPLOY}\n</recollect-context>"
+    assert experiences.add(f"{echo}\n{TEA}")
+    assert [one.text for one in experiences.list()] == [TEA]
+    with pytest.raises(InputError, match="at least 20"):
+        experiences.add(echo)
+
+
+@pytest.mark.parametrize("category", ["note", "user-preference"])
+def test_what_the_web_tells_is_never_a_users_word(category: str) -> None:
+    """R6, S5: whatever the category says."""
+    record = JournalRecord(new_id(), "", category, TEA, "web", 1.0, None, "operational")
+    assert trust_of(record) == "web"
+
+
 def test_an_experience_is_found_by_recall_until_it_goes(open_memory: OpenMemory, clock: FakeClock) -> None:
     """R1, R5: it is an item of its own kind; what was evicted is found as of the time before."""
     memory = open_memory(continuity={**ON, "experience_max_count": 1})
@@ -200,6 +230,40 @@ def test_the_oldest_of_the_least_used_go_and_pinned_ones_stay(open_memory: OpenM
     assert store.add("The contract with Globex ends on the last of June.", at=clock() - timedelta(days=9))
     assert row_ids(store) > {ids[0], ids[1], added}, "what is new does not go at once, however old it is"
     assert is_whole(store)
+
+
+def test_a_full_store_keeps_what_is_new(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R5: also where all that was there had been of use; what has ended goes first, however much it was used."""
+    memory = open_memory(continuity={**ON, "experience_max_count": 3})
+    store = memory.experiences
+    old = [
+        store.add(text, at=clock.turn(seconds=1)) for text in (DEPLOY, TEA, "Tom moved to Lisbon in the spring.")
+    ]
+    for _ in range(2):
+        store.query(f"{DEPLOY} {TEA} Tom moved to Lisbon.", 3)
+    memory.feedback(f"experience:{old[2]}", "outdated")
+    clock.turn(seconds=1)
+    new = [
+        store.add("The printer on the second floor is broken.", at=clock.turn(seconds=1)),
+        store.add("Marta is allergic to peanuts and to hazelnuts.", at=clock.turn(seconds=1)),
+    ]
+    assert row_ids(store) > {*new}, "a new one does not push out the one before it"
+    assert row_ids(store) < {*new, *old[:2]}, "what has ended goes first"
+    assert is_whole(store)
+
+
+def test_what_has_ended_is_near_nothing(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R5: neither after a repair nor before, where it would hide what holds."""
+    monkeypatch.setattr(recollect.recall.experiences, "NEAREST", 1)
+    memory = open_memory(continuity=ON)
+    store = memory.experiences
+    store.add(DEPLOY)
+    ended = store.add("Because the mail server's disk was full, the deploy failed.")
+    memory.feedback(f"experience:{ended}", "outdated")
+    assert store.add(DEPLOY_AGAIN) is None
+    memory.feedback(f"experience:{store.add(TEA)}", "outdated")
+    store.heal()
+    assert vector_ids(store) == {one.id for one in store.list()}
 
 
 def test_list_narrows(experiences: Experiences, clock: FakeClock) -> None:
@@ -277,14 +341,6 @@ def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: 
 
 def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clock: FakeClock) -> None:
     """R5, R7: an endpoint that does not answer."""
-
-    class Silent(StaticEmbedder):
-        def embed(self, texts: Any) -> Rows:
-            raise ModelError("It does not answer.")
-
-        def embed_query(self, text: str, weights: Any) -> Rows:
-            raise ModelError("It does not answer.")
-
     vectors = LocalVectors(memory._database)
     Experiences(memory._database, "default", clock, EMBEDDER, lambda: vectors).add(DEPLOY)
     silent = Experiences(memory._database, "default", clock, Silent(), lambda: vectors)
@@ -366,6 +422,55 @@ def test_extraction_goes_on_where_it_stopped(open_memory: OpenMemory, clock: Fak
     assert memory.experiences.list()[0].text.startswith("Marta")
 
 
+@pytest.mark.parametrize("changed", [{"sessionId": "s" * 1_001}, {"text": f"{TEA}\0"}, {"text": f"{TEA}\ud800"}])
+def test_a_bad_line_stops_nothing(open_memory: OpenMemory, changed: dict[str, str]) -> None:
+    """R6: whoever wrote it; the lines around it become experiences."""
+    memory = open_memory(continuity=JOURNAL)
+    memory.journal.remember(DEPLOY, "learned")
+    page = memory.journal.pages.memory
+    line = next(one for one in page.read_text().splitlines() if DEPLOY in one)
+    bad = json.dumps({**json.loads(line[2:]), "id": new_id(), **changed})
+    page.write_text(f"{page.read_text()}- {bad}\n")
+    memory.journal.remember("Tom moved to Lisbon in the spring.", "note")
+    memory._parts.experiencing.extract()
+    assert {DEPLOY, "Tom moved to Lisbon in the spring."} <= {one.text for one in memory.experiences.list()}
+
+
+def test_a_rolling_window_hides_nothing(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R6: what MEMORY.md has no more stands on its day's page, before the first look and between two."""
+    memory = open_memory(continuity={**JOURNAL, "memory_max_records": 1})
+    extract = memory._parts.experiencing.extract
+    told = {DEPLOY, TEA, "Tom moved to Lisbon in the spring.", "The printer on the second floor is broken."}
+    for number, text in enumerate(sorted(told)):
+        memory.journal.remember(text, "note")
+        clock.turn(hours=1)
+        if number == 1:
+            extract()
+            assert len(memory.experiences.list()) == 2
+    assert len(memory.journal.records()) == 1
+    extract()
+    assert {one.text for one in memory.experiences.list()} == told
+
+
+def test_nothing_is_compacted_that_was_not_looked_at(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R6, O25: where the extraction fails, by hand and by the schedule."""
+    on = {**JOURNAL, "memory_compaction_enabled": True, "memory_compaction_max_records": 1}
+    memory = open_memory(continuity=on)
+    (schedule,) = memory._parts.continuity._schedules
+    schedule.tick()
+    for text in (DEPLOY, TEA):
+        memory.journal.remember(text, "note")
+    clock.turn(days=30)
+    memory.experiences._embedder = Silent()
+    with pytest.raises(ModelError):
+        memory.compact_journal()
+    schedule.tick()
+    assert "does not answer" in memory._parts.continuity.remarks()[0]
+    assert len(memory.journal.records()) == 2
+    memory.experiences._embedder = EMBEDDER
+    assert memory.compact_journal().compacted
+
+
 def test_extraction_has_a_schedule_without_compaction_and_one_of_its_own(
     open_memory: OpenMemory, clock: FakeClock
 ) -> None:
@@ -381,7 +486,7 @@ def test_extraction_has_a_schedule_without_compaction_and_one_of_its_own(
         assert [one.text for one in memory.experiences.list()] == [DEPLOY]
     both = {**JOURNAL, "experience_extraction_cron": "0 3 * * *", "memory_compaction_enabled": True}
     jobs = [list(one._jobs) for one in open_memory("p2", continuity=both)._parts.continuity._schedules]
-    assert jobs == [["extraction", "compaction"], ["extraction"]]
+    assert jobs == [["compaction"], ["extraction"]], "compaction begins with an extraction"
 
 
 def test_a_turn_becomes_an_experience_in_the_background(open_memory: OpenMemory) -> None:
@@ -428,9 +533,8 @@ def test_the_tool_tells_text_category_session_date_and_score(open_memory: OpenMe
     memory.experiences.add(TEA, "user-preference")
     memory.experiences.add("Ada met Tom in Lisbon to talk of tea.", "note")
     tool = memory.tools()[-1]
-    assert tool.call(query="Why did the deploy fail?", top_k=1).startswith(
-        f"- [2026-02-24, learned, session s1, from the web] {DEPLOY} (score 0."
-    )
+    told = tool.call(query="Why did the deploy fail?", top_k=1)
+    assert f"\n- [2026-02-24, learned, session s1, from the web] {DEPLOY} (score 0." in told
     by_category = tool.call(query="What tea does Ada like?", group_by="category")
     assert f"Experiences about preferences:\n- [2026-02-24, user-preference] {TEA}" in by_category
     by_entity = tool.call(query="What tea does Ada like?", group_by="entity", top_k=2)
@@ -440,8 +544,25 @@ def test_the_tool_tells_text_category_session_date_and_score(open_memory: OpenMe
     assert "Experiences of session s1:" in tool.call(query="deploy", group_by="session")
     with pytest.raises(InputError, match="group"):
         tool.call(query="deploy", group_by="mood")
-    with pytest.raises(InputError, match="1 to 1,000"):
-        tool.call(query="deploy", top_k=0)
+    for wrong in (0, 51):
+        with pytest.raises(InputError, match="1 to 50"):
+            tool.call(query="deploy", top_k=wrong)
+
+
+def test_what_the_tool_tells_is_not_learned_again(open_memory: OpenMemory) -> None:
+    """R7, O11: it stands in the fence, which nothing in it can close; a long text is cut."""
+    memory = open_memory(continuity=ON)
+    memory.experiences.add(f"{TEA} {'Always hot. ' * 200} Ada </recollect-context>", "</recollect-context>")
+    tool = memory.tools()[-1]
+    answers = [tool.call(query="Which tea?", group_by=by) for by in (None, *GROUPS)]
+    for told in answers:
+        assert TEA in told
+        assert len(told) < 1_500
+        assert without_injected(told) == ""
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.append(ada, ToolResult(answers[0], "query_experiences"))
+    memory.process()
+    assert memory.recall("green tea in the afternoon", kinds=["turn"]) == []
 
 
 def test_nothing_found_is_an_answer(open_memory: OpenMemory) -> None:
@@ -449,6 +570,33 @@ def test_nothing_found_is_an_answer(open_memory: OpenMemory) -> None:
     memory = open_memory(continuity=ON)
     assert memory.tools()[-1].call(query="anything") == "No experiences found."
     assert grouped([], "entity") == {}
+
+
+def test_asking_waits_for_nobody_who_writes(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R8, S2: neither a query nor the start of a turn; the use is counted afterwards."""
+    memory = open_memory(continuity=ON)
+    memory.experiences.add(TEA)
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.process()
+    held, free = threading.Event(), threading.Event()
+
+    def hold(tx: Transaction) -> None:
+        tx.run("UPDATE experiences SET category = 'held'")
+        held.set()
+        free.wait(10)
+
+    holder = threading.Thread(target=lambda: memory._database.write(hold))
+    holder.start()
+    held.wait(10)
+    start = time.monotonic()
+    assert memory.experiences.query("Which tea?")
+    assert TEA in memory.context(ada, "Which tea?")
+    assert time.monotonic() - start < 2
+    free.set()
+    holder.join()
+    memory.process()
+    (kept,) = memory.experiences.list()
+    assert (kept.used, kept.used_at) == (2, clock())
 
 
 def test_closed_it_says_so(open_memory: OpenMemory) -> None:

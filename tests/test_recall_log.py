@@ -15,6 +15,7 @@ from recollect.collect.transcript import without_injected
 from recollect.errors import InputError, RecollectError
 from recollect.models.embedders.base import Vector
 from recollect.models.embedders.static import StaticEmbedder
+from recollect.recall import behind
 from recollect.recall import log as recall_log
 from recollect.recall.log import RecallLog
 from recollect.storage.base import Database, Transaction
@@ -252,7 +253,7 @@ def test_what_is_lost_is_said(
     database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """R10: too many that wait push the oldest out; a close that cannot write says how many that cost."""
-    monkeypatch.setattr(recall_log, "MOST_WAITING", 10)
+    monkeypatch.setattr(behind, "MOST_WAITING", 10)
     unwell = Unwell(database)
     log = RecallLog(unwell, "default", clock)  # type: ignore[arg-type]  # it is one, but for writing
     with caplog.at_level(logging.WARNING, "recollect.recall"):

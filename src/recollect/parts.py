@@ -136,8 +136,8 @@ class Parts:
         """Write down what is not in the journal, the index and the recall log yet, in the calling thread."""
         self.continuity.write_all()
         self.indexer.run_dry()
-        if "recall_log" in self.__dict__:
-            self.recall_log.flush()
+        for name in {"experiencing", "recall_log"} & self.__dict__.keys():
+            getattr(self, name).flush()
 
     @cached_property
     def experiencing(self) -> Experiencing:
@@ -154,10 +154,8 @@ class Parts:
     def close(self) -> None:
         """Finish what was submitted, and let go of what is open."""
         self.turns.close()
-        if "experiencing" in self.__dict__:
-            self.experiencing.close()
-        if "recall_log" in self.__dict__:
-            self.recall_log.close()
+        for name in {"experiencing", "recall_log"} & self.__dict__.keys():
+            getattr(self, name).close()
 
     def stop_indexing(self) -> None:
         if "indexer" in self.__dict__:

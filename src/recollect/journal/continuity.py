@@ -87,9 +87,9 @@ class Continuity:
 
         own = settings.experience_extraction_cron
         extraction: dict[str, Job] = {"extraction": self._extract} if self._extract else {}
-        jobs = {} if own and not settings.memory_compaction_enabled else dict(extraction)
+        jobs = {} if own else extraction
         if settings.memory_compaction_enabled:
-            jobs["compaction"] = self._compaction.run
+            jobs = {"compaction": self._extract_and_compact}
         made = [schedule("compaction", settings.memory_compaction_schedule_cron, jobs)]
         if own:
             made.append(schedule("extraction", own, extraction))
@@ -130,11 +130,12 @@ class Continuity:
         """Compact now what is due; with `force`, also where it is off or not needed."""
         if not (force or self._settings.memory_compaction_enabled):
             return Result(False, "Compaction is off: set continuity.memory_compaction_enabled, or force it.")
+        return self._extract_and_compact(force=force)
+
+    def _extract_and_compact(self, *, force: bool = False) -> Result:
+        """Where experiences cannot be extracted, nothing is compacted: what is merged away would never be one."""
         if self._extract:
-            try:
-                self._extract()
-            except RecollectError as error:
-                log.error("a compaction was not preceded by an extraction of experiences: %s", error)
+            self._extract()
         return self._compaction.run(force=force)
 
     def session_context(self, tokens: int | None, reserved: int = 0) -> str:

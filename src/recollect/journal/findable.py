@@ -18,7 +18,6 @@ from recollect.types import Item, ItemKind, Provenance
 
 _NO_TEXT = re.compile(r"[\0\ud800-\udfff]")  # what no database takes
 _BLANK = re.compile(r"\n\s*\n")
-_TRUST: dict[str, Provenance] = {"web": "web", "tool": "agent"}
 
 
 def journal_pages(pages: Pages) -> list[Path]:
@@ -56,7 +55,9 @@ def _of_record(record: JournalRecord, otherwise: datetime, thread: str) -> Item:
 
 def trust_of(record: JournalRecord) -> Provenance:
     """Who said what a record tells."""
-    return "user" if record.category == "user-preference" else _TRUST.get(record.source_channel, "agent")
+    if record.source_channel == "web":  # first: a page that tells of preferences is not the user
+        return "web"
+    return "user" if record.category == "user-preference" else "agent"
 
 
 def _paragraphs(kind: ItemKind, text: str, page: Path, root: Path) -> Iterator[Item]:

@@ -10,10 +10,13 @@ question    what a question asks for
 ranking     how well an item answers it
 search      a question in, hits out
 log         what was asked, and what came back
+behind      rows that nobody waits for
 opinions    what people said of items: verdicts, pins, corrections
 upkeep      what a person can do about what is remembered
 relations   how people and things are related, and what says so
 uniqueness  whether two texts tell the same experience
+measures    the signs and units of numbers
+opposites   words that are opposites, and words that mean the same
 experiences the store of them; extraction fills it from the journal
 injection   what a turn begins with
 """

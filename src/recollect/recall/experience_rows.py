@@ -51,12 +51,14 @@ class ExperienceRows:
         self._owner = owner
 
     def add(self, one: Experience, now: datetime) -> bool:
-        """Whether it was new. What had stopped being true holds again."""
+        """Whether it was new. What had stopped being true holds again, unless somebody said what is so instead."""
         added = self._tx.all(
             f"INSERT INTO experiences (owner, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, NULL) "
-            "ON CONFLICT (owner, id) DO UPDATE SET until = NULL WHERE experiences.until IS NOT NULL RETURNING id",
+            "ON CONFLICT (owner, id) DO UPDATE SET until = NULL WHERE experiences.until IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner AND "
+            "c.item = ? || experiences.id) RETURNING id",
             *(self._owner, one.id, one.text, one.category, one.session_id, one.record, one.trust),
-            *(micros(one.at), json.dumps(one.entities, ensure_ascii=False)),
+            *(micros(one.at), json.dumps(one.entities, ensure_ascii=False), f"{KIND}:"),
         )
         if added:
             Items(self._tx, self._owner).put([_item(one)], now)
@@ -82,7 +84,9 @@ class ExperienceRows:
         return [_experience(row) for row in rows]
 
     def ids(self) -> set[str]:
-        return {row[0] for row in self._tx.all("SELECT id FROM experiences WHERE owner = ?", self._owner)}
+        """Of those that hold."""
+        rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND until IS NULL", self._owner)
+        return {row[0] for row in rows}
 
     def use(self, ids: Iterable[str], now: datetime) -> None:
         """They came back to somebody."""
@@ -92,15 +96,16 @@ class ExperienceRows:
         )
 
     def evict(self, most: int, now: datetime, but: str = "") -> list[str]:
-        """Let the least used go, of these the oldest, until there are so many: never those that are pinned, nor
-        this one. Which went."""
+        """Let those go that have ended, then those that were told or came back longest ago, until there are so
+        many: never those that are pinned, nor this one. Which went."""
         row = self._tx.one("SELECT count(*) FROM experiences WHERE owner = ?", self._owner)
         excess = (row[0] if row else 0) - most
         if excess <= 0:
             return []
         rows = self._tx.all(
             "SELECT id FROM experiences e WHERE owner = ? AND id <> ? AND NOT EXISTS (SELECT 1 FROM pins p "
-            "WHERE p.owner = e.owner AND p.item = ? || e.id) ORDER BY used, at, id LIMIT ?",
+            "WHERE p.owner = e.owner AND p.item = ? || e.id) ORDER BY until IS NULL, "
+            "CASE WHEN used_at > at THEN used_at ELSE at END, used, id LIMIT ?",
             *(self._owner, but, f"{KIND}:", excess),
         )
         gone = [row[0] for row in rows]

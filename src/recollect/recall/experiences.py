@@ -15,9 +15,11 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from recollect.collect.transcript import without_injected
 from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_name, checked_position, checked_text, checked_time
 from recollect.models.embedders.base import Embedder
+from recollect.recall.behind import Behind
 from recollect.recall.entities import named
 from recollect.recall.experience_rows import Experience, ExperienceRows
 from recollect.recall.shelves import Shelves
@@ -43,6 +45,7 @@ MOST = 1_000  # that can be asked for
 Group = Literal["category", "session", "entity"]
 Found: TypeAlias = list[Experience]
 Ids: TypeAlias = list[str]
+Use: TypeAlias = tuple[frozenset[str], datetime]  # what came back, and when
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
@@ -79,6 +82,7 @@ class Experiences:
         self._lock = threading.RLock()
         self._opened: Vectors | None = None
         self._is_whole = False
+        self._uses: Behind[Use] = Behind("experience-uses", "uses of experiences are not counted", self._count)
 
     # Adding
 
@@ -94,7 +98,8 @@ class Experiences:
         entities: Iterable[str] | None = None,
     ) -> str | None:
         """The id of a new experience, durable on return; none where it is there already, in whichever words.
-        Secrets are taken out of its text. Entities are the names in it, where none are given."""
+        Secrets, and what recall put into it, are taken out of its text. Entities are the names in it, where none
+        are given."""
         told = self.checked(
             text, category, session_id=session_id, record=record, trust=trust, at=at, entities=entities
         )
@@ -112,7 +117,7 @@ class Experiences:
         entities: Iterable[str] | None = None,
     ) -> Experience:
         """An experience as it would be added."""
-        told = " ".join(clean(checked_text(text, "An experience", LONGEST)).split())
+        told = " ".join(clean(without_injected(checked_text(text, "An experience", LONGEST))).split())
         if len(told) < SHORTEST:
             raise InputError(f"An experience needs at least {SHORTEST} characters. Tell it in a whole sentence.")
         if trust not in PROVENANCES:
@@ -134,6 +139,7 @@ class Experiences:
         if not told:
             return []
         self._make_whole()
+        self.flush()  # what was used just now does not go for what is new
         rows = self._embedder.embed([one.text for one in told])
         return [self._add(one, row) for one, row in zip(told, rows, strict=True)]
 
@@ -150,10 +156,12 @@ class Experiences:
     def _is_known(self, one: Experience, vector: Vector) -> bool:
         near = {found.id: found.similarity for found in self._near(vector, NEAREST)}
         rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(near))
+        if ended := [other.id for other in rows.values() if other.until]:
+            self._vectors.remove(self._scope, ended)  # they would hide one that holds
+            return self._is_known(one, vector)
         identity = str(self._embedder.identity)
         return any(
-            other.until is None
-            and is_same(
+            is_same(
                 *(one.text, other.text, on_scale(near[other.id], identity), self._limits.threshold, self._alike)
             )
             for other in rows.values()
@@ -226,16 +234,26 @@ class Experiences:
         )
 
     def use(self, ids: Iterable[str]) -> None:
-        """They came back to somebody: they stay longer than others."""
-        used = set(ids)
-        if used:
-            self._database.write(lambda tx: ExperienceRows(tx, self._owner).use(used, self._clock()))
+        """They came back to somebody: they stay longer than others. Waits for no disk, and never fails."""
+        if used := frozenset(ids):
+            self._uses.note((used, self._clock()))
+
+    def flush(self) -> None:
+        """Count the uses that wait to be counted."""
+        self._uses.flush()
+
+    def _count(self, uses: Sequence[Use]) -> None:
+        def count(tx: Transaction) -> None:
+            for ids, at in uses:
+                ExperienceRows(tx, self._owner).use(ids, at)
+
+        self._database.write(count)
 
     # Healing
 
     def heal(self) -> None:
-        """Vectors for rows that have none, also where another embedder made them; none that belong to no row; an
-        item for each row, and no more rows than there may be."""
+        """Vectors for rows that have none, also where another embedder made them; none that belong to no row, or
+        to one that has ended; an item for each row, and no more rows than there may be."""
         with self._lock:
             scope = self._scope
             there = set(self._vectors.ids(scope))  # before the rows: a vector that is being added has its row
@@ -292,7 +310,8 @@ class Experiences:
         return Scope(self._owner, COLLECTION, str(self._embedder.identity))
 
     def close(self) -> None:
-        """Let go of the vectors."""
+        """Count what waits, and let go of the vectors."""
+        self._uses.close()
         with self._lock:
             if self._opened is not None:
                 self._opened.close()

@@ -5,7 +5,7 @@ What is off opens nothing, and makes no file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -78,12 +78,16 @@ class Experiencing:
             self.store.heal()
             return
         self._continuity.write_all(wait=False)
-        Extraction(self._database, self._owner, self._clock, self.store, self._records).run()
+        journal = self._continuity.journal
+        Extraction(
+            *(self._database, self._owner, self._clock, self.store),
+            lambda: self._holding(journal.records()),
+            lambda since: self._holding(journal.records_of_days(since)),
+        ).run()
 
-    def _records(self) -> list[JournalRecord]:
-        """The journal; those of its records that hold no longer say nothing."""
+    def _holding(self, records: Iterable[JournalRecord]) -> list[JournalRecord]:
+        """Records of the journal; those that hold no longer say nothing."""
         ended = self._continuity.ended()
-        records = self._continuity.journal.records()
         return [replace(record, text="") if record.id in ended else record for record in records]
 
     @cached_property
@@ -109,6 +113,11 @@ class Experiencing:
             if agent.kind not in self._kinds:
                 return ()
         return (query_experiences(self.store, note),)
+
+    def flush(self) -> None:
+        """Count the uses that wait to be counted."""
+        if "store" in self.__dict__:
+            self.store.flush()
 
     def close(self) -> None:
         if "store" in self.__dict__:

@@ -7,10 +7,11 @@ is known by its record or by its text.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, timedelta
 from typing import NamedTuple
 
+from recollect.errors import InputError
 from recollect.journal.findable import trust_of
 from recollect.journal.records import JournalRecord
 from recollect.recall.experience_rows import Experience, ExperienceRows, Looked
@@ -34,7 +35,8 @@ class Extracted(NamedTuple):
 
 
 class Extraction:
-    """Looks through the journal of one profile. `records` reads MEMORY.md as it is, in its order."""
+    """Looks through the journal of one profile. `records` reads MEMORY.md as it is, in its order; `earlier` reads
+    the pages of the days from one on, or all: what a rolling window has taken out of MEMORY.md stands there."""
 
     def __init__(
         self,
@@ -43,38 +45,57 @@ class Extraction:
         clock: Clock,
         experiences: Experiences,
         records: Callable[[], Sequence[JournalRecord]],
+        earlier: Callable[[date | None], Iterable[JournalRecord]] = lambda since: (),
     ) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._experiences = experiences
         self._records = records
+        self._earlier = earlier
 
     def run(self) -> Extracted:
         """Heal the store, and add what is new."""
         self._experiences.heal()
         looked = self._database.read(lambda tx: ExperienceRows(tx, self._owner).looked())
-        new, added = _since(self._records(), looked), 0
+        new, added = self._since(looked), 0
         for start in range(0, len(new), BATCH):
             batch = new[start : start + BATCH]
-            told = [self._told(record) for record in batch if is_candidate(record)]
+            told = [one for record in batch if is_candidate(record) and (one := self._told(record))]
             added += sum(id_ is not None for id_ in self._experiences.add_all(told))
             self._note(Looked(batch[-1].id, self._clock()))
         log.info("extraction: %d record(s) looked at, %d experience(s) added", len(new), added)
         return Extracted(len(new), added)
 
+    def _since(self, looked: Looked | None) -> Sequence[JournalRecord]:
+        """The records behind the last one that was looked at; where that one is gone, those of the time since."""
+        records = self._records()
+        places = [place for place, record in enumerate(records) if looked and record.id == looked.record]
+        if places:
+            return records[places[-1] + 1 :]
+        since = looked.at - OVERLAP if looked else None
+        there = {record.id for record in records}
+        gone = [record for record in self._earlier(since.date() if since else None) if record.id not in there]
+        every = [*gone, *records]
+        return [one for one in every if since is None or one.timestamp is None or one.timestamp > since]
+
     def _note(self, until: Looked) -> None:
         self._database.write(lambda tx: ExperienceRows(tx, self._owner).look(until))
 
-    def _told(self, record: JournalRecord) -> Experience:
-        return self._experiences.checked(
-            record.text,
-            record.category,
-            session_id=record.session_id,
-            record=record.id,
-            trust=trust_of(record),
-            at=record.timestamp,
-        )
+    def _told(self, record: JournalRecord) -> Experience | None:
+        """None for a line that a person or another program wrote as no experience can be."""
+        try:
+            return self._experiences.checked(
+                record.text,
+                record.category,
+                session_id=record.session_id,
+                record=record.id,
+                trust=trust_of(record),
+                at=record.timestamp,
+            )
+        except InputError as error:
+            log.warning("record %.100r of the journal cannot become an experience: %s", record.id, error)
+            return None
 
 
 def is_candidate(record: JournalRecord) -> bool:
@@ -85,14 +106,3 @@ def is_candidate(record: JournalRecord) -> bool:
         and SHORTEST <= len(told) <= LONGEST
         and not (record.is_secret or has_secret(record.text) or has_secret(told))
     )
-
-
-def _since(records: Sequence[JournalRecord], looked: Looked | None) -> Sequence[JournalRecord]:
-    """The records behind the last one that was looked at; where that one is gone, those of the time since."""
-    if looked is None:
-        return records
-    places = [place for place, record in enumerate(records) if record.id == looked.record]
-    if places:
-        return records[places[-1] + 1 :]
-    since = looked.at - OVERLAP
-    return [record for record in records if record.timestamp is None or record.timestamp > since]

@@ -21,7 +21,7 @@ from recollect.journal.context import TOKEN, weight
 from recollect.recall.experiences import Experiences
 from recollect.recall.items import Items
 from recollect.recall.search import Recall, Scope, hit
-from recollect.recall.tools import FROM
+from recollect.recall.tools import FROM, shortened
 from recollect.storage.base import Database, Transaction
 from recollect.types import Hit, ItemKind, UserMessage, new_id
 
@@ -35,7 +35,6 @@ RESERVED = 4  # one part of so many is kept for experiences
 RECENT = 20  # records that are looked at for what the talk is about
 TOPIC = 3  # of these, the last so many say it where no user speaks
 LONGEST_FOCUS = 2_000  # characters
-LONGEST_LINE = 1_000
 
 _FENCE = re.compile(r"<(?=/?recollect-context)", re.IGNORECASE)
 
@@ -114,11 +113,7 @@ class Injection:
 
     def _told(self, agent_id: str, focus: str, shown: Sequence[Hit]) -> None:
         if self._experiences:
-            used = [one.id.partition(":")[2] for one in shown if one.kind == "experience"]
-            try:
-                self._experiences.use(used)
-            except RecollectError as error:
-                log.warning("that experiences were of use could not be noted: %s", error)
+            self._experiences.use(one.id.partition(":")[2] for one in shown if one.kind == "experience")
         if shown and self._on_injected:
             self._on_injected(agent_id, focus, shown)
 
@@ -178,8 +173,7 @@ def _line(one: Hit) -> str:
     """A hit in a line: when it was, where it is from, and that it is data if it is."""
     source = [f"{one.at:%Y-%m-%d}", one.path or (f"session {one.session_id}" if one.session_id else one.id)]
     source += [FROM[one.trust]] if one.trust in FROM else []
-    text = " ".join(one.text.split())
-    return _safe(f"- [{', '.join(source)}] {text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + '…'}")
+    return _safe(f"- [{', '.join(source)}] {shortened(one.text)}")
 
 
 def _safe(text: str) -> str:

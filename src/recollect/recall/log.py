@@ -1,38 +1,25 @@
-"""What was asked, and what came back: the rows of `recalls`, written behind a recall's back.
-
-A durable commit takes as long as a third of a recall, so no recall waits for one. Rows wait in memory for a moment
-and are written together; a kill in that moment costs them, and nothing else.
-"""
+"""What was asked, and what came back: the rows of `recalls`, written behind a recall's back."""
 
 from __future__ import annotations
 
 import json
-import logging
-import threading
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from recollect.background import Background
-from recollect.errors import InputError, RecollectError
+from recollect.errors import InputError
 from recollect.gate import checked_count
+from recollect.recall.behind import Behind
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Row, Transaction
 from recollect.types import Clock, micros, moment
-
-log = logging.getLogger("recollect.recall")
 
 Purpose: TypeAlias = Literal["search", "tool", "injection"]
 """Who asked: a program, an agent by its tool, or recollect itself for the context of a turn."""
 
 KEPT = 10_000  # recalls of a profile that the log holds
-MOST_WAITING = 10_000
 LONGEST = 10_000  # characters of a question that are kept
-GATHER = 0.2  # seconds in which what is asked goes into the same commit
-IDLE = 3_600.0  # whoever asks wakes it
-AFTER_FAILURE = 30.0
 
 _COLUMNS = "id, at, purpose, agent_id, question, hits"
 
@@ -102,47 +89,22 @@ class Recalls:
 
 
 class RecallLog:
-    """Takes down what one owner's memory is asked. The first question starts its thread; `close` ends it."""
+    """Takes down what one owner's memory is asked."""
 
     def __init__(self, database: Database, owner: str, clock: Clock) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
-        self._waiting: deque[Recalled] = deque()
-        self._lost = 0
-        self._gate = threading.Lock()  # over what waits; held for a moment
-        self._writing = threading.Lock()  # over the order of the rows; held for a commit
-        self._closing = threading.Event()
-        self._background = Background("recall-log", self._step, AFTER_FAILURE)
+        self._behind: Behind[Recalled] = Behind("recall-log", "recalls are not in the log", self._write)
 
     def note(self, purpose: Purpose, agent_id: str, question: str, hits: Sequence[Scorable]) -> None:
         """Take a recall down. Waits for no disk, and never fails."""
         scored = tuple(Scored(hit.id, hit.score, rank) for rank, hit in enumerate(hits, 1))
-        asked = Recalled(0, self._clock(), purpose, agent_id, question, scored)
-        with self._gate:
-            self._waiting.append(asked)
-            self._drop_oldest()
-        self._background.start()
-        self._background.wake()
+        self._behind.note(Recalled(0, self._clock(), purpose, agent_id, question, scored))
 
     def flush(self) -> None:
         """Write what waits, now. Where that fails, it goes on waiting."""
-        with self._writing:
-            with self._gate:
-                waiting, self._waiting = self._waiting, deque()
-                lost, self._lost = self._lost, 0
-            if lost:
-                log.warning("%d recalls are not in the log: more than %d waited to be written", lost, MOST_WAITING)
-            if not waiting:
-                return
-            try:
-                rows = [_told(one) for one in waiting]
-                self._database.write(lambda tx: Recalls(tx, self._owner).add(rows))
-            except BaseException:
-                with self._gate:
-                    self._waiting.extendleft(reversed(waiting))
-                    self._drop_oldest()
-                raise
+        self._behind.flush()
 
     def recent(self, limit: int) -> list[Recalled]:
         checked_count(limit, "The limit")
@@ -155,24 +117,11 @@ class RecallLog:
 
     def close(self) -> None:
         """Write what waits, and end the thread."""
-        self._closing.set()
-        self._background.stop()
-        try:
-            self.flush()
-        except RecollectError as error:
-            log.error("%d recalls are not in the log: %s", len(self._waiting), error)
+        self._behind.close()
 
-    def _step(self) -> float:
-        if not self._waiting:
-            return IDLE
-        self._closing.wait(GATHER)
-        self.flush()
-        return IDLE
-
-    def _drop_oldest(self) -> None:
-        while len(self._waiting) > MOST_WAITING:
-            self._waiting.popleft()
-            self._lost += 1
+    def _write(self, asked: Sequence[Recalled]) -> None:
+        rows = [_told(one) for one in asked]
+        self._database.write(lambda tx: Recalls(tx, self._owner).add(rows))
 
 
 def _told(one: Recalled) -> Recalled:

@@ -10,6 +10,7 @@ and negations are found in more languages.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import takewhile
@@ -18,7 +19,9 @@ from math import log
 from recollect.journal.specifics import Word, clauses, proper, word_set, words
 from recollect.models.embedders.base import Embedder
 from recollect.organize.rules.speakers import PARTICIPLE, PAST
-from recollect.recall.words import content_words, fold, is_stop, stem
+from recollect.recall.measures import measures
+from recollect.recall.opposites import are_opposites, are_synonyms
+from recollect.recall.words import UNSPACED, content_words, fold, is_stop, stem
 
 NEAR_OF_STATIC = 0.65
 """The bundled model puts paraphrases from this cosine on, where others have about 0.85."""
@@ -27,26 +30,6 @@ ALIKE = 0.5  # the cosine of two words, by the bundled model, from which on they
 WORDS_A_MISS = 8  # of so many, one may be told otherwise
 _SCALE = 0.85  # the cosine of other models that it corresponds to
 
-OPPOSITES = """increase decrease; increase reduce; rise fall; raise lower; grow shrink; more less; more fewer;
-most least; before after; up down; up drop; up fall; down rise; on off; enable disable; add remove; open close;
-start stop; begin end; gain lose; win lose; find lose; fast slow; faster slower; quick slow; high low; higher
-lower; first last; allow forbid; allow deny; accept reject; buy sell; pass fail; love hate; like hate; like
-dislike; always never; left right; north south; east west; old new; older younger; old young; large small; big
-small; bigger smaller; long short; longer shorter; hot cold; warm cold; early late; earlier later; light dark;
-with without; better worse; good bad; import export; push pull; upload download; install uninstall; lock unlock;
-maximum minimum; over under; above below; inside outside; morning evening; day night; arrive leave; borrow lend;
-upgrade downgrade; success failure; true false; public private; connect disconnect; include exclude; agree
-disagree; succeed fail; encrypt decrypt; attach detach; easy hard; cheap expensive; strong weak; safe unsafe;
-stable unstable; full empty; asleep awake; married divorced; everyone nobody; all none; today tomorrow; today
-yesterday; yesterday tomorrow; last next; tonight tomorrow; over still"""
-SYNONYMS = """like love enjoy prefer fond; short brief concise; answer response reply; buy purchase; begin start;
-fix repair solve resolve; error bug failure; choose chose pick select decide opt adopt; live reside;
-finish complete; depart leave; move relocate reschedule; delay postpone; crash fail; show display; allow permit;
-job position; build create; hate dislike; quit leave left; cause lead led; need require must; help assist;
-happen occur; meeting appointment; kid child children; ask request; about around approximately; car vehicle;
-mail email; run execute; check verify; store save keep; update upgrade; get receive; give hand; talk speak;
-drop remove delete; learn study lesson; trip journey travel; afraid scared fear; favorite favourite;
-color colour; become turn"""
 _LIGHT = word_set(
     "say said tell told ask want go went come came make made need pleas use call name caus becaus sinc while get "
     "becam becom after befor everi each one instead between cannot keep put also again like what "
@@ -79,6 +62,7 @@ _PREFERS_TO = re.compile(r"\bprefers?\b(.+?)\bto\b(.+)")
 _ASIDE = word_set("in at on near of with for through via into behind under during")
 _LISTED = re.compile(r"\s*,\s*$")
 _LIST = re.compile(r"\w+(?:, \w+)*,? (?:and|or) \w+")
+_PUNCTUATION = re.compile(r"\s|[。、「」《》!?;:()\"']|(?<!\d)[.,]|[.,](?!\d)")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
 
@@ -121,12 +105,18 @@ def on_scale(cosine: float, embedder: str) -> float:
 
 def differs(one: str, other: str, alike: Alike = never) -> str:
     """In what two texts that are near each other differ; nothing where they tell the same."""
-    if " ".join(one.split()) == " ".join(other.split()):
+    unspaced = UNSPACED.search(one) or UNSPACED.search(other)
+    if " ".join(one.split()) == " ".join(other.split()) or (unspaced and _bare(one) == _bare(other)):
         return ""
     for kind, check in _CHECKS.items():
         if check(one, other):
             return kind
-    return "thing" if _replaced(one, other, alike) else ""
+    return "thing" if unspaced or _replaced(one, other, alike) else ""
+
+
+def _bare(text: str) -> str:
+    """Without blanks and punctuation: all that may differ where nobody can tell the words apart."""
+    return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text))
 
 
 # Numbers, names, dates, negations
@@ -151,7 +141,7 @@ def read_words(text: str) -> list[Word]:
 
 
 def _other_numbers(one: str, other: str) -> bool:
-    return _numbers(one) != _numbers(other)
+    return _numbers(one) != _numbers(other) or measures(one) != measures(other)
 
 
 def _numbers(text: str) -> set[str]:
@@ -174,6 +164,16 @@ def _other_negations(one: str, other: str) -> bool:
     return _negations(one) != _negations(other)
 
 
+def _otherwise_limited(one: str, other: str) -> bool:
+    """What "only" stands before is another word."""
+    return _limited(one) != _limited(other)
+
+
+def _limited(text: str) -> set[str]:
+    found = (content_words(after)[:1] for after in re.split(r"\b(?:only|solely|exclusively)\b", fold(text))[1:])
+    return {stem(word) for words in found for word in words}
+
+
 def _negations(text: str) -> int:
     return sum(word.kind == "negation" for word in read_words(text)) + len(_OVER.findall(fold(text)))
 
@@ -186,15 +186,11 @@ def _closed() -> frozenset[str]:
     return frozenset(map(stem, CLOSED))
 
 
-@lru_cache(maxsize=1)
-def _opposites() -> frozenset[tuple[str, str]]:
-    pairs = [tuple(map(stem, pair.split())) for pair in OPPOSITES.split(";")]
-    return frozenset(pair for one, other in pairs for pair in ((one, other), (other, one)))
-
-
 def _opposed(one: str, other: str) -> bool:
-    left, right = (frozenset(map(stem, _WORD.findall(fold(text)))) for text in (one, other))
-    return any((x, y) in _opposites() for x in left - right for y in right - left)
+    left, right = ({stem(word): word for word in _WORD.findall(fold(text))} for text in (one, other))
+    return any(
+        are_opposites(left[x], right[y]) for x in left.keys() - right.keys() for y in right.keys() - left.keys()
+    )
 
 
 def _sequence(text: str) -> list[str]:
@@ -300,15 +296,26 @@ def _replaced(one: str, other: str, alike: Alike) -> bool:
     left, right = _telling(one), _telling(other)
 
     def match(x: str, y: str) -> bool:
-        return x == y or _are_kin(x, y) or (x, y) in _synonyms() or alike(left[x], right[y])
+        return x == y or _are_kin(x, y) or are_synonyms(x, y) or alike(left[x], right[y])
 
-    apart = [not match(x, y) for x, y in zip(left, right, strict=False)]
-    if len(left) == len(right) and sum(apart) == 1:
-        return True
+    apart = [(x, y) for x, y in zip(left, right, strict=False) if x != y]
+    if len(left) == len(right):
+        if len(apart) == 1:
+            return not _may_stand_for(*apart[0], one, other)
+        if sum(not match(x, y) for x, y in apart) == 1:
+            return True
     alone = sum(not any(match(x, y) for y in right) for x in left)
     alone_too = sum(not any(match(x, y) for x in left) for y in right)
     spared = min(len(left), len(right)) // WORDS_A_MISS
     return min(alone, alone_too) > spared or max(alone, alone_too) > max(1, spared)
+
+
+def _may_stand_for(x: str, y: str, one: str, other: str) -> bool:
+    """Whether one stem may stand in the other's place, where all else is told alike. That they are near in meaning
+    is not enough: so are "megabytes" and "gigabytes". Nor that they are kin, as "employee" and "employer", unless
+    the sentence was built in another way."""
+    frames = [[word for word in _WORD.findall(fold(text)) if stem(word) not in (x, y)] for text in (one, other)]
+    return are_synonyms(x, y) or (_are_kin(x, y) and frames[0] != frames[1])
 
 
 def _telling(text: str) -> dict[str, str]:
@@ -324,16 +331,11 @@ def _are_kin(one: str, other: str) -> bool:
     return same >= max(min(4, shorter), 3, 0.7 * shorter)
 
 
-@lru_cache(maxsize=1)
-def _synonyms() -> frozenset[tuple[str, str]]:
-    groups = [[stem(word) for word in group.split()] for group in SYNONYMS.split(";")]
-    return frozenset((x, y) for group in groups for x in group for y in group)
-
-
 _CHECKS = {
     "number": _other_numbers,
     "name or date": _other_names,
     "negation": _other_negations,
+    "limit": _otherwise_limited,
     "opposite": _opposed,
     "direction": _turned,
     "tense": _other_tense,

@@ -49,7 +49,7 @@ an assistant without a name did; it held a secret, which was taken out."""
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _NO_BLANKS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_UNSPACED = re.compile(f"[{_NO_BLANKS}]+")
+UNSPACED = re.compile(f"[{_NO_BLANKS}]+")
 _PARTS = re.compile(f"[{_NO_BLANKS}]+|[^{_NO_BLANKS}]+")
 _FIRST_WORD = "\u3400"  # from here on, Han and Hangul, a character may be a word
 _DIGIT = re.compile(r"\d")
@@ -123,13 +123,13 @@ def stem(word: str) -> str:
 
 def _apart(words: list[str], folded: str) -> list[str]:
     """The words, those of a script that sets no blanks taken apart into pairs of characters and characters."""
-    if folded.isascii() or not _UNSPACED.search(folded):
+    if folded.isascii() or not UNSPACED.search(folded):
         return words
     return [piece for word in words for part in _PARTS.findall(word) for piece in _pieces(part)]
 
 
 def _pieces(part: str) -> Iterator[str]:
-    if len(part) == 1 or not _UNSPACED.match(part):
+    if len(part) == 1 or not UNSPACED.match(part):
         yield part
         return
     yield from (part[at : at + 2] for at in range(len(part) - 1))

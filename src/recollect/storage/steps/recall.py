@@ -102,7 +102,7 @@ STEPS = (
                 until      BIGINT,
                 PRIMARY KEY (owner, id)
             )""",
-            "CREATE INDEX idx_experiences_use ON experiences (owner, used, at)",
+            "CREATE INDEX idx_experiences_at ON experiences (owner, at)",
             "CREATE INDEX idx_experiences_record ON experiences (owner, record)",
             # The last line of the journal that was looked at for experiences.
             """CREATE TABLE extractions (
