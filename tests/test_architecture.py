@@ -75,6 +75,7 @@ SQL_STANDS_IN = (
     "models.ledger",
     "journal.progress",
     "recall.items",
+    "recall.citations",
     "recall.shelves",
     "recall.backlog",
     "recall.log",

@@ -94,6 +94,7 @@ class AsyncJournal(Face):
     remember = awaited(Journal.remember)
     records = awaited(Journal.records)
     day = awaited(Journal.day)
+    records_of_days = awaited(Journal.records_of_days)
     long_memory = awaited(Journal.long_memory)
     stamp = awaited(Journal.stamp)
 

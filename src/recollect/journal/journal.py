@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta, tzinfo
 from hashlib import blake2b
 from pathlib import Path
@@ -120,13 +120,12 @@ class Journal:
             raise InputError(f"{day!r:.200} is no day. Give a date, e.g. date(2026, 3, 5).")
         return _records(parse(self.pages.read(self.pages.day(day))))
 
-    def records_of_days(self, since: date | None = None) -> Iterator[JournalRecord]:
+    def records_of_days(self, since: date | None = None) -> list[JournalRecord]:
         """The records of all days' pages, or of those from the day before this one on, as a day begins earlier in
         some places than in others. In their order."""
         first = (since - timedelta(days=1)).isoformat() if since else ""
-        for page in self.pages.days():
-            if page.stem >= first:
-                yield from _records(parse(self.pages.read(page)))
+        pages = [page for page in self.pages.days() if page.stem >= first]
+        return [record for page in pages for record in _records(parse(self.pages.read(page)))]
 
     def long_memory(self) -> str:
         """LONGMEMORY.md as it stands; empty where there is none."""

@@ -18,7 +18,8 @@ from recollect.collect.history import History, Said
 from recollect.collect.transcript import without_injected
 from recollect.organize.claims import Claim, paragraphs, parse
 from recollect.organize.edits import PEOPLE, sentence
-from recollect.recall.items import Citations, Cited, Items
+from recollect.recall.citations import Citations, Cited
+from recollect.recall.items import Items
 from recollect.recall.opinions import Opinions
 from recollect.storage.base import Transaction
 from recollect.types import PROVENANCES, Document, Item, micros, moment

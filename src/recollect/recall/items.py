@@ -1,5 +1,4 @@
-"""The rows of everything that can be found: `items`, `item_words` with the words they hold, and `citations` with
-the records that documents were made of.
+"""The rows of everything that can be found: `items`, and `item_words` with the words they hold.
 
 A word stands in the index with its owner before it, so that no question can reach what is another's.
 """
@@ -7,12 +6,11 @@ A word stands in the index with its owner before it, so that no question can rea
 from __future__ import annotations
 
 from base64 import b32encode
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
 
 from recollect.recall.words import ASSISTANT, PERSON, SECRET, read
 from recollect.secrecy import redact
@@ -263,53 +261,6 @@ class Items:
     def _words(self, stems: Iterable[int]) -> list[str]:
         prefix = _prefix(self._owner)
         return [f"{prefix}{stem:08x}" for stem in stems]
-
-
-class Cited(NamedTuple):
-    """A record that a document cites. `until` is when the claim stopped being true, and `by_record` what says so;
-    0: it holds, or nothing does."""
-
-    record_id: int
-    until: int
-    by_record: int
-
-
-class Citations:
-    """What the documents of an owner cite now, seen through a transaction."""
-
-    def __init__(self, tx: Transaction, owner: str) -> None:
-        self._tx = tx
-        self._owner = owner
-
-    def put(self, document_id: str, cites: Set[Cited]) -> set[int]:
-        """Say what a document cites. The records for which that is another answer than before."""
-        before = self.of(document_id)
-        self._tx.many(
-            "DELETE FROM citations WHERE owner = ? AND document_id = ? AND record_id = ? AND until = ? "
-            "AND by_record = ?",
-            [(self._owner, document_id, *cited) for cited in sorted(before - cites)],
-        )
-        self._tx.many(
-            "INSERT INTO citations (owner, document_id, record_id, until, by_record) VALUES (?, ?, ?, ?, ?)",
-            [(self._owner, document_id, *cited) for cited in sorted(cites - before)],
-        )
-        return {cited.record_id for cited in before ^ cites}
-
-    def of(self, document_id: str) -> set[Cited]:
-        rows = self._tx.all(
-            "SELECT record_id, until, by_record FROM citations WHERE owner = ? AND document_id = ?",
-            *(self._owner, document_id),
-        )
-        return {Cited(*row) for row in rows}
-
-    def ended(self, records: Iterable[int]) -> list[Cited]:
-        """Those of the records of which every claim has ended, each with the first end."""
-        rows = self._tx.many(
-            "SELECT record_id, until, by_record FROM citations WHERE owner = ? AND record_id = ? "
-            "ORDER BY until, by_record LIMIT 1",
-            [(self._owner, record) for record in sorted(records)],
-        )
-        return [cited for row in rows if (cited := Cited(*row)).until]
 
 
 @lru_cache(maxsize=256)

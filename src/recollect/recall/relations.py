@@ -20,7 +20,7 @@ from recollect.organize.edits import targets
 from recollect.organize.rules.filing import TITLES
 from recollect.recall.items import Found, Items
 from recollect.recall.search import hit
-from recollect.recall.words import content_words, fold, read
+from recollect.recall.words import UNSPACED, content_words, fold, read
 from recollect.storage.base import Database, Transaction
 from recollect.types import Clock, Hit
 
@@ -71,6 +71,7 @@ class _Names:
         self.of: dict[str, str] = {}
         self.slugs: dict[str, str] = {}
         self._begin: dict[str, list[tuple[list[str], str]]] = {}
+        self._unspaced: list[str] = []
         for document_id, parent_id, slug, title in titles:
             is_drawer = document_id == MEMORY_ID or (parent_id == MEMORY_ID and slug in TITLES)
             if is_drawer or not any(letter.isalpha() for letter in title):
@@ -78,7 +79,9 @@ class _Names:
             key = fold(title)
             if key not in self.entities:
                 self.entities[key] = _Entity(title)
-                if words := content_words(title):
+                if UNSPACED.search(key):
+                    self._unspaced.append(key)
+                elif words := content_words(title):
                     self._begin.setdefault(words[0], []).append((words, key))
             self.entities[key].documents.append(document_id)
             self.of[document_id] = key
@@ -86,7 +89,8 @@ class _Names:
 
     def within(self, text: str) -> Iterator[str]:
         """The entities that a text names. One word must be written as the title is: a rose is not Rose."""
-        words = content_words(text)
+        folded, words = fold(text), content_words(text)
+        yield from (key for key in self._unspaced if key in folded)
         for at, word in enumerate(words):
             for sought, key in self._begin.get(word, ()):
                 if words[at : at + len(sought)] == sought and (

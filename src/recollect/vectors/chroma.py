@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 MISSING = "vectors.store is 'chroma', but its package is missing. Install it: pip install 'recollect[chroma]'."
 TIMEOUT = 60.0  # seconds that a server may take for a call, or another process for the folder
+TRIES = 5  # of a search beside a removal
 PAGE = 5_000  # below what one call of Chroma takes
 BREADTH = 200  # how many candidates a search follows; Chroma's own 100 finds too few of 5,000
 
@@ -77,7 +78,9 @@ class ChromaVectors:
             return []
 
         def work(collection: Collection) -> list[Near]:
-            found = collection.query(query_embeddings=row[np.newaxis], n_results=k, include=["distances"])
+            found = _insisting(
+                lambda: collection.query(query_embeddings=row[np.newaxis], n_results=k, include=["distances"])
+            )
             distances = (found["distances"] or [[]])[0]
             return ranked((id_, 1 - far) for id_, far in zip(found["ids"][0], distances, strict=True))
 
@@ -222,3 +225,16 @@ def _translated(error: Exception, where: str) -> StorageError:
     return StorageUnavailable(
         f"{where} does not answer: {words:.300}. Start it, or mend its address, and try again."
     )
+
+
+def _insisting(query: Callable[[], T]) -> T:
+    """A server that finds an id which another client removes at this moment says "Error finding id": ask again."""
+    from chromadb.errors import InternalError
+
+    for _ in range(TRIES - 1):
+        try:
+            return query()
+        except InternalError as error:
+            if "finding id" not in str(error):
+                raise
+    return query()
