@@ -28,7 +28,6 @@ QUESTIONS = (
     "When does Mara move to Lisbon?",
     "What food must she avoid?",
     "Why did the backup fail?",
-    "Which flats did you suggest?",
 )
 SLOWLY = 0.15  # seconds between two turns, so that the eye can follow
 
