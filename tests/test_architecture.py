@@ -14,6 +14,12 @@ SRC = Path(__file__).parent.parent / "src" / "recollect"
 BELOW = {"background", "types", "errors", "gate", "gather", "secrecy", "tooling", "storage.base"}
 """What every stage may build on."""
 
+WHOLE = {
+    *("memory", "aio", "config", "home", "recall", "journal", "organize", "models", "collect"),
+    *("tooling", "gate", "types", "errors"),
+}
+"""What stands before the whole may show of it."""
+
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "background": {"errors"},
@@ -34,8 +40,10 @@ ALLOWED: dict[str, set[str]] = {
     "vectors.testing": {"vectors", "testing", *BELOW},
     "recall": {"recall", "journal", "organize", "collect", "models", "vectors", *BELOW},
     "parts": {"recall", "journal", "organize", "collect", "models", "vectors", "storage", "home", *BELOW},
+    "reading": {"recall", "organize", "collect", "models", "parts", "home", *BELOW},
     "recalling": {"recall", "collect", "parts", *BELOW},
     "memory": {
+        "reading",
         "recalling",
         "recall",
         "journal",
@@ -49,7 +57,7 @@ ALLOWED: dict[str, set[str]] = {
         *BELOW,
     },
     "aio": {"memory", "recall", "journal", "organize", "types", "errors"},
-    "serve": {"serve", "", "memory", "aio", "config", "home", "recall", "organize", "collect", "types", "errors"},
+    "serve": {"serve", "", *WHOLE},
     "testing": {"organize", *BELOW},
     "": {"aio", "memory", "recall", "organize", "collect", "types", "errors"},
     "__main__": {"serve"},

@@ -4,6 +4,7 @@
     ├── InputError (ValueError)      what was given cannot be taken; nothing was changed
     │   ├── ConfigError              a setting that is unknown or does not fit
     │   └── PromptError              a replacement prompt with nothing in it
+    ├── UnknownProfile (LookupError) no agent of the home has that profile
     ├── UnknownAgent (LookupError)   no agent of this profile has that id
     ├── UnknownSession (LookupError) no session of this profile has that id
     ├── UnknownDocument (LookupError) no document of this profile has that id or path
@@ -52,6 +53,10 @@ class ConfigError(InputError):
 
 class PromptError(InputError):
     """A prompt that replaces the whole system prompt must not be empty."""
+
+
+class UnknownProfile(RecollectError, LookupError):
+    """No agent of this home has that profile. A profile begins with its first agent."""
 
 
 class UnknownAgent(RecollectError, LookupError):

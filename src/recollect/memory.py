@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from recollect.collect.agents import Agents
-from recollect.collect.descriptors import KINDS, Descriptor, Strategy, check_descriptor, matches
-from recollect.collect.sessions import Sessions
-from recollect.collect.talks import Talks, id_of
-from recollect.errors import InputError, MemoryClosed
-from recollect.gate import checked_count, checked_path, checked_position, checked_profile, checked_time
+from recollect.collect.descriptors import Descriptor, check_descriptor
+from recollect.collect.talks import id_of
+from recollect.errors import MemoryClosed
+from recollect.gate import checked_path, checked_position, checked_profile, checked_time
 from recollect.home import Home
 from recollect.journal.compaction import Result
 from recollect.journal.journal import Journal
 from recollect.journal.notes import Notes
 from recollect.journal.tools import remember_this
-from recollect.models.ledger import Call, Ledger
 from recollect.organize.brain import Brain
-from recollect.organize.health import Health, Receipt, health
 from recollect.organize.inbox import Inbox
 from recollect.organize.tools import document_tools
 from recollect.organize.tree import Tree
 from recollect.organize.worker import Processed
 from recollect.parts import Parts, open_database
+from recollect.reading import Reading
 from recollect.recalling import Recalling
 from recollect.storage.base import Database, Transaction
 from recollect.tooling import Tool
@@ -34,10 +32,7 @@ from recollect.types import (
     Advance,
     Agent,
     Clock,
-    InboxItem,
-    ItemState,
     Record,
-    Recorded,
     Session,
     Turn,
     utc_now,
@@ -48,10 +43,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SEVERAL = 20  # so that one that cannot be read does not hide the next
 
-
-class Memory(Recalling):
+class Memory(Recalling, Reading):
     """The memory of one profile in one home.
 
         with Memory.open("home") as memory:
@@ -117,21 +110,6 @@ class Memory(Recalling):
         return self._write(
             lambda tx: Agents(tx).resolve(self.profile, descriptor, now, self._parts.lifecycle.sleep_due(now))
         )
-
-    def agents(self) -> list[Agent]:
-        """Every agent of the profile, the one heard from last first."""
-        return self._read(lambda tx: Agents(tx).recent(self.profile))
-
-    def find_agent(self, strategy: Strategy) -> Agent | None:
-        """The agent heard from last of those the strategy matches; none where there is none."""
-        if strategy not in get_args(Strategy):
-            raise InputError(f"{strategy!r:.200} is no strategy. Use one of: {', '.join(get_args(Strategy))}.")
-        kinds = [kind for kind in KINDS if matches(kind, strategy)]
-        return next(iter(self._read(lambda tx: Agents(tx).recent(self.profile, kinds, SEVERAL))), None)
-
-    def get_agent(self, agent: Agent | str) -> Agent:
-        """The agent as it is now."""
-        return self._read(lambda tx: Agents(tx).get(self.profile, id_of(agent)))
 
     # Turns
 
@@ -201,13 +179,6 @@ class Memory(Recalling):
         journal = (remember_this(self.journal),) if self._parts.continuity.is_on else ()
         return (*document_tools(self.documents, author), *self._recall_tools(agent), *journal)
 
-    def inbox(self, *states: ItemState, limit: int = 100) -> list[InboxItem]:
-        """The transcripts that are on their way to the profile's memory-agents, or were; newest first."""
-        unknown = [state for state in states if state not in get_args(ItemState)]
-        if unknown:
-            raise InputError(f"{unknown[0]!r:.200} is no state. Use some of: {', '.join(get_args(ItemState))}.")
-        return self._read(lambda tx: Inbox(tx).find(self.profile, states, checked_count(limit, "The limit")))
-
     def retry(self, item_id: int | None = None) -> int:
         """Try an inbox item again now, or every one that failed for good. How many there were."""
         if item_id is not None:
@@ -217,22 +188,6 @@ class Memory(Recalling):
         retried = self._write(lambda tx: Inbox(tx).retry(self.profile, now, item_id))
         self._parts.wake()
         return retried
-
-    def receipt(self, record_id: int) -> Receipt:
-        """How far a record has come: stored, queued, organized, searchable, or failed and why."""
-        checked_position(record_id, "The record's id")
-        return self._read(lambda tx: self._parts.receipt(tx, record_id))
-
-    def health(self) -> Health:
-        """Whether everything in the home is on its way: green, yellow or red, with the reasons."""
-        overdue = timedelta(seconds=self.settings.worker.overdue_seconds)
-        remarks = [remark for remark in (self._parts.brain.waits(), self._parts.brain.remark()) if remark]
-        remarks += self._parts.continuity.remarks() + self._parts.remarks()
-        return self._read(lambda tx: health(tx, self.profile, self._clock(), overdue, remarks))
-
-    def ledger(self, limit: int = 100) -> list[Call]:
-        """The profile's calls of models and what each cost, newest first."""
-        return self._read(lambda tx: Ledger(tx).recent(self.profile, checked_count(limit, "The limit")))
 
     # The journal and notes
 
@@ -259,36 +214,7 @@ class Memory(Recalling):
         found = Notes(self.home.profile(self.profile), worker, self._parts.query, clock=self._clock)
         return self._notes.setdefault(worker, found)
 
-    # Reading
-
-    def session(self, session: Session | str) -> Session:
-        """The session as it is now."""
-        return self._read(lambda tx: Sessions(tx).get(self.profile, id_of(session)))
-
-    def sessions(self, agent: Agent | str) -> list[Session]:
-        """Every session of the agent, oldest first, the active one last."""
-        return self._read(lambda tx: Sessions(tx).of_agent(Agents(tx).standing(self.profile, id_of(agent)).id))
-
-    def history(self, of: Agent | Session | str, after: int = 0) -> list[Recorded]:
-        """The records of a session after this id, in order. For an agent: those of its newest session."""
-        checked_position(after, "`after`")
-        return self._read(lambda tx: Talks(tx, self.profile).history(of, after))
-
-    def transcript(self, of: Agent | Session | str, after: int = 0) -> str:
-        """A session's records after this id, as Markdown. For an agent: those of its newest session."""
-        checked_position(after, "`after`")
-        chars = self.settings.collect.tool_result_chars
-        return self._read(lambda tx: Talks(tx, self.profile).transcript(of, after, chars))
-
-    def context_size(self, of: Agent | Session | str) -> int:
-        """How many characters a session's records hold. For an agent, also a memory-agent: its newest one's."""
-        return self._read(lambda tx: Talks(tx, self.profile).size(of))
-
     # The home
-
-    def profiles(self) -> list[str]:
-        """The profiles of the home that have an agent."""
-        return self._read(lambda tx: Agents(tx).owners())
 
     def backup(self, target: str | Path) -> None:
         """Write a whole copy of the database to a new file while work goes on."""
@@ -336,10 +262,6 @@ class Memory(Recalling):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _read(self, work: Callable[[Transaction], T]) -> T:
-        self._check_open()
-        return self._database.read(work)
 
     def _write(self, work: Callable[[Transaction], T]) -> T:
         self._check_open()

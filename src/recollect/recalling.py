@@ -106,6 +106,11 @@ class Recalling(Keeping):
         self._check_open()
         return self._parts.relating.of(entity, limit, ended=ended)
 
+    def entities(self, limit: int = 100) -> list[str]:
+        """Who and what is known by name, what is named most often first."""
+        self._check_open()
+        return self._parts.relating.entities(limit)
+
     @property
     def experiences(self) -> Experiences:
         """The profile's experiences: add, query, list. An error where `continuity.experience_store_enabled` is

@@ -184,6 +184,18 @@ class Advance:
     died: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How much there is in a profile. `items` counts what can be found, by kind; `cost_today` is USD of the whole
+    home."""
+
+    agents: int
+    sessions: int
+    documents: int
+    items: Mapping[ItemKind, int]
+    cost_today: float
+
+
 # What organizing makes of it
 
 

@@ -98,6 +98,11 @@ class Agents:
         )
         return list(_readable(rows))
 
+    def count(self, owner: str) -> int:
+        """How many the owner has, but for memory-agents."""
+        row = self._tx.one("SELECT count(*) FROM agents WHERE owner = ? AND kind <> 'memory-agent'", owner)
+        return row[0] if row else 0
+
     def owners(self) -> list[str]:
         """Everybody who has an agent."""
         return [row[0] for row in self._tx.all("SELECT DISTINCT owner FROM agents ORDER BY owner")]

@@ -102,6 +102,26 @@ class Sessions:
         )
         return [from_row(row) for row in rows]
 
+    def recent(self, owner: str, limit: int, before: Session | None = None) -> list[Session]:
+        """The sessions of the owner's agents, newest first, but for memory-agents'; those older than `before`."""
+        older = " AND (s.created_at, s.id) < (?, ?)" if before else ""
+        rows = self._tx.all(
+            f"SELECT {', '.join(f's.{name}' for name in _COLUMNS.split(', '))} FROM sessions s "
+            "JOIN agents a ON a.id = s.agent_id "
+            f"WHERE a.owner = ? AND a.kind <> 'memory-agent'{older} ORDER BY s.created_at DESC, s.id DESC LIMIT ?",
+            *(owner, *((micros(before.created_at), before.id) if before else ()), limit),
+        )
+        return [from_row(row) for row in rows]
+
+    def count(self, owner: str) -> int:
+        """How many the owner's agents have, but for memory-agents'."""
+        row = self._tx.one(
+            "SELECT count(*) FROM sessions s JOIN agents a ON a.id = s.agent_id "
+            "WHERE a.owner = ? AND a.kind <> 'memory-agent'",
+            owner,
+        )
+        return row[0] if row else 0
+
     def end(self, session_id: str, now: datetime, reset_message: str | None = None) -> None:
         self._tx.run(
             "UPDATE sessions SET ended_at = ?, reset_message = ? WHERE id = ? AND ended_at IS NULL",

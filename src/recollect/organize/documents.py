@@ -152,6 +152,11 @@ class Documents:
             waiting += [replace(child, path=f"{one.path}/{child.slug}") for child in under.get(one.id, ())]
         return walked
 
+    def count(self) -> int:
+        """How many there are now."""
+        row = self._tx.one("SELECT count(*) FROM documents WHERE owner = ? AND valid_to IS NULL", self._owner)
+        return row[0] if row else 0
+
     def titles(self) -> list[tuple[str, str, str, str]]:
         """Id, parent, slug and title of every current document."""
         rows = self._tx.all(

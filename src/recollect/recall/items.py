@@ -163,6 +163,11 @@ class Items:
         )
         return row is None or row[0] is not None
 
+    def counts(self) -> dict[ItemKind, int]:
+        """How many there are of each kind."""
+        rows = self._tx.all("SELECT kind, count(*) FROM items WHERE owner = ? GROUP BY kind", self._owner)
+        return {row[0]: row[1] for row in rows}
+
     # What questions do
 
     def holding(self, stem: int, limit: int, *, turns: bool = True) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -127,6 +128,20 @@ class Relating:
             lambda tx: _Looking(tx, self._owner, self._names(tx), None if ended else now).around(asked, limit)
         )
 
+    def entities(self, limit: int) -> list[str]:
+        """Who and what is known by name: what most experiences name first, then what has documents only."""
+        checked_count(limit, "The limit", 1, MOST)
+
+        def look(tx: Transaction) -> list[str]:
+            names = self._names(tx).entities
+            known = {key: entity.name for key, entity in names.items()}
+            shared = [some for _, some in _experiences(tx, self._owner)]
+            named = Counter(key for some in shared for key in some)
+            called = {key: name for some in shared for key, name in some.items()} | known
+            return [called[key] for key in sorted(called, key=lambda key: (-named[key], key))[:limit]]
+
+        return self._database.read(look)
+
     def _names(self, tx: Transaction) -> _Names:
         """Read anew after each changeset only."""
         rows = Documents(tx, self._owner)
@@ -146,7 +161,7 @@ class _Looking:
         self._by = by
         self._documents = Documents(tx, owner)
         self._items = Items(tx, owner)
-        self._shared = list(self._experiences())
+        self._shared = list(_experiences(tx, owner))
         self._edges: dict[str, _Edge] = {}
 
     def around(self, asked: str, limit: int) -> Relations:
@@ -246,12 +261,13 @@ class _Looking:
         paths = [found.path for one in self._documents_of(key) if (found := self._documents.find(one))]
         return min(paths, key=lambda path: (path.count("/"), path), default="")
 
-    def _experiences(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """The experiences that name anything, and what each names."""
-        rows = self._tx.all(
-            "SELECT id, entities FROM experiences WHERE owner = ? AND entities <> '[]' ORDER BY at DESC LIMIT ?",
-            *(self._owner, EXPERIENCES),
-        )
-        for id_, entities in rows:
-            if named := {fold(name): name for name in json.loads(entities)}:
-                yield id_, named
+
+def _experiences(tx: Transaction, owner: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The experiences that name anything, and what each names."""
+    rows = tx.all(
+        "SELECT id, entities FROM experiences WHERE owner = ? AND entities <> '[]' ORDER BY at DESC LIMIT ?",
+        *(owner, EXPERIENCES),
+    )
+    for id_, entities in rows:
+        if named := {fold(name): name for name in json.loads(entities)}:
+            yield id_, named

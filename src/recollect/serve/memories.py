@@ -1,0 +1,68 @@
+"""The memories of one home that a server holds open: one a profile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from recollect.errors import MemoryClosed, UnknownProfile
+from recollect.gate import checked_profile
+from recollect.home import Home
+from recollect.memory import Memory
+from recollect.types import Clock, utc_now
+
+DEFAULT = "default"
+
+
+class Memories:
+    """Opens a profile's memory when it is first asked for. It starts no background work: that is a worker's, in a
+    process of its own. Safe to share between threads."""
+
+    def __init__(self, home: str | Path, *, clock: Clock = utc_now, **settings: Mapping[str, object]) -> None:
+        self.home = Home(home)
+        self._clock = clock
+        self._settings = settings
+        self._open: dict[str, Memory] = {}
+        self._gate = threading.Lock()
+        self._closed = False
+        self.get()  # so that a home that cannot be used is said at once
+
+    def get(self, profile: str = DEFAULT, *, new: bool = False) -> Memory:
+        """The profile's memory. A profile without an agent is unknown, but for the default one, or where a `new`
+        one may begin: a typing mistake must not make one."""
+        if found := self._open.get(checked_profile(profile)):
+            return found
+        if profile != DEFAULT and not new and profile not in self.profiles():
+            known = ", ".join(self.profiles())
+            raise UnknownProfile(f"No agent of this home has the profile {profile!r}. Name one of these: {known}.")
+        with self._gate:
+            if self._closed:
+                raise MemoryClosed
+            if profile not in self._open:
+                self._open[profile] = Memory.open(
+                    self.home.path, profile, clock=self._clock, brain=None, **self._settings
+                )
+            return self._open[profile]
+
+    def profiles(self) -> list[str]:
+        """The default one, and all that have an agent."""
+        return sorted({DEFAULT, *self.get().profiles()})
+
+    def close(self) -> None:
+        """Close every memory. Safe to call twice."""
+        with self._gate:
+            self._closed = True
+            opened, self._open = list(self._open.values()), {}
+        for memory in opened:
+            memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

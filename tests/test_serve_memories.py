@@ -1,0 +1,83 @@
+"""The memories that a server holds open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory, User, UserMessage
+from recollect.errors import InputError, MemoryClosed, UnknownProfile
+from recollect.serve.memories import Memories
+from recollect.serve.plain import plain
+
+MARA = User("cli", "mara", "main")
+
+
+@pytest.fixture
+def memories(tmp_path: Path) -> Iterator[Memories]:
+    with Memories(tmp_path / "home") as opened:
+        yield opened
+
+
+def test_each_profile_is_opened_once(memories: Memories) -> None:
+    """C0: a profile's memory is one, whoever asks for it."""
+    work = memories.get("work", new=True)
+    work.agent(MARA)
+    assert memories.get("work") is work
+    assert memories.get() is memories.get("default")
+    assert memories.profiles() == ["default", "work"]
+
+
+def test_a_typing_mistake_makes_no_profile(memories: Memories) -> None:
+    """C0: an unknown profile is an error that names the known ones; a name that is a path, too (S3)."""
+    with pytest.raises(UnknownProfile, match="default"):
+        memories.get("wrok")
+    with pytest.raises(InputError):
+        memories.get("../elsewhere")
+
+
+def test_after_close_nothing_is_opened(memories: Memories) -> None:
+    memories.close()
+    with pytest.raises(MemoryClosed):
+        memories.get()
+
+
+def test_values_have_one_plain_form(memory: Memory) -> None:
+    """`--json`, HTTP and MCP show the same: tagged unions with their tag, times as ISO 8601."""
+    agent = memory.agent(MARA)
+    memory.append(agent, UserMessage("I live in Lisbon.", speaker="Mara"))
+    shown = plain({"agent": agent, "history": memory.history(agent), "totals": memory.totals()})
+    assert isinstance(shown, dict)
+    assert shown["agent"]["descriptor"] == {  # type: ignore[index, call-overload]
+        "kind": "user",
+        "connector": "cli",
+        "user_id": "mara",
+        "channel_id": "main",
+    }
+    said = shown["history"][0]["record"]  # type: ignore[index, call-overload]
+    assert said["type"] == "user_message"  # type: ignore[index, call-overload]
+    assert shown["totals"]["items"] == {"turn": 1}  # type: ignore[index, call-overload]
+    with pytest.raises(TypeError, match="object"):
+        plain(object())
+
+
+def test_what_is_there_can_be_counted_and_paged(memory: Memory) -> None:
+    """O6: totals, sessions newest first in pages, and who is known by name, without memory-agents'."""
+    agent = memory.agent(MARA)
+    for number in range(3):
+        memory.append(agent, UserMessage(f"My brother Marco Rossi moved to house number {number} in Porto."))
+        memory.reset(agent)
+    memory.process()
+    sessions = memory.recent_sessions()
+    assert [one.id for one in sessions] == [one.id for one in reversed(memory.sessions(agent))]
+    first = memory.recent_sessions(2)
+    assert [*first, *memory.recent_sessions(5, first[-1])] == sessions
+    totals = memory.totals()
+    assert (totals.agents, totals.sessions) == (1, 4)
+    assert totals.documents == len(list(memory.documents.walk()))
+    assert memory.entities() == ["Mara"]
+    assert memory.workers() == []
+    memory.notes("tester").store("greeting", "The suite takes seven minutes.")
+    assert memory.workers() == ["tester"]
