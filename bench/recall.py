@@ -4,7 +4,8 @@ Made-up talk (see `speech`) in one profile, 1,000, 10,000 and 100,000 turns of i
 also 1,000,000. Everything that is compared takes turns on the same questions:
 
 - **recall over its parts**: `Memory.recall`, as a caller sees it, over the sum of the embedder (`embed_query`),
-  the pruned full text (the same postings, read by `Items.holding`) and the product's own vector search, by median.
+  the product's own pruned full text (the postings of the rarest words, and the best by them) and its own vector
+  search, by median: each part gives as many candidates as it does within a recall.
   The goal is judged in blocks, where a part finds in the caches what its last call left there; in turns call by
   call, as a part finds them within a recall, it is printed too;
 - **vectors over Chroma**: that vector search over Chroma's, persistent, with the same vectors and as many hits;
@@ -44,7 +45,7 @@ from bench.speech import SESSION, Speech
 from recollect import Memory, User
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall.question import understand
-from recollect.recall.search import MOST_WORDS, POOL
+from recollect.recall.search import POOL
 from recollect.recall.shelf import Numbers, View
 from recollect.types import utc_now
 
@@ -164,15 +165,10 @@ def parts(memory: Memory, questions: Sequence[str]) -> dict[str, Call]:
     view, queries = _asked_of(memory, questions)
     embedder = StaticEmbedder()
     asks = [understand(question, utc_now(), view.speakers) for question in questions]
-    rare = [sorted(dict(one.words.values()), key=view.count)[:MOST_WORDS] for one in asks]
-
-    def postings(stems: Sequence[int]) -> object:
-        return memory._database.read(lambda tx: recall._postings(tx, view, stems))
-
     return {
         "recall": in_turn(memory.recall, questions),
         "embedder": in_turn(lambda text: embedder.embed_query(text, {}), questions),
-        "pruned": in_turn(postings, rare),
+        "pruned": in_turn(lambda one: recall._by_words(view, one, None, POOL), asks),
         "vector": in_turn(lambda query: view.nearest(query, POOL, None), queries),
     }
 

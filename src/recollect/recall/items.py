@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from base64 import b32encode
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
+from typing import NamedTuple
 
 from recollect.recall.words import ASSISTANT, PERSON, SECRET, read
 from recollect.secrecy import redact
@@ -32,8 +32,7 @@ _FOUND = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An item as its row has it; of a turn, `type` and `data` are those of its record."""
 
     id: int
@@ -189,7 +188,11 @@ class Items:
         return [row[0] for row in rows]
 
     def get(self, ids: Sequence[int]) -> dict[int, Found]:
-        rows = self._tx.many(f"{_FOUND} AND i.id = ?", [(self._owner, id_) for id_ in ids])
+        """In one statement: an owner that is no plain column makes both databases go by the ids."""
+        if not ids:
+            return {}
+        which = _FOUND.replace("i.owner = ?", "i.owner || '' = ?")
+        rows = self._tx.all(f"{which} AND i.id IN ({', '.join('?' * len(ids))})", self._owner, *ids)
         return {row[0]: _found(row) for row in rows}
 
     def find(self, kind: ItemKind, ref: str) -> Found | None:

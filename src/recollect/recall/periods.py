@@ -37,6 +37,8 @@ _CALENDAR = re.compile(r"\b(last|previous|this)\s+(week|weekend|month|year)\b")
 _TODAY = re.compile(r"\b(?:today|this morning)\b")
 
 _SINCE = re.compile(r"\bsince\b")
+_TIMELY = re.compile(rf"\d|{'|'.join(MONTHS)}|day\b|ago\b|earlier|back\b|last\b|past\b|previous|this\b")
+"""Without any of these a question speaks of no time."""
 
 _LENGTH = {"day": 1, "week": 7, "weekend": 9, "month": 31, "year": 365}
 _VAGUE = {"day": 0, "week": 1, "month": 7, "year": 60}  # days around "three weeks ago"
@@ -52,6 +54,8 @@ class Period(NamedTuple):
 def period(question: str, asked_at: datetime) -> Period | None:
     """The time the question speaks of; none where it speaks of none, or of one there is not (31 February)."""
     text = question.lower()
+    if not _TIMELY.search(text):
+        return None
     for reading in _READINGS:
         try:
             if found := reading(text, asked_at):

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.recall.periods import Period
 from recollect.recall.question import Question
 from recollect.recall.shelf import NEVER, Around, Numbers, Places, View, distinct
 from recollect.recall.words import ASSISTANT, PERSON, TELLS
@@ -44,8 +45,10 @@ WEIGHTS: Mapping[str, float] = {
     "ended": -3.0,
     "data": -0.5,
 }
-TOPICAL = ("vector", "thread", "previous", "words")
-GATED = ("answer", "when")
+_ROW = {name: row for row, name in enumerate(WEIGHTS)}
+_NEAR = slice(0, 3)  # vector, thread, previous
+_TOPICAL = slice(0, 4)  # and words
+_GATED = slice(_ROW["answer"], _ROW["when"] + 1)
 
 LENT_NEAR = 1.0  # how much of its words an item lends to the one beside it
 LENT_FAR = 0.5  # and to the one two away
@@ -63,90 +66,96 @@ _TOOL, _WEB = map(PROVENANCES.index, ("tool", "web"))
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Places, best first, with their scores and what these are made of."""
+    """Places, best first, with their scores and what these are made of: a row a part."""
 
     places: Places
     scores: Numbers
     _order: Places
-    _parts: Mapping[str, Numbers]
+    _parts: Numbers
 
     def explain(self, at: int) -> dict[str, float]:
-        place = self._order[at]
-        return {name: round(float(part[place]), 3) for name, part in self._parts.items() if part[place]}
+        parts = self._parts[:, self._order[at]].tolist()
+        return {name: round(part, 3) for name, part in zip(WEIGHTS, parts, strict=True) if part}
 
 
 def rank(view: View, question: Question, query: Numbers, places: Places, now: int) -> Ranked:
     """The places by how well they answer the question; `query` is its vector, centred, or zeros."""
     around = view.around(places)
     near = _Nearness(view, around, places)
-    fixed = _fixed(view, question, around, places, now)
-    scores, parts = _sum(fixed | near.to(query))
+    parts = _fixed(view, question, around, places, now)
+    gated = parts[_GATED].copy() if question.wants or question.period else None
+    scores = _sum(parts, near.to(query), gated)
     if len(places) and query.any():
-        best = heaviest(scores, FEEDBACK_FROM)
-        moved = query + FEEDBACK * near.middle(best)
-        scores, parts = _sum(fixed | near.to((moved / np.linalg.norm(moved)).astype(np.float32)))
+        moved = query + FEEDBACK * near.middle(heaviest(scores, FEEDBACK_FROM))
+        scores = _sum(parts, near.to(moved / np.linalg.norm(moved)), gated)
     scores = _below_successor(view, places, scores)
     order = np.argsort(-scores, kind="stable")
-    order = order[((parts["words"] > 0) | (parts["vector"] > WEIGHTS["vector"] * FLOOR))[order]]
+    order = order[((parts[_ROW["words"]] > 0) | (parts[0] > WEIGHTS["vector"] * FLOOR))[order]]
     return Ranked(places[order], scores[order], order, parts)
 
 
-def _sum(parts: dict[str, Numbers]) -> tuple[Numbers, dict[str, Numbers]]:
-    """The scores, and the parts as they count in them."""
-    about = np.add.reduce([parts[name] for name in TOPICAL])
-    if len(about):
+def _sum(parts: Numbers, near: Numbers, gated: Numbers | None) -> Numbers:
+    """The scores, with the parts as they count in them."""
+    parts[_NEAR] = near
+    if gated is not None and gated.size:
+        about = parts[_TOPICAL].sum(axis=0)
         nth = min(FULLY, len(about))
         full = max(float(np.partition(about, -nth)[-nth]), 1e-9)
-        gate = np.clip(about / full, 0, 1)
-        parts |= {name: parts[name] * gate for name in GATED}
-    return np.add.reduce(list(parts.values())), parts
+        parts[_GATED] = gated * np.clip(about / full, 0, 1)
+    return np.asarray(parts.sum(axis=0), np.float32)
 
 
 class _Nearness:
     """How near items, their threads and the items before them are to a vector: weighted parts of their scores."""
 
     def __init__(self, view: View, around: Around, places: Places) -> None:
-        self._around = around
-        used = distinct((around.own, around.before), len(around.every))[0]
-        lengths, lends = (view.about[name][around.every[used]] for name in ("length", "lends"))
-        self._kept = np.zeros((2, len(around.every) + 1), np.float32)
-        self._kept[0, used] = lengths / (lengths + SHRINK)
-        self._kept[1, used] = self._kept[0, used] * lends
-        self._used, self._rows = used, view.vectors(around.every[used])
-        self._threads, self._lengths, self._thread = view.threads(places)
+        used, where = distinct((around.own, around.before), len(around.every))
+        some = around.every[used]
+        kept, lent = np.zeros((2, len(some) + 1), np.float32)
+        lengths = view.about["length"][some]
+        kept[:-1] = lengths / (lengths + SHRINK)
+        lent[:-1] = kept[:-1] * view.about["lends"][some]
+        self._own, self._before = where[around.own], where[around.before]
+        self._kept = WEIGHTS["vector"] * kept[self._own]
+        self._lent = WEIGHTS["previous"] * lent[self._before]
+        self._rows = view.vectors(some)
+        self._threads, norms, self._thread = view.threads(places)
+        self._even = WEIGHTS["thread"] / (norms + 1e-9)
         self._share = view.about["share"][places]
 
-    def to(self, query: Numbers) -> dict[str, Numbers]:
-        near = np.zeros(len(self._around.every) + 1, np.float32)
-        near[self._used] = np.vecdot(self._rows, query)
-        own, lent = self._kept * near
-        return {
-            "vector": WEIGHTS["vector"] * own[self._around.own],
-            "thread": (WEIGHTS["thread"] * np.vecdot(self._threads, query) / (self._lengths + 1e-9))[self._thread],
-            "previous": WEIGHTS["previous"] * lent[self._around.before],
-        }
+    def to(self, query: Numbers) -> Numbers:
+        """A row each: vector, thread, previous."""
+        parts = np.empty((3, len(self._own)), np.float32)
+        near = np.zeros(len(self._rows) + 1, np.float32)
+        np.vecdot(self._rows, query, out=near[:-1])
+        np.multiply(near[self._own], self._kept, out=parts[0])
+        parts[1] = (np.vecdot(self._threads, query) * self._even)[self._thread]
+        np.multiply(near[self._before], self._lent, out=parts[2])
+        return parts
 
     def middle(self, best: Places) -> Numbers:
         """The direction of these items; the shorter and the longer ones count less."""
-        rows = self._rows[np.searchsorted(self._used, self._around.own[best])]
-        towards = (rows * self._share[best, None]).mean(axis=0)
-        return np.asarray(towards / (np.linalg.norm(towards) + 1e-9), np.float32)
+        towards = (self._rows[self._own[best]] * self._share[best, None]).mean(axis=0)
+        return np.asarray(towards / (np.linalg.norm(towards) + np.float32(1e-9)), np.float32)
 
 
-def _fixed(view: View, question: Question, around: Around, places: Places, now: int) -> dict[str, Numbers]:
-    """The parts that do not depend on the question's vector, weighted."""
-    about = {name: view.about[name][places] for name in ("flags", "kind", "trust", "at", "until", "nudge")}
-    parts = {
-        "words": _words(view, question, around),
-        "subject": _subject(view, question, places),
-        "tells": _flag(about["flags"] & TELLS),
-        "answer": _flag(about["flags"] & question.wants),
-        "when": _when(question, about["at"]),
-        "nudge": about["nudge"],
-        "ended": _flag((about["until"] <= now) & (about["kind"] != _TURN)),
-        "data": _flag((about["trust"] == _TOOL) | (about["trust"] == _WEB)),
-    }
-    return {name: np.float32(WEIGHTS[name]) * part for name, part in parts.items()}
+def _fixed(view: View, question: Question, around: Around, places: Places, now: int) -> Numbers:
+    """The parts, a row each and weighted, but for those that depend on the question's vector."""
+    flags, kind, trust, until, nudge = (
+        view.about[name][places] for name in ("flags", "kind", "trust", "until", "nudge")
+    )
+    parts = np.zeros((len(WEIGHTS), len(places)), np.float32)
+    parts[_ROW["words"]] = _words(view, question, around)
+    parts[_ROW["subject"]] = _subject(view, question, places, flags)
+    parts[_ROW["tells"]] = flags & TELLS != 0
+    parts[_ROW["answer"]] = flags & question.wants != 0
+    if question.period:
+        parts[_ROW["when"]] = _when(question.period, view.about["at"][places])
+    parts[_ROW["nudge"]] = nudge
+    parts[_ROW["ended"]] = (until <= now) & (kind != _TURN)
+    parts[_ROW["data"]] = (trust == _TOOL) | (trust == _WEB)
+    parts *= np.array(list(WEIGHTS.values()), np.float32)[:, None]
+    return parts
 
 
 def heaviest(weights: NDArray[np.floating], k: int) -> Places:
@@ -155,10 +164,6 @@ def heaviest(weights: NDArray[np.floating], k: int) -> Places:
         heavy = np.flatnonzero(weights >= np.partition(weights, -k)[-k])
         return heavy[np.argsort(-weights[heavy], kind="stable")[:k]]
     return np.argsort(-weights, kind="stable")
-
-
-def _flag(values: NDArray[np.generic]) -> Numbers:
-    return np.asarray(values != 0, np.float32)
 
 
 def _words(view: View, question: Question, around: Around) -> Numbers:
@@ -185,21 +190,19 @@ def rarity(view: View, stem: int) -> float:
     return float(np.log(1 + (view.size - count + 0.5) / (count + 0.5)))
 
 
-def _subject(view: View, question: Question, places: Places) -> Numbers:
+def _subject(view: View, question: Question, places: Places, flags: NDArray[np.uint8]) -> NDArray[np.bool_] | int:
     if question.people and view.has_speakers_besides(question.people):
-        return view.said_by(places, question.people).astype(np.float32)
+        return view.said_by(places, question.people)
     if question.people or not view.has_assistant:
-        return np.zeros(len(places), np.float32)
-    return _flag(view.about["flags"][places] & (ASSISTANT if question.of_assistant else PERSON))
+        return 0
+    return np.asarray(flags & (ASSISTANT if question.of_assistant else PERSON) != 0)
 
 
-def _when(question: Question, at: NDArray[np.int64]) -> Numbers:
+def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
     """1 within the time, and less and less after it."""
-    if not question.period:
-        return np.zeros(len(at), np.float32)
-    start, end = (micros(edge) for edge in question.period)
+    start, end = (micros(edge) for edge in asked)
     late = np.clip(1 - (at - end - DAY) / (AFTER_DAYS * DAY), 0, 1)
-    return np.where(at < start - DAY, 0, late).astype(np.float32)
+    return np.where(at < start - DAY, 0, late)
 
 
 def _below_successor(view: View, places: Places, scores: Numbers) -> Numbers:

@@ -32,8 +32,8 @@ from recollect.types import ITEM_KINDS, Clock, Hit, ItemKind, micros
 
 log = logging.getLogger("recollect.recall")
 
-POOL = 200  # candidates by words, and as many by meaning
-BESIDE = 100  # of each of the two, the best that bring along those beside them
+POOL = 100  # candidates by words, and as many by meaning; more where more hits are asked for
+BESIDE = 20  # of each of the two, the best that bring along those beside them
 MOST_WORDS = 6  # of a question that are looked up, the rarest first
 MOST_POSTINGS = 5_000  # items that are looked at for them; the rarest word has this many to itself
 COMMON = 0.1  # a word in this share of all items counts half in the question's vector
@@ -99,18 +99,20 @@ class Recall:
         question = clean(checked_text(question, "The question", LONGEST))  # the embedder may be somebody else's
         checked_count(top_k, "top_k", 1, MOST)
         asked = checked_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
-        view, found, query = self._candidates(question, scope, asked)
+        view, found, query = self._candidates(question, scope, asked, max(POOL, top_k))
         ranked = rank(view, found.question, query, found.places, micros(asked))
         return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
 
     # Candidates
 
-    def _candidates(self, question: str, scope: Scope, asked: datetime) -> tuple[View, _Candidates, Numbers]:
+    def _candidates(
+        self, question: str, scope: Scope, asked: datetime, pool: int
+    ) -> tuple[View, _Candidates, Numbers]:
         shelf = self._fresh()
         view = shelf.view()
         asks = understand(question, asked, view.speakers)
         among = _within(view, slice(None), scope) if scope.narrow else None
-        by_words = self._by_words(view, asks, among)
+        by_words = self._by_words(view, asks, among, pool)
         places, loose = view.places(by_words)
         if loose:
             shelf.take_in(self._database.read(lambda tx: Shelves(tx).loose(self._owner, loose)))
@@ -118,33 +120,33 @@ class Recall:
             places, _ = view.places(by_words)
             among = _within(view, slice(None), scope) if scope.narrow else None
         query = self._vector(view, asks)
-        near = view.nearest(query, POOL, among) if query.any() else np.zeros(0, np.intp)
+        near = view.nearest(query, pool, among) if query.any() else np.zeros(0, np.intp)
         best = np.concatenate([places[:BESIDE], near[:BESIDE]])
         every = view.with_neighbours(np.concatenate([places, near]), best)
         return view, _Candidates(asks, every[_within(view, every, scope)]), query
 
-    def _by_words(self, view: View, asks: Question, among: NDArray[np.bool_] | None) -> list[int]:
+    def _by_words(self, view: View, asks: Question, among: NDArray[np.bool_] | None, pool: int) -> list[int]:
         """The items that hold most of the question's rare words, and of equals the newest."""
         stems = dict(asks.words.values())
         rare = sorted(stems, key=view.count)[:MOST_WORDS]
         weights = {stem: stems[stem] * rarity(view, stem) for stem in rare}
         try:
-            postings = self._database.read(lambda tx: self._postings(tx, view, rare))
+            postings = self._database.read(lambda tx: self._postings(tx, view, rare, pool))
         except StorageError:
             if not self._mending.mend():
                 raise
             return []
         if among is not None:
             postings = {stem: view.among(found, among) for stem, found in postings.items()}
-        return _heaviest([(weights[stem], found) for stem, found in postings.items()])
+        return _heaviest([(weights[stem], found) for stem, found in postings.items()], pool)
 
-    def _postings(self, tx: Transaction, view: View, rare: Sequence[int]) -> dict[int, list[int]]:
+    def _postings(self, tx: Transaction, view: View, rare: Sequence[int], pool: int) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
         left = MOST_POSTINGS
         for stem in rare:
             if found and view.count(stem) > left:
                 break
-            found[stem] = Items(tx, self._owner).holding(stem, max(left, POOL))
+            found[stem] = Items(tx, self._owner).holding(stem, max(left, pool))
             left -= len(found[stem])
         return found
 
@@ -158,7 +160,7 @@ class Recall:
         for word, (stem, counted) in asks.words.items():
             counts[word] = counted * COMMON / (COMMON + view.count(stem) / max(view.size, 1))
         try:
-            raw = serving.embed_query(clean(asks.text), counts)
+            raw = serving.embed_query(asks.text, counts)
         except RecollectError as error:
             self.error = f"Questions are answered by words only: {error}"
             self._ask_again = time.monotonic() + AFTER_FAILURE
@@ -170,12 +172,21 @@ class Recall:
     # The shelf
 
     def _fresh(self) -> Shelf:
-        """The shelf with everything that is stamped."""
-        if not self._indexer.running:
-            self._catch_up()
+        """The shelf with everything that is stamped. A few items are stamped first, where nobody else does it."""
+        shelf, waiting = self._read_up()
+        if 0 < waiting <= LOOSE:
+            try:
+                self._indexer.index(self._owner, LOOSE)
+            except RecollectError as error:
+                log.warning("what is new is found by its words only: %s", error)
+            shelf, _ = self._read_up()
+        return shelf
+
+    def _read_up(self) -> tuple[Shelf, int]:
+        """The shelf, and how many items wait for a stamp that nobody gives them: at most one more than a few."""
         with self._lock:
             while True:
-                state, rows = self._database.read(self._news)
+                state, rows, waiting = self._database.read(self._news)
                 if not self._is_of(state):
                     self._shelf = Shelf(self._database.read(partial(_identity, state.embedder_id)))
                     self._served_by, self._era = state.embedder_id, state.era
@@ -184,27 +195,19 @@ class Recall:
                 self._shelf.take_in(rows)
                 self._shelf.stamp = rows[-1][1] if rows else state.stamp
                 if len(rows) < PAGE:
-                    return self._shelf
+                    return self._shelf, waiting
 
     def _is_of(self, state: State) -> bool:
         return self._shelf is not None and (self._served_by, self._era) == (state.embedder_id, state.era)
 
-    def _news(self, tx: Transaction) -> tuple[State, list[Row]]:
-        state = Shelves(tx).state(self._owner)
+    def _news(self, tx: Transaction) -> tuple[State, list[Row], int]:
+        shelves = Shelves(tx)
+        alone = not (self._indexer.running or self._indexer.error)
+        waiting = shelves.pending_count(self._owner, LOOSE + 1) if alone else 0
+        state = shelves.state(self._owner)
         if self._shelf is None or not self._is_of(state) or state.stamp == self._shelf.stamp:
-            return state, []
-        return state, Shelves(tx).newer(self._owner, state.embedder_id, self._shelf.stamp, PAGE)
-
-    def _catch_up(self) -> None:
-        """Give a few items their vectors at once, where nobody else does."""
-        if self._indexer.error:
-            return
-        waiting = self._database.read(lambda tx: Shelves(tx).pending_count(self._owner, LOOSE + 1))
-        if 0 < waiting <= LOOSE:
-            try:
-                self._indexer.index(self._owner, LOOSE)
-            except RecollectError as error:
-                log.warning("what is new is found by its words only: %s", error)
+            return state, [], waiting
+        return state, shelves.newer(self._owner, state.embedder_id, self._shelf.stamp, PAGE), waiting
 
     # Hits
 
@@ -212,7 +215,7 @@ class Recall:
         self, tx: Transaction, view: View, ranked: Ranked, top_k: int, scope: Scope, explain: bool
     ) -> list[Hit]:
         """The best, as their rows are now; of those that say the same, the newest, in the place of the best."""
-        kept: dict[object, tuple[int, Found]] = {}
+        kept: dict[object, tuple[int, Found, str]] = {}
         for start in range(0, len(ranked.places), top_k):
             places = ranked.places[start : start + top_k]
             ids = view.about["id"][places].tolist()
@@ -221,15 +224,18 @@ class Recall:
                 one = found.get(id_)
                 if one is None or _has_left(one, scope):
                     continue
-                said = _said(one, view.stems(int(place))) or id_
-                first, known = kept.get(said, (at, one))
-                if said in kept or len(kept) < top_k:
-                    kept[said] = first, max(known, one, key=lambda either: either.at)
+                text = _text(one)
+                said = _said(one, text, view.stems(int(place))) or id_
+                first, known, _ = kept.get(said, (at, one, text))
+                if said not in kept and len(kept) == top_k:
+                    continue
+                if known is one or one.at > known.at:
+                    kept[said] = first, one, text
             if len(kept) == top_k:
                 break
         return [
-            hit(tx, self._owner, one, float(ranked.scores[at]), ranked.explain(at) if explain else {})
-            for at, one in kept.values()
+            hit(tx, self._owner, one, float(ranked.scores[at]), ranked.explain(at) if explain else {}, text)
+            for at, one, text in kept.values()
         ]
 
 
@@ -243,13 +249,15 @@ def _identity(embedder_id: int | None, tx: Transaction) -> str:
     return Shelves(tx).identity(embedder_id)
 
 
-def hit(tx: Transaction, owner: str, found: Found, score: float, parts: dict[str, float]) -> Hit:
-    """What was found, as it is shown: without secrets."""
+def hit(
+    tx: Transaction, owner: str, found: Found, score: float, parts: dict[str, float], text: str | None = None
+) -> Hit:
+    """What was found, as it is shown: without secrets. Its `text` may be known already."""
     document = Documents(tx, owner).find(found.thread) if found.kind == "document" else None
     return Hit(
         id=found.name,
         kind=found.kind,
-        text=clean(text_of(found.type, found.data)) if found.type else found.text,
+        text=clean(_text(found) if text is None else text) if found.type else found.text,
         at=found.at,
         trust=found.trust,
         score=round(score, 4),
@@ -264,8 +272,8 @@ def hit(tx: Transaction, owner: str, found: Found, score: float, parts: dict[str
     )
 
 
-def _heaviest(postings: Sequence[tuple[float, Sequence[int]]]) -> list[int]:
-    """Of ids in lists, newest first, those whose lists weigh most together, and of equals the newest."""
+def _heaviest(postings: Sequence[tuple[float, Sequence[int]]], count: int) -> list[int]:
+    """Of ids in lists, newest first, so many whose lists weigh most together, and of equals the newest."""
     ids = np.concatenate([np.zeros(0, np.int64), *(np.array(found, np.int64) for _, found in postings)])
     if not len(ids):
         return []
@@ -274,7 +282,7 @@ def _heaviest(postings: Sequence[tuple[float, Sequence[int]]]) -> list[int]:
     ids = ids[order]
     starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     which, scores = ids[starts], np.add.reduceat(each[order], starts)
-    best: list[int] = which[heaviest(scores, POOL)].tolist()
+    best: list[int] = which[heaviest(scores, count)].tolist()
     return best
 
 
@@ -302,10 +310,13 @@ def _has_left(found: Found, scope: Scope) -> bool:
     return found.gone is not None and (scope.as_of is None or found.gone <= scope.as_of)
 
 
-def _said(found: Found, stems: frozenset[int]) -> object:
+def _text(found: Found) -> str:
+    return text_of(found.type, found.data) if found.type else found.text
+
+
+def _said(found: Found, text: str, stems: bytes) -> object:
     """What two items have in common that say the same: who spoke, the words, and how often it is denied. Nothing
     where there are no words to compare."""
-    text = text_of(found.type, found.data) if found.type else found.text
     return (found.speaker, found.trust, stems, len(_NEGATION.findall(fold(text)))) if stems else None
 
 

@@ -317,9 +317,10 @@ class View:
         which, where = distinct((numbers,), self._thread_count)
         return self._sums.take(which, axis=0), self._norms[which], where.take(numbers)
 
-    def stems(self, place: int) -> frozenset[int]:
+    def stems(self, place: int) -> bytes:
+        """Of an item, packed: the same for the same stems."""
         start, count = int(self.about["stems"][place]), int(self.about["count"][place])
-        return frozenset(self._stems[start : start + count].tolist())
+        return self._stems[start : start + count].tobytes()
 
     def vectors(self, places: Places) -> Numbers:
         return self._nearest.rows(places)
