@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recollect.recall.experiences
-from recollect import Cron, Memory, Subagent, System, ToolResult, User, UserMessage
+from recollect import AssistantMessage, Cron, Memory, Subagent, System, ToolResult, User, UserMessage
 from recollect.collect.transcript import without_injected
 from recollect.errors import ConfigError, InputError, MemoryClosed, ModelError, StorageUnavailable
 from recollect.journal.findable import trust_of
@@ -389,6 +389,44 @@ def test_the_schedule_adds_what_is_unique_before_it_compacts(open_memory: OpenMe
     assert (tea.trust, tea.session_id, tea.at) == ("user", "s1", clock() - timedelta(days=30))
     memory.compact_journal()
     assert len(memory.experiences.list()) == 2
+
+
+@pytest.mark.parametrize("extracted_first", [True, False])
+def test_what_was_superseded_ends_in_the_journal_and_as_an_experience(
+    open_memory: OpenMemory, clock: FakeClock, extracted_first: bool
+) -> None:
+    """R2, O11: they hold again when that is taken back. What had ended before makes no experience any more."""
+    memory = open_memory(continuity=JOURNAL)
+    ann = memory.agent(User("cli", "ann", "main"))
+
+    def tell(text: str) -> None:
+        memory.append_many(ann, [UserMessage(text, speaker="Ann"), AssistantMessage("I see.")])
+        memory.end_turn(ann)
+        memory.sleep(ann)
+        memory.process()
+        clock.turn(days=1)
+
+    def made_of(word: str) -> dict[str, bool]:
+        """The kinds that say so, and whether they hold."""
+        hits = [hit for kind in ("journal", "experience") for hit in memory.recall(word, 20, kinds=[kind])]
+        return {hit.kind: hit.until is None for hit in hits if word in hit.text}
+
+    tell("I live in a small flat in Porto.")
+    if extracted_first:
+        memory._parts.experiencing.extract()
+        memory.process()
+        assert made_of("Porto") == {"journal": True, "experience": True}
+    tell("I live in a small flat in Lisbon now.")
+    memory._parts.experiencing.extract()
+    memory.process()
+    kinds = ("journal", "experience") if extracted_first else ("journal",)
+    assert made_of("Porto") == dict.fromkeys(kinds, False)
+    assert made_of("Lisbon") == {"journal": True, "experience": True}
+    assert "Porto" not in memory.session_context()
+    assert [one.text for one in memory.experiences.list() if "Porto" in one.text] == []
+    memory.documents.rollback(memory.documents.changesets()[0].id)
+    memory.process()
+    assert made_of("Porto") == dict.fromkeys(kinds, True)
 
 
 @pytest.mark.parametrize("category", ["note", "learned", "turn-summary", "user-preference", "decision"])

@@ -30,10 +30,11 @@ from recollect import (
     UserMessage,
 )
 from recollect.organize.brain import Outcome, Transcript
-from recollect.organize.claims import EARLIER, claims, paragraphs, parse
+from recollect.organize.claims import EARLIER, Lead, claims, paragraphs, parse
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
 from recollect.organize.guard import Guard
+from recollect.organize.leads import Leads
 from recollect.organize.rules.brain import RulesBrain
 from recollect.organize.rules.conflicts import keys
 from recollect.organize.rules.filing import FULL, Filing
@@ -367,6 +368,32 @@ with Memory.open(sys.argv[1], clock=FakeClock(), organize={"brain": "rules"}) as
     assert [process.returncode for process in processes] == [0, 0]
     assert "Lisbon" in first
     assert first == second
+
+
+def test_two_claims_of_one_record_never_end_one_another(memory: Memory, clock: FakeClock) -> None:
+    """O11: what is told in one breath is one news."""
+    mara = memory.agent(User("cli", "mara", "main"))
+    for text in ("I live in Porto.", "I moved. I live in Lisbon now."):
+        memory.append(mara, UserMessage(text, speaker="Mara"))
+        memory.sleep(mara)
+        memory.process()
+        clock.turn(days=1)
+    page = memory.documents.read("~/memory/people/mara")
+    assert {claim.text: claim.current for claim in claims(page.body)}.items() >= {
+        ("lives in Lisbon now.", True),
+        ("lives in Porto.", False),
+    }
+
+
+def test_leads_do_not_depend_on_the_order_of_their_rows(database: Database) -> None:
+    """O8: of claims that came at once, the same are looked at whoever comes first."""
+    at, found = AT, []
+    for owner, order in (("one", range(30)), ("other", reversed(range(30)))):
+        leads = [(Lead("d", f"{number:02}", f"Claim {number}."), ("common", "also")) for number in order]
+        database.write(lambda tx, owner=owner, leads=leads: Leads(tx, owner).insert(leads, at))  # type: ignore[misc]
+        found.append(database.read(lambda tx, owner=owner: Leads(tx, owner).about(["also", "common"])))  # type: ignore[misc]
+    assert found[0] == found[1]
+    assert found[0]
 
 
 # A person's own text

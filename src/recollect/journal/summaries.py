@@ -184,7 +184,7 @@ def _summary(agent: Agent, turn: _Turn) -> JournalRecord | None:
     place = target(agent.descriptor)
     channel = f"{place.connector}/{place.channel_id}" if place else agent.descriptor.kind
     return JournalRecord(
-        id=f"turn-{turn.first.session_id}-{turn.first.id}",
+        id=summary_id(turn.first.session_id, turn.first.id),
         session_id=turn.first.session_id,
         category="turn-summary",
         text=clean(f"{who}: {' → '.join(filter(None, (request, reply)))}"),
@@ -193,6 +193,17 @@ def _summary(agent: Agent, turn: _Turn) -> JournalRecord | None:
         timestamp=turn.last.at if turn.last.at.year > 1 else None,  # a year that every zone has
         sensitivity="private-user" if person else "operational",
     )
+
+
+def summary_id(session_id: str, record_id: int) -> str:
+    """Of the line that sums up the turn that begins with this record."""
+    return f"turn-{session_id}-{record_id}"
+
+
+def summarized_by(line_id: str) -> int | None:
+    """The record with which the turn begins that a line sums up; none where it is no such line."""
+    start, _, record = line_id.rpartition("-")
+    return int(record) if start.startswith("turn-") and record.isascii() and record.isdigit() else None
 
 
 def _beginning(text: str) -> str:

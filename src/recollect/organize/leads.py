@@ -10,7 +10,10 @@ from recollect.organize.claims import Lead
 from recollect.storage.base import Transaction
 from recollect.types import micros
 
-_UNDER_A_KEY = "SELECT at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? ORDER BY at DESC LIMIT ?"
+_UNDER_A_KEY = (
+    "SELECT at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? "
+    "ORDER BY at DESC, document_id, claim LIMIT ?"
+)
 _SENTENCE = "SELECT sentence FROM claims WHERE owner = ? AND document_id = ? AND claim = ?"
 COMMON = 16  # claims from which on a key is common
 MOST_LEADS = 6

@@ -64,6 +64,22 @@ class ExperienceRows:
             Items(self._tx, self._owner).put([_item(one)], now)
         return bool(added)
 
+    def end(self, record: str, until: datetime, by_record: int | None) -> None:
+        """What was made of this line of the journal stopped being true."""
+        rows = self._tx.all(
+            "UPDATE experiences SET until = ? WHERE owner = ? AND record = ? AND until IS NULL RETURNING id",
+            *(micros(until), self._owner, record),
+        )
+        Items(self._tx, self._owner).end(KIND, [row[0] for row in rows], until, by_record)
+
+    def revive(self, record: str) -> None:
+        """It holds again, unless a person ended it."""
+        rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
+        self._tx.many(
+            "UPDATE experiences SET until = NULL WHERE owner = ? AND id = ?",
+            [(self._owner, id_) for id_ in Items(self._tx, self._owner).revive(KIND, [row[0] for row in rows])],
+        )
+
     def has_record(self, record: str) -> bool:
         row = self._tx.one("SELECT 1 FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
         return row is not None

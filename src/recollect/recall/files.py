@@ -15,6 +15,7 @@ from recollect.errors import (
     StorageFull,
     StorageUnavailable,
 )
+from recollect.recall.ends import settle_lines
 from recollect.recall.items import Items
 from recollect.recall.opinions import Opinions
 from recollect.recall.shelves import Shelves
@@ -127,6 +128,8 @@ class Files:
         changed = items.replace(new.values(), now) | (new.keys() - filed)
         items.put([new[ref] for ref in changed], now)
         Opinions(tx, self._owner).apply({f"{self._kind}:{ref}" for ref in changed})
+        if self._kind == "journal":
+            settle_lines(tx, self._owner, changed)
         return len(changed)
 
     def _leave(self, gone: set[str]) -> None:

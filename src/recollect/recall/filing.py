@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -19,6 +19,7 @@ from recollect.collect.transcript import without_injected
 from recollect.organize.claims import Claim, paragraphs, parse
 from recollect.organize.edits import PEOPLE, sentence
 from recollect.recall.citations import Citations, Cited
+from recollect.recall.ends import settle
 from recollect.recall.items import Items
 from recollect.recall.opinions import Opinions
 from recollect.storage.base import Transaction
@@ -101,7 +102,7 @@ def file_document(tx: Transaction, owner: str, document_id: str, document: Docum
     if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
         Opinions(tx, owner).apply(uncited)
     citations = Citations(tx, owner)
-    mark_turns(tx, owner, citations.put(document_id, {cited for _, one in stated for cited in _cited(one)}))
+    settle(tx, owner, citations.put(document_id, {cited for _, one in stated for cited in _cited(one)}))
 
 
 def refile_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:
@@ -116,16 +117,7 @@ def refile_document(tx: Transaction, owner: str, versions: Sequence[Document]) -
     document_id = versions[-1].id
     if gone:
         file_document(tx, owner, document_id, None, gone)
-    mark_turns(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
-
-
-def mark_turns(tx: Transaction, owner: str, records: Set[int]) -> None:
-    """Say of these records whether they hold, as all claims made of them say it. What a person corrected stays
-    as it is."""
-    items, citations = Items(tx, owner), Citations(tx, owner)
-    items.revive("turn", [str(record) for record in records])
-    for cited in citations.ended(records):
-        items.end("turn", [str(cited.record_id)], moment(cited.until), cited.by_record or None)
+    settle(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
 
 
 def _cited(one: Claim) -> Iterator[Cited]:

@@ -138,14 +138,18 @@ class Items:
             [(micros(until), by_record, self._owner, kind, ref) for ref in refs],
         )
 
-    def revive(self, kind: ItemKind, refs: Iterable[str]) -> None:
-        """They hold again, but for those that a person corrected."""
-        self._tx.many(
+    def revive(self, kind: ItemKind, refs: Iterable[str]) -> list[str]:
+        """They hold again, but for those that a person corrected, or called outdated, unless that was said in a
+        talk. The refs of those that had ended."""
+        revived = self._tx.many(
             "UPDATE items SET until = NULL, by_record = NULL, stamp = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NOT NULL AND NOT EXISTS (SELECT 1 "
-            "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref)",
+            "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref) "
+            "AND (kind = 'turn' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
+            "AND f.item = items.kind || ':' || items.ref AND f.verdict = 'outdated')) RETURNING ref",
             [(self._owner, kind, ref) for ref in refs],
         )
+        return [row[0] for row in revived]
 
     def mark(self, kind: ItemKind, ref: str, *, nudge: float | None = None, pinned: bool | None = None) -> None:
         """What people think of it."""
@@ -244,6 +248,13 @@ class Items:
             *(self._owner, kind, thread),
         )
         return {row[0]: optional_moment(row[1]) for row in rows}
+
+    def ended(self, kind: ItemKind) -> set[str]:
+        """The refs of those of a kind that stopped being true."""
+        rows = self._tx.all(
+            "SELECT ref FROM items WHERE owner = ? AND kind = ? AND until IS NOT NULL", self._owner, kind
+        )
+        return {row[0] for row in rows}
 
     def refs(self, kind: ItemKind) -> set[str]:
         """Those of a kind that have not left."""

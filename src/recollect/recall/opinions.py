@@ -135,9 +135,13 @@ class Opinions:
 
 
 def ended_lines(database: Database, owner: str) -> set[str]:
-    """The ids of the journal's records that hold no longer."""
-    ended = database.read(lambda tx: Opinions(tx, owner).ended())
-    return {ref for kind, ref in map(parts, ended) if kind == "journal"}
+    """The ids of the journal's records that hold no longer: a person said so, or what they sum up has ended."""
+
+    def look(tx: Transaction) -> set[str]:
+        said = {ref for kind, ref in map(parts, Opinions(tx, owner).ended()) if kind == "journal"}
+        return said | Items(tx, owner).ended("journal")
+
+    return database.read(look)
 
 
 def corrected(tx: Transaction, owner: str, record_ids: Iterable[int]) -> set[int]:

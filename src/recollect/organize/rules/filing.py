@@ -151,10 +151,13 @@ class Filing:
                 yield self._page(stored.path), stored, self._settled(verdicts, stored, statement)
 
     def _settled(self, verdicts: tuple[Verdict, Verdict], known: Known, statement: Statement) -> Verdict:
-        """The verdict on the one that was said first. Data contradicts nobody's word, and nobody another's."""
+        """The verdict on the one that was said first. Data contradicts nobody's word, nobody another's, and no
+        record itself."""
         ahead, back = verdicts
         if ahead == "same":
             return ahead
+        if not {*statement.records}.isdisjoint(known.claim.records):
+            return "different"
         if bool(statement.source) != bool(known.claim.source) or self._is_anothers(known, statement):
             return "different"
         if ahead == back:

@@ -1,0 +1,42 @@
+"""What ends with what was said: a record has ended where every claim made of it has, in whatever document. With it
+end the line of the journal that sums its turn up, and the experience made of that line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.collect.history import History
+from recollect.journal.summaries import summarized_by, summary_id
+from recollect.recall.citations import Citations
+from recollect.recall.experience_rows import ExperienceRows
+from recollect.recall.items import Items
+from recollect.storage.base import Transaction
+from recollect.types import moment
+
+
+def settle(tx: Transaction, owner: str, records: Iterable[int]) -> None:
+    """Say of these records, and of what was made of them, whether they hold, as all claims made of them say it.
+    What a person corrected or called outdated stays as it is."""
+    items, experiences = Items(tx, owner), ExperienceRows(tx, owner)
+    looked_at = set(records)
+    for ref in items.revive("turn", [str(record) for record in sorted(looked_at)]):
+        for line in _line_of(tx, int(ref)):
+            items.revive("journal", [line])
+            experiences.revive(line)
+    for cited in Citations(tx, owner).ended(looked_at):
+        until, by = moment(cited.until), cited.by_record or None
+        items.end("turn", [str(cited.record_id)], until, by)
+        for line in _line_of(tx, cited.record_id):
+            items.end("journal", [line], until, by)
+            experiences.end(line, until, by)
+
+
+def settle_lines(tx: Transaction, owner: str, lines: Iterable[str]) -> None:
+    """The same for lines of the journal that were just filed."""
+    if records := {record for line in lines if (record := summarized_by(line))}:
+        settle(tx, owner, records)
+
+
+def _line_of(tx: Transaction, record: int) -> list[str]:
+    session = History(tx).session_of(record)
+    return [summary_id(session, record)] if session else []
