@@ -19,6 +19,7 @@ from recollect.organize.brain import Brain
 from recollect.storage.base import Database
 from recollect.storage.sqlite import SQLite
 from recollect.testing import FakeClock
+from tests.command_line import Line
 
 for _name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
     del os.environ[_name]
@@ -142,6 +143,13 @@ def memory(open_memory: OpenMemory) -> Memory:
 @pytest.fixture
 def alice(memory: Memory) -> Agent:
     return memory.agent(User("cli", "alice", "main"))
+
+
+@pytest.fixture
+def line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Line:
+    """Calls commands in this process."""
+    monkeypatch.setenv("COLUMNS", "200")  # so that no cell is folded
+    return Line(capsys, monkeypatch)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from recollect import Memory, User, UserMessage
 from recollect.serve.cli import app
 from recollect.serve.demo import demo
+from tests.command_line import Line
 
 
 def recollect(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -81,21 +82,25 @@ def test_the_demo_leaves_the_memory_of_the_environment_alone(home: Path, tmp_pat
 
 @pytest.mark.parametrize("there", [True, False], ids=["an empty folder", "no folder"])
 @pytest.mark.parametrize("named", ["by option", "by environment"])
-@pytest.mark.parametrize("words", [["doctor"], ["doctor", "--json"], ["backup", "x.db"]], ids=" ".join)
-def test_where_there_is_no_memory_none_is_made(tmp_path: Path, words: list[str], named: str, there: bool) -> None:
+@pytest.mark.parametrize("words", [["doctor"], ["backup", "x.db"]], ids=" ".join)
+def test_where_there_is_no_memory_none_is_made(
+    tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch, words: list[str], named: str, there: bool
+) -> None:
     """K3: a typing mistake must not make a new one, nor a backup of nothing."""
     place = tmp_path / "place"
     if there:
         place.mkdir()
     before = sorted(tmp_path.rglob("*"))
     if named == "by option":
-        answer = recollect(*words, "--home", str(place), cwd=tmp_path)
+        words = [*words, "--home", str(place)]
     else:
-        answer = recollect(*words, cwd=tmp_path, RECOLLECT_HOME=str(place))
-    assert answer.returncode == 1
-    assert answer.stdout == ""
-    assert answer.stderr == (
-        f"recollect: There is no memory at {place}. Name its home with --home or RECOLLECT_HOME.\n"
+        monkeypatch.setenv("RECOLLECT_HOME", str(place))
+    answer = line(*words)
+    assert answer.code == 1
+    assert answer.out == ""
+    assert answer.err == (
+        f"recollect: There is no memory at {place}. Name its home with --home or RECOLLECT_HOME, or make one: "
+        "recollect init\n"
     )
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -109,20 +114,20 @@ def test_the_demo_never_touches_the_database_of_the_environment(tmp_path: Path) 
     assert (tmp_path / "demo-home" / "recollect.db").exists()
 
 
-def test_an_empty_file_is_no_memory(tmp_path: Path) -> None:
+def test_an_empty_file_is_no_memory(tmp_path: Path, line: Line) -> None:
     (tmp_path / "recollect.db").touch()
-    answer = recollect("doctor", "--home", str(tmp_path), cwd=tmp_path)
-    assert answer.returncode == 1
-    assert "There is no memory at" in answer.stderr
+    answer = line("doctor", "--home", tmp_path)
+    assert answer.code == 1
+    assert "There is no memory at" in answer.err
 
 
 @pytest.mark.parametrize("target", ["~nosuchuser/x.db", "n" * 300 + ".db", "no/such/folder/x.db"])
-def test_a_backup_to_nowhere_is_a_sentence(home: Path, tmp_path: Path, target: str) -> None:
+def test_a_backup_to_nowhere_is_a_sentence(home: Path, tmp_path: Path, line: Line, target: str) -> None:
     before = sorted(tmp_path.rglob("*"))
-    answer = recollect("backup", target, "--home", str(home), cwd=tmp_path)
-    assert answer.returncode == 1
-    assert answer.stderr.startswith("recollect: ")
-    assert len(answer.stderr.strip().splitlines()) == 1
+    answer = line("backup", target, "--home", home)
+    assert answer.code == 1
+    assert answer.err.startswith("recollect: ")
+    assert len(answer.err.strip().splitlines()) == 1
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -136,18 +141,18 @@ def test_the_doctor_finds_a_sound_database_sound(home: Path) -> None:
     }
 
 
-def test_the_doctor_says_what_is_damaged_and_exits_with_1(home: Path) -> None:
+def test_the_doctor_says_what_is_damaged_and_exits_with_1(home: Path, line: Line) -> None:
     file = home / "recollect.db"
     damaged = bytearray(file.read_bytes())
     middle = len(damaged) // 2
     damaged[middle : middle + 4096] = b"\xff" * 4096
     file.write_bytes(damaged)
-    answer = recollect("doctor", "--home", str(home), cwd=home)
-    assert answer.returncode == 1
-    assert "damaged" in answer.stdout + answer.stderr
+    answer = line("doctor", "--home", home)
+    assert answer.code == 1
+    assert "damaged" in answer.out + answer.err
 
 
-def test_a_backup_can_be_opened_as_a_home(home: Path, tmp_path: Path) -> None:
+def test_a_backup_can_be_opened_as_a_home(home: Path, tmp_path: Path, line: Line) -> None:
     (tmp_path / "restored").mkdir()
     target = tmp_path / "restored" / "recollect.db"
     answer = CliRunner().invoke(app, ["backup", str(target), "--home", str(home)])
@@ -155,9 +160,9 @@ def test_a_backup_can_be_opened_as_a_home(home: Path, tmp_path: Path) -> None:
     assert "restore" in answer.output
     with Memory.open(tmp_path / "restored") as memory:
         assert "I moved to Lisbon." in memory.transcript(memory.agents()[0])
-    again = recollect("backup", str(target), "--home", str(home), "--json", cwd=tmp_path)
-    assert again.returncode == 1
-    assert "exists already" in again.stderr
+    again = line("backup", target, "--home", home, "--json")
+    assert again.code == 1
+    assert "exists already" in json.loads(again.err)["message"]
     assert json.loads(
         CliRunner().invoke(app, ["backup", str(tmp_path / "b.db"), "--home", str(home), "--json"]).output
     )["bytes"]
@@ -205,11 +210,14 @@ def test_an_error_is_one_sentence_and_a_traceback_only_with_debug(
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_an_unknown_setting_in_the_environment_names_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_setting_in_the_environment_names_the_nearest(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """K1."""
-    answer = recollect("config", cwd=tmp_path, RECOLLECT_COLLECT_TURNS_THRESHOLD="3")
-    assert answer.returncode == 1
-    assert "Did you mean 'collect.turn_threshold'?" in answer.stderr
+    monkeypatch.setenv("RECOLLECT_COLLECT_TURNS_THRESHOLD", "3")
+    answer = line("config")
+    assert answer.code == 1
+    assert "Did you mean 'collect.turn_threshold'?" in answer.err
 
 
 def test_stored_text_commands_no_terminal(home: Path) -> None:
@@ -229,12 +237,12 @@ def test_stored_text_commands_no_terminal(home: Path) -> None:
     assert json.loads(found)[0]["text"] == text
 
 
-def test_recall_that_finds_nothing_says_what_to_do(tmp_path: Path, home: Path) -> None:
+def test_recall_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> None:
     """R2: a profile that is not there, an index that is being made, or nothing to find."""
-    answer = recollect("recall", "Lisbon", "--home", str(home), "--profile", "typo", cwd=tmp_path)
-    assert answer.returncode == 1
-    assert "'typo'" in answer.stderr
-    assert "--profile: default." in answer.stderr
+    answer = line("recall", "Lisbon", "--home", home, "--profile", "typo")
+    assert answer.code == 1
+    assert "'typo'" in answer.err
+    assert "--profile: default." in answer.err
     with Memory.open(home) as memory:
         memory.process()
     nothing = ["recall", "zebra", "--home", str(home), "--kind", "note"]

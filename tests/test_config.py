@@ -142,7 +142,7 @@ def test_every_key_can_be_set_in_the_environment(key: str, monkeypatch: pytest.M
     assert getattr(getattr(Settings.load(), section), name) == value
 
 
-@pytest.mark.parametrize("name", ["RECOLLECT_HOME", "RECOLLECT_BENCH_DATA"])
+@pytest.mark.parametrize("name", ["RECOLLECT_HOME", "RECOLLECT_TOKEN", "RECOLLECT_BENCH_DATA"])
 def test_what_says_where_things_are_is_no_setting(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert name in NOT_SETTINGS
     before = Settings.load().model_dump()
@@ -153,7 +153,7 @@ def test_what_says_where_things_are_is_no_setting(name: str, monkeypatch: pytest
 
 def test_nothing_else_is_excepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """K1: a name that nobody reads would be a setting that does nothing."""
-    assert {"RECOLLECT_HOME", "RECOLLECT_BENCH_DATA"} == NOT_SETTINGS
+    assert {"RECOLLECT_HOME", "RECOLLECT_TOKEN", "RECOLLECT_BENCH_DATA"} == NOT_SETTINGS
     monkeypatch.setenv("RECOLLECT_PROFILE", "work")
     with pytest.raises(ConfigError, match=r"Unknown setting 'profile' in the environment\. Did you mean '"):
         Settings.load()

@@ -8,34 +8,38 @@
 then `organize/`.
 """
 
-from recollect.aio import AsyncMemory
-from recollect.collect.descriptors import (
-    App,
-    Cron,
-    Descriptor,
-    MemoryAgent,
-    Permanent,
-    Subagent,
-    System,
-    Task,
-    User,
-)
-from recollect.errors import RecollectError
-from recollect.memory import Memory
-from recollect.types import (
-    Advance,
-    Agent,
-    AssistantMessage,
-    Note,
-    Record,
-    Recorded,
-    Session,
-    SystemMessage,
-    ToolCall,
-    ToolResult,
-    Turn,
-    UserMessage,
-)
+import importlib
+import typing
+
+if typing.TYPE_CHECKING:
+    from recollect.aio import AsyncMemory
+    from recollect.collect.descriptors import (
+        App,
+        Cron,
+        Descriptor,
+        MemoryAgent,
+        Permanent,
+        Subagent,
+        System,
+        Task,
+        User,
+    )
+    from recollect.errors import RecollectError
+    from recollect.memory import Memory
+    from recollect.types import (
+        Advance,
+        Agent,
+        AssistantMessage,
+        Note,
+        Record,
+        Recorded,
+        Session,
+        SystemMessage,
+        ToolCall,
+        ToolResult,
+        Turn,
+        UserMessage,
+    )
 
 __all__ = [
     "Advance",
@@ -63,3 +67,17 @@ __all__ = [
     "User",
     "UserMessage",
 ]
+
+if not typing.TYPE_CHECKING:  # which knows the names from above
+
+    def __getattr__(name: str) -> object:
+        """A public name, imported when it is first asked for: `recollect --help` asks for none."""
+        if name in __all__:
+            for module in ("types", "errors", "collect.descriptors", "memory", "aio"):
+                if found := vars(importlib.import_module(f"recollect.{module}")).get(name):
+                    globals()[name] = found
+                    return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return __all__

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PREFIX = "RECOLLECT_"
-NOT_SETTINGS = {"RECOLLECT_HOME", "RECOLLECT_BENCH_DATA"}
-"""Names in the environment that say where things are, not how they behave."""
+NOT_SETTINGS = {"RECOLLECT_HOME", "RECOLLECT_TOKEN", "RECOLLECT_BENCH_DATA"}
+"""Names in the environment that say where things are and who may come in, not how they behave."""
 
 SECRET = ("storage.url", "models.api_key", "embeddings.api_key")
 """Keys whose value is shown to nobody."""

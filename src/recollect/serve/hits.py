@@ -16,8 +16,8 @@ LONGEST = 300  # characters of a text that are shown
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
-def table(hits: Sequence[Hit], title: str, *, explain: bool = False) -> Table:
-    """A row a hit, best first; what no longer holds is struck out."""
+def table(hits: Sequence[Hit], title: str, *, explain: bool = False, ids: bool = False) -> Table:
+    """A row a hit, best first, by its path or, with `ids`, also by its id; what no longer holds is struck out."""
     shown = Table("score", "found", "said on", "source", title=escape(title), expand=True)
     for hit in hits:
         text = escape(hit.text if len(hit.text) <= LONGEST else f"{hit.text[:LONGEST]}…")
@@ -26,7 +26,7 @@ def table(hits: Sequence[Hit], title: str, *, explain: bool = False) -> Table:
             f"[green]{hit.score:.1f}[/]",
             (f"[strike]{text}[/strike]" if hit.until else text) + (parts if explain else ""),
             f"{hit.at:%Y-%m-%d}" + (f"\n[dim]until {hit.until:%Y-%m-%d}[/]" if hit.until else ""),
-            _source(hit),
+            _source(hit) + (f"\n[dim]{escape(hit.id)}[/]" if ids and hit.path else ""),
         )
     return shown
 

@@ -1,0 +1,60 @@
+"""`recollect init`: a home with its settings, in which everything recommended is on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from recollect.config import Settings
+from recollect.errors import InputError
+from recollect.home import Home
+from recollect.memory import Memory
+
+ON = {"continuity": ("journal_enabled", "memory_compaction_enabled", "experience_store_enabled")}
+"""What the library leaves off, and a person who starts the program wants."""
+
+
+def begin(home: str | Path) -> Home:
+    """Make the home, its settings and its database. Settings that are there are never written over, and where the
+    database cannot be made, no settings are left behind."""
+    place = Home(home)
+    place.check()
+    place.ensure()
+    try:
+        with place.settings.open("x", encoding="utf-8") as file:
+            file.write(settings())
+    except FileExistsError:
+        raise InputError(
+            f"{place.settings} is there already, and was left as it is. Edit it, or name another home with --home."
+        ) from None
+    try:
+        Memory.open(place.path).close()
+    except BaseException:
+        place.settings.unlink()
+        raise
+    return place
+
+
+def settings() -> str:
+    """recollect.toml: every key there is, as a comment where it has its default."""
+    lines = [
+        "# The settings of this home. A line with '#' before it shows a default: take the '#' away to change it.",
+        "# RECOLLECT_<SECTION>_<KEY> in the environment counts more. What is in force: recollect config",
+    ]
+    for name, section in Settings():
+        lines += ["", f"[{name}]  # {' '.join((type(section).__doc__ or '').split())}"]
+        for key, field in type(section).model_fields.items():
+            lines.append(f"# {field.description}")
+            if key in ON.get(name, ()):
+                lines.append(f"{key} = true")
+            else:
+                lines.append(f"# {key} = {_written(field.default)}")
+    return "\n".join(lines) + "\n"
+
+
+def _written(default: object) -> str:
+    if default is None:
+        return "(not set)"
+    return json.dumps(default.get_secret_value() if isinstance(default, SecretStr) else default)

@@ -1,0 +1,177 @@
+"""What commands take: the options they share, and how a home, an agent, a document and a time are named."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+import typer
+
+from recollect.serve.cli.output import harmless_log
+
+if TYPE_CHECKING:
+    from recollect.collect.descriptors import Descriptor
+    from recollect.home import Home
+    from recollect.memory import Memory
+    from recollect.types import Agent
+
+DEFAULT_HOME = Path("~/.recollect")
+DEFAULT_PROFILE = "default"
+
+HomeOption = Annotated[
+    Path, typer.Option("--home", envvar="RECOLLECT_HOME", help="The folder the memory lives in.", metavar="FOLDER")
+]
+ProfileOption = Annotated[str, typer.Option("--profile", help="Whose memory.", metavar="NAME")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=1_000_000)]
+TextArgument = Annotated[str | None, typer.Argument(help="The text. Left out, or '-': from standard input.")]
+
+# As in `recollect.types` and its like, which help need not import
+Kind = Literal["turn", "document", "journal", "note", "experience"]
+Sensitivity = Literal["public", "operational", "private-user", "secret"]
+Verdict = Literal["useful", "wrong", "outdated"]
+State = Literal["pending", "leased", "done", "dead"]
+Group = Literal["category", "session", "entity"]
+
+
+def noun(name: str, text: str) -> typer.Typer:
+    """A group of commands."""
+    return typer.Typer(name=name, help=text, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
+def a_time(text: str) -> datetime:
+    """ISO 8601; without a zone it is local time."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError) as error:
+        message = f"{text!r:.100} is no time. Write it like 2026-03-05 or 2026-03-05T14:30+01:00."
+        raise typer.BadParameter(message) from error
+
+
+def several(names: object, text: str) -> typer.models.OptionInfo:
+    """An option that may be repeated: typer has none of its own for such lists."""
+    known = get_args(names)
+
+    def one(name: str) -> str:
+        if name not in known:
+            raise typer.BadParameter(f"{name!r:.100} is none of: {', '.join(known)}.")
+        return name
+
+    option: typer.models.OptionInfo = typer.Option(help=text, parser=one, metavar=f"[{'|'.join(known)}]")
+    return option
+
+
+def time_option(name: str, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(name, help=text, parser=a_time, metavar="TIME")
+    return option
+
+
+SinceOption = Annotated[datetime | None, time_option("--since", "What was said from then on.")]
+AsOfOption = Annotated[datetime | None, time_option("--as-of", "As it was at a past time.")]
+
+
+def existing(home: Path, profile: str = DEFAULT_PROFILE, *, new: bool = False) -> Memory:
+    """The memory in a home that is there already: a typing mistake must not make a new one. Nor a profile, but
+    where a `new` one may begin."""
+    from recollect.errors import UnknownProfile
+    from recollect.memory import Memory
+
+    memory = Memory.open(existing_home(home).path, profile)
+    if profile == DEFAULT_PROFILE or new:
+        return memory
+    try:
+        totals, known = memory.totals(), memory.profiles()
+        if profile in known or totals.documents or totals.items or memory.home.profile(profile).exists():
+            return memory
+    except BaseException:
+        memory.close()
+        raise
+    memory.close()
+    raise UnknownProfile(
+        f"Nothing is known in the profile {profile!r}. Name one of these with --profile: "
+        f"{', '.join(sorted({DEFAULT_PROFILE, *known}))}."
+    )
+
+
+def existing_home(home: Path) -> Home:
+    """The home, if there is a memory in it, or the settings of one."""
+    from recollect.config import Settings
+    from recollect.errors import StorageUnavailable
+    from recollect.home import Home
+
+    harmless_log()
+    place = Home(home)
+    place.check()
+    made = place.settings.exists() or (place.database.exists() and place.database.stat().st_size > 0)
+    if not (made or Settings.load(place.settings).storage.url.get_secret_value()):
+        raise StorageUnavailable(
+            f"There is no memory at {place.path}. Name its home with --home or RECOLLECT_HOME, or make one: "
+            "recollect init"
+        )
+    return place
+
+
+def descriptor(name: str) -> Descriptor | None:
+    """What `connector/user/channel` or a cache key describes; none for an id, or where a key is not enough."""
+    from urllib.parse import unquote
+
+    from recollect.collect.descriptors import Cron, System, Task, User
+
+    if not name.startswith("/"):
+        parts = name.split("/")
+        return User(*parts) if len(parts) == 3 else None
+    match [unquote(part) for part in name[1:].split("/")]:
+        case ["connectors", connector, user, channel]:
+            return User(connector, user, channel)
+        case ["cron", job]:
+            return Cron(job)
+        case ["task", task]:
+            return Task(task)
+        case ["system", tag]:
+            return System(tag)
+        case _:
+            return None
+
+
+def the_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
+    """The agent of this address, cache key or id; where a `new` one may begin, made on first use."""
+    from recollect.collect.descriptors import cache_key, check_descriptor
+    from recollect.errors import UnknownAgent
+
+    described = descriptor(name)
+    if described:
+        check_descriptor(described)
+    wanted = cache_key(described) if described else name
+    for agent in memory.agents():
+        if wanted in (agent.cache_key, agent.id):
+            return agent
+    if described and new:
+        return memory.agent(described)
+    raise UnknownAgent(f"No agent of this profile is called {name!r}.")
+
+
+def the_path(document: str) -> str:
+    """A document's id, or its path: with `~/` before it, without, or as a shell that knows `~` hands it over."""
+    home = str(Path("~").expanduser())
+    if document == home or document.startswith(f"{home}/"):
+        return f"~{document[len(home) :]}"
+    if document.startswith("~") or re.fullmatch(r"[0-9a-f]{32}", document):
+        return document
+    return f"~/{document}"
+
+
+def given(text: str | None) -> str:
+    """A text that stands on the line, or comes from standard input."""
+    from recollect.errors import InputError
+
+    if text not in (None, "-"):
+        return text or ""
+    if sys.stdin.isatty():
+        raise typer.BadParameter("There is no text. Write it on the line, or pipe it in")
+    try:
+        return sys.stdin.buffer.read().decode().strip("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"The input is no UTF-8: {error}. Convert it and try again.") from error

@@ -1,0 +1,101 @@
+"""How commands answer: tables and sentences for people, JSON for programs. Stored text commands no terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LONGEST = 200  # characters of a text in a table
+WHOLE = ("id", "session", "changeset")  # columns of what a person copies
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def harmless(text: str) -> str:
+    """Text without the characters that a terminal obeys; line ends and tabs stay."""
+    return _CONTROL.sub("", text)
+
+
+def harmless_log() -> None:
+    """What the library logs, where nobody else looks after it: a line that commands nothing, either."""
+    import logging
+
+    class Harmless(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return f"recollect: {harmless(super().format(record))}"
+
+    if logging.lastResort:
+        logging.lastResort.setFormatter(Harmless())
+
+
+def to_json(value: object) -> str:
+    """JSON leaves some control characters as they are, and a terminal may obey them."""
+    from recollect.serve.plain import plain
+
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
+    return re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def print_json(value: object) -> None:
+    sys.stdout.write(f"{to_json(value)}\n")
+
+
+def print_text(text: str) -> None:
+    """Stored text as it is, for people and pipes."""
+    sys.stdout.write(harmless(text).rstrip("\n") + "\n")
+
+
+def console(*, quiet: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(quiet=quiet)
+
+
+@contextmanager
+def under_way(what: str, *, quiet: bool) -> Iterator[None]:
+    """Say what takes long, while it does, on a terminal."""
+    from rich.console import Console
+
+    with Console(stderr=True, quiet=quiet).status(what):
+        yield
+
+
+def done(text: str) -> None:
+    from recollect.serve.hits import escape
+
+    console().print(f"[green]✓[/] {escape(text)}", soft_wrap=True)
+
+
+def wrong(text: str) -> None:
+    from recollect.serve.hits import escape
+
+    console().print(f"[red]✗[/] {escape(text)}", soft_wrap=True)
+
+
+def rows(columns: Sequence[str], cells: Iterable[Sequence[object]], empty: str) -> None:
+    """A table, or where there is nothing to show, what to do."""
+    from rich.table import Table
+
+    from recollect.serve.hits import escape
+
+    table = Table(expand=True)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in WHOLE)
+    for row in cells:
+        table.add_row(*(escape(_cell(cell)) for cell in row))
+    console().print(table if table.row_count else escape(empty))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    text = "" if value is None else str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,0 +1,210 @@
+"""Commands that begin something: a home, the demo, a server, a worker."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+from recollect.serve.cli.options import (
+    DEFAULT_HOME,
+    DEFAULT_PROFILE,
+    HomeOption,
+    JsonOption,
+    ProfileOption,
+    descriptor,
+    existing,
+    existing_home,
+)
+from recollect.serve.cli.output import console, done, print_json, print_text
+
+verbs = typer.Typer()
+
+
+@verbs.command()
+def init(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+    """Make a home with a recollect.toml in it: journal, compaction and experiences on.
+
+    An existing recollect.toml is left as it is.
+
+    Example: recollect init --home ~/.recollect
+    """
+    from shlex import quote
+
+    from recollect.serve.beginning import begin
+
+    place = begin(home)
+    if as_json:
+        print_json({"home": place.path, "settings": place.settings})
+        return
+    named = "" if place.path == DEFAULT_HOME.expanduser() else f" --home {quote(str(place.path))}"
+    done(f"{place.settings} is written; every key in it says what it does.")
+    print_text(f'Next: recollect append "I live in Lisbon."{named}, then: recollect serve{named}')
+
+
+@verbs.command()
+def demo(
+    home: Annotated[Path, typer.Option("--home", help="A folder for the samples alone.")] = Path("demo-home"),
+    then_serve: Annotated[bool, typer.Option("--serve", help="Then show it in the browser.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Grow a memory from sample conversations, before your eyes.
+
+    With --serve, the page follows, where there is a terminal to end it from.
+
+    Example: recollect demo --home /tmp/try
+    """
+    from recollect.serve.demo import SLOWLY
+    from recollect.serve.demo import demo as run
+
+    result = run(home, console(quiet=as_json), pace=0 if as_json else SLOWLY)
+    if as_json:
+        print_json(result)
+    elif then_serve and sys.stdout.isatty():
+        os.environ["RECOLLECT_STORAGE_URL"] = ""  # an address there is of somebody's real memory
+        _extra("recollect.serve.server").serve(home)
+
+
+@verbs.command()
+def serve(
+    home: HomeOption = DEFAULT_HOME,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on. Off loopback, a token is needed.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="The port to listen on. 0: any that is free.", min=0, max=65535)
+    ] = 8377,
+    token: Annotated[
+        str, typer.Option(envvar="RECOLLECT_TOKEN", help="What callers must show.", show_default=False)
+    ] = "",
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A further name the server is called by; may be repeated.")
+    ] = None,
+    no_worker: Annotated[
+        bool, typer.Option("--no-worker", help="Organize nothing: a worker runs elsewhere.")
+    ] = False,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve the page, the HTTP API and MCP, with a worker in a process of its own.
+
+    Better than --token is RECOLLECT_TOKEN: others on the machine can read a command line.
+
+    Example: recollect serve --port 8377 --open
+    """
+    existing(home, profile).close()
+    _extra("recollect.serve.server").serve(
+        existing_home(home).path,
+        host=host,
+        port=port,
+        token=token,
+        hosts=allow_host or (),
+        profile=profile,
+        worker=not no_worker,
+        open_browser=open_browser,
+    )
+
+
+@verbs.command()
+def mcp(
+    home: HomeOption = DEFAULT_HOME,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    agent: Annotated[
+        str,
+        typer.Option(
+            help="Who speaks: connector/user/channel, or a cache key.", show_default="mcp/<profile>/<client>"
+        ),
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Serve one MCP client over standard input and output. A program that speaks MCP calls this.
+
+    Example: recollect mcp --agent claude-code/mara/project
+    """
+    described = descriptor(agent) if agent else None
+    if agent and not described:
+        raise typer.BadParameter(f"{agent!r:.100} is no agent's address. Write it like claude-code/mara/project")
+    place = existing_home(home)
+    _extra("recollect.serve.mcp").run_stdio(place.path, profile, described)
+
+
+@verbs.command()
+def hook(
+    home: HomeOption = DEFAULT_HOME, profile: ProfileOption = DEFAULT_PROFILE, as_json: JsonOption = False
+) -> None:
+    """Feed a coding agent's talk in: for its hooks, which give an event as JSON on standard input.
+
+    Example: recollect hook --profile work
+    """
+    place = existing_home(home)
+    _extra("recollect.serve.hook").hook(sys.stdin.buffer, sys.stdout, place.path, profile)
+
+
+@verbs.command()
+def worker(
+    home: HomeOption = DEFAULT_HOME,
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then end.")] = False,
+    beside: Annotated[bool, typer.Option("--beside", hidden=True, help="End when standard input closes.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Organize what every agent of the home collects, until it is interrupted. Run as many as you like.
+
+    On another machine, only the database is needed: RECOLLECT_STORAGE_URL=postgresql://… recollect worker
+
+    Example: recollect worker --once
+    """
+    from recollect.serve.worker import run
+
+    with existing(home) as memory:
+        result = run(memory, once=once, as_json=as_json, **({"beside": True} if beside else {}))
+    if as_json:
+        print_json(result)
+
+
+@verbs.command()
+def config(
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference of every key.")] = False,
+) -> None:
+    """Show the settings in force: defaults, recollect.toml, environment.
+
+    Example: recollect config --json
+    """
+    import json
+
+    from recollect.config import Settings, reference, shown
+    from recollect.home import Home
+    from recollect.serve.cli.output import rows
+
+    if markdown:
+        sys.stdout.write(reference())
+        return
+    place = Home(home)
+    place.check()
+    settings = shown(Settings.load(place.settings))
+    if as_json:
+        print_json(settings)
+        return
+    cells = [
+        (f"{name}.{key}", json.dumps(value)) for name, keys in settings.items() for key, value in keys.items()
+    ]
+    rows(("setting", "value"), cells, "")
+
+
+def _extra(module: str) -> ModuleType:
+    """A module that needs what `pip install recollect` alone does not bring."""
+    from recollect.errors import ConfigError
+
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"This needs the package {error.name}, which is not installed. Run: pip install 'recollect[serve]'"
+        ) from error

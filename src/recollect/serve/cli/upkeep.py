@@ -1,0 +1,238 @@
+"""Commands that look whether all is well, and keep it so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.serve.cli.options import (
+    DEFAULT_HOME,
+    DEFAULT_PROFILE,
+    HomeOption,
+    JsonOption,
+    LimitOption,
+    ProfileOption,
+    existing,
+    existing_home,
+)
+from recollect.serve.cli.output import console, done, print_json, rows, under_way, wrong
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from recollect.memory import Memory
+    from recollect.organize.health import Health
+    from recollect.types import Totals
+
+verbs = typer.Typer()
+
+EVERY = 2.0  # seconds between two looks
+
+
+@verbs.command()
+def status(
+    watch: Annotated[bool, typer.Option("--watch", help="Look again every two seconds, until Ctrl-C.")] = False,
+    home: HomeOption = DEFAULT_HOME,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how much there is, what waits, what it cost today, and whether all is well. Exits with 1 on red.
+
+    Example: recollect status --watch
+    """
+    with existing(home, profile) as memory:
+        if watch:
+            _watch(memory, as_json=as_json)
+        health, totals, unindexed = _looked(memory)
+    if as_json:
+        print_json({"health": health, "totals": totals, "unindexed": unindexed})
+    else:
+        console().print(_drawn(health, totals, unindexed))
+    if health.status == "red":
+        raise typer.Exit(1)
+
+
+def _watch(memory: Memory, *, as_json: bool) -> None:
+    import time
+
+    from rich.live import Live
+
+    with Live(console=console(quiet=as_json), auto_refresh=False) as live:
+        while True:
+            looked = _looked(memory)
+            if as_json:
+                print_json(dict(zip(("health", "totals", "unindexed"), looked, strict=True)))
+            live.update(_drawn(*looked), refresh=True)
+            time.sleep(EVERY)
+
+
+def _looked(memory: Memory) -> tuple[Health, Totals, int]:
+    return memory.health(), memory.totals(), memory.unindexed()
+
+
+def _drawn(health: Health, totals: Totals, unindexed: int) -> Group:
+    from rich.console import Group
+    from rich.table import Table
+
+    from recollect.serve.hits import escape
+
+    table = Table.grid(padding=(0, 2))
+    found = ", ".join(f"{count:,} {kind}" for kind, count in totals.items.items()) or "nothing yet"
+    for name, value in (
+        ("agents", f"{totals.agents:,}"),
+        ("sessions", f"{totals.sessions:,}, of which {health.marked:,} wait to be handed over"),
+        ("documents", f"{totals.documents:,}"),
+        ("can be found", f"{found}; {unindexed:,} not in the index yet"),
+        ("inbox", f"{health.waiting:,} wait, {health.dead:,} failed for good"),
+        ("cost today", f"{totals.cost_today:.4f} USD"),
+    ):
+        table.add_row(f"[bold]{name}[/]", value)
+    reasons = [f"  {escape(reason)}" for reason in health.reasons]
+    return Group(f"[{health.status}]●[/] {health.status}", *reasons, table)
+
+
+@verbs.command()
+def ledger(
+    limit: LimitOption = 20,
+    home: HomeOption = DEFAULT_HOME,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show every call of a model and what it cost, the newest first.
+
+    Example: recollect ledger --limit 50
+    """
+    with existing(home, profile) as memory:
+        found = memory.ledger(limit)
+    if as_json:
+        print_json(found)
+        return
+    cells = [
+        (
+            one.at,
+            one.purpose,
+            one.model,
+            one.state,
+            one.input_tokens,
+            one.output_tokens,
+            f"{one.cost:.4f}",
+            one.error,
+        )
+        for one in found
+    ]
+    columns = ("at", "purpose", "model", "state", "tokens in", "tokens out", "USD", "error")
+    rows(columns, cells, "No model was called. The rules need none; name one in recollect.toml: models.model")
+
+
+@verbs.command()
+def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+    """Read the whole database and the index of every profile, and say what is wrong. Exits with 1 if anything is.
+
+    Example: recollect doctor --home ~/.recollect
+    """
+    from recollect.serve.memories import Memories
+
+    problems: list[str] = []
+    with Memories(existing_home(home).path) as memories:
+        with under_way("Reading the whole database …", quiet=as_json):
+            problems += memories.get().check()
+        for profile in () if problems else memories.profiles():
+            with under_way(f"Reading the index of {profile} …", quiet=as_json):
+                problems += memories.get(profile).verify()
+        health = None if problems else memories.get().health()
+    if health and health.status == "red":
+        problems += health.reasons
+    if as_json:
+        print_json({"sound": not problems, "problems": problems})
+    else:
+        for problem in problems:
+            wrong(problem)
+        for remark in health.reasons if health and health.status == "yellow" else ():
+            console().print(remark, markup=False)
+    if problems:
+        raise typer.Exit(1)
+    if not as_json:
+        done("The database is sound, the index is whole, and nothing is stuck.")
+
+
+@verbs.command()
+def verify(
+    home: HomeOption = DEFAULT_HOME, profile: ProfileOption = DEFAULT_PROFILE, as_json: JsonOption = False
+) -> None:
+    """Compare the index of recall with what it is made from. Exits with 1 if anything is wrong.
+
+    Example: recollect verify --profile work
+    """
+    with existing(home, profile) as memory, under_way("Reading the whole index …", quiet=as_json):
+        faults = memory.verify()
+    if as_json:
+        print_json({"sound": not faults, "faults": faults})
+    else:
+        for fault in faults:
+            wrong(fault)
+    if faults:
+        raise typer.Exit(1)
+    if not as_json:
+        done("The index is whole.")
+
+
+@verbs.command()
+def rebuild(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+    """Make the index of recall anew, from history, documents and files. Nothing that was stored is touched.
+
+    Example: recollect rebuild --home ~/.recollect
+    """
+    from recollect.serve import index
+
+    with existing(home) as memory:
+        index.rebuild(memory, console(quiet=as_json))
+    if as_json:
+        print_json({"rebuilt": True})
+    else:
+        done("The index was made anew.")
+
+
+@verbs.command()
+def backup(
+    target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a whole copy of the database while work goes on. Files of the home (profiles/) are not in it.
+
+    Example: recollect backup ~/backups/memory.db
+    """
+    with existing(home) as memory, under_way("Writing the copy …", quiet=as_json):
+        memory.backup(target)
+    size = target.expanduser().stat().st_size
+    if as_json:
+        print_json({"backup": target, "bytes": size})
+    else:
+        done(f"{target} ({size:,} bytes). To restore it: recollect restore {target} --home FOLDER")
+
+
+@verbs.command()
+def restore(
+    source: Annotated[Path, typer.Argument(help="A file that `recollect backup` wrote.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Take the place of a database; it is kept beside.")
+    ] = False,
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+) -> None:
+    """Put a backup in place as the home's database, once it is checked to be ours and sound.
+
+    Example: recollect restore ~/backups/memory.db --home ~/restored
+    """
+    from recollect.serve.restoring import restore as put
+
+    with under_way("Reading the whole backup …", quiet=as_json):
+        restored = put(source, home, force=force)
+    if as_json:
+        print_json({"database": restored.database, "kept": restored.kept})
+        return
+    if restored.kept:
+        done(f"What was there is kept as {restored.kept}.")
+    done(f"{restored.database} is in place. The journal and notes are files in profiles/: copy them yourself.")

@@ -1,0 +1,144 @@
+"""Help, examples, the generated page, what is imported, and how a command ends."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Memory, User, UserMessage
+from recollect.serve.cli.app import summary
+from recollect.serve.cli.reference import helped, reference, walk
+from tests.command_line import Line
+
+ROOT = Path(__file__).parent.parent
+COMMANDS = [(name, command) for _, name, command in walk()]
+NAMES = [name for name, _ in COMMANDS]
+
+PROMISED = """init demo serve mcp hook worker config append recall context list correct pin feedback relations
+agents status ledger doctor verify rebuild backup restore""".split()
+NOUNS = {
+    "doc": "tree read write history diff rollback",
+    "journal": "show remember compact",
+    "experiences": "list query add",
+    "notes": "list show store",
+    "sessions": "list show",
+    "inbox": "list retry",
+}
+
+
+def test_the_commands_are_these() -> None:
+    """Few verbs, grouped by noun where there are many."""
+    nouns = [f"{noun} {verb}" for noun, verbs in NOUNS.items() for verb in verbs.split()]
+    assert sorted(NAMES) == sorted(f"recollect {name}" for name in (*PROMISED, *nouns))
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=NAMES)
+def test_every_command_has_help_an_example_and_json(name: str, command: Any, line: Line) -> None:
+    """The example parses as it stands; --help prints what the page says."""
+    answer = line.done(*name.split()[1:], "--help")
+    assert f"Usage: {name}" in answer.out
+    text = helped(name, command)
+    assert "--json" in text
+    (example,) = re.findall(r"Example: (recollect .+)", command.help)
+    words = shlex.split(example)
+    assert words[: len(name.split())] == name.split()
+    command.make_context(name, words[len(name.split()) :])
+    assert all(option.help for option in command.params), "every option says what it does"
+
+
+def test_the_list_of_commands_shows_each_in_a_sentence(line: Line) -> None:
+    shown = line.done("--help").out
+    assert all(f"  {name} " in shown for name in (*PROMISED, *NOUNS))
+    assert summary("Do it. Then rest.\n\nMore.") == summary("Do it.") == summary("Do it") == "Do it."
+    assert line.done("-h").out == shown
+    assert "--install-completion" in shown
+    assert line("doc").code == 2
+    assert line().err == shown
+    assert re.fullmatch(r"recollect \d+\.\d+\.\d+\n", line.done("--version").out)
+
+
+def test_the_page_of_commands_is_what_help_says() -> None:
+    """`make docs` writes the page."""
+    assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == reference()
+
+
+def test_help_imports_nothing_that_it_does_not_show() -> None:
+    """Nor does a command import what another one needs."""
+    program = (
+        "import sys\nfrom recollect.serve.cli import main\n"
+        "try: main(sys.argv[1:])\nexcept SystemExit: print('--', *sys.modules)"
+    )
+
+    def loaded(*words: str) -> set[str]:
+        told = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
+        return set(told.stdout.split("--")[-1].split())
+
+    servers = {"fastapi", "uvicorn", "mcp", "jinja2", "starlette", "pydantic_ai", "psycopg", "chromadb"}
+    whole = {"numpy", "pydantic", "rich", "apsw", "recollect.memory", "recollect.types"}
+    assert loaded("--help") & (servers | whole) == set()
+    assert loaded("recall", "--help") & (servers | whole) <= {"pydantic"}, "which typer asks about options"
+
+
+def test_completion_knows_commands_and_options() -> None:
+    def completed(words: str) -> str:
+        told = subprocess.run(
+            [sys.executable, "-m", "recollect"],
+            env={"_RECOLLECT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return told.stdout
+
+    assert completed("recollect re").split() == ["recall", "relations", "rebuild", "restore"]
+    assert "rollback" in completed("recollect doc r")
+
+
+def test_a_closed_pipe_and_ctrl_c_end_quietly(tmp_path: Path) -> None:
+    with Memory.open(tmp_path) as memory:
+        memory.append_many(memory.agent(User("cli", "mara", "main")), [UserMessage("Tea. " * 1000)] * 20)
+    for words in (["list", "--json"], ["sessions", "show", "cli/mara/main"], ["list"]):
+        with subprocess.Popen(
+            [sys.executable, "-m", "recollect", *words, "--home", str(tmp_path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout
+            process.stdout.close()
+            assert process.stderr
+            assert process.stderr.read() == ""
+    with subprocess.Popen(
+        [sys.executable, "-m", "recollect", "status", "--watch", "--json", "--home", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "{\n"
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+    assert (process.returncode, told) == (130, "")
+
+
+def test_what_nobody_foresaw_is_a_sentence_too(
+    line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A traceback only with --debug, wherever on the line it stands; after `--` it is text."""
+    Memory.open(tmp_path).close()
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path))
+    (tmp_path / "profiles").write_text("in the way", encoding="utf-8")
+    answer = line("notes", "store", "w", "k", "text")
+    assert answer.code == 1
+    assert answer.err.startswith("recollect: ")
+    assert "Traceback" not in answer.err
+    with pytest.raises(Exception, match="no memory"):
+        line("doctor", "--home", tmp_path / "none", "--debug")
+    assert line.done("append", "--json", "--agent", "a/b/c", "--", "--debug").json["ids"] == [1]
