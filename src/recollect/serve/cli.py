@@ -198,6 +198,32 @@ def backup(
 
 
 @app.command()
+def mcp(
+    home: HomeOption = DEFAULT_HOME, profile: Annotated[str, typer.Option(help="Whose memory.")] = "default"
+) -> None:
+    """Serve the memory to a client of the Model Context Protocol, over standard input and output.
+
+    Example: recollect mcp --home ~/.recollect
+    """
+    from recollect.serve.mcp import run_stdio
+
+    run_stdio(home, profile)
+
+
+@app.command()
+def hook(
+    home: HomeOption = DEFAULT_HOME, profile: Annotated[str, typer.Option(help="Whose memory.")] = "default"
+) -> None:
+    """Feed a coding agent's talk in: for its hooks, which give an event as JSON. See docs/mcp.md.
+
+    Example: recollect hook --home ~/.recollect < event.json
+    """
+    from recollect.serve.hook import hook as run
+
+    run(sys.stdin.buffer, sys.stdout, home, profile)
+
+
+@app.command()
 def config(
     home: HomeOption = DEFAULT_HOME,
     as_json: JsonOption = False,
