@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
-from recollect.errors import InputError, StorageUnavailable
+from recollect.errors import InputError, RecollectError, StorageUnavailable
 from recollect.home import Home
 from recollect.memory import Memory
 from recollect.serve.callers import caller
@@ -43,8 +43,8 @@ def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, profile: str = DEFAU
             answer = {"hookEventName": event.name, "additionalContext": told}
             stdout.write(json.dumps({"hookSpecificOutput": answer}) + "\n")
     except Exception as error:  # the host goes on, whatever it is
-        said = "".join(sign for sign in f"{type(error).__name__}: {error}"[:500] if sign.isprintable())
-        sys.stderr.write(f"recollect hook: nothing was done. {said}\n")
+        said = str(error) if isinstance(error, RecollectError) else f"{type(error).__name__}: {error}"
+        sys.stderr.write(f"recollect hook: {''.join(sign for sign in said[:500] if sign.isprintable())}\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,13 @@ class _Turn(NamedTuple):
 
 def _event(data: bytes) -> _Event:
     if len(data) > LARGEST_EVENT:
-        raise InputError(f"The event is longer than {LARGEST_EVENT:,} bytes.")
-    given = json.loads(data)
+        raise InputError(f"The event is longer than {LARGEST_EVENT:,} bytes. Nothing was stored.")
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError):
+        given = None
     if not isinstance(given, dict):
-        raise InputError("The event is no JSON object.")
+        raise InputError("The event is no JSON object. Set the command as a hook, which gives it one.")
     names = (
         "hook_event_name",
         "session_id",
@@ -105,7 +108,7 @@ def _heard(memory: Memory, event: _Event, agent: Agent) -> str:
         case "Stop":
             turns = _turns(event.transcript)
             if not (turns or event.reply):
-                raise InputError("The event has no reply, and there is no transcript that can be read.")
+                raise InputError("The event has no reply, and its transcript cannot be read. Nothing was stored.")
             if event.reply:
                 turns[-1:] = [_Turn(turns[-1].prompt if turns else "", event.reply)]
             _store(memory, agent, event, turns)

@@ -108,9 +108,10 @@ class _Asked:
         address = context.request.query_params if isinstance(context.request, Request) else {}
         profile = address.get("profile", self._profile)
         known = context.session.client_params
-        client = address.get("agent", "") or (known.client_info.name if known else "") or "client"
+        named = address.get("agent", "") or (known.client_info.name if known else "")
+        client = "".join(filter(str.isprintable, named))[:100].strip() or "client"
         memory = self._memories.get(profile)
-        return Seat(memory, memory.agent(self._agent or caller("mcp", profile, client)), client[:100])
+        return Seat(memory, memory.agent(self._agent or caller("mcp", profile, client)), client)
 
 
 def _shown(one: Tool) -> types.Tool:

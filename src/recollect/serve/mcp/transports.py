@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from recollect.collect.descriptors import Descriptor
@@ -24,12 +26,12 @@ def run_stdio(
 ) -> None:
     """Serve one client over standard input and output, until it goes. The memory is opened once. `background`:
     also organize what is collected, since nobody else may; several such processes share the work."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input could not be interrupted
     with Memories(home) as memories:
         memory = memories.get(profile, new=True)
         if background:
             memory.start()
-        with suppress(KeyboardInterrupt):
-            anyio.run(_serve, server(memories, profile, agent))
+        anyio.run(_serve, server(memories, profile, agent))
 
 
 async def _serve(served: Server[dict[str, Any]]) -> None:
@@ -74,4 +76,7 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._sessions:
             raise RuntimeError("The MCP endpoint does not run. Enter Endpoint.run() in the app's lifespan.")
-        await self._sessions.handle_request(scope, receive, send)
+        if scope["method"] == "POST":
+            await self._sessions.handle_request(scope, receive, send)
+        else:  # a stream of news, which there are none of, would only hold up the server's end
+            await Response("Only POST is answered here.\n", 405, {"Allow": "POST"})(scope, receive, send)
