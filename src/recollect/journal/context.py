@@ -104,6 +104,15 @@ def session_context(
     return RULE.join(str(section) for section in (long_memory, memory, *days) if section.shown)
 
 
+def shown(pages: Pages, page: Path, zone: tzinfo) -> str:
+    """A whole page as a session may see it: each record in a line, and never a secret."""
+    if page == pages.long_memory:
+        return "\n".join(entry.text for entry in sorted(_blocks(pages.read(page))))
+    lines = parse(pages.read(page))
+    sight = _Sight([parse(pages.read(pages.memory)), lines], set(), zone, frozenset())
+    return "\n".join(entry.text for entry in sorted(sight.entries(lines)))
+
+
 def _end(pages: Pages, page: Path, most: int) -> list[Line]:
     """The last lines of a page, so many bytes and a line at most. A line that is far too long to be shown is left
     out, and hides no other."""

@@ -1,0 +1,222 @@
+"""`recollect hook`: what a coding agent's hooks call, so that its talks are remembered and come back.
+
+It takes an event of Claude Code as JSON: SessionStart and UserPromptSubmit get context back, UserPromptSubmit and
+Stop store what was said, PreCompact ends a session. The host never fails for it: whatever goes wrong is a line on
+standard error. An event that comes twice stores nothing twice: each text has a key, by its session and its place
+among the same texts.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, TextIO
+
+from recollect.errors import InputError, RecollectError, StorageUnavailable
+from recollect.home import Home
+from recollect.memory import Memory
+from recollect.serve.callers import caller
+from recollect.serve.memories import DEFAULT
+from recollect.types import Agent, AssistantMessage, UserMessage
+
+LARGEST_EVENT = 8 * 2**20  # bytes
+LARGEST_TRANSCRIPT = 8 * 2**20  # bytes at its end that are read
+LONGEST_TEXT = 100_000  # characters that are stored of a prompt or a reply
+TURNS = 5  # at the transcript's end that are looked after: one may have been interrupted
+HITS = 5  # what a prompt is given of what is known about it
+LEAST_WORDS = 3  # "go on" asks for nothing
+
+_NOT_SAID = ("<command-", "<local-command-", "<bash-", "[Request interrupted")
+
+
+def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, profile: str = DEFAULT) -> None:
+    """Do what the event asks for, and write what the host should add to its context."""
+    try:
+        event = _event(stdin.read(LARGEST_EVENT + 1))
+        with _memory(home, profile) as memory:
+            told = _heard(memory, event, memory.agent(caller("claude-code", profile, event.cwd)))
+        if told:
+            answer = {"hookEventName": event.name, "additionalContext": told}
+            stdout.write(json.dumps({"hookSpecificOutput": answer}) + "\n")
+    except Exception as error:  # the host goes on, whatever it is
+        said = str(error) if isinstance(error, RecollectError) else f"{type(error).__name__}: {error}"
+        sys.stderr.write(f"recollect hook: {''.join(sign for sign in said[:500] if sign.isprintable())}\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    name: str
+    session: str
+    transcript: str
+    cwd: str
+    prompt: str
+    reply: str
+    source: str
+
+
+class _Turn(NamedTuple):
+    """What was asked, and the last thing that was answered."""
+
+    prompt: str
+    reply: str = ""
+
+
+def _event(data: bytes) -> _Event:
+    if len(data) > LARGEST_EVENT:
+        raise InputError(f"The event is longer than {LARGEST_EVENT:,} bytes. Nothing was stored.")
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise InputError("The event is no JSON object. Set the command as a hook, which gives it one.")
+    names = (
+        "hook_event_name",
+        "session_id",
+        "transcript_path",
+        "cwd",
+        "prompt",
+        "last_assistant_message",
+        "source",
+    )
+    return _Event(*(_clean(given.get(name)) for name in names))
+
+
+def _memory(home: str | Path, profile: str) -> Memory:
+    """A memory that is there already: a hook in the wrong place must not make one."""
+    place = Home(home)
+    if not (place.database.exists() or place.settings.exists()):
+        raise StorageUnavailable(f"There is no memory at {place.path}. Make one with: recollect init")
+    return Memory.open(place.path, profile)
+
+
+def _heard(memory: Memory, event: _Event, agent: Agent) -> str:
+    """What to tell the host."""
+    match event.name:
+        case "SessionStart":
+            told = memory.context(agent)
+            if event.source in {"startup", "clear"}:
+                _end_session(memory, agent, "The host began a session.")
+            return told
+        case "UserPromptSubmit":
+            _store(memory, agent, event, [*_turns(event.transcript), _Turn(event.prompt)])
+            return _known(memory, event.prompt)
+        case "Stop":
+            turns = _turns(event.transcript)
+            if not (turns or event.reply):
+                raise InputError("The event has no reply, and its transcript cannot be read. Nothing was stored.")
+            if event.reply:
+                turns[-1:] = [_Turn(turns[-1].prompt if turns else "", event.reply)]
+            _store(memory, agent, event, turns)
+            memory.end_turn(agent)
+        case "PreCompact":
+            turns = _turns(event.transcript)
+            _store(memory, agent, event, [*turns[:-1], *(_Turn(one.prompt) for one in turns[-1:])])
+            _end_session(memory, agent, "The host compacted its context.")
+        case _:
+            pass  # other events say nothing that is kept
+    return ""
+
+
+def _end_session(memory: Memory, agent: Agent, why: str) -> None:
+    if memory.history(agent):
+        memory.reset(agent, why)
+
+
+def _store(memory: Memory, agent: Agent, event: _Event, turns: list[_Turn]) -> None:
+    """The last turns, as far as they are not stored yet."""
+    keyed = dict(_records(event.session, turns))  # a prompt that waits in the transcript comes twice
+    memory.append_many(agent, keyed.values(), keys=keyed.keys())
+
+
+def _records(session: str, turns: list[_Turn]) -> Iterator[tuple[str, UserMessage | AssistantMessage]]:
+    """The records of the last turns, by their keys. A prompt counts as said before only if it was answered, so
+    that its key is the same before and after the host has written it down."""
+    said: dict[tuple[str, str], int] = {}
+    for place, (prompt, reply) in enumerate(turns):
+        for kind, text in ((UserMessage, prompt), (AssistantMessage, reply)):
+            if text and place >= len(turns) - TURNS - 1:
+                known = json.dumps([session, kind.type, text, said.get((kind.type, text), 0)])
+                yield f"hook-{blake2b(known.encode(), digest_size=16).hexdigest()}", kind(text)
+        if reply:
+            for key in ((UserMessage.type, prompt), (AssistantMessage.type, reply)):
+                said[key] = said.get(key, 0) + 1
+
+
+def _known(memory: Memory, prompt: str) -> str:
+    """What is known about a prompt, but for what was said: that may be this very talk."""
+    from recollect.recall.injection import PREFACE
+    from recollect.recall.tools import FROM, shortened
+    from recollect.recall.tools_recall import fenced
+
+    if len(prompt.split()) < LEAST_WORDS:
+        return ""
+    hits = memory.recall(prompt[:2_000], HITS, kinds=("document", "experience", "note"))
+    lines = [
+        f"- [{', '.join(filter(None, (f'{one.at:%Y-%m-%d}', one.path or one.id, FROM.get(one.trust))))}] "
+        f"{shortened(one.text)}"
+        for one in hits
+        if one.until is None
+    ]
+    return fenced(iter([PREFACE, *lines])) if lines else ""
+
+
+def _turns(path: str) -> list[_Turn]:
+    """What a transcript of Claude Code says, but for tools, subagents and what the host itself put there."""
+    turns: list[_Turn] = []
+    for entry in _entries(path):
+        if any(entry.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary")):
+            continue
+        message = entry.get("message")
+        text = _said(message.get("content")) if isinstance(message, dict) else ""
+        if text and entry.get("type") == "user":
+            turns.append(_Turn(text))
+        elif text and entry.get("type") == "assistant" and turns:
+            turns[-1] = _Turn(turns[-1].prompt, text)
+    return turns
+
+
+def _entries(path: str) -> Iterator[Mapping[str, object]]:
+    for line in _end(path).splitlines():
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            continue  # half a line at either end, or nothing of ours
+        if isinstance(entry, dict):
+            yield entry
+
+
+def _end(path: str) -> bytes:
+    """The end of a file, if it is a regular one. A path that leads to anything else, or nowhere, gives nothing."""
+    place = Path(path)
+    try:
+        if place.suffix != ".jsonl" or not place.is_file():
+            return b""
+        with place.open("rb") as file:
+            file.seek(max(0, place.stat().st_size - LARGEST_TRANSCRIPT))
+            return file.read(LARGEST_TRANSCRIPT)
+    except OSError:
+        return b""
+
+
+def _said(content: object) -> str:
+    """The words of a message; nothing where it is a tool's."""
+    if isinstance(content, list):
+        blocks = [block for block in content if isinstance(block, dict)]
+        if any(block.get("type") == "tool_result" for block in blocks):
+            return ""
+        content = "\n\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
+    text = _clean(content)
+    return "" if text.startswith(_NOT_SAID) else text
+
+
+def _clean(value: object) -> str:
+    """Text that every database takes, and not too much of it."""
+    if not isinstance(value, str):
+        return ""
+    text = value.replace("\0", "").encode("utf-8", "replace").decode().strip()
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} [… cut]"

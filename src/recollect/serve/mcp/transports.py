@@ -1,0 +1,82 @@
+"""What carries the server: the standard streams of a process, or an HTTP endpoint within another app."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from recollect.collect.descriptors import Descriptor
+from recollect.serve.mcp.definition import server
+from recollect.serve.memories import DEFAULT, Memories
+
+
+def run_stdio(
+    home: str | Path, profile: str = DEFAULT, agent: Descriptor | None = None, *, background: bool = True
+) -> None:
+    """Serve one client over standard input and output, until it goes. The memory is opened once. `background`:
+    also organize what is collected, since nobody else may; several such processes share the work."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input could not be interrupted
+    with Memories(home) as memories:
+        memory = memories.get(profile, new=True)
+        if background:
+            memory.start()
+        anyio.run(_serve, server(memories, profile, agent))
+
+
+async def _serve(served: Server[dict[str, Any]]) -> None:
+    async with stdio_server() as (reads, writes):
+        await served.run(reads, writes, served.create_initialization_options())
+
+
+def http_app(memories: Memories) -> Endpoint:
+    """The server as an ASGI app, to be put at a path of another one. It is used within `run`:
+
+        endpoint = http_app(memories)
+        app.router.routes.append(Route("/mcp", endpoint))  # a Mount would redirect /mcp to /mcp/
+        async with endpoint.run(): ...                     # around the app's life, in its lifespan
+
+    It checks neither Host nor Origin nor a token: what stands before it does.
+    """
+    return Endpoint(server(memories))
+
+
+class Endpoint:
+    """Streamable HTTP. No request depends on one before it, so that a restart ends nobody's session."""
+
+    def __init__(self, served: Server[dict[str, Any]]) -> None:
+        self._server = served
+        self._sessions: StreamableHTTPSessionManager | None = None
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Answer requests until the block ends. It may be run again."""
+        # The SDK knows only the hosts it was told at the start; ours are checked before.
+        checked_before = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        sessions = StreamableHTTPSessionManager(
+            self._server, json_response=True, stateless=True, security_settings=checked_before
+        )
+        async with sessions.run():
+            self._sessions = sessions
+            try:
+                yield
+            finally:
+                self._sessions = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._sessions:
+            raise RuntimeError("The MCP endpoint does not run. Enter Endpoint.run() in the app's lifespan.")
+        if scope["method"] == "POST":
+            await self._sessions.handle_request(scope, receive, send)
+        else:  # a stream of news, which there are none of, would only hold up the server's end
+            await Response("Only POST is answered here.\n", 405, {"Allow": "POST"})(scope, receive, send)
