@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -42,9 +43,12 @@ def common(
 @app.command()
 def demo(
     home: DemoHomeOption = Path("demo-home"),
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Then show it in the browser.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Collect and organize sample conversations before your eyes.
+    """Grow a memory from three weeks of sample conversations, before your eyes.
+
+    With --serve, the page follows, where there is a terminal to end it from.
 
     Example: recollect demo --home /tmp/try
     """
@@ -56,6 +60,11 @@ def demo(
     result = run(home, Console(quiet=as_json), pace=0 if as_json else SLOWLY)
     if as_json:
         _print_json(result)
+    elif serve and sys.stdout.isatty():
+        from recollect.serve.server import serve as serve_home
+
+        os.environ["RECOLLECT_STORAGE_URL"] = ""  # an address there is of somebody's real memory
+        serve_home(home)
 
 
 @app.command()
