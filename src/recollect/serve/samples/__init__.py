@@ -2,8 +2,8 @@
 
 Times and dates are told from the day the samples are read, so that the last talks are of today: a talk has its
 `day` and `time`, or was so many minutes `ago`; `{date+3}` and `{day-1}` in a text become "19 November" and
-"Sunday". A record is [who, text], or a tool's ["call", name, arguments], ["result", name, text] and ["failed", name,
-text].
+"Sunday". A record is [who, text], or a tool's ["call", name, arguments], ["result", name, text] and
+["failed", name, text].
 """
 
 from __future__ import annotations
