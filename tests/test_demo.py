@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from recollect import Memory
+from recollect import Memory, User, UserMessage
+from recollect.errors import InputError
 from recollect.secrecy import has_secret
 from recollect.serve.demo import QUESTIONS, demo
 from recollect.serve.samples import DAYS, PLANTED, SECRETS, talks
@@ -191,6 +192,22 @@ def test_killed_in_the_middle_it_goes_on_to_the_same(tmp_path: Path, result: dic
     process.kill()
     process.communicate()
     assert lasting(shown(tmp_path)) == lasting(result)
+
+
+@pytest.mark.parametrize("settings", ["", "[continuity]\njournal_enabled = true\n"], ids=["bare", "with settings"])
+def test_a_memory_that_somebody_works_with_is_left_alone(tmp_path: Path, settings: str) -> None:
+    """C0: samples never land in it."""
+    home = tmp_path / "home"
+    with Memory.open(home) as memory:
+        memory.append(memory.agent(User("cli", "ada", "main")), UserMessage("I moved to Lisbon."))
+    if settings:
+        (home / "recollect.toml").write_text(settings, encoding="utf-8")
+    before = sorted(home.iterdir())
+    with pytest.raises(InputError, match=r"holds a memory of its own\. Name a folder for the samples with --home"):
+        demo(home, Console(quiet=True), pace=0)
+    assert sorted(home.iterdir()) == before
+    with Memory.open(home) as memory:
+        assert [agent.cache_key for agent in memory.agents()] == ["/connectors/cli/ada/main"]
 
 
 # What a person sees

@@ -19,6 +19,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.tree import Tree
 
+from recollect.errors import InputError, StorageUnavailable
 from recollect.home import Home
 from recollect.memory import Memory
 from recollect.secrecy import clean
@@ -36,6 +37,7 @@ QUESTIONS = (
     "Why did the backup fail?",
     "What was decided last week?",
 )
+TAKEN = "{} holds a memory of its own. Name a folder for the samples with --home."
 SETTINGS = """\
 # The samples of `recollect demo`. Journal, compaction and experiences are on, as `recollect init` recommends;
 # three weeks of talk are little, so that they are compacted early.
@@ -61,14 +63,13 @@ class _Clock:
 def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Json]:
     """Grow a memory from the samples, compact its older weeks, ask it, and look for what must not be in it.
     Running it again stores nothing twice."""
-    place = Home(home)
-    place.ensure()
-    if not place.settings.exists():
-        place.settings.write_text(SETTINGS, encoding="utf-8")
+    place = _home(home)
     console.print(f"[bold]recollect[/] keeps this memory in [cyan]{escape(str(home))}[/]\n")
     clock = _Clock(utc_now() - timedelta(days=DAYS + 1))  # the journal begins when it is first opened
     # An address or a model in the environment is somebody's real memory, and somebody's money.
     with Memory.open(place.path, clock=clock, storage={"url": ""}, organize={"brain": "rules"}) as memory:
+        if memory.agents() and not _agents(memory):
+            raise InputError(TAKEN.format(place.path))
         if not _grow(memory, clock, console, pace):
             console = Console(quiet=True)  # all of it was shown before
         clock.now = utc_now()
@@ -98,6 +99,25 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Jso
             "checks": {**checks},
             "health": memory.health().status,
         }
+
+
+def _home(path: Path) -> Home:
+    """The folder, with its settings: whole, or not there."""
+    place = Home(path)
+    place.check()
+    place.ensure()
+    if not place.settings.exists():
+        if place.database.exists():
+            raise InputError(TAKEN.format(place.path))
+        part = place.path / ".recollect.toml.part"
+        try:
+            part.write_text(SETTINGS, encoding="utf-8")
+            part.replace(place.settings)
+        except OSError as error:
+            raise StorageUnavailable(
+                f"Nothing can be written to {place.path}: {error.strerror}. Name another folder with --home."
+            ) from error
+    return place
 
 
 def _grow(memory: Memory, clock: _Clock, console: Console, pace: float) -> bool:
