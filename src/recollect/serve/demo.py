@@ -28,7 +28,7 @@ from recollect.serve.plain import plain
 from recollect.serve.samples import DAYS, PLANTED, SECRETS, Talk, talks
 from recollect.types import Agent, Hit, Json, Record, ToolCall, utc_now
 
-SLOWLY = 0.12  # seconds between two turns, so that the eye can follow
+SLOWLY = 0.08  # seconds between two turns, so that the eye can follow
 SHOWN = 10  # records at once, and claims of a document
 QUESTIONS = (
     "Where does Mara live now?",
