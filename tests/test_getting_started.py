@@ -19,10 +19,13 @@ def test_the_first_page_runs_as_it_stands(tmp_path: Path) -> None:
         "RECOLLECT_HOME": "my-home",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
-    said = ""
+    said = imports = ""
     for language, block in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
         commands = "\n".join(line[2:] for line in block.splitlines() if line.startswith("$ "))
-        program = [sys.executable, "-c", block] if language == "python" else ["sh", "-eu", "-c", commands]
+        imports += "".join(re.findall(r"^from .+\n", block, re.MULTILINE))
+        program = (
+            [sys.executable, "-c", imports + block] if language == "python" else ["sh", "-eu", "-c", commands]
+        )
         ended = subprocess.run(
             program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
         )
