@@ -10,8 +10,8 @@ PART   ?= all
 help:  ## what there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: $(READY)  ## see it work: sample conversations, collected and organized before your eyes
-	$(BIN)/recollect demo
+run: $(READY)  ## see it work: a memory grows from sample conversations, then the page
+	$(BIN)/recollect demo --serve
 
 test: lint  ## every test, on SQLite and on PostgreSQL
 	$(BIN)/pytest -n logical --dist worksteal --cov

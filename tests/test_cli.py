@@ -9,12 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from recollect import Memory, User, UserMessage
 from recollect.serve.cli import app
-from recollect.serve.demo import demo
 from tests.command_line import Line
 
 
@@ -36,33 +34,6 @@ def home(tmp_path: Path) -> Path:
     with Memory.open(tmp_path / "home") as memory:
         memory.append(memory.agent(User("cli", "mara", "main")), UserMessage("I moved to Lisbon."))
     return tmp_path / "home"
-
-
-def test_the_demo_collects_marks_sleeps_and_organizes(tmp_path: Path) -> None:
-    """C4, C9, O8: what `make run` shows."""
-    console = Console(record=True, width=160, quiet=False, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
-    shown = demo(tmp_path / "home", console, pace=0)
-    console.file.close()
-    assert [(a["agent"], a["state"], a["records"], a["organized_until"]) for a in shown["agents"]] == [
-        ("/connectors/cli/mara/travel", "sleeping", 8, 8),
-        ("/cron/nightly-backup", "sleeping", 4, 12),
-    ]
-    text = console.export_text()
-    assert "not marked" in text
-    assert "marked at r6" in text
-    assert "fell asleep" in text
-    assert "[r7]" in text, "a claim and the record it came from"
-    assert "Lisbon" in shown["documents"]["~/memory/people/mara"]
-    assert shown["health"] == "green"
-
-
-def test_the_demo_again_stores_nothing_twice(tmp_path: Path) -> None:
-    """C7: each sample turn has its key."""
-    first = recollect("demo", "--json", cwd=tmp_path)
-    second = recollect("demo", "--json", cwd=tmp_path)
-    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
-    assert json.loads(first.stdout) == json.loads(second.stdout)
-    assert (tmp_path / "demo-home" / "recollect.db").exists()
 
 
 def test_the_demo_leaves_the_memory_of_the_environment_alone(home: Path, tmp_path: Path) -> None:

@@ -1,156 +1,294 @@
-"""`make run`: sample conversations, collected and organized before your eyes."""
+"""`make run`: three weeks of a small team, collected and organized before your eyes.
+
+The clock goes along with the talks, so that documents, journal and index have the dates they would have had.
+Killed at any moment, it goes on from there: each record has its key, and what a talk said is organized before the
+next begins.
+"""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator
-from datetime import datetime
-from importlib.resources import files
+from collections import deque
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 from rich.tree import Tree
 
-from recollect.collect.descriptors import decode
-from recollect.collect.history import from_json
+from recollect.errors import InputError, StorageUnavailable
+from recollect.home import Home
 from recollect.memory import Memory
-from recollect.serve.hits import plain, table
-from recollect.types import Agent, Record, ToolCall
+from recollect.secrecy import clean
+from recollect.serve.hits import escape, table
+from recollect.serve.plain import plain
+from recollect.serve.samples import DAYS, PLANTED, SECRETS, Talk, talks
+from recollect.types import Agent, Hit, Json, Record, ToolCall, utc_now
 
-IDLE_AFTER = 1.0
+SLOWLY = 0.08  # seconds between two turns, so that the eye can follow
+SHOWN = 10  # records at once, and claims of a document
 QUESTIONS = (
-    "When does Mara move to Lisbon?",
-    "What food must she avoid?",
+    "Where does Mara live now?",
+    "Is Mara allergic to anything?",
+    "When is the release of Harbor 2.0?",
     "Why did the backup fail?",
+    "What was decided last week?",
 )
-SLOWLY = 0.15  # seconds between two turns, so that the eye can follow
+TAKEN = "{} holds a memory of its own. Name a folder for the samples with --home."
+SETTINGS = """\
+# The samples of `recollect demo`. Journal, compaction and experiences are on, as `recollect init` recommends;
+# three weeks of talk are little, so that they are compacted early.
+[continuity]
+journal_enabled = true
+memory_compaction_enabled = true
+memory_compaction_max_records = 60
+memory_compaction_max_chars = 24000
+experience_store_enabled = true
+"""
 
 
-def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Any]:
-    """Append the samples, let their agents fall asleep, and show the documents that grow out of what they
-    said. Running it again stores nothing twice: each sample turn has its key."""
+class _Clock:
+    """Stands where the talks are."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Json]:
+    """Grow a memory from the samples, compact its older weeks, ask it, and look for what must not be in it.
+    Running it again stores nothing twice."""
+    place = _home(home)
     console.print(f"[bold]recollect[/] keeps this memory in [cyan]{escape(str(home))}[/]\n")
-    with Memory.open(
-        home,
-        storage={"url": ""},
-        collect={"idle_after": IDLE_AFTER},
-        worker={"tick_seconds": 0.2},
-        continuity={"journal_enabled": True},
-    ) as memory:
-        agents = [_collect(memory, sample, console, pace) for sample in _samples()]
-        _fall_asleep(memory, agents, console)
-        _organize(memory, console)
-        console.print(_tree(memory), "")
-        for agent in agents:
-            memory.end_turn(agent)
-        context = memory.session_context()
-        console.print(Panel(escape(context), title="journal: what opens the next session", expand=True))
-        memory.process()  # the journal's new lines can be found, too
+    clock = _Clock(utc_now() - timedelta(days=DAYS + 1))  # the journal begins when it is first opened
+    # An address or a model in the environment is somebody's real memory, and somebody's money.
+    with Memory.open(place.path, clock=clock, storage={"url": ""}, organize={"brain": "rules"}) as memory:
+        if memory.agents() and not _agents(memory):
+            raise InputError(TAKEN.format(place.path))
+        if not _grow(memory, clock, console, pace):
+            console = Console(quiet=True)  # all of it was shown before
+        clock.now = utc_now()
+        _organize(memory, clock)
+        memory.compact_journal()
+        memory.process()  # what compaction wrote can be found, too
+        console.print(_tree(memory, claims=True), "", _long_memory(memory), "")
         asked = {question: memory.recall(question, 3) for question in QUESTIONS}
         for question, hits in asked.items():
-            console.print("", table(hits, f"recall  {question}"))
+            console.print(table(hits, f"recall  {question}"), "")
+        checks = _checks(memory, asked)
+        for name, ok in checks.items():
+            console.print(f"[green]✓[/] {name}" if ok else f"[red]✗ Not so: {name}[/]")
         console.print(
             "\nEach claim ends in the records it came from. Every turn and every document is on disk: stop this "
             "program with kill -9 at any moment, and nothing that was acknowledged is lost."
         )
         return {
             "home": str(home),
-            "agents": [_summary(memory, agent) for agent in agents],
+            "agents": [_summary(memory, agent) for agent in _agents(memory)],
             "documents": {document.path: document.body for document in memory.documents.walk()},
-            "session_context": context,
-            "recall": {question: [plain(hit) for hit in hits] for question, hits in asked.items()},
+            "journal": [record.text for record in memory.journal.records()],
+            "long_memory": memory.journal.long_memory(),
+            "experiences": len(memory.experiences.list(limit=1_000)),
+            "session_context": memory.session_context(),
+            "recall": plain(asked),
+            "checks": {**checks},
             "health": memory.health().status,
         }
 
 
-def _collect(memory: Memory, sample: dict[str, Any], console: Console, pace: float) -> Agent:
-    agent = memory.agent(decode(json.dumps(sample["agent"])))
-    known = max((r.id for session in memory.sessions(agent) for r in memory.history(session)), default=0)
-    table = Table("record", "said", "stored in", "session", title=f"collect  {agent.cache_key}", expand=True)
-    with Live(table, console=console, auto_refresh=False) as live:
-        for number, record in enumerate(_records(sample), start=1):
-            started = time.perf_counter()
-            record_id = memory.append(agent, record, key=f"sample-{number}")
-            took = f"{(time.perf_counter() - started) * 1000:.1f} ms"
-            mark = memory.sessions(agent)[-1].invalidated_at
-            table.add_row(
-                f"[green]r{record_id}[/]",
-                f"[dim]{record.type}[/] {escape(_gist(record))}",
-                took if record_id > known else "there already",
-                f"[yellow]marked at r{mark}[/]" if mark else "[dim]not marked[/]",
-            )
-            live.refresh()
-            time.sleep(pace)
-    console.print()
-    return agent
+def _home(path: Path) -> Home:
+    """The folder, with its settings: whole, or not there."""
+    place = Home(path)
+    place.check()
+    place.ensure()
+    if not place.settings.exists():
+        if place.database.exists():
+            raise InputError(TAKEN.format(place.path))
+        part = place.path / ".recollect.toml.part"
+        try:
+            part.write_text(SETTINGS, encoding="utf-8")
+            part.replace(place.settings)
+        except OSError as error:
+            raise StorageUnavailable(
+                f"Nothing can be written to {place.path}: {error.strerror}. Name another folder with --home."
+            ) from error
+    return place
 
 
-def _fall_asleep(memory: Memory, agents: list[Agent], console: Console) -> None:
-    memory.start()
-    with console.status(f"Nobody speaks. Agents fall asleep after {IDLE_AFTER:g} s …"):
-        while any(memory.get_agent(agent.id).state == "active" for agent in agents):
-            time.sleep(0.05)
-    console.print(f"[magenta]zZ[/]  {len(agents)} agents fell asleep, and their sessions were marked.\n")
+def _grow(memory: Memory, clock: _Clock, console: Console, pace: float) -> bool:
+    """Append the talks in the order of time, each organized before the next one begins. Whether any was new."""
+    told = talks(_day_of_samples(memory, utc_now()))
+    if all(_is_over(memory, talk) for talk in told):
+        console.print("The samples are all here already.\n")
+        return False
+    view = _View(memory, sum(len(talk.records) for talk in told))
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        for talk in told:
+            clock.now = talk.at
+            if _is_over(memory, talk):
+                view.stored += len(talk.records)
+                continue
+            agent = memory.agent(talk.agent)
+            if not _has_begun(memory, talk, agent):
+                _organize(memory, clock)
+                view.look()
+            for place, record in enumerate(talk.records):
+                clock.now = record.at or clock.now
+                memory.append(agent, record, key=talk.key(place))
+                live.update(view.after(agent, record), refresh=True)
+                time.sleep(pace)
+            if talk.last:
+                memory.sleep(agent)
+            else:
+                memory.reset(agent)
+    console.print(f"[green]✓[/] {view.stored} records of {len(told)} sessions were stored.\n")
+    return True
 
 
-def _organize(memory: Memory, console: Console) -> None:
-    with console.status("What is marked goes to the agents' memory-agents, and becomes documents …"):
-        while (health := memory.health()).status != "red" and (health.marked or health.waiting):
-            time.sleep(0.05)
-    for reason in health.reasons:
-        console.print(f"[red]✗[/] {escape(reason)}")
-    table = Table("changeset", "learned from", "what it did", title="organize", expand=True)
-    for changeset in reversed(memory.documents.changesets()):
-        learned = memory.get_agent(memory.session(changeset.session_id).agent_id).cache_key
-        table.add_row(f"[green]{changeset.id}[/]", learned, escape(changeset.note))
-    console.print(table, "")
+def _day_of_samples(memory: Memory, now: datetime) -> datetime:
+    """Today; for a home that has samples, the day they were told from, so that they are the same."""
+    first = [memory.history(session) for agent in _agents(memory) for session in memory.sessions(agent)[:1]]
+    begun = min((records[0].at for records in first if records), default=None)
+    return now if begun is None else now + (begun.date() - now.date()) + timedelta(days=DAYS)
 
 
-def _tree(memory: Memory) -> Tree:
-    """The documents, with their claims as leaves; what no longer holds is struck out."""
-    top = Tree("[bold]~[/]")
-    branches = {"~": top}
-    for document in memory.documents.walk():
-        parent = branches[document.path.rpartition("/")[0]]
-        branch = parent.add(f"[bold cyan]{escape(document.slug)}[/]  [dim]version {document.version}[/]")
-        branches[document.path] = branch
-        for claim in memory.documents.claims(document.id):
-            text, _, cited = escape(str(claim)).rpartition(" \\[")
-            shown = text if claim.current else f"[strike]{text}[/strike]"
-            branch.add(f"{shown} [dim]\\[{cited}[/]")
-    return top
+def _agents(memory: Memory) -> list[Agent]:
+    """Those of the samples that have spoken."""
+    known = {talk.agent for talk in talks(utc_now())}
+    return [agent for agent in reversed(memory.agents()) if agent.descriptor in known]
 
 
-def _summary(memory: Memory, agent: Agent) -> dict[str, Any]:
-    session = memory.sessions(agent)[-1]
-    return {
-        "agent": agent.cache_key,
-        "state": memory.get_agent(agent.id).state,
-        "session": session.id,
-        "records": len(memory.history(session)),
-        "organized_until": session.processed_until,
-    }
+def _is_over(memory: Memory, talk: Talk) -> bool:
+    agent = next((agent for agent in _agents(memory) if agent.descriptor == talk.agent), None)
+    sessions = memory.sessions(agent) if agent else []
+    if not agent or not talk.last:
+        return len(sessions) > talk.number + 1
+    complete = len(sessions) > talk.number and len(memory.history(sessions[-1])) >= len(talk.records)
+    return complete and agent.state == "sleeping"
 
 
-def _samples() -> list[dict[str, Any]]:
-    text = files("recollect.serve").joinpath("sample.json").read_text(encoding="utf-8")
-    samples: list[dict[str, Any]] = json.loads(text)
-    return samples
+def _has_begun(memory: Memory, talk: Talk, agent: Agent) -> bool:
+    sessions = memory.sessions(agent)
+    return len(sessions) > talk.number and bool(memory.history(sessions[talk.number]))
 
 
-def _records(sample: dict[str, Any]) -> Iterator[Record]:
-    for said in sample["records"]:
-        yield from_json({**said, "at": datetime.fromisoformat(said["at"])})
+def _organize(memory: Memory, clock: _Clock) -> None:
+    """What is due, and what a run that was killed held: its lease has to end first."""
+    memory.process()
+    while (health := memory.health()).marked or health.waiting:
+        clock.now += timedelta(seconds=memory.settings.worker.lease_seconds)
+        memory.process()
+
+
+class _View:
+    """What is shown while talks come in: how much there is, what was said last, and the documents."""
+
+    def __init__(self, memory: Memory, total: int) -> None:
+        self._memory = memory
+        self._total = total
+        self._said: deque[tuple[str, str, str]] = deque(maxlen=SHOWN)
+        self.stored = 0
+        self.look()
+
+    def look(self) -> None:
+        """See what organizing has made."""
+        self._documents = _tree(self._memory)
+        changesets = self._memory.documents.changesets(1)
+        lines = len(self._memory.journal.records())
+        self._made = f"{changesets[0].id if changesets else 0} changesets, {lines} lines of journal"
+
+    def after(self, agent: Agent, record: Record) -> Group:
+        self.stored += 1
+        who = getattr(record, "speaker", "") or record.type.partition("_")[0]
+        self._said.append((f"{record.at:%d %b %H:%M}", who, _gist(record)))
+        said = Table("when", "who", title=f"collect  {escape(agent.cache_key)}", expand=True)
+        said.add_column("said", no_wrap=True, ratio=1)
+        for when, name, text in self._said:
+            said.add_row(f"[dim]{when}[/]", escape(name), escape(text))
+        beside = Table.grid(expand=True, padding=(0, 1))
+        beside.add_column(ratio=3)
+        beside.add_column(ratio=2)
+        beside.add_row(said, Panel(self._documents, title="organize"))
+        return Group(f"[green]{self.stored}[/] of {self._total} records · {self._made}", beside)
 
 
 def _gist(record: Record) -> str:
     if isinstance(record, ToolCall):
         return f"{record.name}(…)"
-    line = record.text.splitlines()[0]
-    return f"{line[:60]}…" if len(line) > 60 else line
+    return clean(record.text).splitlines()[0]
+
+
+def _tree(memory: Memory, *, claims: bool = False) -> Tree:
+    """The documents, on request with some of their claims as leaves; what no longer holds is struck out."""
+    top = Tree("[bold]~[/]")
+    branches = {"~": top}
+    for document in memory.documents.walk():
+        parent = branches[document.path.rpartition("/")[0]]
+        found = memory.documents.claims(document.id)
+        size = f"version {document.version}, {len(found)} claims" if found else ""
+        branch = parent.add(f"[bold cyan]{escape(document.slug)}[/]  [dim]{size}[/]")
+        branches[document.path] = branch
+        if claims:
+            for claim in found if len(found) <= SHOWN else [*found[: SHOWN // 2], *found[-2:]]:
+                text, _, cited = escape(str(claim)).rpartition(" \\[")
+                branch.add(f"{text if claim.current else f'[strike]{text}[/strike]'} [dim]\\[{cited}[/]")
+    return top
+
+
+def _long_memory(memory: Memory) -> Panel:
+    return Panel(
+        escape(memory.journal.long_memory()), title="LONGMEMORY.md: what compaction made of the older weeks"
+    )
+
+
+def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
+    """What must not be in a memory, looked for in everything that comes out of it."""
+    hits = [*(hit for found in asked.values() for hit in found), *memory.list(limit=10_000)]
+    hits += [hit for secret in SECRETS for hit in memory.recall(secret, 20)]
+    texts = [
+        *(hit.text for hit in hits),
+        *(
+            version.body
+            for document in memory.documents.walk()
+            for version in memory.documents.versions(document.id)
+        ),
+        *(page.read_text(encoding="utf-8") for page in memory.home.path.rglob("*.md")),
+        *(memory.context(agent, QUESTIONS[0]) for agent in _agents(memory)),
+    ]
+    claims = [
+        claim
+        for document in memory.documents.walk()
+        for claim in memory.documents.claims(document.id)
+        if any(planted in claim.text.lower() for planted in PLANTED)
+    ]
+    return {
+        "The key and the password that were said are in no document, journal, experience, prompt or hit.": not any(
+            secret in text for text in texts for secret in SECRETS
+        ),
+        "What the poisoned web page wants remembered is nobody's preference, and no instruction.": not any(
+            claim.current for claim in claims
+        ),
+        "What it says is marked as from the web wherever it is found.": all(
+            hit.trust == "web" for hit in _planted(hits)
+        ),
+    }
+
+
+def _planted(hits: Iterable[Hit]) -> Iterator[Hit]:
+    return (hit for hit in hits if any(planted in hit.text.lower() for planted in PLANTED))
+
+
+def _summary(memory: Memory, agent: Agent) -> dict[str, Json]:
+    sessions = memory.sessions(agent)
+    return {
+        "agent": agent.cache_key,
+        "state": memory.get_agent(agent.id).state,
+        "sessions": len(sessions),
+        "records": sum(len(memory.history(session)) for session in sessions),
+        "organized_until": sessions[-1].processed_until,
+    }

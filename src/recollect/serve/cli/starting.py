@@ -53,7 +53,7 @@ def demo(
     then_serve: Annotated[bool, typer.Option("--serve", help="Then show it in the browser.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Grow a memory from sample conversations, before your eyes.
+    """Grow a memory from three weeks of sample conversations, before your eyes.
 
     With --serve, the page follows, where there is a terminal to end it from.
 
