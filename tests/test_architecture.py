@@ -16,7 +16,7 @@ BELOW = {"background", "types", "errors", "gate", "gather", "secrecy", "tooling"
 
 WHOLE = {
     *("memory", "aio", "config", "home", "recall", "journal", "organize", "models", "collect"),
-    *("tooling", "gate", "types", "errors"),
+    *("tooling", "gate", "secrecy", "types", "errors"),
 }
 """What stands before the whole may show of it."""
 
