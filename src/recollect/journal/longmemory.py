@@ -18,7 +18,8 @@ SHORTEST = 200  # characters that a block may have all the same, if the cap allo
 FRAME = 140  # characters of the header and a block's heading, at most
 
 _BLOCK = re.compile(
-    r"^## \d{4}-\d\d-\d\d .*<!-- (?P<key>compaction-[0-9a-f]+) -->\r?\n(?:\r?\n)?(?P<text>(?!#).*)\n?(?:\r?\n)?",
+    r"^## (?P<day>\d{4}-\d\d-\d\d) (?P<of>.*)<!-- (?P<key>compaction-[0-9a-f]+) -->\r?\n(?:\r?\n)?"
+    r"(?P<text>(?!#).*)\n?(?:\r?\n)?",
     re.MULTILINE,
 )
 
@@ -28,6 +29,20 @@ class Trimmed(NamedTuple):
 
     page: bytes
     moved: bytes
+
+
+class Block(NamedTuple):
+    """What one compaction told: on which day, of what, and the text."""
+
+    day: str
+    of: str
+    text: str
+
+
+def blocks(page: bytes) -> list[Block]:
+    """The blocks of the page, the oldest first."""
+    found = _BLOCK.finditer(decode(page))
+    return [Block(one["day"], one["of"].strip(" ()"), one["text"].strip()) for one in found]
 
 
 def room(cap: int) -> int:

@@ -1,0 +1,28 @@
+"""The inbox: what is on its way to the memory-agents, what failed, and how it is tried again."""
+
+from __future__ import annotations
+
+from typing import cast, get_args
+
+from starlette.responses import Response
+
+from recollect.serve.page.visit import Visit
+from recollect.types import ItemState
+
+LISTED = 100
+STATES: tuple[ItemState, ...] = get_args(ItemState)
+
+
+def inbox(visit: Visit) -> Response:
+    state = visit.text("state")
+    states = (cast(ItemState, state),) if state else ()
+    found = visit.memory.inbox(*states, limit=LISTED)
+    return visit.show(
+        "inbox.html", state=state, states=STATES, found=found, failed=len(visit.memory.inbox("dead", limit=LISTED))
+    )
+
+
+def retry(visit: Visit) -> Response:
+    """One item, or every one that failed for good."""
+    retried = visit.memory.retry(visit.number("id") or None)
+    return visit.go("/inbox", said="retried" if retried else "none")

@@ -1,0 +1,83 @@
+"""The sessions, and each one's records with how far they have come."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+
+from starlette.responses import Response
+
+from recollect.memory import Memory
+from recollect.organize.health import Receipt
+from recollect.serve.page.visit import Visit, called
+from recollect.types import Agent, Recorded, Session, ToolCall
+
+LISTED = 60
+RECORDS = 100
+BEFORE = 20  # ids before a record that are shown with it, as far as they are of its session
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A record as it is shown. `text` is a tool call's arguments, where it is one."""
+
+    recorded: Recorded
+    who: str
+    text: str
+    receipt: Receipt
+
+
+def sessions(visit: Visit) -> Response:
+    """The newest by agent, or the one that is asked for."""
+    memory = visit.memory
+    if chosen := visit.text("id"):
+        return _session(visit, memory.session(chosen))
+    found = memory.recent_sessions(LISTED + 1, visit.text("before") or None)
+    shown = found[:LISTED]
+    groups = {
+        key: list(some) for key, some in groupby(sorted(shown, key=attrgetter("agent_id")), attrgetter("agent_id"))
+    }
+    order = dict.fromkeys(one.agent_id for one in shown)
+    agents = [(_agent(memory, agent_id), _newest(groups[agent_id])) for agent_id in order]
+    return visit.show("sessions.html", agents=agents, more=shown[-1].id if len(found) > LISTED else "")
+
+
+def record(visit: Visit) -> Response:
+    """To a record where it stands in its session."""
+    chosen = visit.number("id")
+    receipt = visit.memory.receipt(chosen)
+    return visit.go("/sessions", anchor=f"r{chosen}", id=receipt.session_id, after=max(0, chosen - BEFORE))
+
+
+def _session(visit: Visit, session: Session) -> Response:
+    memory, after = visit.memory, visit.number("after")
+    found = memory.history(session, after)
+    records = [_said(memory, one) for one in found[:RECORDS]]
+    return visit.show(
+        "session.html",
+        session=session,
+        agent=_agent(memory, session.agent_id),
+        records=records,
+        after=after,
+        more=records[-1].recorded.id if len(found) > RECORDS else 0,
+    )
+
+
+def _said(memory: Memory, recorded: Recorded) -> Said:
+    said = recorded.record
+    receipt = memory.receipt(recorded.id)
+    if isinstance(said, ToolCall):
+        return Said(recorded, said.name, json.dumps(said.arguments, indent=2, ensure_ascii=False), receipt)
+    who = getattr(said, "speaker", "") or getattr(said, "name", "")
+    return Said(recorded, who, said.text, receipt)
+
+
+def _agent(memory: Memory, agent_id: str) -> tuple[Agent, str]:
+    agent = memory.get_agent(agent_id)
+    return agent, called(agent)
+
+
+def _newest(found: list[Session]) -> list[Session]:
+    return sorted(found, key=lambda one: one.id, reverse=True)

@@ -1,0 +1,246 @@
+"""One visit to the page: whose memory it looks at, what it asks, and what it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cached_property
+from urllib.parse import urlencode, urlsplit
+from zoneinfo import ZoneInfo
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from recollect.collect.descriptors import System, User
+from recollect.errors import (
+    AgentDead,
+    DocumentInUse,
+    InputError,
+    MemoryClosed,
+    RecollectError,
+    StaleWrite,
+    StorageBusy,
+    StorageConflict,
+    StorageFull,
+    StorageUnavailable,
+)
+from recollect.gate import checked_position, checked_time
+from recollect.memory import Memory
+from recollect.secrecy import clean
+from recollect.serve.memories import DEFAULT, Memories
+from recollect.types import Agent
+
+VIEWS = (
+    ("o", "/", "Overview"),
+    ("r", "/recall", "Recall"),
+    ("d", "/documents", "Documents"),
+    ("c", "/changesets", "Changes"),
+    ("j", "/journal", "Journal"),
+    ("e", "/experiences", "Experiences"),
+    ("l", "/relations", "Relations"),
+    ("s", "/sessions", "Sessions"),
+    ("i", "/inbox", "Inbox"),
+)
+"""What there is to see: the key that goes there after `g`, the path, the name."""
+
+SAID = {
+    "useful": "Noted: it was of use. It is found a little earlier from now on.",
+    "wrong": "Noted: it is wrong. It is found later from now on.",
+    "outdated": "Noted: it is outdated.",
+    "pinned": "Pinned: it is in every context from now on.",
+    "unpinned": "The pin is off.",
+    "corrected": "Corrected. Your word is found from now on; what it corrects has ended.",
+    "undone": "Rolled back. This is the changeset that did it; it can be rolled back, too.",
+    "nothing": "There was nothing to undo: it has been undone, or was changed since.",
+    "retried": "Queued again. A worker takes it up next.",
+    "none": "Nothing had failed, so there was nothing to retry.",
+}
+"""What a visit can be told about the one before it. Only these: an address cannot put words on the page."""
+
+STATUS: tuple[tuple[int, tuple[type[RecollectError], ...]], ...] = (
+    (503, (StorageBusy, StorageUnavailable, MemoryClosed)),
+    (507, (StorageFull,)),
+    (409, (StaleWrite, DocumentInUse, AgentDead, StorageConflict)),
+    (400, (InputError,)),
+)
+SORRY = {
+    400: "That cannot be taken",
+    404: "It is not there",
+    409: "Something else came first",
+    503: "Not at the moment",
+    507: "There is no room left",
+}
+
+
+def shortened(text: str, most: int = 400) -> str:
+    return text if len(text) <= most else f"{text[:most].rstrip()} …"
+
+
+TEMPLATES = Environment(
+    loader=PackageLoader("recollect.serve.page"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=StrictUndefined,
+)
+TEMPLATES.filters |= {"clean": clean, "shortened": shortened}
+
+Look = Callable[["Visit"], Response]
+
+
+@dataclass
+class Visit:
+    """A request, and the memory it is about."""
+
+    memories: Memories
+    path: str
+    query: QueryParams
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def profile(self) -> str:
+        return self.query.get("profile") or DEFAULT
+
+    @property
+    def view(self) -> str:
+        """The path of the view that this one belongs to."""
+        return {"/browse": "/recall", "/compare": "/documents"}.get(self.path, self.path)
+
+    @cached_property
+    def memory(self) -> Memory:
+        return self.memories.get(self.profile)
+
+    @cached_property
+    def zone(self) -> tzinfo:
+        """The journal's: a day here is a day there."""
+        return ZoneInfo(self.memory.settings.continuity.time_zone)
+
+    # What is asked
+
+    def text(self, name: str) -> str:
+        """A field of the form, or of the address; empty where there is none."""
+        return (self.form.get(name) or self.query.get(name) or "").strip()
+
+    def number(self, name: str, otherwise: int = 0) -> int:
+        given = self.text(name)
+        try:
+            return checked_position(int(given), name) if given else otherwise
+        except ValueError:
+            raise InputError(f"{given!r:.200} is no number. Follow a link of the page instead.") from None
+
+    def time(self, name: str, *, days: int = 0) -> datetime | None:
+        """A time or a day, in the profile's zone where it has none of its own. `days` are added to a bare day."""
+        given = self.text(name)
+        try:
+            found = datetime.fromisoformat(given) if given else None
+            if found is None:
+                return None
+            if len(given) <= len("2026-03-05"):
+                found += timedelta(days=days)
+            return checked_time(found if found.tzinfo else found.replace(tzinfo=self.zone), name)
+        except InputError:
+            raise
+        except (ValueError, OverflowError):
+            raise InputError(f"{given!r:.200} is no time. Write it as 2026-03-05 or 2026-03-05T14:30.") from None
+
+    # What is shown
+
+    def show(self, template: str, **values: object) -> Response:
+        about = {"zone": self.zone, "profiles": self.memories.profiles()}
+        return self.render(template, 200, **about, **values)
+
+    def render(self, template: str, status: int, **values: object) -> Response:
+        """What needs no memory to be shown."""
+        known = {"visit": self, "url": self.url, "when": self.when, "day": self.day, "views": VIEWS}
+        said = SAID.get(self.query.get("said", ""), "")
+        html = TEMPLATES.get_template(template).render({**known, "said": said, **values})
+        return HTMLResponse(html, status, {"Cache-Control": "no-store"})
+
+    def url(self, path: str, anchor: str = "", **query: object) -> str:
+        """An address on the page, in the same profile, without what is empty."""
+        given = {name: value for name, value in query.items() if value not in (None, "", [], ())}
+        if self.profile != DEFAULT:
+            given.setdefault("profile", self.profile)
+        asked = urlencode(given, doseq=True)
+        return path + (f"?{asked}" if asked else "") + (f"#{anchor}" if anchor else "")
+
+    @property
+    def back(self) -> str:
+        """This address, for a form to return to."""
+        kept = [(name, value) for name, value in self.query.multi_items() if name != "said"]
+        return f"{self.path}?{urlencode(kept)}" if kept else self.path
+
+    def go(self, path: str, anchor: str = "", **query: object) -> Response:
+        return RedirectResponse(self.url(path, anchor, **query), 303)
+
+    def return_with(self, said: str) -> Response:
+        """Back to where the form stood, and nowhere else."""
+        to = urlsplit(self.text("back"))
+        path = to.path if to.path in {view[1] for view in VIEWS} | {"/browse"} else "/"
+        asked = [*QueryParams(to.query).multi_items(), ("said", said)]
+        anchor = self.text("at")
+        return RedirectResponse(f"{path}?{urlencode(asked)}" + (f"#{anchor}" if anchor.isalnum() else ""), 303)
+
+    def when(self, moment: datetime | None) -> Markup:
+        return self._time(moment, "%b %Y, %H:%M")
+
+    def day(self, moment: datetime | None) -> Markup:
+        return self._time(moment, "%b %Y")
+
+    def _time(self, moment: datetime | None, form: str) -> Markup:
+        if moment is None:
+            return Markup("")
+        there = self.there(moment)
+        shown = f"{there.day} {there.strftime(form)}"
+        return Markup('<time datetime="{}">{}</time>').format(there.isoformat(), shown)
+
+    def there(self, moment: datetime) -> datetime:
+        """The time in the profile's zone; as it is where that lies before the first year or after the last."""
+        try:
+            return moment.astimezone(self.zone)
+        except (OverflowError, ValueError):
+            return moment
+
+
+def route(memories: Memories, path: str, look: Look, method: str = "GET") -> Route:
+    """A route of the page. The look runs in a thread; what recollect refuses is told on a page of its own."""
+
+    async def answer(request: Request) -> Response:
+        form = await request.form(max_files=0, max_fields=50) if method == "POST" else {}
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        visit = Visit(memories, request.url.path, request.query_params, fields)
+        return await run_in_threadpool(_answer, visit, look)
+
+    return Route(path, answer, methods=[method], name=f"page:{path}")
+
+
+def _answer(visit: Visit, look: Look) -> Response:
+    try:
+        return look(visit)
+    except RecollectError as error:
+        return _sorry(visit, error)
+
+
+def _sorry(visit: Visit, error: RecollectError) -> Response:
+    otherwise = 404 if isinstance(error, LookupError) else 500
+    status = next((status for status, kinds in STATUS if isinstance(error, kinds)), otherwise)
+    elsewhere = Visit(visit.memories, "", QueryParams())  # the profile itself may be what is not there
+    title = SORRY.get(status, "It did not work")
+    return elsewhere.render("error.html", status, zone=UTC, profiles=(), title=title, error=str(error))
+
+
+def called(agent: Agent) -> str:
+    """What a person calls an agent."""
+    match agent.descriptor:
+        case User(connector, user_id, channel_id):
+            return f"{user_id} ({connector}, {channel_id})"
+        case System(tag):
+            return tag
+        case other:
+            return getattr(other, "name", "") or other.id

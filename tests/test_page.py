@@ -1,0 +1,447 @@
+"""The page: what each view shows, what its forms do, and that stored text stays text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html import unescape
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from httpx2 import Response
+from starlette.testclient import TestClient
+
+from recollect import Memory, User, UserMessage
+from recollect.recall.relations import Neighbour, Relations
+from recollect.serve.memories import Memories
+from recollect.serve.page.comparing import lines, side_by_side
+from recollect.serve.page.drawing import draw
+from recollect.serve.page.markdown import render
+from recollect.testing import FakeClock
+from tests.pages import HOSTILE, ON, PageApp, fill, hostile
+
+VIEWS = (
+    *("/", "/recall", "/browse", "/documents", "/changesets", "/journal", "/journal?show=long"),
+    *("/journal?show=context", "/experiences", "/relations", "/sessions", "/inbox"),
+)
+LINKS = re.compile(r'href="(/[^"#]*)')
+EMBEDS = {"style", "iframe", "object", "embed", "base", "link", "foreignobject", "use", "animate", "set"}
+
+
+class Inert(HTMLParser):
+    """Collects whatever in a page of HTML could run, or reach another host."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.alive: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if (tag, given) == ("script", {"src": "/static/page.js"}) or (
+            tag == "link" and given["href"].startswith("/static/")
+        ):
+            return
+        wrong = tag == "script" or tag in EMBEDS or any(name.startswith("on") or name == "style" for name in given)
+        for name in {"href", "src", "action", "xlink:href", "formaction"} & given.keys():
+            own = given[name].startswith(("/", "#")) and not given[name].startswith("//")
+            wrong |= not own and not (tag == "a" and given[name].startswith(("https://", "http://", "mailto:")))
+        if wrong:
+            self.alive.append(self.get_starttag_text() or tag)
+
+
+@pytest.fixture
+def memories(tmp_path: Path, clock: FakeClock) -> Iterator[Memories]:
+    """An empty home."""
+    with Memories(tmp_path / "home", clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def client(memories: Memories) -> TestClient:
+    return TestClient(PageApp(memories))
+
+
+@pytest.fixture(scope="module")
+def filled_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FakeClock]:
+    clock = FakeClock()
+    home = tmp_path_factory.mktemp("page") / "home"
+    fill(home, clock)
+    return home, clock
+
+
+@pytest.fixture
+def full(filled_home: tuple[Path, FakeClock], tmp_path: Path) -> Iterator[TestClient]:
+    """A home of its own with much in it."""
+    home, clock = filled_home
+    copied = tmp_path / "full"
+    copied.mkdir()
+    with Memory.open(home, clock=clock) as memory:
+        memory.backup(copied / "recollect.db")
+    for page in (home / "profiles").rglob("*.md"):
+        place = copied / page.relative_to(home)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(page.read_bytes())
+    with Memories(copied, clock=clock, continuity=ON) as opened:
+        client = TestClient(PageApp(opened))
+        client.app.memories = opened  # type: ignore[attr-defined]
+        yield client
+
+
+def memory_of(client: TestClient) -> Memory:
+    found: Memory = client.app.memories.get()  # type: ignore[attr-defined]
+    return found
+
+
+def links(html: str) -> set[str]:
+    return {unescape(link) for link in LINKS.findall(html)}
+
+
+def shown(client: TestClient, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, (address, answer.text)
+    return answer.text
+
+
+def post(client: TestClient, address: str, **form: str) -> Response:
+    return client.post(address, data=form, follow_redirects=False)
+
+
+# What each view shows
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_empty_view_teaches(client: TestClient, view: str) -> None:
+    html = shown(client, view)
+    assert 'class="empty' in html or "Ask as you would" in html
+    assert Inert(html).alive == []
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        (
+            "/",
+            ["Something needs you", "The model was overloaded.", "Changeset 2", "By hand", "She moved.", "$0.00"],
+        ),
+        ("/recall?q=Where+does+Mara+live", ["hits for", "lives in Lisbon", "web, data", "<rect", "+"]),
+        ("/browse?kind=document", ["<s>lives in Malmö", "until <time"]),
+        ("/browse?kind=experience", ["Anders Holm met in Lisbon"]),
+        ("/browse?kind=note", ["Vendor 8841"]),
+        ("/browse?subject=Anders+Holm", ["Anders Holm met in Lisbon"]),
+        ("/documents", ["Memory", "Kestrel", "Mara Lindqvist"]),
+        (
+            "/documents?id=~/memory/mara",
+            ["<s>lives in Malmö &amp; likes it. </s>", "r3</a>", "web, data", "version 1"],
+        ),
+        ("/changesets", ["Changeset 1", "memory-agent of mara (slack, general)", "+1"]),
+        ("/changesets?id=1", ["up to r6", "scripted", "<ins>lives in Lisbon. [r3]</ins>"]),
+        ("/journal", ["Release Kestrel weekly.", "A secret. It stands", "decision"]),
+        ("/journal?day=2026-02-24&category=note", ["Decided on day 4"]),
+        ("/journal?show=long", ['class="timeline"', "Compacted in 2026-03", "Decided on day 1"]),
+        ("/journal?show=context", ["# Memory", "Release Kestrel weekly."]),
+        ("/experiences?q=budget&by=entity", ["Anders Holm met", "score"]),
+        ("/relations?entity=Mara+Lindqvist", ["<svg", "Anders Holm", "What says so", "stroke-width"]),
+        ("/relations?entity=Nobody", ["Nothing is known by the name"]),
+        ("/sessions", ["mara (slack, general)", "Nightly backup", "A new day"]),
+        ("/inbox", ["Retry all that failed (1)", "The model was overloaded.", "1 attempt"]),
+        ("/inbox?state=done", ["changeset 1"]),
+    ],
+)
+def test_a_view_shows_what_is_there(full: TestClient, view: str, words: list[str]) -> None:
+    html = shown(full, view)
+    assert [word for word in words if word not in html] == []
+    assert "4711" not in html
+    assert "sk-ant-abcdefghij" not in html
+
+
+def test_a_citation_leads_to_its_record(full: TestClient) -> None:
+    """O6: each record of a session stands with its receipt, and the changeset it led to."""
+    answer = full.get("/records?id=3", follow_redirects=False)
+    assert answer.status_code == 303
+    assert answer.headers["location"].endswith("#r3")
+    html = shown(full, answer.headers["location"])
+    assert 'id="r3"' in html
+    assert "searchable" in html
+    assert "changeset 1" in html
+    assert "web, data" in html
+    assert "[secret: Anthropic key]" in html
+    failed = shown(full, f"/records?id={memory_of(full).inbox('dead')[0].until}")
+    assert "failed" in failed
+    assert "The model was overloaded." in failed
+
+
+def test_a_recall_can_be_narrowed(full: TestClient) -> None:
+    """R3: kinds, a range of time, and what was known at a past time."""
+    assert "1 hit for" in shown(full, "/recall?q=Lisbon&top=1&kind=turn&since=2026-02-24&until=2026-02-24")
+    assert "Nothing that is remembered" in shown(full, "/recall?q=Lisbon&until=2026-02-23")
+    assert "Nothing that is remembered" in shown(full, "/recall?q=Lisbon&as_of=2026-02-20")
+
+
+def test_a_document_has_a_past(full: TestClient) -> None:
+    """O21: any version, the tree as of a time, and the difference of any two."""
+    now = shown(full, "/documents?id=~/memory/kestrel")
+    assert "It flies." in now
+    then = shown(full, "/documents?id=~/memory/kestrel&as_of=2026-02-24T12:00")
+    assert "It flies." not in then
+    assert "See it as it is now" in then
+    assert "There was no document" in shown(full, "/documents?as_of=2020-01-01")
+    document = memory_of(full).documents.read("~/memory/kestrel")
+    address = f"/compare?id={document.id}&old=1&new=2"
+    assert "<ins>It flies.</ins>" in shown(full, address)
+    assert '<td class="new">It flies.</td>' in shown(full, f"{address}&how=side")
+    assert "They are the same." in shown(full, f"/compare?id={document.id}&old=2&new=2")
+
+
+def test_a_time_at_the_edge_of_time_is_shown(tmp_path: Path) -> None:
+    zone = {**ON, "time_zone": "America/New_York"}
+    with Memories(tmp_path / "home", continuity=zone) as memories:
+        memory = memories.get()
+        first = datetime(1, 1, 1, tzinfo=UTC)
+        memory.append(memory.agent(User("cli", "me", "main")), UserMessage("In the beginning.", at=first))
+        client = TestClient(PageApp(memories))
+        for view in (*VIEWS, "/records?id=1", "/recall?q=beginning", "/documents?as_of=0001-01-01T00:00Z"):
+            shown(client, view)
+        assert client.get("/documents?as_of=9999-12-31").status_code == 400
+
+
+def test_a_wide_tree_is_shown_in_part(full: TestClient) -> None:
+    """All of it where it is asked for, and always the way to what is chosen."""
+    tree = memory_of(full).documents
+    for number in range(50):
+        tree.write(slug=f"z{number:02}", title=f"Page {number}", description="", body="", parent_path="~/memory")
+    html = shown(full, "/documents")
+    assert "Page 1<" in html
+    assert "Page 49<" not in html
+    assert "and 12 more" in html
+    assert "Page 49<" in shown(full, "/documents?id=~/memory")
+    assert "and 11 more" in shown(full, "/documents?id=~/memory/z49")
+
+
+def test_each_profile_is_its_own(full: TestClient) -> None:
+    """C0: the switcher is there where there are several, and one profile never shows another's memory."""
+    assert 'class="profiles"' not in shown(full, "/")
+    other: Memory = full.app.memories.get("work", new=True)  # type: ignore[attr-defined]
+    other.append(other.agent(User("cli", "bo", "main")), UserMessage("The other side."))
+    assert 'class="profiles"' in shown(full, "/")
+    html = shown(full, "/browse?profile=work")
+    assert "The other side." in html
+    assert "Lisbon" not in html
+    assert {parse_qs(urlsplit(link).query)["profile"][0] for link in links(html) if "static" not in link} == {
+        *("work", "default")  # the switcher's
+    }
+
+
+# What a person does
+
+
+def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
+    """R10, R11: feedback, pins and corrections from the page, which then stands where it stood."""
+    memory = memory_of(full)
+    item = memory.recall("Casa do Fado", 1)[0].id
+    back = "/recall?q=Casa+do+Fado&kind=turn"
+    for what in ("useful", "wrong", "outdated"):
+        answer = post(full, "/items", item=item, do=what, back=back, at="hit1")
+        assert answer.status_code == 303
+        assert answer.headers["location"] == f"{back}&said={what}#hit1"
+    assert "Noted: it was of use." in shown(full, "/recall?said=useful")
+    post(full, "/items", item=item, do="pin", back=back)
+    assert "Unpin" in shown(full, back)
+    post(full, "/items", item=item, do="unpin", back=back)
+    assert "Unpin" not in shown(full, back)
+    told = "Casa do Fado costs 91 EUR a night."
+    assert post(full, "/items", item=item, do="correct", text=told, back="/browse").status_code == 303
+    memory.process()
+    assert told in shown(full, "/recall?q=Casa+do+Fado+costs")
+
+
+@pytest.mark.parametrize(
+    "back", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:ran()", ""]
+)
+def test_a_form_returns_to_the_page_and_nowhere_else(full: TestClient, back: str) -> None:
+    item = memory_of(full).list(limit=1)[0].id
+    answer = post(full, "/items", item=item, do="useful", back=back, at='"><script>')
+    assert answer.headers["location"] == "/?said=useful"
+
+
+def test_a_rollback_is_a_changeset_that_can_be_rolled_back(full: TestClient) -> None:
+    """O21: one click takes a changeset back, and one more brings it again."""
+    tree = memory_of(full).documents
+    answer = post(full, "/rollback", id="2")
+    assert answer.headers["location"] == "/changesets?id=3&said=undone"
+    assert "<del>It flies.</del>" in shown(full, answer.headers["location"])
+    assert "It flies." not in tree.read("~/memory/kestrel").body
+    assert post(full, "/rollback", id="2").headers["location"] == "/changesets?id=2&said=nothing"
+    post(full, "/rollback", id="3")
+    assert "It flies." in tree.read("~/memory/kestrel").body
+    post(full, "/rollback", id="1")
+    gone = tree.versions(next(one for one in tree.changes(1) if one.after and one.after.slug == "mara").id)
+    assert "It was removed." in shown(full, f"/documents?id={gone[0].id}")
+
+
+def test_what_failed_is_retried(full: TestClient) -> None:
+    """O5: one item, or all that failed; where nothing did, the page says so."""
+    memory = memory_of(full)
+    (failed,) = memory.inbox("dead")
+    assert post(full, "/retry", id=str(failed.id)).headers["location"] == "/inbox?said=retried"
+    assert memory.inbox("dead") == []
+    assert post(full, "/retry").headers["location"] == "/inbox?said=none"
+    assert memory.process().finished == 1
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/documents?id=nope", 404),
+        ("/documents?id=~/nope", 404),
+        ("/documents?id=a%00b", 400),
+        ("/documents?as_of=yesterday", 400),
+        ("/compare?id=nope", 404),
+        ("/changesets?id=77", 404),
+        ("/changesets?id=x", 400),
+        ("/changesets?id=99999999999999999999", 400),
+        ("/sessions?id=nope", 404),
+        ("/records?id=99", 400),
+        ("/recall?q=x&kind=nope", 400),
+        ("/recall?q=x&top=0", 400),
+        ("/recall?q=x&since=9999-12-31&until=9999-12-31", 400),
+        ("/browse?kind=nope", 400),
+        ("/browse?before=nope", 400),
+        ("/journal?day=2026-99-99", 200),  # it is off here
+        ("/inbox?state=nope", 400),
+        ("/?profile=nope", 404),
+        ("/?profile=../../etc", 400),
+    ],
+)
+def test_what_cannot_be_shown_is_told(client: TestClient, address: str, status: int) -> None:
+    """S3: a friendly page with the right status; no name leaves its folder."""
+    answer = client.get(address)
+    assert answer.status_code == status
+    assert "Traceback" not in answer.text
+    assert "<h1>" in answer.text
+
+
+def test_what_cannot_be_done_is_told(full: TestClient) -> None:
+    assert post(full, "/rollback", id="77").status_code == 404
+    assert post(full, "/retry", id="77").status_code == 404
+    assert post(full, "/items", item="turn:1", do="forget").status_code == 400
+    assert post(full, "/items", item="turn:1", do="correct", text="").status_code == 400
+    assert post(full, "/items", item="nope", do="pin").status_code == 400
+    assert full.get("/journal?day=2026-99-99").status_code == 400
+    assert full.get("/rollback?id=1").status_code == 405
+
+
+def test_a_closed_memory_is_told(client: TestClient, memories: Memories) -> None:
+    memories.close()
+    answer = client.get("/")
+    assert answer.status_code == 503
+    assert "Not at the moment" in answer.text
+
+
+# Hostile text
+
+
+def test_hostile_text_stays_text_wherever_a_link_leads(tmp_path: Path, clock: FakeClock) -> None:
+    """S5: in every field that is stored, on every page that can be reached."""
+    fill(tmp_path / "home", clock, hostile)
+    with Memories(tmp_path / "home", clock=clock, continuity=ON) as memories:
+        client = TestClient(PageApp(memories))
+        waiting, seen = {*VIEWS, f"/recall?q={quote(HOSTILE)}"}, set[str]()
+        while waiting:
+            seen.add(address := waiting.pop())
+            answer = client.get(address)
+            assert answer.status_code in (200, 404), (address, answer.text)
+            assert Inert(answer.text).alive == [], address
+            assert ">49<" not in answer.text
+            waiting |= {link for link in links(answer.text) if not link.startswith("/static/")} - seen
+    assert len(seen) > 60
+    assert {urlsplit(address).path for address in seen} >= {urlsplit(view).path for view in VIEWS}
+
+
+@pytest.mark.parametrize(
+    "name", ["q", "subject", "entity", "id", "category", "state", "said", "profile", "before", "at"]
+)
+def test_an_address_puts_nothing_on_the_page(full: TestClient, name: str) -> None:
+    for view in VIEWS:
+        joint = "&" if "?" in view else "?"
+        answer = full.get(f"{view}{joint}{name}={quote(HOSTILE)}")
+        assert Inert(answer.text).alive == []
+
+
+# Its parts
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("<b>bold</b>", "<p>&lt;b&gt;bold&lt;/b&gt;</p>"),
+        ("[x](javascript:ran())", "<p>[x](javascript:ran())</p>"),
+        ("[x](/inbox)", "<p>[x](/inbox)</p>"),
+        ("[x](JaVaScRiPt:ran()) <javascript:ran()>", "<p>[x](JaVaScRiPt:ran()) &lt;javascript:ran()&gt;</p>"),
+        ("[x](https://a.example)", '<p><a href="https://a.example" rel="noopener noreferrer nofollow">x</a></p>'),
+        (
+            "![x](https://a.example/x.png)",
+            '<p>!<a href="https://a.example/x.png" rel="noopener noreferrer nofollow">x</a></p>',
+        ),
+        ("R&D. [r1]", '<p class="claim">R&amp;D. <span class="cites"><a href="/records?id=1">r1</a></span></p>'),
+        (
+            "was so. [r1, from web, until 2026-03-05 by r2]",
+            '<p class="claim ended"><s>was so. </s><span class="cites"><a href="/records?id=1">r1</a> '
+            '<span class="badge data">web, data</span> until 2026-03-05 by '
+            '<a href="/records?id=2">r2</a></span></p>',
+        ),
+        ("R&D [[known|<i>]]", '<p>R&amp;D <a href="/documents?id=known">&lt;i&gt;</a></p>'),
+        ("[[unknown]]", '<p><span class="unresolved" title="There is no such document">unknown</span></p>'),
+        ("[r1, or so]", "<p>[r1, or so]</p>"),
+    ],
+)
+def test_markdown_is_safe_to_show(text: str, html: str) -> None:
+    """O10, O17: citations and `[[targets]]` are links; markup of the text's own is not."""
+
+    def url(path: str, **query: object) -> str:
+        return f"{path}?id={query['id']}"
+
+    assert render(text, url, lambda target: target if target == "known" else None) == f"{html}\n"
+
+
+def test_a_difference_stands_side_by_side() -> None:
+    found = lines("--- a\n+++ b\n@@ -1,3 +1,3 @@\n same\n-old\n+new\n+newer\n--- not a header")
+    pairs = [(left and left.text, right and right.text) for left, right in side_by_side(found)]
+    assert pairs == [
+        ("@@ -1,3 +1,3 @@", "@@ -1,3 +1,3 @@"),
+        ("same", "same"),
+        ("old", "new"),
+        ("-- not a header", "newer"),
+    ]
+
+
+@pytest.mark.parametrize("width", [760, 360])
+def test_a_drawing_stays_in_its_frame(width: int) -> None:
+    """R9: the heavier, the thicker; every neighbour stands within the drawing."""
+    some = tuple(Neighbour("N" * 50, "", float(weight), ("claim",), ()) for weight in range(14, 0, -1))
+    drawing = draw(Relations("E" * 50, "", some), width, 400)
+    thick = [node.thickness for node in drawing.nodes]
+    assert thick == sorted(thick, reverse=True)
+    assert all(0 < node.x < width and 0 < node.y < 400 and 0 < node.label_y < 400 for node in drawing.nodes)
+    assert len({(node.x, node.y) for node in drawing.nodes}) == 14
+
+
+def test_the_files_of_the_page_come_with_the_package() -> None:
+    """No script or style stands in a template, so that a strict policy holds; nothing names another host."""
+    page = files("recollect.serve.page")
+    static = {file.name: file.read_text("utf-8") for file in page.joinpath("static").iterdir()}
+    templates = {file.name: file.read_text("utf-8") for file in page.joinpath("templates").iterdir()}
+    assert static.keys() == {"page.css", "page.js", "icon.svg"}
+    assert {"base.html", "overview.html", "error.html"} <= templates.keys()
+    for text in templates.values():
+        assert not re.search(r"<script(?! src=)|<style|\sstyle=|\son\w+=|javascript:|\|\s*safe", text)
+    for text in (*static.values(), *templates.values()):
+        assert not re.search(r"https?://(?!www\.w3\.org/)", text)
+    assert "innerHTML" not in static["page.js"]

@@ -1,0 +1,259 @@
+"""The page in a real Chromium: it is read, clicked and typed into; nothing that is stored runs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
+
+from recollect import User, UserMessage
+from recollect.serve.memories import Memories
+from recollect.testing import FakeClock
+from tests.conftest import absent
+from tests.pages import ON, PageApp, fill, hostile, served
+from tests.test_page import VIEWS, links
+
+DESKTOP, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
+SETTLED = 10_000  # ms that anything may take on a slow machine
+DETECTOR = "window.ran = () => { window.hasRun = true; }"
+
+Visit = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    if not program:
+        absent("chromium is not installed (apt-get install chromium)")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def memories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memories]:
+    clock = FakeClock()
+    home = tmp_path_factory.mktemp("page") / "home"
+    fill(home, clock)
+    with Memories(home, clock=clock, continuity=ON) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def address(memories: Memories) -> Iterator[str]:
+    with served(PageApp(memories)) as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str) -> Iterator[Visit]:
+    """Opens pages that watch themselves: an error on the console, an error in the script, a request to another
+    host, and a dialog of the browser's own fail the test."""
+    wrong: list[str] = []
+    opened = []
+
+    def watched(place: str = "/", *, at: str = address, refused: bool = False, **how: object) -> Page:
+        context = browser.new_context(**{"viewport": DESKTOP, **how})  # type: ignore[arg-type]
+        opened.append(context)
+        page = context.new_page()
+        page.set_default_timeout(SETTLED)
+        page.add_init_script(DETECTOR)
+
+        def told(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning") and not (refused and "status of 4" in message.text):
+                wrong.append(f"{message.text} at {page.url}")
+
+        def asked(request: Request) -> None:
+            if urlsplit(request.url).netloc != urlsplit(at).netloc:
+                wrong.append(f"asked for {request.url}")
+
+        page.on("console", told)
+        page.on("request", asked)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.goto(at + place)
+        return page
+
+    yield watched
+    for context in opened:
+        context.close()
+    assert wrong == []
+
+
+def fits(page: Page) -> bool:
+    """Whether nothing stands beyond the window's edge."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_every_view_fits_its_window(visit: Visit, address: str, scheme: str, size: ViewportSize) -> None:
+    page = visit(viewport=size, color_scheme=scheme)
+    grounds = set()
+    document = page.locator("#changes a", has_text="Mara Lindqvist").first.get_attribute("href")
+    more = ("/recall?q=Lisbon", "/changesets?id=1", "/records?id=3", "/relations?entity=Mara+Lindqvist", document)
+    for view in (*VIEWS, *more):
+        page.goto(f"{address}{view}")
+        assert page.locator("main h1").count() == 1, view
+        assert fits(page), view
+        grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert grounds == {"rgb(251, 250, 247)" if scheme == "light" else "rgb(21, 21, 26)"}
+
+
+def test_the_theme_is_kept(visit: Visit) -> None:
+    page = visit(color_scheme="light")
+    dark = "getComputedStyle(document.body).backgroundColor == 'rgb(21, 21, 26)'"
+    switch = page.locator("[data-theme-switch]")
+    switch.click()
+    switch.click()
+    assert page.evaluate(dark)
+    page.reload()
+    assert page.evaluate(dark)
+
+
+def test_it_works_without_its_script(visit: Visit) -> None:
+    page = visit("/recall", java_script_enabled=False)
+    page.get_by_role("searchbox").fill("Where does Mara live?")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator(".hit").first).to_be_visible()
+    page.get_by_role("link", name="Changes").click()
+    page.get_by_role("link", name="Changeset 1").click()
+    expect(page.get_by_role("button", name="Roll back")).to_be_visible()
+
+
+def test_a_recall_tells_where_its_hits_come_from(visit: Visit) -> None:
+    """R2, R11: source, date, trust and the parts of the score; a pin at a click."""
+    page = visit("/recall")
+    page.get_by_role("searchbox").fill("What does Casa do Fado cost?")
+    page.get_by_role("button", name="Ask").click()
+    hit = page.locator(".hit", has=page.locator(".badge.data")).first
+    expect(hit).to_contain_text("84 EUR")
+    expect(hit.locator(".badge.data")).to_have_text("web, data")
+    assert hit.locator("rect").count() > 1
+    hit.get_by_role("button", name="Pin").click()
+    expect(page.get_by_role("status")).to_contain_text("Pinned")
+    expect(page.locator(".hit .badge.pin").first).to_be_visible()
+    page.get_by_role("button", name="Unpin").click()
+    expect(page.locator(".hit .badge.pin")).to_have_count(0)
+
+
+def test_a_rollback_is_asked_about_first(visit: Visit, memories: Memories) -> None:
+    """O21: a no changes nothing; a yes shows the changeset that did it."""
+    last = memories.get().documents.changesets(1)[0].id
+    page = visit("/changesets?id=2")
+    page.get_by_role("button", name="Roll back").click()
+    page.get_by_role("button", name="Cancel").click()
+    assert memories.get().documents.changesets(1)[0].id == last
+    page.get_by_role("button", name="Roll back").click()
+    page.locator("dialog[open]").get_by_role("button", name="Roll back").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Changeset {last + 1}")
+    expect(page.get_by_role("status")).to_contain_text("Rolled back")
+    expect(page.locator(".diff del").last).to_have_text("It flies.")
+
+
+def test_what_failed_is_retried_and_what_comes_in_is_live(visit: Visit, memories: Memories) -> None:
+    """O5, O6: the overview follows what other processes do, without a reload."""
+    overview = visit("/")
+    expect(overview.locator("[data-live-state]")).to_have_text("Live")
+    expect(overview.locator("#health")).to_contain_text("Something needs you")
+    inbox = visit("/inbox")
+    inbox.get_by_role("button", name="Retry all that failed (1)").click()
+    expect(inbox.get_by_role("status")).to_contain_text("Queued again")
+    memory = memories.get()
+    memory.process()
+    expect(overview.locator("#health")).to_contain_text("All is well")
+    expect(inbox.locator("#items")).not_to_contain_text("pending")
+    memory.append(memory.agent(User("cli", "bo", "main")), UserMessage("A word that just came in."))
+    memory.process()
+    expect(overview.locator("#turns")).to_contain_text("A word that just came in.")
+
+
+def test_it_can_be_used_by_keys_alone(visit: Visit) -> None:
+    page = visit("/")
+    keys = page.keyboard
+    keys.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    assert page.locator(".skip").bounding_box()["y"] >= 0  # type: ignore[index]
+    keys.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    keys.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    keys.press("Escape")
+    keys.press("j")
+    keys.press("j")
+    keys.press("k")
+    expect(page.locator("[data-item]").first).to_be_focused()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    keys.press("Enter")
+    page.wait_for_url("**/sessions?**")
+    for letter, path in (("d", "/documents"), ("j", "/journal"), ("r", "/recall")):
+        keys.press("g")
+        keys.press(letter)
+        page.wait_for_url(f"**{path}")
+    keys.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    keys.type("Where does Mara live? j/g")
+    keys.press("Enter")
+    page.wait_for_url("**/recall?q=**")
+    expect(page.locator(".hit").first).to_be_visible()
+
+
+def test_what_is_not_there_is_told_on_a_page(visit: Visit) -> None:
+    page = visit("/documents?id=nope", refused=True)
+    expect(page.get_by_role("heading", level=1)).to_have_text("It is not there")
+
+
+def test_nothing_that_is_stored_runs(visit: Visit, tmp_path: Path) -> None:
+    """S5: hostile text in every field, on every page that can be reached, without the policy's help.
+    However long its words are, they fit a phone."""
+    clock = FakeClock()
+    fill(tmp_path / "home", clock, hostile)
+    alive = (
+        "[...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => a.name.startsWith('on'))"
+        " || (e.tagName == 'SCRIPT' && !e.src.endsWith('/static/page.js'))"
+        " || (e.tagName == 'IMG' && !e.src.endsWith('/static/icon.svg'))"
+        " || (e.href && /^(javascript|data):/i.test(e.href.baseVal ?? e.href))).length"
+    )
+    with Memories(tmp_path / "home", clock=clock, continuity=ON) as memories, served(PageApp(memories)) as at:
+        page = visit("/", at=at, bypass_csp=True, refused=True, viewport=PHONE)
+        waiting, seen = [*VIEWS, "/recall?q=Lisbon"], set[str]()
+        while waiting:
+            seen.add(place := waiting.pop(0))
+            try:
+                page.goto(at + place, wait_until="domcontentloaded")
+            except Error as error:  # so that it says where
+                pytest.fail(f"{place}: {error}")
+            assert page.evaluate("window.hasRun") is None, place
+            assert page.evaluate(alive) == 0, place
+            assert fits(page), place
+            new = {link for link in links(page.content()) if not link.startswith("/static/")} - seen - {*waiting}
+            shapes = {shape(link) for link in (*seen, *waiting)}
+            waiting += [link for link in sorted(new) if shape(link) not in shapes or len(seen) < 30]
+        assert {urlsplit(place).path for place in seen} >= {urlsplit(view).path for view in VIEWS}
+        page.goto(f"{at}/changesets?id=2")
+        page.get_by_role("button", name="Roll back").click()
+        page.locator("dialog[open]").get_by_role("button", name="Roll back").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Changeset 3")
+        assert page.evaluate("window.hasRun") is None
+
+
+def shape(link: str) -> tuple[str, ...]:
+    """Which view a link leads to, whatever it shows there."""
+    parts = urlsplit(link)
+    return (parts.path, *sorted(one.partition("=")[0] for one in parts.query.split("&")))
