@@ -28,7 +28,7 @@ from recollect.organize.rules.conflicts import keys
 from recollect.organize.tree import Tree
 from recollect.organize.worker import Round, Worker
 from recollect.recall.files import Files
-from recollect.recall.filing import file_document, file_turns
+from recollect.recall.filing import file_document, file_turns, ready
 from recollect.recall.items import Items
 from recollect.recall.mending import Mending
 from recollect.recall.opinions import corrected, ended_lines
@@ -73,6 +73,7 @@ class Parts:
             clock,
             turn_threshold=settings.collect.turn_threshold,
             max_record_chars=settings.collect.max_record_chars,
+            make_ready=ready,
             file=file_turns,
             mend=self.mending.mend,
             on_mark=self.wake,

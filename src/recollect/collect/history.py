@@ -25,7 +25,7 @@ Written: TypeAlias = tuple[str, str, int, str]
 
 
 class Said(NamedTuple):
-    """A record that was stored, by whom, and when (none: just now)."""
+    """A record that was stored, by whom, and when (none: just now); and what was made of it before."""
 
     record_id: int
     session_id: str
@@ -33,6 +33,7 @@ class Said(NamedTuple):
     agent_kind: str
     written: Written
     since: datetime | None = None
+    ready: object = None
 
 
 _RECORDS: dict[str, type[Record]] = {kind.type: kind for kind in get_args(Record)}

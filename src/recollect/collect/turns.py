@@ -27,6 +27,7 @@ class Entry(NamedTuple):
 
     written: Written
     key: str | None
+    ready: object = None
 
 
 class Batch(NamedTuple):
@@ -45,15 +46,18 @@ Ids = list[int]
 FileTurns = Callable[[Transaction, str, Sequence[Said], datetime], None]
 """Makes records of an owner findable, in the transaction that stores them."""
 
+MakeReady = Callable[[Written], object]
+"""Does what of that can be done before: the transaction holds up everybody who writes."""
+
 Outcome = Ids | BaseException | None
 """What became of a batch. None: another transaction holds the agent's row, and the batch has to wait for
 it by itself, so that the others of its group do not."""
 
 
 class Turns:
-    """Everything that writes history for the agents of one owner. `file` makes it findable; `mend` says whether an
-    error was the index's, and is mended. `on_mark` is called after a transaction
-    that may have marked a session, `on_said` after one that may have completed a turn of an agent."""
+    """Everything that writes history for the agents of one owner. `file` makes it findable, after `make_ready`;
+    `mend` says whether an error was the index's, and is mended. `on_mark` is called after a transaction that may
+    have marked a session, `on_said` after one that may have completed a turn of an agent."""
 
     def __init__(
         self,
@@ -64,6 +68,7 @@ class Turns:
         *,
         turn_threshold: int,
         max_record_chars: int,
+        make_ready: MakeReady = lambda written: None,
         file: FileTurns | None = None,
         mend: Callable[[], bool] = lambda: False,
         on_mark: Callable[[], None] = lambda: None,
@@ -75,6 +80,7 @@ class Turns:
         self._clock = clock
         self._threshold = turn_threshold
         self._limit = max_record_chars
+        self._make_ready = make_ready
         self._file = file
         self._mend = mend
         self._on_mark = on_mark
@@ -149,7 +155,8 @@ class Turns:
 
     def _entry(self, record: Record, key: str | None, arrived: int) -> Entry:
         written = to_row(record, arrived, self._limit)
-        return Entry(written, None if key is None else checked_name(key, "The key", LONGEST_KEY))
+        checked = None if key is None else checked_name(key, "The key", LONGEST_KEY)
+        return Entry(written, checked, self._make_ready(written))
 
     def _take_in(self, batch: Batch) -> Ids:
         ids = self._gather.submit(batch)
@@ -251,6 +258,7 @@ class Turns:
                     batch.agent_id,
                     agents[batch.agent_id].kind,
                     entry.written,
+                    ready=entry.ready,
                 )
                 for (batch, entry), record_id in zip(rows, ids, strict=True)
             ]

@@ -8,65 +8,87 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
-from recollect.collect.history import History, Said
+from recollect.collect.history import History, Said, Written
 from recollect.collect.transcript import without_injected
 from recollect.organize.claims import Claim, paragraphs, parse
 from recollect.organize.edits import PEOPLE, sentence
 from recollect.recall.citations import Citations, Cited
 from recollect.recall.ends import settle
-from recollect.recall.items import Items
+from recollect.recall.items import Items, Seen, see
 from recollect.recall.opinions import Opinions
 from recollect.storage.base import Transaction
 from recollect.types import PROVENANCES, Document, Item, micros, moment
 
 log = logging.getLogger("recollect.recall")
 
+MEMORY_AGENT = "memory-agent"
 FOUND_IN = frozenset(("user_message", "assistant_message", "note", "system_message", "tool_result"))
 """The records that can be found. What a tool was called with says what its result says better."""
 
 
+class Ready(NamedTuple):
+    """Of a record that can be found: who speaks, what is said, and what the index sees of it."""
+
+    speaker: str
+    text: str
+    seen: Seen
+
+
+def ready(written: Written) -> Ready | None:
+    """What takes its time is done before the transaction that stores a record. None: it is not found."""
+    told = _told(written)
+    return Ready(*told, see(told[1])) if told else None
+
+
 def file_turns(tx: Transaction, owner: str, said: Sequence[Said], now: datetime) -> None:
-    """Records that were just stored."""
-    Items(tx, owner).add(_turns(said), now)
+    """Records that were just stored, and were made ready before."""
+    readied = [(one, one.ready) for one in said if one.agent_kind != MEMORY_AGENT and isinstance(one.ready, Ready)]
+    Items(tx, owner).add_seen([(_turn(one, it.speaker, it.text), it.seen) for one, it in readied], now)
 
 
 def refile_turns(tx: Transaction, owner: str, said: Sequence[Said], now: datetime) -> None:
     """Records that may be items already."""
-    Items(tx, owner).put(_turns(said), now)
+    found = [(one, told) for one in said if one.agent_kind != MEMORY_AGENT and (told := _told(one.written))]
+    Items(tx, owner).put([_turn(one, *told) for one, told in found], now)
 
 
-def _turns(said: Iterable[Said]) -> Iterator[Item]:
-    for one in said:
-        kind, provenance, at, data = one.written
-        if kind not in FOUND_IN or one.agent_kind == "memory-agent":
-            continue
-        content = _content(data)
-        text = without_injected(content.get("text", ""))
-        if not text or content.get("summary"):
-            continue
-        if provenance not in PROVENANCES:
-            log.warning("record %d cannot be found: its provenance is unknown", one.record_id)
-            continue
-        yield Item(
-            *("turn", str(one.record_id), text, moment(at), one.session_id),
-            agent_id=one.agent_id,
-            session_id=one.session_id,
-            record_id=one.record_id,
-            speaker=content.get("speaker", ""),
-            trust=provenance,
-            since=one.since,
-        )
+def _told(written: Written) -> tuple[str, str] | None:
+    """Who speaks and what is said; none where that is not to be found."""
+    kind, provenance, _, data = written
+    if kind not in FOUND_IN:
+        return None
+    content = _content(data)
+    text = without_injected(content.get("text", ""))
+    if not text or content.get("summary"):
+        return None
+    if provenance not in PROVENANCES:
+        log.warning("a record cannot be found: its provenance is unknown: %.80r", provenance)
+        return None
+    return content.get("speaker", ""), text
+
+
+def _turn(one: Said, speaker: str, text: str) -> Item:
+    _, provenance, at, _ = one.written
+    return Item(
+        *("turn", str(one.record_id), text, moment(at), one.session_id),
+        agent_id=one.agent_id,
+        session_id=one.session_id,
+        record_id=one.record_id,
+        speaker=speaker,
+        trust=provenance,  # type: ignore[arg-type]  # it was looked at
+        since=one.since,
+    )
 
 
 def is_found(said: Said) -> bool:
     """Whether a record is one that can be found."""
-    return any(True for _ in _turns([said]))
+    return said.agent_kind != MEMORY_AGENT and _told(said.written) is not None
 
 
 def text_of(kind: str, data: str) -> str:

@@ -5,6 +5,7 @@ A word stands in the index with its owner before it, so that no question can rea
 
 from __future__ import annotations
 
+from array import array
 from base64 import b32encode
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -60,6 +61,21 @@ class Found(NamedTuple):
         return f"{self.kind}:{self.ref}"
 
 
+class Seen(NamedTuple):
+    """What the index sees of a text: in it, secrets have no place."""
+
+    text: str
+    stems: array[int]
+    length: int
+    flags: int
+
+
+def see(text: str) -> Seen:
+    safe = redact(text)
+    stems, length, flags = read(safe.text)
+    return Seen(safe.text, stems, length, flags | (SECRET if safe.found else 0))
+
+
 class Items:
     """What one owner's questions can find, seen through a transaction."""
 
@@ -70,14 +86,17 @@ class Items:
     # What sources do
 
     def add(self, items: Iterable[Item], now: datetime) -> None:
-        """Items that are new for sure. In the text that is looked at, secrets have no place."""
+        """Items that are new for sure."""
+        self.add_seen(((item, see(item.text)) for item in items), now)
+
+    def add_seen(self, items: Iterable[tuple[Item, Seen]], now: datetime) -> None:
+        """The same, where what the index sees of them is known already."""
         rows, words = [], []
-        for item in items:
-            safe = redact(item.text)
-            seen = read(safe.text)
-            flags = seen.flags | _role(item) | (SECRET if safe.found else 0)
-            text = "" if item.kind == "turn" else safe.text
-            rows.append((*self._columns(item, now), text, seen.stems.tobytes(), seen.length, flags))
+        for item, seen in items:
+            text = "" if item.kind == "turn" else seen.text
+            rows.append(
+                (*self._columns(item, now), text, seen.stems.tobytes(), seen.length, seen.flags | _role(item))
+            )
             words.append(seen.stems)
         ids = [row[0] for row in self._tx.many(_NEW, rows)]
         self.write_words(zip(ids, words, strict=True))
