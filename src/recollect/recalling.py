@@ -148,7 +148,7 @@ class Recalling(Keeping):
         return self._parts.indexer.run()
 
     def _recall_tools(self, agent: Agent | str | None) -> tuple[Tool, ...]:
-        from recollect.recall.tools_recall import recall_tools
+        from recollect.recall.tools import recall_tools
 
         agent_id = id_of(agent) if agent else ""
 

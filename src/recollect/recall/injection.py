@@ -7,7 +7,6 @@ Whatever cannot be recalled is left out and logged; a turn never fails for it.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
@@ -19,11 +18,11 @@ from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_text
 from recollect.journal.context import TOKEN, weight
 from recollect.recall.experiences import Experiences
+from recollect.recall.fence import END, FROM, begin, safe, shortened
 from recollect.recall.items import Items
 from recollect.recall.search import Recall, Scope, hit
-from recollect.recall.tools import FROM, shortened
 from recollect.storage.base import Database, Transaction
-from recollect.types import Hit, ItemKind, UserMessage, new_id
+from recollect.types import Hit, ItemKind, UserMessage
 
 log = logging.getLogger("recollect.recall")
 
@@ -35,8 +34,6 @@ RESERVED = 4  # one part of so many is kept for experiences
 RECENT = 20  # records that are looked at for what the talk is about
 TOPIC = 3  # of these, the last so many say it where no user speaks
 LONGEST_FOCUS = 2_000  # characters
-
-_FENCE = re.compile(r"<(?=/?recollect-context)", re.IGNORECASE)
 
 OnInjected = Callable[[str, str, Sequence[Hit]], object]
 """Told of the agent, the question and what was put into its turn."""
@@ -85,7 +82,7 @@ class Injection:
         if left_out := [one.id for one in pinned if one not in shown]:
             log.warning("a context has no room for what is pinned: %s", ", ".join(left_out))
         reserved = page.taken + (page.room // RESERVED if wants else 0)
-        page.add(_safe(self._session_memory(tokens, reserved)))
+        page.add(safe(self._session_memory(tokens, reserved)))
         if wants:
             shown += page.add_lines(HEADING, self._relevant(focus, but={one.id for one in pinned}))
         self._told(agent_id, focus, shown)
@@ -123,7 +120,7 @@ class _Page:
 
     def __init__(self, cap: int, tokens: int | None) -> None:
         self._weigh = len if tokens is None else weight
-        self._fence = f"<recollect-context id={new_id()}>\n{PREFACE}", "</recollect-context>"
+        self._fence = f"{begin()}\n{PREFACE}", END
         self._parts: list[str] = []
         self.taken = sum(map(self.cost, self._fence))
         self.room = max(0, (cap if tokens is None else tokens * TOKEN) - self.taken)
@@ -173,9 +170,4 @@ def _line(one: Hit) -> str:
     """A hit in a line: when it was, where it is from, and that it is data if it is."""
     source = [f"{one.at:%Y-%m-%d}", one.path or (f"session {one.session_id}" if one.session_id else one.id)]
     source += [FROM[one.trust]] if one.trust in FROM else []
-    return _safe(f"- [{', '.join(source)}] {shortened(one.text)}")
-
-
-def _safe(text: str) -> str:
-    """Text that cannot open or close the fence it stands in."""
-    return _FENCE.sub("[", text)
+    return safe(f"- [{', '.join(source)}] {shortened(one.text)}")

@@ -149,9 +149,8 @@ def _records(session: str, turns: list[_Turn]) -> Iterator[tuple[str, UserMessag
 
 def _known(memory: Memory, prompt: str) -> str:
     """What is known about a prompt, but for what was said: that may be this very talk."""
+    from recollect.recall.fence import FROM, fenced, shortened
     from recollect.recall.injection import PREFACE
-    from recollect.recall.tools import FROM, shortened
-    from recollect.recall.tools_recall import fenced
 
     if len(prompt.split()) < LEAST_WORDS:
         return ""

@@ -13,7 +13,7 @@ from mcp import types
 from recollect.errors import InputError
 from recollect.journal.context import shown
 from recollect.memory import Memory
-from recollect.recall.tools_recall import fenced
+from recollect.recall.fence import fenced
 from recollect.serve.mcp.tools import Seat, found
 
 CONTEXT = "recollect://context"
