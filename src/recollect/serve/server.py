@@ -45,8 +45,9 @@ def serve(
     open_browser: bool = False,
     announce: Callable[[str], None] = print,
 ) -> None:
-    """Serve a home until SIGINT or SIGTERM. Port 0 is any that is free. Off loopback there must be a token; `hosts`
-    are further names that the server is called by. `announce` gets one line with the address once it answers."""
+    """Serve a home until SIGINT or SIGTERM. Port 0 is any that is free. Off loopback there must be a token;
+    `hosts` are further names that the server is called by. `announce` gets one line with the address once it
+    answers."""
     if not token and not is_loopback(host):
         raise InputError(
             f"{host} can be reached by others, so a token is required. Give one with --token or "
