@@ -22,7 +22,7 @@ class Api:
         }
 
     def __call__(self, operation: str, body: Any = None, *, status: int = 0, **given: Any) -> Any:
-        """The answer of an operation: its JSON, or its text. `status`: the one that is expected, else a success."""
+        """The answer: its JSON, or its text. `status`: the one that is expected; else, a success."""
         method, path = self.operations[operation]
         query = {name: value for name, value in given.items() if f"{{{name}}}" not in path}
         answer = self.client.request(method.upper(), path.format(**given), params=query, json=body)
