@@ -321,7 +321,11 @@ def test_a_wrong_request_is_told_what_is_wrong(api: Api) -> None:
     naive = {"record": {"type": "note", "text": "x", "at": "2026-03-05T12:00:00"}}
     assert "timezone" in api("append_turn", naive, agent_id=agent, status=422)["detail"]
     number = {"record": {"type": "note", "text": "x", "at": 0}}
-    assert "ISO 8601" in api("append_turn", number, agent_id=agent, status=422)["detail"]
+    assert "as text" in api("append_turn", number, agent_id=agent, status=422)["detail"]
+    for written in ("0", "20260305", "2026-03-05"):
+        assert "ISO 8601" in api("list_items", since=written, status=422)["detail"]
+    for written in ("0", "2026-03-05T00:00:00Z"):
+        assert "ISO 8601" in api("list_day", day=written, status=422)["detail"]
     answer = api.client.post("/api/v1/recall", content=b'{"query": "\\ud800"}')
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     answer = api.client.post("/api/v1/recall", content=b"{")

@@ -77,7 +77,7 @@ def test_the_token_is_asked_for(locked: TestClient) -> None:
 
 @pytest.mark.parametrize("given", [f"Bearer {TOKEN}x", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer s3cret-é"])
 def test_a_wrong_token_is_refused(locked: TestClient, given: str, caplog: pytest.LogCaptureFixture) -> None:
-    answer = locked.get(HEALTH, headers={"authorization": given.encode("latin-1")})
+    answer = locked.get(HEALTH, headers={b"authorization": given.encode("latin-1")})
     assert answer.status_code == 401
     assert "refused GET '/api/v1/health'" in caplog.text
     assert "s3cret" not in caplog.text

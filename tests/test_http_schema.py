@@ -25,7 +25,7 @@ with warnings.catch_warnings():
     from schemathesis.python import asgi
     from schemathesis.specs.openapi import checks
 
-EXAMPLES = 12
+EXAMPLES = 10
 DESCRIBED = [
     not_a_server_error,
     checks.status_code_conformance,
@@ -86,4 +86,4 @@ def test_every_answer_is_described(app: Any, known: dict[str, str], mode: Genera
 
             with suppress(Unsatisfiable):  # what takes nothing cannot be given anything wrong
                 ask()
-    assert statuses["4xx" if mode.is_negative else "2xx"] > 200
+    assert statuses["4xx" if mode.is_negative else "2xx"] > 80

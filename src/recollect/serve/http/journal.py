@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
@@ -12,14 +11,13 @@ from recollect.journal.note_compaction import Compacted
 from recollect.journal.records import JournalRecord
 from recollect.recall.experience_rows import Experience
 from recollect.serve.http import models
-from recollect.serve.http.asked import AskedMemory, Limit, Moment
+from recollect.serve.http.asked import AskedMemory, Day, Limit, Moment
 
 journal = APIRouter(prefix="/journal", tags=["journal"])
 notes = APIRouter(prefix="/workers", tags=["notes"])
 experiences = APIRouter(prefix="/experiences", tags=["experiences"])
 
 Tokens = Annotated[int | None, Query(ge=0, le=1_000_000, description="How much room there is.")]
-Day = Annotated[date, Path(examples=["2026-03-05"])]
 
 
 @journal.get("/records")
@@ -29,7 +27,7 @@ def list_journal(memory: AskedMemory) -> list[JournalRecord]:
 
 
 @journal.get("/days/{day}")
-def list_day(day: Day, memory: AskedMemory) -> list[JournalRecord]:
+def list_day(day: Annotated[Day, Path(examples=["2026-03-05"])], memory: AskedMemory) -> list[JournalRecord]:
     """The records of a day's page."""
     return memory().journal.day(day)
 
