@@ -232,7 +232,7 @@ def test_changesets_are_taken_back(api: Api) -> None:
 
 def test_the_journal_is_kept_and_compacted(api: Api) -> None:
     """O22, O24, O30"""
-    line = api("remember", {"text": "Mara prefers trains.", "category": "user-preference"})
+    line = api("remember_this", {"text": "Mara prefers trains.", "category": "user-preference"})
     assert [one["id"] for one in api("list_journal")] == [line["id"]]
     assert api("list_day", day=line["timestamp"][:10]) == api("list_journal")
     assert api("get_long_memory")["text"] == ""

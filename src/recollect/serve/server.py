@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import subprocess
@@ -27,6 +28,7 @@ from recollect.serve.memories import DEFAULT, Memories
 log = logging.getLogger("recollect.serve")
 
 PORT = 8377
+TOKEN = "RECOLLECT_TOKEN"  # in the environment
 PAUSE = 3.0  # seconds before a worker that died is started again
 PATIENCE = 10.0  # seconds that a worker gets to finish what is under way
 GRACE = 10  # seconds that open requests get
@@ -50,8 +52,8 @@ def serve(
     answers."""
     if not token and not is_loopback(host):
         raise InputError(
-            f"{host} can be reached by others, so a token is required. Give one with --token or "
-            "RECOLLECT_TOKEN, or listen on 127.0.0.1."
+            f"{host or 'Every address'} can be reached by others, so a token is required. Set {TOKEN} to one, or "
+            "listen on 127.0.0.1."
         )
     _tell()
     with Memories(home) as memories:
@@ -137,11 +139,16 @@ def _worker(home: Home) -> Iterator[None]:
     """A worker beside us, started again when it dies. It reads from a pipe that closes with us, however we end."""
     over = threading.Event()
     command = [sys.executable, "-m", "recollect", "worker", "--home", str(home.path), "--beside"]
+    environment = {name: value for name, value in os.environ.items() if name != TOKEN}  # it needs none
 
     def keep() -> None:
         while not over.is_set():
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
             )
             while process.poll() is None and not over.wait(0.2):
                 pass

@@ -58,6 +58,19 @@ class App(FastAPI):
 def create_app(memories: Memories, *, token: str = "", hosts: Sequence[str] = ()) -> FastAPI:
     """The application over a home's memories, which stay the caller's to close. With a `token`, everything but the
     login asks for it. It answers to loopback names and to `hosts`."""
+    app = api()
+    entry = Entry(token)
+    app.state.memories = memories
+    app.state.watches = events.Watches()
+    app.state.answered = Counter[int]()
+    app.router.routes += login.routes(entry)
+    _mount(app, memories)
+    app.add_middleware(Guard, entry=entry, hosts=hosts, answered=app.state.answered)
+    return app
+
+
+def api() -> FastAPI:
+    """Every operation, over nothing yet."""
     app = App(
         title="recollect",
         version=version("recollect"),
@@ -68,18 +81,11 @@ def create_app(memories: Memories, *, token: str = "", hosts: Sequence[str] = ()
         generate_unique_id_function=_operation_id,
         responses=problems.ANYWHERE,
     )
-    entry = Entry(token)
-    app.state.memories = memories
-    app.state.watches = events.Watches()
-    app.state.answered = Counter[int]()
     for kind in (RecollectError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, problems.handle)
     for router in ROUTERS:
         app.include_router(router, prefix=API)
     app.include_router(metrics.metrics)
-    app.router.routes += login.routes(entry)
-    _mount(app, memories)
-    app.add_middleware(Guard, entry=entry, hosts=hosts, answered=app.state.answered)
     return app
 
 

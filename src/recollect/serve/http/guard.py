@@ -39,7 +39,6 @@ HEADERS = {
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
-    "cache-control": "no-store",
 }
 
 
@@ -103,7 +102,7 @@ class Guard:
     ) -> None:
         self._app = app
         self._entry = entry
-        self._hosts = {_bare(host) for host in (*LOOPBACK, *hosts)}
+        self._hosts = {_bare(host) for host in (*LOOPBACK, *hosts)} - {""}
         self._answered = Counter() if answered is None else answered
         self._largest_body = largest_body
         self._body_seconds = body_seconds
@@ -123,6 +122,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-cache" if _is_static(scope) else "no-store")
             await send(message)
 
         try:
@@ -147,7 +147,7 @@ class Guard:
             raise Refused(431, "The headers are too large. Send fewer or shorter ones.", connection="close")
         hosts = headers.getlist("host")
         if len(hosts) != 1 or _bare(hosts[0]) not in self._hosts:
-            raise Refused(403, "This server has another name. Allow the name with --host-name, or use localhost.")
+            raise Refused(403, "This server has another name. Allow the name with --allow-host, or use localhost.")
         if not scope["path"].startswith(OPEN) and not self._entry.admits(headers):
             raise Refused(
                 401, "A token is needed. Send it as `Authorization: Bearer …`.", **{"www-authenticate": "Bearer"}
@@ -202,6 +202,10 @@ def _bare(host: str) -> str:
         return urlsplit(f"//{bare}").hostname or ""
     except ValueError:
         return ""
+
+
+def _is_static(scope: Scope) -> bool:
+    return str(scope["path"]).startswith("/static/")
 
 
 def _is_page(scope: Scope) -> bool:

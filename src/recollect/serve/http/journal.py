@@ -39,7 +39,7 @@ def get_long_memory(memory: AskedMemory) -> models.Text:
 
 
 @journal.post("/remember", status_code=201)
-def remember(line: models.Remember, memory: AskedMemory) -> JournalRecord:
+def remember_this(line: models.Remember, memory: AskedMemory) -> JournalRecord:
     """Write down what somebody chose to. A text with a secret in it is marked as one."""
     return memory().journal.remember(line.text, line.category, line.sensitivity, source_channel="http")
 
