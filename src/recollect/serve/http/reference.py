@@ -12,8 +12,8 @@ INTRODUCTION = f"""\
 # HTTP reference
 
 Made from `/openapi.json` by `make docs`. Addresses begin with `{API}`, but for `/metrics`. Every operation takes
-the query parameter `profile` (whose memory; `default` where it is left out). Times are ISO 8601 with a zone. Errors
-are [problems](#problem). How to use it: [http.md](http.md)."""
+the query parameter `profile` (whose memory; `default` where it is left out). Times are ISO 8601 with a zone.
+Errors are [problems](#problem). How to use it: [http.md](http.md)."""
 
 _FORMATS = {"date-time": "time", "date": "day"}
 _WORDS = {"string": "text", "object": "object", "null": "null"}
