@@ -45,11 +45,11 @@ def serve(
     profile: str = DEFAULT,
     worker: bool = True,
     open_browser: bool = False,
-    announce: Callable[[str], None] = print,
+    announce: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a home until SIGINT or SIGTERM. Port 0 is any that is free. Off loopback there must be a token;
     `hosts` are further names that the server is called by. `announce` gets one line with the address once it
-    answers."""
+    answers; left out, it is printed."""
     if not token and not is_loopback(host):
         raise InputError(
             f"{host or 'Every address'} can be reached by others, so a token is required. Set {TOKEN} to one, or "
@@ -64,7 +64,7 @@ def serve(
             app = create_app(memories, token=token, hosts=[host, *hosts])
 
             def ready() -> None:
-                announce(f"recollect serves {memories.home.path} at {shown} (Ctrl-C ends it)")
+                (announce or _print)(f"recollect serves {memories.home.path} at {shown} (Ctrl-C ends it)")
                 if open_browser:
                     webbrowser.open(shown)
 
@@ -176,6 +176,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         )
         process.kill()
         process.wait()
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()  # also into a pipe
 
 
 def _tell() -> None:

@@ -8,8 +8,9 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
@@ -51,17 +52,18 @@ class Watch:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._listeners: set[asyncio.Queue[ServerSentEvent | None]] = set()
+        self._starting = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._seen = Look()
 
     async def listen(self) -> AsyncIterator[ServerSentEvent]:
         """An overview at once, and then what is new."""
         heard: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue(WAITING)
-        if not self._listeners:
-            self._seen = await run_in_threadpool(_look, self._memory)
+        async with self._starting:
+            if self._task is None:
+                self._seen = await run_in_threadpool(_look, self._memory)
+                self._task = asyncio.create_task(self._watch())
         self._listeners.add(heard)
-        if self._task is None:
-            self._task = asyncio.create_task(self._watch())
         try:
             yield ServerSentEvent(event="overview", raw_data=self._seen.overview)
             while (event := await heard.get()) is not None:
@@ -114,10 +116,15 @@ class Watches:
             watch.tell(None)
 
 
+async def _watched(request: Request, memory: AskedMemory) -> Watch:
+    """Found before the stream begins: what went wrong later could not be said any more."""
+    watches: Watches = request.app.state.watches
+    return watches.of(await run_in_threadpool(memory))
+
+
 @events.get("", response_class=EventSourceResponse)
-async def watch_events(request: Request, memory: AskedMemory) -> AsyncIterator[ServerSentEvent]:
+async def watch_events(watch: Annotated[Watch, Depends(_watched)]) -> AsyncIterator[ServerSentEvent]:
     """What is going on, as it happens: an `overview` (health, totals, unindexed) at once and whenever it changed,
     a `changeset` for each new one, and a comment every 15 seconds."""
-    watches: Watches = request.app.state.watches
-    async for event in watches.of(await run_in_threadpool(memory)).listen():
+    async for event in watch.listen():
         yield event
