@@ -88,12 +88,16 @@ def test_the_token_lets_in(locked: TestClient) -> None:
     assert locked.get(HEALTH, headers={"authorization": f"bearer  {TOKEN}"}).status_code == 200
 
 
-def test_a_browser_logs_in_and_out(locked: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_logs_in_and_out(
+    locked: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr("recollect.serve.http.login.PAUSE", 0.0)
     sent = locked.get("/", headers={"accept": "text/html"})
     assert (sent.status_code, sent.headers["location"]) == (303, "/login")
     assert "/static/page.css" in locked.get("/login").text
     assert locked.post("/login", data={"token": "guess"}).status_code == 401
+    assert "refused a login" in caplog.text
+    assert "guess" not in caplog.text
     came = locked.post("/login", data={"token": TOKEN})
     cookie = came.headers["set-cookie"]
     assert (came.status_code, came.headers["location"]) == (303, "/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,22 +20,30 @@ from typing import Any
 
 import pytest
 from fastapi.sse import ServerSentEvent
+from playwright.sync_api import sync_playwright
 
 from recollect import Memory
 from recollect.errors import StorageUnavailable
 from recollect.serve.http import events
 from recollect.serve.server import serve
+from tests.conftest import absent
 from tests.http_api import API, MARA
 
-SERVE = "import sys; from recollect.serve import server; server.PAUSE = 0.1; server.serve(sys.argv[1], port=0)"
+SERVE = """
+import sys
+from recollect.serve import server
+server.PAUSE = 0.1
+server.serve(sys.argv[1], port=0, token=sys.argv[2])
+"""
 QUICK = "[worker]\ntick_seconds = 0.1\n"
 
 
 class Served:
     """`recollect serve` in a process of its own."""
 
-    def __init__(self, home: Path) -> None:
-        self.process = subprocess.Popen([sys.executable, "-c", SERVE, home], stdout=subprocess.PIPE, text=True)
+    def __init__(self, home: Path, token: str = "") -> None:
+        command = [sys.executable, "-c", SERVE, str(home), token]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
         self.said = self.process.stdout.readline()
         self.port = int(self.said.partition("127.0.0.1:")[2].partition("/")[0])
@@ -106,6 +115,26 @@ def test_one_line_says_where_it_is(served: Served, home: Path) -> None:
 def test_a_port_that_is_taken_is_said(served: Served, tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable, match="Name another with --port"):
         serve(tmp_path, port=served.port)
+
+
+def test_a_person_logs_in_by_a_browser(tmp_path: Path) -> None:
+    """S8: a real browser sends the form with an Origin that the guard takes, and keeps the cookie."""
+    if not (chromium := shutil.which("chromium")):
+        absent("chromium is not installed")
+    served = Served(tmp_path, "open-sesame")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{served.port}/")
+        assert page.url.endswith("/login")
+        for token in ("wrong", "open-sesame"):
+            page.fill("#token", token)
+            with page.expect_event("framenavigated"):
+                page.click("button")
+        page.goto(f"http://127.0.0.1:{served.port}{API}/health")
+        assert '"status":"green"' in page.content()
+        browser.close()
+    served.end(signal.SIGKILL)
 
 
 def heard(stream: HTTPResponse) -> tuple[str, dict[str, Any]]:

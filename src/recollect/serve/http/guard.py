@@ -133,12 +133,12 @@ class Guard:
             await self._refuse(scope, receive, dressed, error)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: Exception) -> None:
+        if isinstance(error, Refused) and error.status == 401 and _is_page(scope):
+            return await RedirectResponse("/login", 303)(scope, receive, send)
         if isinstance(error, Refused):
             who = (scope.get("client") or ("?",))[0]
             log.warning("refused %s %.200r from %s: %s", scope["method"], scope["path"], who, error)
-        to_login = isinstance(error, Refused) and error.status == 401 and _is_page(scope)
-        answer = RedirectResponse("/login", 303) if to_login else problems.answer(error)
-        await answer(scope, receive, send)
+        return await problems.answer(error)(scope, receive, send)
 
     async def _admit(self, scope: Scope, receive: Receive) -> Receive:
         """What the request's body is read by, where it may come in."""

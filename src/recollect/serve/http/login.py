@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -11,6 +12,9 @@ from starlette.routing import Route
 
 from recollect.serve.http.guard import COOKIE, LOGIN_SECONDS, Entry
 
+log = logging.getLogger("recollect.serve")
+
+# Without its `meta referrer` a browser would send the form with `Origin: null`, which the guard refuses.
 PAGE = """\
 <!doctype html>
 <html lang="en">
@@ -18,6 +22,8 @@ PAGE = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>recollect: log in</title>
+<meta name="referrer" content="same-origin">
+<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/static/page.css">
 </head>
 <body>
@@ -27,7 +33,7 @@ PAGE = """\
 <p>{said}</p>
 <p><label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus></p>
-<p><button>Log in</button></p>
+<p><button class="primary">Log in</button></p>
 </form>
 </main>
 </body>
@@ -44,6 +50,7 @@ def routes(entry: Entry) -> list[Route]:
     async def log_in(request: Request) -> Response:
         form = parse_qs((await request.body()).decode("utf-8", "replace"))
         if not entry.is_free and not entry.is_token(form.get("token", [""])[0]):
+            log.warning("refused a login from %s: wrong token", request.client.host if request.client else "?")
             await asyncio.sleep(PAUSE)
             return _page("That is not the token. It is the one this server was started with.", 401)
         answer = RedirectResponse("/", 303)
