@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -91,15 +91,15 @@ def api() -> FastAPI:
 
 def _mount(app: FastAPI, memories: Memories) -> None:
     """MCP and the page, imported here, because they are slow to."""
-    try:
-        from recollect.serve.mcp import http_app  # type: ignore[import-not-found]
-        from recollect.serve.page import routes  # type: ignore[import-not-found]
-    except ImportError:
-        app.state.running = nullcontext
-        return
+    from recollect.serve.mcp import http_app
+
     endpoint = http_app(memories)
     app.state.running = endpoint.run
     app.router.routes.append(Route("/mcp", endpoint))
+    try:
+        from recollect.serve.page import routes  # type: ignore[import-not-found]
+    except ImportError:
+        return
     app.router.routes += routes(memories)
 
 
