@@ -25,7 +25,7 @@ with warnings.catch_warnings():
     from schemathesis.python import asgi
     from schemathesis.specs.openapi import checks
 
-EXAMPLES = 10
+EXAMPLES = 6
 DESCRIBED = [
     not_a_server_error,
     checks.status_code_conformance,

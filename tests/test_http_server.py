@@ -113,7 +113,7 @@ def test_one_line_says_where_it_is(served: Served, home: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_said(served: Served, tmp_path: Path) -> None:
-    with pytest.raises(StorageUnavailable, match="Name another with --port"):
+    with pytest.raises(StorageUnavailable, match="Address already in use"):
         serve(tmp_path, port=served.port)
 
 

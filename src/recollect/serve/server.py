@@ -106,8 +106,9 @@ def _listening(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host.strip("[]"), port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError) as error:
+        why = str(getattr(error, "strerror", None) or error).partition(" (")[0]
         raise StorageUnavailable(
-            f"Nothing can listen on {host}, port {port}: {error}. Name another with --port."
+            f"Nothing can listen on {host}, port {port}: {why}. Name others with --host and --port."
         ) from error
 
 
