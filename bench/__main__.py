@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append, cli, journal, organize, quality, recall, uniqueness, vectors
+from bench import append, cli, journal, organize, quality, recall, serve, uniqueness, vectors
 
 PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "append": append.run,
@@ -19,6 +19,7 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "recall": recall.run,
     "uniqueness": uniqueness.run,
     "cli": cli.run,
+    "serve": serve.run,
 }
 
 RESULTS = Path(__file__).parent / "results"

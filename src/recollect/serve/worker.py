@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
-from collections.abc import Sequence
-from contextlib import ExitStack
-from queue import SimpleQueue
+import sys
+import threading
+from contextlib import ExitStack, suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -18,26 +20,45 @@ from recollect.memory import Memory
 from recollect.organize.health import Health
 from recollect.organize.worker import Processed
 
+LOOK_AGAIN = 5.0  # seconds, for profiles that are new
 
-def run(memory: Memory, *, once: bool, as_json: bool) -> dict[str, Any]:
+
+def run(memory: Memory, *, once: bool, as_json: bool, beside: bool = False) -> dict[str, Any]:
     """Work until SIGINT or SIGTERM (or, `once`, until nothing is due). The running piece of work is finished
-    first; one that is killed loses nothing, since another worker takes over what it held."""
-    console = Console(stderr=True, quiet=as_json)
-    _tell(console)
+    first; one that is killed loses nothing, since another worker takes over what it held. `beside` a server, only
+    warnings are shown, and the work also ends when stdin closes, which it does however the server ends."""
+    _tell(Console(stderr=True, quiet=as_json), logging.WARNING if beside else logging.INFO)
+    console = Console(stderr=True, quiet=as_json or beside)
     with ExitStack() as stack:
-        names = [name for name in memory.profiles() if name != memory.profile]
-        every = [memory, *(stack.enter_context(Memory.open(memory.home.path, name)) for name in names)]
-        done = _work_once(every) if once else _work_until_told(every, console)
+        every = _Profiles(memory, stack)
+        done = _work_once(every) if once else _work_until_told(every, console, beside=beside)
     return _sum(memory.health(), done.finished, console)
 
 
-def _work_once(every: Sequence[Memory]) -> Processed:
-    return sum((memory.process() for memory in every), Processed())
+class _Profiles:
+    """A memory for each profile of the home: each has its own journal to keep; what is organized is the whole
+    home's."""
+
+    def __init__(self, memory: Memory, stack: ExitStack) -> None:
+        self.first = memory
+        self.open: dict[str, Memory] = {}
+        self._stack = stack
+
+    def new(self) -> list[Memory]:
+        """Those of profiles that were not there before."""
+        names = [name for name in self.first.profiles() if name not in (*self.open, self.first.profile)]
+        found = {name: self._stack.enter_context(Memory.open(self.first.home.path, name)) for name in names}
+        if not self.open:
+            found[self.first.profile] = self.first
+        self.open |= found
+        return list(found.values())
 
 
-def _work_until_told(every: Sequence[Memory], console: Console) -> Processed:
-    """Each profile's memory has its own journal to keep; what is organized is the whole home's."""
+def _work_once(every: _Profiles) -> Processed:
+    return sum((memory.process() for memory in every.new()), Processed())
 
+
+def _work_until_told(every: _Profiles, console: Console, *, beside: bool) -> Processed:
     over: SimpleQueue[int] = SimpleQueue()  # unlike an Event's set, its put may interrupt its get
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -45,22 +66,32 @@ def _work_until_told(every: Sequence[Memory], console: Console) -> Processed:
         for number, handler in told.items():  # a second one ends it at once, which loses nothing
             signal.signal(number, handler)
 
+    def stop_with_stdin() -> None:
+        while os.read(sys.stdin.fileno(), 1):
+            pass
+        over.put(0)
+
     told = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    console.print(f"[green]●[/] Working on {escape(str(every[0].home.path))}. Ctrl-C ends it.")
-    for memory in every:
-        memory.start()
+    if beside:
+        threading.Thread(target=stop_with_stdin, name="recollect-beside", daemon=True).start()
+    console.print(f"[green]●[/] Working on {escape(str(every.first.home.path))}. Ctrl-C ends it.")
     try:
-        over.get()
+        while over.empty():
+            for memory in every.new():
+                memory.start()
+            with suppress(Empty):
+                over.get(timeout=LOOK_AGAIN)
+                break
     finally:
         console.print("Finishing what is under way … Ctrl-C again ends it at once.")
-        done = sum((memory.stop() for memory in every), Processed())
+        done = sum((memory.stop() for memory in every.open.values()), Processed())
     return done
 
 
-def _tell(console: Console) -> None:
+def _tell(console: Console, level: int) -> None:
     """Show on the console what the log says."""
     log = logging.getLogger("recollect")
-    log.setLevel(logging.INFO)
+    log.setLevel(level)
     log.handlers = [RichHandler(console=console, show_path=False, markup=False)]
 
 

@@ -162,7 +162,7 @@ def worker(
     from recollect.serve.worker import run
 
     with existing(home) as memory:
-        result = run(memory, once=once, as_json=as_json, **({"beside": True} if beside else {}))
+        result = run(memory, once=once, as_json=as_json, beside=beside)
     if as_json:
         print_json(result)
 

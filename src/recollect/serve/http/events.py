@@ -1,0 +1,130 @@
+"""What the worker does, as server-sent events. The worker is another process, so the database is looked at: about
+once a second, once a profile for all who listen, and not at all while nobody does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from recollect.errors import RecollectError
+from recollect.memory import Memory
+from recollect.serve.http.asked import AskedMemory
+from recollect.serve.plain import plain
+from recollect.types import Changeset
+
+log = logging.getLogger("recollect.serve")
+
+events = APIRouter(prefix="/events", tags=["events"])
+
+EVERY = 1.0  # seconds
+NEWEST = 100  # changesets that one look may find
+WAITING = 1_000  # events that a listener may leave unread
+
+
+@dataclass(slots=True)
+class Look:
+    """What was seen last of a profile."""
+
+    overview: str = ""
+    changesets: list[Changeset] = field(default_factory=list)
+
+
+def _look(memory: Memory) -> Look:
+    overview = {
+        "health": plain(memory.health()),
+        "totals": plain(memory.totals()),
+        "unindexed": memory.unindexed(),
+    }
+    return Look(json.dumps(overview), memory.documents.changesets(NEWEST))
+
+
+class Watch:
+    """One profile, looked at for everybody who listens."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._listeners: set[asyncio.Queue[ServerSentEvent | None]] = set()
+        self._starting = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+        self._seen = Look()
+
+    async def listen(self) -> AsyncIterator[ServerSentEvent]:
+        """An overview at once, and then what is new."""
+        heard: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue(WAITING)
+        async with self._starting:
+            if self._task is None:
+                self._seen = await run_in_threadpool(_look, self._memory)
+                self._task = asyncio.create_task(self._watch())
+        self._listeners.add(heard)
+        try:
+            yield ServerSentEvent(event="overview", raw_data=self._seen.overview)
+            while (event := await heard.get()) is not None:
+                yield event
+        finally:
+            self._listeners.discard(heard)
+            if not self._listeners and self._task is not None:
+                self._task.cancel()
+                self._task = None
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY)
+            try:
+                look = await run_in_threadpool(_look, self._memory)
+            except RecollectError as error:
+                log.warning("nothing can be told of what the worker does: %s", error)
+                continue
+            last = max((one.id for one in self._seen.changesets), default=0)
+            new = [one for one in reversed(look.changesets) if one.id > last]
+            told = [ServerSentEvent(event="changeset", raw_data=json.dumps(plain(one))) for one in new]
+            if look.overview != self._seen.overview:
+                told.append(ServerSentEvent(event="overview", raw_data=look.overview))
+            self._seen = look
+            self.tell(*told)
+
+    def tell(self, *told: ServerSentEvent | None) -> None:
+        """To everybody; who does not keep up is let go, and may come again."""
+        for heard in self._listeners:
+            if heard.qsize() + len(told) > WAITING:
+                heard.get_nowait()
+                heard.put_nowait(None)
+            else:
+                for event in told:
+                    heard.put_nowait(event)
+
+
+class Watches:
+    """A watch for each profile that somebody listens to."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Watch] = {}
+
+    def of(self, memory: Memory) -> Watch:
+        return self._open.setdefault(memory.profile, Watch(memory))
+
+    def close(self) -> None:
+        """Let every listener go: a server that ends would wait for them."""
+        for watch in self._open.values():
+            watch.tell(None)
+
+
+async def _watched(request: Request, memory: AskedMemory) -> Watch:
+    """Found before the stream begins: what went wrong later could not be said any more."""
+    watches: Watches = request.app.state.watches
+    return watches.of(await run_in_threadpool(memory))
+
+
+@events.get("", response_class=EventSourceResponse)
+async def watch_events(watch: Annotated[Watch, Depends(_watched)]) -> AsyncIterator[ServerSentEvent]:
+    """What is going on, as it happens: an `overview` (health, totals, unindexed) at once and whenever it changed,
+    a `changeset` for each new one, and a comment every 15 seconds."""
+    async for event in watch.listen():
+        yield event

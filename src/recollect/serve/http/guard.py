@@ -1,0 +1,213 @@
+"""What stands before everything that is served: who may come in, from where, and with how much (SPEC S8)."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import logging
+import secrets
+import time
+from collections import Counter
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from recollect.serve.http import problems
+from recollect.serve.http.problems import Refused
+
+log = logging.getLogger("recollect.serve")
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LARGEST_BODY = 8 << 20  # bytes
+LARGEST_HEADERS = 32 << 10  # bytes
+MOST_HEADERS = 100
+BODY_SECONDS = 30.0
+LOGIN_SECONDS = 7 * 24 * 3600.0
+MOST_LOGINS = 1_000
+COOKIE = "recollect_session"
+SAFE = ("GET", "HEAD", "OPTIONS")
+OPEN = ("/login", "/static/")
+"""What can be had without a token: what it takes to give one."""
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens there."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class Entry:
+    """Who has shown the token: by header, or earlier, in a browser, by a cookie that is worth nothing elsewhere
+    and ends with the server. Without a token everybody has."""
+
+    def __init__(self, token: str = "") -> None:
+        self._token = token.encode()
+        self._logins: dict[str, float] = {}
+
+    @property
+    def is_free(self) -> bool:
+        return not self._token
+
+    def is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self._token)
+
+    def begin(self) -> str:
+        """A browser's cookie."""
+        now = time.monotonic()
+        live = [(cookie, ends) for cookie, ends in self._logins.items() if ends > now]
+        cookie = secrets.token_urlsafe(32)
+        self._logins = {**dict(live[-MOST_LOGINS:]), cookie: now + LOGIN_SECONDS}
+        return cookie
+
+    def end(self, cookie: str) -> None:
+        self._logins.pop(cookie, None)
+
+    def admits(self, headers: Headers) -> bool:
+        if self.is_free:
+            return True
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self.is_token(given.strip()):
+            return True
+        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        return self._logins.get(cookie, 0.0) > time.monotonic()
+
+
+class Guard:
+    """Middleware. A refused request is logged without its query and headers, which may hold secrets. `answered`
+    counts answers by status."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        entry: Entry,
+        hosts: Collection[str] = (),
+        answered: Counter[int] | None = None,
+        *,
+        largest_body: int = LARGEST_BODY,
+        body_seconds: float = BODY_SECONDS,
+    ) -> None:
+        self._app = app
+        self._entry = entry
+        self._hosts = {_bare(host) for host in (*LOOPBACK, *hosts)} - {""}
+        self._answered = Counter() if answered is None else answered
+        self._largest_body = largest_body
+        self._body_seconds = body_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close", "code": 1008})
+        begun = False
+
+        async def dressed(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                self._answered[message["status"]] += 1
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-cache" if _is_static(scope) else "no-store")
+            await send(message)
+
+        try:
+            await self._app(scope, await self._admit(scope, receive), dressed)
+        except Exception as error:
+            if begun:
+                raise
+            await self._refuse(scope, receive, dressed, error)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: Exception) -> None:
+        if isinstance(error, Refused) and error.status == 401 and _is_page(scope):
+            return await RedirectResponse("/login", 303)(scope, receive, send)
+        if isinstance(error, Refused):
+            who = (scope.get("client") or ("?",))[0]
+            log.warning("refused %s %.200r from %s: %s", scope["method"], scope["path"], who, error)
+        return await problems.answer(error)(scope, receive, send)
+
+    async def _admit(self, scope: Scope, receive: Receive) -> Receive:
+        """What the request's body is read by, where it may come in."""
+        headers = Headers(scope=scope)
+        if len(headers) > MOST_HEADERS or sum(len(n) + len(v) for n, v in headers.raw) > LARGEST_HEADERS:
+            raise Refused(431, "The headers are too large. Send fewer or shorter ones.", connection="close")
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or _bare(hosts[0]) not in self._hosts:
+            raise Refused(403, "This server has another name. Allow the name with --allow-host, or use localhost.")
+        if not scope["path"].startswith(OPEN) and not self._entry.admits(headers):
+            raise Refused(
+                401, "A token is needed. Send it as `Authorization: Bearer …`.", **{"www-authenticate": "Bearer"}
+            )
+        if scope["method"] in SAFE:
+            return receive
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if (origin is not None and urlsplit(origin).netloc != hosts[0]) or site not in ("same-origin", "none"):
+            raise Refused(
+                403, "Another site's page sent this. Send it from this server's own page, or by a program."
+            )
+        return await self._body(headers, receive)
+
+    async def _body(self, headers: Headers, receive: Receive) -> Receive:
+        """The whole body, read here, so that what is too large or too slow reaches nobody."""
+        too_large = Refused(
+            413, f"The body is larger than {self._largest_body:,} bytes. Send it in parts.", connection="close"
+        )
+        declared = headers.get("content-length", "0")
+        if not declared.isdecimal() or int(declared) > self._largest_body:
+            raise too_large
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refused(400, "The body ended early. Send it again.", connection="close")
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(body) > self._largest_body:
+                        raise too_large
+        except TimeoutError as error:
+            late = f"The body took longer than {self._body_seconds:g} seconds. Send it again."
+            raise Refused(408, late, connection="close") from error
+        given = False
+
+        async def replay() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
+
+        return replay
+
+
+def _bare(host: str) -> str:
+    """The name in a Host header; empty where it is none."""
+    try:
+        bare = f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
+        return urlsplit(f"//{bare}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_static(scope: Scope) -> bool:
+    return str(scope["path"]).startswith("/static/")
+
+
+def _is_page(scope: Scope) -> bool:
+    wants = Headers(scope=scope).get("accept", "")
+    return scope["method"] in SAFE and "text/html" in wants and not scope["path"].startswith("/api/")

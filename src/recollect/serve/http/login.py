@@ -1,0 +1,81 @@
+"""Login and logout, for people who look at the page of a server that wants a token."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from recollect.serve.http.guard import COOKIE, LOGIN_SECONDS, Entry
+
+log = logging.getLogger("recollect.serve")
+
+# Without its `meta referrer` a browser would send the form with `Origin: null`, which the guard refuses.
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>recollect: log in</title>
+<meta name="referrer" content="same-origin">
+<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/static/page.css">
+</head>
+<body>
+<main>
+<h1>recollect</h1>
+<form method="post" action="/login">
+<p>{said}</p>
+<p><label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus></p>
+<p><button class="primary">Log in</button></p>
+</form>
+</main>
+</body>
+</html>
+"""
+
+PAUSE = 1.0  # seconds that a wrong token costs
+
+
+def routes(entry: Entry) -> list[Route]:
+    async def show(request: Request) -> Response:
+        return RedirectResponse("/", 303) if entry.is_free else _page("The token this server was started with.")
+
+    async def log_in(request: Request) -> Response:
+        form = parse_qs((await request.body()).decode("utf-8", "replace"))
+        if not entry.is_free and not entry.is_token(form.get("token", [""])[0]):
+            log.warning("refused a login from %s: wrong token", request.client.host if request.client else "?")
+            await asyncio.sleep(PAUSE)
+            return _page("That is not the token. It is the one this server was started with.", 401)
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(
+            COOKIE,
+            entry.begin(),
+            max_age=int(LOGIN_SECONDS),
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return answer
+
+    async def log_out(request: Request) -> Response:
+        entry.end(request.cookies.get(COOKIE, ""))
+        answer = RedirectResponse("/login", 303)
+        answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return answer
+
+    return [
+        Route("/login", show, methods=["GET"]),
+        Route("/login", log_in, methods=["POST"]),
+        Route("/logout", log_out, methods=["POST"]),
+    ]
+
+
+def _page(said: str, status: int = 200) -> Response:
+    return HTMLResponse(PAGE.format(said=said), status)

@@ -1,0 +1,193 @@
+"""`recollect serve`: the API, the page and MCP in this process, and the worker in one of its own beside it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from rich.console import Console
+from rich.logging import RichHandler
+
+from recollect.errors import InputError, StorageUnavailable
+from recollect.home import Home
+from recollect.serve.http.app import create_app
+from recollect.serve.http.guard import LARGEST_HEADERS, is_loopback
+from recollect.serve.memories import DEFAULT, Memories
+
+log = logging.getLogger("recollect.serve")
+
+PORT = 8377
+TOKEN = "RECOLLECT_TOKEN"  # in the environment
+PAUSE = 3.0  # seconds before a worker that died is started again
+PATIENCE = 10.0  # seconds that a worker gets to finish what is under way
+GRACE = 10  # seconds that open requests get
+BACKLOG = 256
+
+
+def serve(
+    home: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    token: str = "",
+    hosts: Sequence[str] = (),
+    profile: str = DEFAULT,
+    worker: bool = True,
+    open_browser: bool = False,
+    announce: Callable[[str], None] | None = None,
+) -> None:
+    """Serve a home until SIGINT or SIGTERM. Port 0 is any that is free. Off loopback there must be a token;
+    `hosts` are further names that the server is called by. `announce` gets one line with the address once it
+    answers; left out, it is printed."""
+    if not token and not is_loopback(host):
+        raise InputError(
+            f"{host or 'Every address'} can be reached by others, so a token is required. Set {TOKEN} to one, or "
+            "listen on 127.0.0.1."
+        )
+    _tell()
+    with Memories(home) as memories:
+        memories.get(profile)
+        with _listening(host, port) as listener:
+            address = _address(listener, host)
+            shown = f"{address}/" if profile == DEFAULT else f"{address}/?profile={profile}"
+            app = create_app(memories, token=token, hosts=[host, *hosts])
+
+            def ready() -> None:
+                (announce or _print)(f"recollect serves {memories.home.path} at {shown} (Ctrl-C ends it)")
+                if open_browser:
+                    webbrowser.open(shown)
+
+            with _quiet_signals(), _worker(memories.home) if worker else _nobody():
+                _Server(app, ready).run([listener])
+
+
+class _Server(uvicorn.Server):
+    """Says when it answers, and lets those who listen to events go before it ends: it would wait for them."""
+
+    def __init__(self, app: FastAPI, ready: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="h11",  # the parser that bounds what it keeps of headers
+                h11_max_incomplete_event_size=2 * LARGEST_HEADERS,
+                ws="none",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=GRACE,
+            )
+        )
+        self._app = app
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.watches.close()
+        await super().shutdown(sockets)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError) as error:
+        why = str(getattr(error, "strerror", None) or error).partition(" (")[0]
+        raise StorageUnavailable(
+            f"Nothing can listen on {host}, port {port}: {why}. Name others with --host and --port."
+        ) from error
+
+
+def _address(listener: socket.socket, host: str) -> str:
+    port = listener.getsockname()[1]
+    name = "127.0.0.1" if host in ("", "0.0.0.0") else host
+    return f"http://[{name.strip('[]')}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+@contextmanager
+def _quiet_signals() -> Iterator[None]:
+    """uvicorn sends itself the signal again that ended it, which must not keep us from ending the worker."""
+    told = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda number, frame: None) for number in told]
+    try:
+        yield
+    finally:
+        for number, handler in zip(told, before, strict=True):
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _nobody() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _worker(home: Home) -> Iterator[None]:
+    """A worker beside us, started again when it dies. It reads from a pipe that closes with us, however we end."""
+    over = threading.Event()
+    command = [sys.executable, "-m", "recollect", "worker", "--home", str(home.path), "--beside"]
+    environment = {name: value for name, value in os.environ.items() if name != TOKEN}  # it needs none
+
+    def keep() -> None:
+        while not over.is_set():
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+            while process.poll() is None and not over.wait(0.2):
+                pass
+            if over.is_set():
+                _end(process)
+            else:
+                log.warning("the worker ended (%s): another one starts in %g s", process.returncode, PAUSE)
+                over.wait(PAUSE)
+
+    keeper = threading.Thread(target=keep, name="recollect-worker")
+    keeper.start()
+    try:
+        yield
+    finally:
+        over.set()
+        keeper.join()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.communicate(timeout=PATIENCE)  # closes its pipe
+    except subprocess.TimeoutExpired:
+        log.warning(
+            "the worker did not finish in %g s, and is killed: another one takes over what it held", PATIENCE
+        )
+        process.kill()
+        process.wait()
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()  # also into a pipe
+
+
+def _tell() -> None:
+    """Show on the console what the log says."""
+    handler = RichHandler(console=Console(stderr=True), show_path=False, markup=False)
+    for name in ("recollect", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.WARNING)
+        logger.handlers = [handler]

@@ -1,0 +1,357 @@
+"""The HTTP API, operation by operation, over a real home."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from recollect import errors
+from recollect.serve.http import problems
+from recollect.serve.http.app import create_app
+from recollect.serve.memories import Memories
+from tests.http_api import MARA, Api
+
+ON = {"journal_enabled": True, "experience_store_enabled": True}
+
+
+@pytest.fixture
+def memories(tmp_path: Path) -> Iterator[Memories]:
+    with Memories(tmp_path / "home", continuity=ON) as memories:
+        yield memories
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """Making an application takes longer than most tests do."""
+    with (
+        Memories(tmp_path_factory.mktemp("shared")) as memories,
+        TestClient(create_app(memories), base_url="http://localhost") as client,
+    ):
+        yield Api(client)
+
+
+@pytest.fixture
+def api(app: Api, memories: Memories) -> Api:
+    app.served.state.memories = memories
+    return app
+
+
+def test_every_operation_is_tested(api: Api) -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert {name for name in api.operations if f'"{name}"' not in source} == set()
+
+
+def test_a_descriptor_has_one_agent(api: Api) -> None:
+    """C3: asking twice gives the same agent."""
+    made = api("make_agent", MARA)
+    assert api("make_agent", MARA) == made
+    assert made["descriptor"] == MARA
+    assert api("list_agents") == [made]
+    assert api("get_agent", agent_id=made["id"]) == made
+    assert api("find_agent") == made
+
+
+@pytest.mark.parametrize(
+    "descriptor",
+    [
+        {"kind": "cron", "id": "1", "name": "nightly"},
+        {"kind": "task", "id": "1"},
+        {"kind": "system", "tag": "boot"},
+        {"kind": "subagent", "id": "1", "parent_agent_id": "2", "name": "scout"},
+        {"kind": "app", "id": "1", "parent_agent_id": "2", "name": "a", "system_prompt": "", "app_id": "3"},
+        {"kind": "permanent", "id": "1", "name": "a", "description": "", "system_prompt": "Be kind."},
+    ],
+    ids=lambda descriptor: str(descriptor["kind"]),
+)
+def test_agents_of_every_kind(api: Api, descriptor: dict[str, str]) -> None:
+    """C1: every kind goes in and comes out as it is."""
+    assert api("make_agent", descriptor)["descriptor"] == descriptor
+
+
+RECORDS: list[dict[str, Any]] = [
+    {"type": "user_message", "text": "Hi", "speaker": "Mara", "provenance": "user", "at": "2026-03-05T12:00:00Z"},
+    {
+        "type": "assistant_message",
+        "text": "Hello",
+        "speaker": "",
+        "provenance": "agent",
+        "at": "2026-03-05T12:00:01Z",
+    },
+    {
+        "type": "tool_call",
+        "name": "look",
+        "arguments": {"deep": [1, {"a": None}]},
+        "call_id": "c",
+        "provenance": "agent",
+        "at": "2026-03-05T12:00:02Z",
+    },
+    {
+        "type": "tool_result",
+        "text": "seen",
+        "name": "look",
+        "call_id": "c",
+        "failed": False,
+        "provenance": "web",
+        "at": "2026-03-05T12:00:03Z",
+    },
+    {"type": "note", "text": "aside", "provenance": "agent", "at": "2026-03-05T12:00:04Z"},
+    {
+        "type": "system_message",
+        "text": "boot",
+        "summary": False,
+        "provenance": "system",
+        "at": "2026-03-05T12:00:05Z",
+    },
+]
+
+
+def test_every_record_comes_back_as_it_went_in(api: Api) -> None:
+    """C6, C7: all or none, in order, with provenance, time and speaker."""
+    agent = api.agent()
+    ids = api("append_turns", {"turns": [{"record": record} for record in RECORDS]}, agent_id=agent)["ids"]
+    (session,) = api("list_agent_sessions", agent_id=agent)
+    history = api("get_history", session_id=session["id"])
+    assert [one["id"] for one in history] == ids
+    assert [one["record"] for one in history] == RECORDS
+    assert api("get_history", session_id=agent, after=ids[-2]) == history[-1:]
+    assert "## User" in api("get_transcript", session_id=session["id"])["text"]
+
+
+def test_a_batch_with_a_bad_record_stores_nothing(api: Api) -> None:
+    """C7"""
+    agent = api.agent()
+    turns = [{"record": {"type": "note", "text": text}} for text in ("fine", "no\0t")]
+    assert "NUL" in api("append_turns", {"turns": turns}, agent_id=agent, status=422)["detail"]
+    assert api("list_agent_sessions", agent_id=agent) == []
+
+
+def test_a_key_makes_a_retry_harmless(api: Api) -> None:
+    """C7: the same key, the same id; with other content it is an error."""
+    agent = api.agent()
+    said = {"record": {"type": "user_message", "text": "once"}, "key": "k"}
+    first = api("append_turn", said, agent_id=agent)
+    assert api("append_turn", said, agent_id=agent) == first
+    other = {"record": {"type": "user_message", "text": "twice"}, "key": "k"}
+    api("append_turn", other, agent_id=agent, status=422)
+    assert len(api("get_history", session_id=agent)) == 1
+
+
+def test_sessions_end_and_go_on(api: Api) -> None:
+    """C9: reset and compaction open a new session; sleep and the end of a turn say what they did."""
+    agent = api.agent()
+    first = api.say(agent, "one")
+    assert api("end_turn", agent_id=agent)["until"] == first
+    assert api("end_turn", agent_id=agent) is None
+    second = api("reset_agent", {"message": "enough"}, agent_id=agent)
+    api.say(agent, "two")
+    third = api("compact_context", {"summary": "They counted."}, agent_id=agent)
+    recent = api("list_sessions")
+    assert [one["id"] for one in recent[:2]] == [third["id"], second["id"]]
+    assert api("list_sessions", limit=1, before=third["id"]) == [recent[1]]
+    assert api("get_session", session_id=second["id"])["ended_at"]
+    api("put_agent_to_sleep", agent_id=agent)
+    assert api("get_agent", agent_id=agent)["state"] == "sleeping"
+    assert api("get_receipt", record_id=first)["session_id"] == recent[2]["id"]
+
+
+def test_a_turn_is_recalled_at_once(api: Api) -> None:
+    """R1, R2, R3: with its source; narrowed by kind, agent and time; explained when asked."""
+    agent = api.agent()
+    record = api.say(agent, "Mara lives in Lisbon, near the river.")
+    (hit,) = api("recall_memory", {"query": "Where does Mara live?", "explain": True})
+    assert (hit["record_id"], hit["agent_id"], hit["trust"]) == (record, agent, "user")
+    assert hit["parts"]
+    for narrow in ({"kinds": ["document"]}, {"until": "2000-01-01T00:00:00Z"}, {"as_of": "2000-01-01T00:00:00Z"}):
+        assert api("recall_memory", {"query": "Mara", **narrow}) == []
+    assert len(api("recall_memory", {"query": "Mara", "agent": agent, "kinds": ["turn"]})) == 1
+
+
+def test_recall_is_logged_and_judged(api: Api) -> None:
+    """R10, R11: the log, feedback, the list, a correction and a pin."""
+    agent = api.agent()
+    api.say(agent, "The launch is on Monday the 9th.")
+    (hit,) = api("recall_memory", {"query": "When is the launch?"})
+    (logged,) = api("list_recalls")
+    assert logged["hits"] == [{"id": hit["id"], "score": hit["score"], "rank": 1}]
+    assert api("get_recall", recall_id=logged["id"]) == logged
+    api("give_feedback", {"item": hit["id"], "verdict": "useful", "recall_id": logged["id"]})
+    api("pin_item", {"item": hit["id"]})
+    assert "Monday the 9th" in api("get_context", {"agent": agent})["text"]
+    api("unpin_item", {"item": hit["id"]})
+    assert "Monday" not in api("get_context", {"agent": agent, "message": "hello"})["text"]
+    corrected = api("correct_item", {"item": hit["id"], "text": "The launch is on Friday the 13th."})
+    assert api("list_items", kind="turn", subject="launch", limit=1)[0]["text"] == corrected["text"]
+    api("pin_item", {"item": "turn:999"}, status=422)
+
+
+def test_documents_are_written_with_the_version_that_was_read(api: Api) -> None:
+    """O18, O20, O21: write, edit, stale write, as of, diff, versions, deletion."""
+    made = api("make_document", {"slug": "trains", "title": "Trains", "body": "Fast.", "parent_path": "~/memory"})
+    assert (made["path"], made["version"]) == ("~/memory/trains", 1)
+    changed = api("edit_document", {"expected_version": 1, "append": "Quiet."}, document_id=made["id"])
+    stale = {"expected_version": 1, "slug": "trains", "title": "Trains", "body": "Slow."}
+    assert "version" in api("write_document", stale, document_id=made["id"], status=409)["detail"]
+    fresh = {**stale, "expected_version": 2, "author": "mara", "note": "they are not"}
+    assert api("write_document", fresh, document_id=made["id"])["version"] == 3
+    whole = api("read_document_at", path="~/memory/trains")
+    assert whole["document"]["body"] == "Slow."
+    assert [one["kind"] for one in whole["references"]] == ["parent"]
+    past = api("read_document", document_id=made["id"], as_of=changed["valid_from"])
+    assert past["document"]["version"] == 2
+    assert [one["version"] for one in api("list_versions", document_id=made["id"])] == [1, 2, 3]
+    assert "+Slow." in api("diff_versions", document_id=made["id"], old=1, new=3)["text"]
+    assert [one["path"] for one in api("list_documents")] == ["~/memory", "~/memory/trains"]
+    assert [one["slug"] for one in api("list_roots")] == ["memory"]
+    assert api("list_claims", document_id=made["id"]) == []
+    assert api("list_changesets", limit=1)[0]["note"] == "they are not"
+    api("delete_document", document_id=made["id"], expected_version=2, status=409)
+    api("delete_document", document_id=made["id"], expected_version=3)
+    api("read_document", document_id=made["id"], status=404)
+
+
+def test_changesets_are_taken_back(api: Api) -> None:
+    """O21: one changeset, or to a time, as a new changeset."""
+    made = api("make_document", {"slug": "a", "title": "A", "body": "One."})
+    changed = api(
+        "edit_document", {"expected_version": 1, "find": "One", "replace": "Two"}, document_id=made["id"]
+    )
+    newest = api("get_changeset", changeset_id=changed["changeset_id"])
+    (change,) = api("list_changes", changeset_id=newest["id"])
+    assert (change["before"]["body"], change["after"]["body"]) == ("One.", "Two.")
+    assert api("rollback_changeset", changeset_id=newest["id"], author="mara")["cause"] == "rollback"
+    assert api("read_document", document_id=made["id"])["document"]["body"] == "One."
+    assert api("rollback_to_time", {"time": changed["valid_from"]})["cause"] == "rollback"
+    assert api("read_document", document_id=made["id"])["document"]["body"] == "Two."
+    api("get_changeset", changeset_id=999, status=404)
+
+
+def test_the_journal_is_kept_and_compacted(api: Api) -> None:
+    """O22, O24, O30"""
+    line = api("remember_this", {"text": "Mara prefers trains.", "category": "user-preference"})
+    assert [one["id"] for one in api("list_journal")] == [line["id"]]
+    assert api("list_day", day=line["timestamp"][:10]) == api("list_journal")
+    assert api("get_long_memory")["text"] == ""
+    assert "Mara prefers trains." in api("get_session_context")["text"]
+    assert api("compact_journal")["ran"] is False
+    assert api("compact_journal", force=True)["records_before"] == 1
+
+
+def test_workers_keep_notes(api: Api) -> None:
+    """O31, O32, S3: a key and a worker's name never leave their folder."""
+    api("store_note", {"content": "Port 5432."}, worker="builder", key="database")
+    assert api("load_notes", worker="builder")["text"] == "Port 5432."
+    assert api("list_workers") == ["builder"]
+    assert api("compact_notes", worker="builder")["ran"] is False
+    api("store_note", {"content": "x"}, worker="builder", key="%2e%2e", status=422)
+    api("store_note", {"content": "x"}, worker="a.b", key="x", status=422)
+    api("store_note", {"content": "x"}, worker="..%2f..", key="x", status=404)
+
+
+def test_experiences_are_told_once(api: Api) -> None:
+    """R5, R7, R9: added, found, listed; and who is related to whom."""
+    told = {"text": "Tom and Priya went to the lake near Oslo in June.", "entities": ["Tom", "Priya"]}
+    first = api("add_experience", told)["id"]
+    assert api("add_experience", told)["id"] is None
+    assert [one["id"] for one in api("list_experiences")] == [first]
+    assert api("query_experiences", {"query": "Who went to the lake?"})[0]["id"] == first
+    assert [one["name"] for one in api("get_relations", entity="Tom")["neighbours"]] == ["Priya"]
+    assert set(api("list_entities")) >= {"Tom", "Priya"}
+
+
+def test_what_is_off_says_how_to_switch_it_on(api: Api, tmp_path: Path) -> None:
+    """K2"""
+    with Memories(tmp_path / "off") as memories:
+        api.served.state.memories = memories
+        assert "journal_enabled" in api("list_journal", status=409)["detail"]
+        assert "experience_store_enabled" in api("list_experiences", status=409)["detail"]
+
+
+def test_the_queue_and_the_home_are_shown(api: Api, memories: Memories) -> None:
+    """O5, O6: inbox, retry, receipts, health, totals, ledger, metrics."""
+    agent = api.agent()
+    record = api.say(agent, "My name is Mara and I live in Lisbon.")
+    api("put_agent_to_sleep", agent_id=agent)
+    assert api("get_health")["marked"] == 1
+    memories.get().process()
+    assert api("get_receipt", record_id=record)["stage"] == "searchable"
+    (item,) = api("list_inbox", state="done")
+    assert api("list_inbox", state=["pending", "dead"]) == []
+    assert api("retry_inbox") == {"retried": 0}
+    api("retry_item", item_id=item["id"])
+    api("retry_item", item_id=999, status=404)
+    assert api("get_totals")["items"]["turn"] == 1
+    assert api("list_calls") == []
+    figures = api("get_metrics")
+    assert 'recollect_items{profile="default",kind="turn"} 1\n' in figures
+    assert "recollect_queue_depth 0\n" in figures
+    assert 'recollect_http_requests_total{status="404"}' in figures
+
+
+def test_profiles_do_not_mix(api: Api) -> None:
+    """C0, K3, R3: a profile begins with its first agent; until then it is unknown, and none sees another's."""
+    api("list_agents", profile="beta", status=404)
+    bad = {**MARA, "user_id": ""}
+    api("make_agent", bad, profile="beta", status=422)
+    api("list_agents", profile="beta", status=404)
+    ours, theirs = api.agent(), api.agent("beta")
+    record = api.say(theirs, "The password of the safe is under the mat in Oslo.", profile="beta")
+    api.say(ours, "Nothing to see.")
+    assert api("list_profiles") == ["beta", "default"]
+    assert record not in {hit["record_id"] for hit in api("recall_memory", {"query": "safe in Oslo"})}
+    assert api("recall_memory", {"query": "safe in Oslo"}, profile="beta")[0]["record_id"] == record
+    api("get_agent", agent_id=theirs, status=404)
+    api("get_history", session_id=theirs, status=404)
+    api("append_turn", {"record": {"type": "note", "text": "x"}}, agent_id=theirs, status=404)
+    api("get_receipt", record_id=record, status=422)
+    api("list_agents", profile="../x", status=422)
+    api("watch_events", profile="gamma", status=404)
+
+
+# Problems
+
+
+def test_a_wrong_request_is_told_what_is_wrong(api: Api) -> None:
+    agent = api.agent()
+    wrong = {"record": {"type": "shout", "text": "x"}}
+    assert "shout" in api("append_turn", wrong, agent_id=agent, status=422)["faults"][0]["what"]
+    naive = {"record": {"type": "note", "text": "x", "at": "2026-03-05T12:00:00"}}
+    assert "timezone" in api("append_turn", naive, agent_id=agent, status=422)["detail"]
+    number = {"record": {"type": "note", "text": "x", "at": 0}}
+    assert "as text" in api("append_turn", number, agent_id=agent, status=422)["detail"]
+    for written in ("0", "20260305", "2026-03-05"):
+        assert "ISO 8601" in api("list_items", since=written, status=422)["detail"]
+    for written in ("0", "2026-03-05T00:00:00Z"):
+        assert "ISO 8601" in api("list_day", day=written, status=422)["detail"]
+    answer = api.client.post("/api/v1/recall", content=b'{"query": "\\ud800"}')
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    answer = api.client.post("/api/v1/recall", content=b"{")
+    assert answer.json()["title"] == "Input error"
+
+
+def test_no_such_address_and_no_such_method(api: Api) -> None:
+    assert api.client.get("/api/v1/nothing").json()["status"] == 404
+    answer = api.client.put("/api/v1/recall")
+    assert (answer.json()["status"], answer.headers["allow"]) == (405, "POST")
+
+
+def test_every_error_has_its_status() -> None:
+    """Only what nobody can do anything about from outside is a 500."""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    inner = {kind.__name__ for kind in kinds if problems.answer(kind()).status_code == 500}
+    assert inner == {
+        *("RecollectError", "StorageError", "StorageCorrupt", "ForeignDatabase", "NewerDatabase"),
+        *("LeaseLost", "JournalError"),
+    }
+
+
+def test_a_failure_tells_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, "recollect.serve"):
+        answer = problems.answer(RuntimeError("/home/mara/secret"))
+    assert answer.status_code == 500
+    assert b"mara" not in bytes(answer.body)
+    assert "/home/mara/secret" in caplog.text

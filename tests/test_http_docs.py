@@ -1,0 +1,43 @@
+"""The pages about HTTP are true."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+from recollect.serve.http.reference import reference
+from tests.conftest import absent
+from tests.test_http_server import Served
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def test_the_reference_is_what_the_api_is() -> None:
+    """`make docs` writes the page."""
+    assert (DOCS / "http-reference.md").read_text(encoding="utf-8") == reference()
+
+
+def test_every_link_within_the_reference_leads_somewhere() -> None:
+    page = reference()
+    headings = [heading.lower() for heading in re.findall(r"^### (\w+)$", page, re.MULTILINE)]
+    assert len(set(headings)) == len(headings)
+    assert set(re.findall(r"\]\(#(\w+)\)", page)) <= set(headings)
+
+
+def test_the_walk_can_be_walked(tmp_path: Path) -> None:
+    """Every command of the page, in its order, by curl."""
+    if not shutil.which("curl"):
+        absent("curl is not installed")
+    blocks = re.findall(
+        r"^```sh\n(.*?)^```", (DOCS / "http.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    served = Served(tmp_path)
+    try:
+        script = "set -euxo pipefail\n" + "\n".join(blocks).replace(":8377", f":{served.port}")
+        walked = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+        assert walked.returncode == 0, walked.stderr
+    finally:
+        served.end(signal.SIGKILL)

@@ -1,0 +1,274 @@
+"""S8: who may come in, from where, and with how much. Over a real server on loopback, and raw connections."""
+
+from __future__ import annotations
+
+import logging
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import uvicorn
+from starlette.datastructures import Headers
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from recollect.errors import InputError
+from recollect.serve.http import guard
+from recollect.serve.http.app import create_app
+from recollect.serve.http.guard import COOKIE, Entry, Guard, is_loopback
+from recollect.serve.memories import Memories
+from recollect.serve.server import serve
+
+TOKEN = "s3cret-for-tests"
+HEALTH = "/api/v1/health"
+
+
+@pytest.fixture(scope="module")
+def memories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memories]:
+    with Memories(tmp_path_factory.mktemp("home")) as memories:
+        yield memories
+
+
+@pytest.fixture(scope="module")
+def free(memories: Memories) -> Iterator[TestClient]:
+    """A server without a token, as on loopback."""
+    with TestClient(create_app(memories), base_url="http://localhost:8377") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def locked(memories: Memories) -> Iterator[TestClient]:
+    """A server with one, and a name of its own."""
+    app = create_app(memories, token=TOKEN, hosts=["memory.example"])
+    with TestClient(app, base_url="http://memory.example", follow_redirects=False) as client:
+        yield client
+
+
+# Where it listens
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "memory.example", ""])
+def test_off_loopback_there_must_be_a_token(tmp_path: Path, host: str) -> None:
+    with pytest.raises(InputError, match="a token is required"):
+        serve(tmp_path / "home", host=host)
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "127.1.2.3"])
+def test_loopback_is_known(host: str) -> None:
+    assert is_loopback(host)
+
+
+# Who comes in
+
+
+def test_the_token_is_asked_for(locked: TestClient) -> None:
+    answer = locked.get(HEALTH)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert answer.headers["content-type"] == "application/problem+json"
+    for address in ("/metrics", "/openapi.json", "/mcp", "/", "/static"):
+        assert locked.get(address).status_code == 401
+
+
+@pytest.mark.parametrize("given", [f"Bearer {TOKEN}x", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer s3cret-é"])
+def test_a_wrong_token_is_refused(locked: TestClient, given: str, caplog: pytest.LogCaptureFixture) -> None:
+    answer = locked.get(HEALTH, headers={b"authorization": given.encode("latin-1")})
+    assert answer.status_code == 401
+    assert "refused GET '/api/v1/health'" in caplog.text
+    assert "s3cret" not in caplog.text
+
+
+def test_the_token_lets_in(locked: TestClient) -> None:
+    assert locked.get(HEALTH, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+    assert locked.get(HEALTH, headers={"authorization": f"bearer  {TOKEN}"}).status_code == 200
+
+
+def test_a_browser_logs_in_and_out(
+    locked: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("recollect.serve.http.login.PAUSE", 0.0)
+    sent = locked.get("/", headers={"accept": "text/html"})
+    assert (sent.status_code, sent.headers["location"]) == (303, "/login")
+    assert "/static/page.css" in locked.get("/login").text
+    assert locked.post("/login", data={"token": "guess"}).status_code == 401
+    assert "refused a login" in caplog.text
+    assert "guess" not in caplog.text
+    came = locked.post("/login", data={"token": TOKEN})
+    cookie = came.headers["set-cookie"]
+    assert (came.status_code, came.headers["location"]) == (303, "/")
+    assert TOKEN not in cookie
+    assert {"HttpOnly", "SameSite=strict"} <= {part.strip() for part in cookie.split(";")}
+    assert locked.get(HEALTH).status_code == 200
+    value = locked.cookies[COOKIE]
+    assert locked.post("/logout").headers["location"] == "/login"
+    locked.cookies.set(COOKIE, value)  # what somebody kept of it is worth nothing
+    assert locked.get(HEALTH).status_code == 401
+    locked.cookies.clear()
+
+
+def test_without_a_token_there_is_no_login(free: TestClient) -> None:
+    assert free.get("/login", follow_redirects=False).headers["location"] == "/"
+
+
+def test_logins_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MOST_LOGINS", 2)
+    entry = Entry(TOKEN)
+    cookies = [entry.begin() for _ in range(4)]
+    assert [entry.admits(Headers({"cookie": f"{COOKIE}={one}"})) for one in cookies] == [False, True, True, True]
+    monkeypatch.setattr(guard, "LOGIN_SECONDS", -1.0)
+    assert not entry.admits(Headers({"cookie": f"{COOKIE}={entry.begin()}"}))
+
+
+# From where
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8377", "127.0.0.1:1", "[::1]:8377", "LOCALHOST"])
+def test_loopback_names_are_answered(free: TestClient, host: str) -> None:
+    assert free.get(HEALTH, headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "", "[::1", "a@b"])
+def test_a_host_that_somebody_else_named_is_refused(
+    free: TestClient, host: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """DNS rebinding: the name leads here, but is not ours."""
+    assert free.get(HEALTH, headers={"host": host}).status_code == 403
+    assert "another name" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://localhost:9999"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "http://localhost:8377", "sec-fetch-site": "cross-site"},
+    ],
+    ids=str,
+)
+def test_another_sites_page_changes_nothing(
+    free: TestClient, headers: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert free.post("/api/v1/inbox/retry", headers=headers).status_code == 403
+    assert "Another site's page" in caplog.text
+    assert free.get(HEALTH, headers=headers).status_code == 200
+
+
+def test_our_own_page_and_programs_do(free: TestClient) -> None:
+    own = {"origin": "http://localhost:8377", "sec-fetch-site": "same-origin"}
+    assert free.post("/api/v1/inbox/retry", headers=own).status_code == 200
+    assert free.post("/api/v1/inbox/retry").status_code == 200
+
+
+def test_every_answer_is_dressed(free: TestClient, locked: TestClient) -> None:
+    for answer in (free.get(HEALTH), free.get("/nothing"), locked.get(HEALTH), locked.get("/login")):
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+def test_nothing_leads_out_of_its_folder(free: TestClient) -> None:
+    """S3: whatever a path is made to look like, no file of the machine comes back."""
+    for path in (
+        "/static/../../../../etc/passwd",
+        "/static/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/static/..%2f..%2fetc%2fpasswd",
+        "/..%2fetc/passwd",
+        "/api/v1/workers/..%2f..%2f..%2fetc/notes",
+        "/api/v1/workers/%2e%2e/notes",
+        "/api/v1/documents/at?path=~/../../etc/passwd",
+        "/api/v1/documents/..%2f..%2fetc%2fpasswd",
+        "/api/v1/health?profile=../../etc",
+    ):
+        answer = free.get(path)
+        assert answer.status_code in (404, 422), path
+        assert "root:" not in answer.text
+
+
+# How much
+
+
+@pytest.fixture(scope="module")
+def port(memories: Memories) -> Iterator[int]:
+    """The guard with little patience, over a real server."""
+    app = create_app(memories)
+    app.user_middleware.clear()
+    app.add_middleware(Guard, entry=Entry(), largest_body=1_000, body_seconds=0.3)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", ws="none", log_config=None))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield listener.getsockname()[1]
+        server.should_exit = True
+        thread.join()
+
+
+def talk(port: int, sent: bytes) -> bytes:
+    """What comes back before the connection ends."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(sent)
+        got = b""
+        with suppress(ConnectionResetError):  # it ended before it had read everything
+            while part := connection.recv(1 << 16):
+                got += part
+        return got
+
+
+def head(*lines: str, method: str = "POST", path: str = "/api/v1/recall") -> bytes:
+    first = (f"{method} {path} HTTP/1.1", "host: localhost", "content-type: application/json", *lines)
+    return "\r\n".join((*first, "", "")).encode()
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (head("content-length: 9000000"), 413),
+        (head("transfer-encoding: chunked") + b"800\r\n" + b"x" * 0x800 + b"\r\n", 413),
+        (head("content-length: 100") + b'{"query":', 408),
+        (head("transfer-encoding: chunked") + b"3\r\n{\r\n", 408),
+        (head(*(f"x-{number}: y" for number in range(200)), method="GET"), 431),
+    ],
+    ids=["declared", "streamed", "slow", "slow chunks", "headers"],
+)
+def test_too_much_and_too_slow_is_refused_and_others_are_served(
+    port: int, sent: bytes, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "recollect.serve"):
+        got = talk(port, sent)
+    assert re.match(rb"HTTP/1.1 (\d+)", got)[1] == str(status).encode()  # type: ignore[index]
+    assert b"application/problem+json" in got
+    assert "refused" in caplog.text
+    assert b"200 OK" in talk(port, head("connection: close", method="GET", path=HEALTH))
+
+
+def test_a_body_within_the_limit_comes_in_pieces(port: int) -> None:
+    pieces = b'a\r\n{"query":"\r\n4\r\nhi"}\r\n0\r\n\r\n'
+    assert b"200 OK" in talk(port, head("transfer-encoding: chunked", "connection: close") + pieces)
+
+
+def test_who_leaves_in_the_middle_hurts_nobody(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(head("content-length: 100") + b"{")
+    assert b"200 OK" in talk(port, head("connection: close", method="GET", path=HEALTH))
+
+
+def test_headers_without_end_are_refused(port: int) -> None:
+    got = talk(port, head("x-long: " + "y" * 200_000, method="GET").rstrip())
+    assert not got or b" 400 " in got[:40]
+    assert b"200 OK" in talk(port, head("connection: close", method="GET", path=HEALTH))
+
+
+def test_a_websocket_is_closed(free: TestClient) -> None:
+    with pytest.raises(WebSocketDisconnect) as closed, free.websocket_connect("/api/v1/events"):
+        pass
+    assert closed.value.code == 1008

@@ -1,0 +1,89 @@
+"""The OpenAPI document is exact: whatever fits it and whatever does not gets an answer that it describes."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from starlette.testclient import TestClient
+
+from recollect.serve.http.app import create_app
+from recollect.serve.memories import Memories
+from tests.http_api import Api
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import schemathesis
+    from schemathesis import GenerationMode
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.python import asgi
+    from schemathesis.specs.openapi import checks
+
+EXAMPLES = 6
+DESCRIBED = [
+    not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+]
+CHECKS = {
+    GenerationMode.POSITIVE: DESCRIBED,
+    GenerationMode.NEGATIVE: [*DESCRIBED, checks.negative_data_rejection],
+}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    on = {"journal_enabled": True, "experience_store_enabled": True}
+    with Memories(tmp_path_factory.mktemp("home"), continuity=on) as memories:
+        yield create_app(memories, hosts=["testserver"])
+
+
+@pytest.fixture(scope="module")
+def known(app: Any) -> dict[str, str]:
+    """Names of what is there, so that not every request is about nothing."""
+    with TestClient(app) as client:
+        api = Api(client)
+        agent = api.agent()
+        api.say(agent, "My name is Mara, and I live in Lisbon.")
+        document = api("make_document", {"slug": "a", "title": "A", "body": "One."})["id"]
+        session = api("list_agent_sessions", agent_id=agent)[0]["id"]
+    return {"agent_id": agent, "session_id": session, "document_id": document, "worker": "builder", "key": "a"}
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode))
+def test_every_answer_is_described(app: Any, known: dict[str, str], mode: GenerationMode) -> None:
+    """No 500, no status, media type or body that the document does not know; what does not fit is refused."""
+    statuses: Counter[str] = Counter()
+    with asgi.get_client(app) as client:
+        found: Any
+        for found in schemathesis.openapi.from_asgi("/openapi.json", app).get_all_operations():
+            operation = found.ok()
+            if operation.definition.raw["operationId"] == "watch_events":  # it does not end
+                continue
+
+            @settings(
+                max_examples=EXAMPLES,
+                derandomize=True,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(case=operation.as_strategy(generation_mode=mode))
+            def ask(case: Any) -> None:
+                if mode.is_positive:
+                    case.path_parameters |= {name: known[name] for name in case.path_parameters if name in known}
+                    case.query.pop("profile", None)
+                answer = case.call_and_validate(session=client, checks=CHECKS[mode])
+                statuses[f"{answer.status_code // 100}xx"] += 1
+
+            with suppress(Unsatisfiable):  # what takes nothing cannot be given anything wrong
+                ask()
+    assert statuses["4xx" if mode.is_negative else "2xx"] > 80

@@ -1,0 +1,283 @@
+"""The server as a process: it answers, tells what happens, keeps a worker beside it, and may be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.sse import ServerSentEvent
+from playwright.sync_api import sync_playwright
+
+from recollect import Memory
+from recollect.errors import StorageUnavailable
+from recollect.serve.http import events
+from recollect.serve.server import serve
+from tests.conftest import absent
+from tests.http_api import API, MARA
+
+SERVE = """
+import sys
+from recollect.serve import server
+server.PAUSE = 0.1
+server.serve(sys.argv[1], port=0, token=sys.argv[2])
+"""
+QUICK = "[worker]\ntick_seconds = 0.1\n"
+
+
+class Served:
+    """`recollect serve` in a process of its own."""
+
+    def __init__(self, home: Path, token: str = "") -> None:
+        command = [sys.executable, "-c", SERVE, str(home), token]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout
+        self.said = self.process.stdout.readline()
+        self.port = int(self.said.partition("127.0.0.1:")[2].partition("/")[0])
+
+    def connect(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, timeout=30)
+
+    def ask(self, method: str, path: str, body: object = None, connection: HTTPConnection | None = None) -> Any:
+        """The JSON of a successful answer."""
+        if connection is None:
+            with closing(self.connect()) as connection:
+                return self.ask(method, path, body, connection)
+        sent = None if body is None else json.dumps(body)
+        connection.request(method, API + path, sent, {"content-type": "application/json"})
+        answer = connection.getresponse()
+        got = answer.read()
+        assert answer.status < 300, got
+        return json.loads(got or "null")
+
+    def agent(self, name: str, profile: str = "default") -> str:
+        made: str = self.ask("POST", f"/agents?profile={profile}", {**MARA, "user_id": name})["id"]
+        return made
+
+    def workers(self) -> set[int]:
+        """Its child processes."""
+        found = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return {int(pid) for children in found for pid in children.read_text().split()}
+
+    def end(self, how: signal.Signals) -> int:
+        self.process.send_signal(how)
+        self.process.communicate()
+        return self.process.returncode
+
+
+def until(true: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for something that comes at its own time."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.05)
+
+
+def is_gone(pid: int) -> bool:
+    """Also where nobody has buried it yet."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return " Z " in Path(f"/proc/{pid}/stat").read_text()
+    return True
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("served")
+    (home / "recollect.toml").write_text(QUICK)
+    return home
+
+
+@pytest.fixture(scope="module")
+def served(home: Path) -> Iterator[Served]:
+    served = Served(home)
+    yield served
+    served.end(signal.SIGKILL)
+
+
+def test_one_line_says_where_it_is(served: Served, home: Path) -> None:
+    """S8: on loopback unless told."""
+    assert served.said == f"recollect serves {home} at http://127.0.0.1:{served.port}/ (Ctrl-C ends it)\n"
+
+
+def test_a_port_that_is_taken_is_said(served: Served, tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailable, match="Address already in use"):
+        serve(tmp_path, port=served.port)
+
+
+def test_a_person_logs_in_by_a_browser(tmp_path: Path) -> None:
+    """S8: a real browser sends the form with an Origin that the guard takes, and keeps the cookie."""
+    if not (chromium := shutil.which("chromium")):
+        absent("chromium is not installed")
+    served = Served(tmp_path, "open-sesame")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{served.port}/")
+        assert page.url.endswith("/login")
+        for token in ("wrong", "open-sesame"):
+            page.fill("#token", token)
+            with page.expect_event("framenavigated"):
+                page.click("button")
+        page.goto(f"http://127.0.0.1:{served.port}{API}/health")
+        assert '"status":"green"' in page.content()
+        browser.close()
+    served.end(signal.SIGKILL)
+
+
+def heard(stream: HTTPResponse) -> tuple[str, dict[str, Any]]:
+    """The next event."""
+    lines = []
+    while line := stream.readline().decode().strip():
+        lines.append(line)
+    return lines[0].removeprefix("event: "), json.loads(lines[1].removeprefix("data: "))
+
+
+def test_events_tell_what_happens(served: Served) -> None:
+    """An overview at once and when it changed; a changeset when it lands, also one that the worker makes."""
+    connection = served.connect()
+    connection.request("GET", f"{API}/events")
+    stream = connection.getresponse()
+    assert stream.headers["content-type"].startswith("text/event-stream")
+    kind, overview = heard(stream)
+    assert (kind, set(overview)) == ("overview", {"health", "totals", "unindexed"})
+    agent = served.agent("mara")
+    served.ask(
+        "POST", f"/agents/{agent}/turns", {"record": {"type": "user_message", "text": "I am Mara from Lisbon."}}
+    )
+    served.ask("POST", f"/agents/{agent}/sleep")
+    kind, told = heard(stream)
+    while kind != "changeset":
+        kind, told = heard(stream)
+    assert told["cause"] == "run"
+    assert served.ask("GET", f"/changesets/{told['id']}")["session_id"] == told["session_id"]
+    stream.close()
+    connection.close()
+
+
+def test_listeners_share_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While nobody listens, nobody looks."""
+    looks = 0
+    look = events._look
+
+    def counted(memory: Memory) -> events.Look:
+        nonlocal looks
+        looks += 1
+        return look(memory)
+
+    monkeypatch.setattr(events, "_look", counted)
+    monkeypatch.setattr(events, "EVERY", 0.05)
+
+    async def listen(memory: Memory) -> None:
+        watch = events.Watches().of(memory)
+        first, second = watch.listen(), watch.listen()
+        assert [(await anext(one)).event for one in (first, second)] == ["overview"] * 2
+        await asyncio.to_thread(memory.documents.write, slug="a", title="A", description="", body="One.")
+        for one in (first, second):
+            assert [(await anext(one)).event for _ in range(2)] == ["changeset", "overview"]
+        watch.tell(None)
+        for one in (first, second):
+            with pytest.raises(StopAsyncIteration):
+                await anext(one)
+        before = looks
+        await asyncio.sleep(0.2)
+        assert looks == before
+
+    with Memory.open(tmp_path) as memory:
+        asyncio.run(listen(memory))
+
+
+def test_who_does_not_keep_up_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "WAITING", 2)
+
+    async def dawdle(memory: Memory) -> list[str | None]:
+        watch = events.Watch(memory)
+        listening = watch.listen()
+        await anext(listening)
+        for number in range(5):
+            watch.tell(ServerSentEvent(event=str(number)))
+        return [event.event async for event in listening]
+
+    with Memory.open(tmp_path) as memory:
+        assert len(asyncio.run(dawdle(memory))) < 5
+
+
+def test_a_worker_that_dies_is_started_again(served: Served) -> None:
+    """O5: it also keeps the journals of profiles that began after it did."""
+    until(served.workers)
+    (first,) = served.workers()
+    os.kill(first, signal.SIGKILL)
+    until(lambda: served.workers() - {first})
+    agent = served.agent("otto", "beta")
+    said = {"record": {"type": "user_message", "text": "I am Otto and I live in Oslo."}}
+    record = served.ask("POST", f"/agents/{agent}/turns?profile=beta", said)["id"]
+    served.ask("POST", f"/agents/{agent}/sleep?profile=beta")
+    until(lambda: served.ask("GET", f"/receipts/{record}?profile=beta")["stage"] == "searchable")
+    assert "Oslo" not in json.dumps(served.ask("POST", "/recall", {"query": "Oslo"}))
+
+
+def test_killed_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+    """C7, S1: SIGKILL while several clients append; started again, every acknowledged turn is there, the queue
+    goes on, and the worker that was left alone has ended."""
+    (tmp_path / "recollect.toml").write_text(QUICK)
+    served = Served(tmp_path)
+    until(served.workers)
+    orphans = served.workers()
+    names = ("ada", "bo", "cy", "di")
+    agents = {name: served.agent(name) for name in names}
+    acknowledged: dict[str, list[int]] = {name: [] for name in names}
+
+    def keep_talking(name: str) -> None:
+        path = f"/agents/{agents[name]}/turns"
+        with suppress(OSError, HTTPException), closing(served.connect()) as connection:
+            while True:
+                text = f"I am {name.capitalize()} and this is number {len(acknowledged[name])}."
+                said = {"record": {"type": "user_message", "text": text}}
+                acknowledged[name].append(served.ask("POST", path, said, connection)["id"])
+
+    threads = [threading.Thread(target=keep_talking, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    until(lambda: min(map(len, acknowledged.values())) >= 30)
+    assert served.end(signal.SIGKILL) == -signal.SIGKILL
+    for thread in threads:
+        thread.join()
+    until(lambda: all(map(is_gone, orphans)))
+
+    again = Served(tmp_path)
+    for name in names:
+        kept = [one["id"] for one in again.ask("GET", f"/sessions/{agents[name]}/history")]
+        assert kept[: len(acknowledged[name])] == acknowledged[name]
+        again.ask("POST", f"/agents/{agents[name]}/sleep")
+    until(
+        lambda: all(
+            again.ask("GET", f"/receipts/{ids[-1]}")["stage"] == "searchable" for ids in acknowledged.values()
+        )
+    )
+    assert again.ask("GET", "/health")["status"] == "green"
+    ends_with_its_worker(again)
+
+
+def ends_with_its_worker(served: Served) -> None:
+    """When it is told to, and without waiting for anybody who listens."""
+    workers = served.workers()
+    with closing(served.connect()) as connection:
+        connection.request("GET", f"{API}/events")
+        with connection.getresponse():
+            assert served.end(signal.SIGTERM) == 0
+    assert workers
+    assert all(map(is_gone, workers))
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", served.port))
