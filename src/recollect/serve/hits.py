@@ -33,7 +33,11 @@ def table(hits: Sequence[Hit], title: str, *, explain: bool = False, ids: bool =
 
 def escape(text: str) -> str:
     """Stored text as a terminal may have it: it commands nothing there, and is no markup."""
-    return without_markup(_CONTROL.sub("", text.replace("\t", " ")))
+    return without_markup(without_commands(text))
+
+
+def without_commands(text: str) -> str:
+    return _CONTROL.sub("", text.replace("\t", " "))
 
 
 def plain(hit: Hit) -> dict[str, Any]:

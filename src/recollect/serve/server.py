@@ -17,12 +17,12 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 from rich.console import Console
-from rich.logging import RichHandler
 
 from recollect.errors import InputError, StorageUnavailable
 from recollect.home import Home
 from recollect.serve.http.app import create_app
 from recollect.serve.http.guard import LARGEST_HEADERS, is_loopback
+from recollect.serve.logs import show
 from recollect.serve.memories import DEFAULT, Memories
 
 log = logging.getLogger("recollect.serve")
@@ -55,7 +55,7 @@ def serve(
             f"{host or 'Every address'} can be reached by others, so a token is required. Set {TOKEN} to one, or "
             "listen on 127.0.0.1."
         )
-    _tell()
+    show(Console(stderr=True), logging.WARNING, "recollect", "uvicorn")
     with Memories(home) as memories:
         memories.get(profile)
         with _listening(host, port) as listener:
@@ -182,12 +182,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()  # also into a pipe
-
-
-def _tell() -> None:
-    """Show on the console what the log says."""
-    handler = RichHandler(console=Console(stderr=True), show_path=False, markup=False)
-    for name in ("recollect", "uvicorn"):
-        logger = logging.getLogger(name)
-        logger.setLevel(logging.WARNING)
-        logger.handlers = [handler]

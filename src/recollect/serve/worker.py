@@ -13,12 +13,12 @@ from types import FrameType
 from typing import Any
 
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.markup import escape
 
 from recollect.memory import Memory
 from recollect.organize.health import Health
 from recollect.organize.worker import Processed
+from recollect.serve.logs import show
 
 LOOK_AGAIN = 5.0  # seconds, for profiles that are new
 
@@ -27,7 +27,7 @@ def run(memory: Memory, *, once: bool, as_json: bool, beside: bool = False) -> d
     """Work until SIGINT or SIGTERM (or, `once`, until nothing is due). The running piece of work is finished
     first; one that is killed loses nothing, since another worker takes over what it held. `beside` a server, only
     warnings are shown, and the work also ends when stdin closes, which it does however the server ends."""
-    _tell(Console(stderr=True, quiet=as_json), logging.WARNING if beside else logging.INFO)
+    show(Console(stderr=True, quiet=as_json), logging.WARNING if beside else logging.INFO, "recollect")
     console = Console(stderr=True, quiet=as_json or beside)
     with ExitStack() as stack:
         every = _Profiles(memory, stack)
@@ -86,13 +86,6 @@ def _work_until_told(every: _Profiles, console: Console, *, beside: bool) -> Pro
         console.print("Finishing what is under way … Ctrl-C again ends it at once.")
         done = sum((memory.stop() for memory in every.open.values()), Processed())
     return done
-
-
-def _tell(console: Console, level: int) -> None:
-    """Show on the console what the log says."""
-    log = logging.getLogger("recollect")
-    log.setLevel(level)
-    log.handlers = [RichHandler(console=console, show_path=False, markup=False)]
 
 
 def _sum(health: Health, done: int, console: Console) -> dict[str, Any]:

@@ -92,14 +92,11 @@ def api() -> FastAPI:
 def _mount(app: FastAPI, memories: Memories) -> None:
     """MCP and the page, imported here, because they are slow to."""
     from recollect.serve.mcp import http_app
+    from recollect.serve.page import routes
 
     endpoint = http_app(memories)
     app.state.running = endpoint.run
     app.router.routes.append(Route("/mcp", endpoint))
-    try:
-        from recollect.serve.page import routes  # type: ignore[import-not-found]
-    except ImportError:
-        return
     app.router.routes += routes(memories)
 
 
