@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
+import re
 import shutil
 import signal
 import socket
@@ -22,7 +24,7 @@ import pytest
 from fastapi.sse import ServerSentEvent
 from playwright.sync_api import sync_playwright
 
-from recollect import Memory
+from recollect import Memory, User
 from recollect.errors import StorageUnavailable
 from recollect.serve.http import events
 from recollect.serve.server import serve
@@ -115,6 +117,36 @@ def test_one_line_says_where_it_is(served: Served, home: Path) -> None:
 def test_a_port_that_is_taken_is_said(served: Served, tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable, match="Address already in use"):
         serve(tmp_path, port=served.port)
+
+
+@pytest.fixture
+def unchanged_logs() -> Iterator[None]:
+    """A server sets up the log of its process, which is ours here."""
+    logs = [logging.getLogger(name) for name in ("recollect", "uvicorn")]
+    before = [(log.level, log.handlers) for log in logs]
+    yield
+    for log, (level, handlers) in zip(logs, before, strict=True):
+        log.level, log.handlers = level, handlers
+
+
+@pytest.mark.usefixtures("unchanged_logs")
+@pytest.mark.parametrize(("host", "shown"), [("localhost", "localhost"), ("0.0.0.0", "127.0.0.1")])
+def test_it_opens_a_browser_and_ends_when_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, shown: str
+) -> None:
+    """S8: off loopback with a token. The worker goes with it."""
+    opened: list[str] = []
+    with Memory.open(tmp_path, "beta") as memory:
+        memory.agent(User("cli", "mara", "main"))
+
+    def look(address: str) -> bool:
+        opened.append(address)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", look)
+    serve(tmp_path, host=host, port=0, token="t", profile="beta", worker=host == "localhost", open_browser=True)
+    assert re.fullmatch(rf"http://{re.escape(shown)}:\d+/\?profile=beta", opened[0])
 
 
 def test_a_person_logs_in_by_a_browser(tmp_path: Path) -> None:
