@@ -226,6 +226,29 @@ def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenM
     assert old.until
 
 
+def test_a_question_is_no_answer(memory: Memory, alice: Agent) -> None:
+    """R2: of two that hold the same words, the one that tells stands above the one that asks."""
+    tell(memory, alice, "The wifi is called Casa Azul.", "Is the wifi called Casa Azul?")
+    assert texts(memory, "What is the wifi called?")[0] == "The wifi is called Casa Azul."
+    asking = memory.recall("What is the wifi called?", explain=True)[1]
+    assert asking.parts["asks"] < 0
+
+
+def test_a_turn_and_what_sums_it_up_take_one_place(open_memory: OpenMemory) -> None:
+    """R2: the turn, its line in the journal and the experience made of that are one hit, the best of them."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ann = memory.agent(User("cli", "ann", "main"))
+    [record, _] = memory.append_many(
+        ann, [UserMessage("The boiler man comes on Friday.", speaker="Ann"), AssistantMessage("Good to know.")]
+    )
+    memory.end_turn(ann)
+    memory._parts.experiencing.extract()
+    memory.process()
+    for kind in ("turn", "journal", "experience"):
+        assert memory.recall("boiler man", kinds=[kind])[0].record_id == record
+    assert [hit.record_id for hit in memory.recall("When does the boiler man come?", 5)].count(record) == 1
+
+
 def test_near_copies_are_folded(memory: Memory, alice: Agent) -> None:
     """R2: the same said ten times takes one place, that of the newest."""
     tell(memory, alice, *("The wifi is called Casa Azul." for _ in range(10)), "The wifi is slow in the attic.")

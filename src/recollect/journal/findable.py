@@ -14,6 +14,7 @@ from pathlib import Path
 
 from recollect.journal.pages import Pages
 from recollect.journal.records import JournalRecord, parse
+from recollect.journal.summaries import summarized_by
 from recollect.types import Item, ItemKind, Provenance
 
 _NO_TEXT = re.compile(r"[\0\ud800-\udfff]")  # what no database takes
@@ -49,6 +50,7 @@ def _of_record(record: JournalRecord, otherwise: datetime, thread: str) -> Item:
     return Item(
         *("journal", _text(record.id), _text(record.text), record.timestamp or otherwise, thread),
         session_id=_text(record.session_id),
+        record_id=summarized_by(record.id),
         trust=trust_of(record),
     )
 

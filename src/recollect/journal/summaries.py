@@ -203,7 +203,8 @@ def summary_id(session_id: str, record_id: int) -> str:
 def summarized_by(line_id: str) -> int | None:
     """The record with which the turn begins that a line sums up; none where it is no such line."""
     start, _, record = line_id.rpartition("-")
-    return int(record) if start.startswith("turn-") and record.isascii() and record.isdigit() else None
+    is_one = start.startswith("turn-") and record.isascii() and record.isdigit() and len(record) < 19
+    return int(record) if is_one else None
 
 
 def _beginning(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from recollect.journal.summaries import summarized_by
 from recollect.recall.items import Items
 from recollect.storage.base import Row, Transaction
 from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
@@ -163,6 +164,7 @@ def _item(one: Experience) -> Item:
     return Item(
         *(KIND, one.id, one.text, one.at, one.session_id or "experiences"),
         session_id=one.session_id,
+        record_id=summarized_by(one.record),
         trust=one.trust,
         until=one.until,
     )

@@ -12,6 +12,7 @@
     nudge     what people thought of it
     ended     it has stopped being true, and is a claim: below those that hold
     data      it came from a tool or from the web
+    asks      it is itself a question, and tells nothing
 
 The first four say what an item is about. `answer` and `when` count only as far as an item is about the question at
 all: in proportion to those four, in full from the tenth best on. The sum is made twice: the second time with the
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from recollect.recall.periods import Period
 from recollect.recall.question import Question
 from recollect.recall.shelf import NEVER, Around, Numbers, Places, View, distinct
-from recollect.recall.words import ASSISTANT, PERSON, TELLS
+from recollect.recall.words import ASKS, ASSISTANT, PERSON, TELLS
 from recollect.types import ITEM_KINDS, PROVENANCES, micros
 
 WEIGHTS: Mapping[str, float] = {
@@ -44,6 +45,7 @@ WEIGHTS: Mapping[str, float] = {
     "nudge": 1.0,
     "ended": -3.0,
     "data": -0.5,
+    "asks": -1.0,
 }
 _ROW = {name: row for row, name in enumerate(WEIGHTS)}
 _NEAR = slice(0, 3)  # vector, thread, previous
@@ -154,6 +156,7 @@ def _fixed(view: View, question: Question, around: Around, places: Places, now: 
     parts[_ROW["nudge"]] = nudge
     parts[_ROW["ended"]] = (until <= now) & (kind != _TURN)
     parts[_ROW["data"]] = (trust == _TOOL) | (trust == _WEB)
+    parts[_ROW["asks"]] = flags & ASKS != 0
     parts *= np.array(list(WEIGHTS.values()), np.float32)[:, None]
     return parts
 

@@ -25,7 +25,7 @@ from recollect.recall.question import Question, understand
 from recollect.recall.ranking import Ranked, heaviest, rank, rarity
 from recollect.recall.shelf import NEVER, Numbers, Places, Shelf, View
 from recollect.recall.shelves import Shelves, State
-from recollect.recall.words import fold
+from recollect.recall.words import asks, fold
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Row, Transaction
 from recollect.types import ITEM_KINDS, Clock, Hit, ItemKind, micros
@@ -214,8 +214,10 @@ class Recall:
     def _hits(
         self, tx: Transaction, view: View, ranked: Ranked, top_k: int, scope: Scope, explain: bool
     ) -> list[Hit]:
-        """The best, as their rows are now; of those that say the same, the newest, in the place of the best."""
+        """The best, as their rows are now; of those that say the same, the newest, in the place of the best; of a
+        turn, the line of the journal that sums it up and the experience made of that, the best."""
         kept: dict[object, tuple[int, Found, str]] = {}
+        told: set[int] = set()
         for start in range(0, len(ranked.places), top_k):
             places = ranked.places[start : start + top_k]
             ids = view.about["id"][places].tolist()
@@ -227,8 +229,11 @@ class Recall:
                 text = _text(one)
                 said = _said(one, text, view.stems(int(place))) or id_
                 first, known, _ = kept.get(said, (at, one, text))
-                if said not in kept and len(kept) == top_k:
+                turn = one.record_id if one.kind != "document" else None
+                if said not in kept and (len(kept) == top_k or turn in told):
                     continue
+                if turn:
+                    told.add(turn)
                 if known is one or one.at > known.at:
                     kept[said] = first, one, text
             if len(kept) == top_k:
@@ -315,9 +320,9 @@ def _text(found: Found) -> str:
 
 
 def _said(found: Found, text: str, stems: bytes) -> object:
-    """What two items have in common that say the same: who spoke, the words, and how often it is denied. Nothing
-    where there are no words to compare."""
-    return (found.speaker, found.trust, stems, len(_NEGATION.findall(fold(text)))) if stems else None
+    """What two items have in common that say the same: who spoke, the words, how often it is denied, and whether
+    it asks. Nothing where there are no words to compare."""
+    return (found.speaker, found.trust, stems, len(_NEGATION.findall(fold(text))), asks(text)) if stems else None
 
 
 def checked_scope(

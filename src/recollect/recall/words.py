@@ -43,10 +43,12 @@ TIMES = frozenset(
     christmas""".split()
 )
 
-TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET = (1 << bit for bit in range(7))
+TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET, ASKS = (1 << bit for bit in range(8))
 """What is known of a text: it speaks in the first person; it holds a number, a time, a name; a person said it, or
-an assistant without a name did; it held a secret, which was taken out."""
+an assistant without a name did; it held a secret, which was taken out; it asks, and tells nothing beside."""
 
+QUESTION = 12  # content words of a question that tells nothing beside
+_ASKS = re.compile(r"[?\u061f\uff1f]\s*$")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _NO_BLANKS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 UNSPACED = re.compile(f"[{_NO_BLANKS}]+")
@@ -80,7 +82,14 @@ def read(text: str) -> Read:
         flags |= DATED
     if _NAME.search(text):
         flags |= NAMED
+    if asks(text) and len(stems) <= QUESTION:
+        flags |= ASKS
     return Read(array("I", sorted(set(stems))), len(stems), flags)
+
+
+def asks(text: str) -> bool:
+    """Whether it ends in a question."""
+    return _ASKS.search(text[-10:]) is not None
 
 
 def fold(text: str) -> str:
