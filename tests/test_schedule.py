@@ -157,22 +157,10 @@ def test_jobs_run_in_their_order_and_one_that_fails_holds_up_no_other(
     assert done == ["extraction", "compaction"]
     assert both.remarks() == ("The scheduled extraction failed: the disk is full",)
     assert "the disk is full" in caplog.text
-    with pytest.raises(JournalError):
-        both.run_now()
     broken.clear()
     clock.turn(hours=1)
     both.tick()
     assert both.remarks() == ()
-
-
-def test_run_now_runs_whether_due_or_not(clock: FakeClock) -> None:
-    """O25"""
-    rows = Rows(clock.now)
-    clock.turn(minutes=50)
-    it = schedule(clock, rows, one=lambda: 1, two=lambda: "two")
-    assert it.run_now() == {"one": 1, "two": "two"}
-    assert rows.last == clock.now
-    assert it.tick() == 3600
 
 
 def test_never_two_at_a_time(clock: FakeClock) -> None:
@@ -187,9 +175,9 @@ def test_never_two_at_a_time(clock: FakeClock) -> None:
         inside -= 1
 
     it = schedule(clock, Rows(clock.now - HOUR), job=job)
-    in_threads(6, lambda number: it.tick() if number % 2 else it.run_now())
+    in_threads(6, lambda number: it.tick())
     assert most == 1
-    assert runs in {3, 4}, "each run_now, and the one that was due unless a run_now was first"
+    assert runs == 1, "the one that was due"
 
 
 # The thread

@@ -241,7 +241,6 @@ def test_nearest_replaces_a_row_and_takes_zeros(monkeypatch: pytest.MonkeyPatch)
         searched.replace(np.array([0]), X[np.newaxis])
         places, near = searched.search(X, 3)
         assert (places.tolist(), near.tolist()) == ([0, 1, 2], [1, 0, -1])
-        assert searched.similarities(np.array([2, 0]), X).tolist() == [-1, 1]
         assert np.array_equal(searched.rows(np.array([2, 0])), [-X, X])
         assert searched.rows(np.array([0])).dtype == np.float32
 

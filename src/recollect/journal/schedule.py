@@ -117,15 +117,6 @@ class Schedule:
                 self._ran(began)
         return (self.next_run() - self._clock()).total_seconds()
 
-    def run_now(self) -> dict[str, object]:
-        """Run every job, due or not, in the calling thread, after one that is running. What each returned; the
-        first error ends it and is raised."""
-        with self._running:
-            began = self._clock()
-            results = {name: self._run(name, job) for name, job in self._jobs.items()}
-            self._ran(began)
-            return results
-
     def remarks(self) -> tuple[str, ...]:
         """A sentence for each job that failed when it ran last."""
         return tuple(self._errors.values())

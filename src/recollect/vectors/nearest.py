@@ -75,9 +75,6 @@ class Nearest:
         rows = self._rows[places]
         return np.asarray(rows if rows.dtype == np.float32 else _widened(rows) * _WIDE, np.float32)
 
-    def similarities(self, places: Places, query: Vector) -> Vector:
-        return _similarities(self._rows, places, query)
-
     def search(self, query: Vector, k: int, among: Mask | None = None) -> tuple[Places, Vector]:
         """The places of the `k` nearest and how similar they are, best first. `among` says of each place whether
         it may be found."""
