@@ -427,6 +427,57 @@ def test_what_was_superseded_ends_in_the_journal_and_as_an_experience(
     memory.documents.rollback(memory.documents.changesets()[0].id)
     memory.process()
     assert made_of("Porto") == dict.fromkeys(kinds, True)
+    asked = [one.text for one in memory.experiences.query("a small flat in Porto")]
+    assert any("Porto" in text for text in asked) == extracted_first, "also by its meaning"
+    memory.rebuild()
+    memory.process()
+    assert made_of("Porto") == dict.fromkeys(kinds, True), "also where the index is made anew"
+
+
+def test_what_has_ended_is_told_nowhere_else(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """O11, O27: neither by a compaction nor in a context, also where lines are filed after the end; what a person
+    called outdated stays so."""
+    memory = open_memory(continuity={**JOURNAL, "memory_compaction_enabled": True})
+    ann = memory.agent(User("cli", "ann", "main"))
+    for text in ("I live in a small flat in Porto.", "I live in a small flat in Lisbon now."):
+        memory.append_many(ann, [UserMessage(text, speaker="Ann"), AssistantMessage("I see.")])
+        memory.end_turn(ann)
+        memory.sleep(ann)
+        memory.process()
+        memory._parts.experiencing.extract()
+        clock.turn(days=1)
+    [porto] = [one for one in memory.recall("Porto", kinds=["experience"]) if "Porto" in one.text]
+    assert porto.until
+    memory.feedback(porto.id, "outdated")
+    memory.rebuild()
+    memory.process()
+    [line] = [one for one in memory.recall("Porto", kinds=["journal"]) if "Porto" in one.text]
+    assert line.until, "it was filed anew, after the claim had ended"
+    clock.turn(days=30)
+    assert memory.compact_journal(force=True).compacted == 2
+    assert "Porto" not in memory.journal.long_memory()
+    assert "Porto" not in memory.session_context()
+    assert "Lisbon" in memory.journal.long_memory()
+    memory.documents.rollback(memory.documents.changesets()[0].id)
+    [porto] = [one for one in memory.recall("Porto", kinds=["experience"]) if "Porto" in one.text]
+    assert porto.until
+
+
+def test_an_experience_told_again_ends_with_what_told_it_last(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """O11, R5: Porto, Lisbon, Porto again, Coimbra."""
+    memory = open_memory(continuity=JOURNAL)
+    ann = memory.agent(User("cli", "ann", "main"))
+    for town in ("Porto", "Lisbon", "Porto", "Coimbra"):
+        said = UserMessage(f"I live in a small flat in {town} now.", speaker="Ann")
+        memory.append_many(ann, [said, AssistantMessage("I see.")])
+        memory.end_turn(ann)
+        memory.sleep(ann)
+        memory.process()
+        memory._parts.experiencing.extract()
+        clock.turn(days=1)
+    assert [one.text for one in memory.experiences.list()] == [
+        "Ann: I live in a small flat in Coimbra now. → I see."
+    ]
 
 
 @pytest.mark.parametrize("category", ["note", "learned", "turn-summary", "user-preference", "decision"])

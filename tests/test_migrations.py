@@ -135,7 +135,16 @@ def fill_7(tx: Transaction) -> None:
     tx.run("INSERT INTO corrections VALUES ('default', 'turn:2', 3, ?)", BEFORE)
 
 
-FILL = {1: fill_1, 2: fill_2, 3: fill_3, 4: fill_4, 5: fill_5, 6: fill_6, 7: fill_7}
+def fill_8(tx: Transaction) -> None:
+    """What version 8 added."""
+    tx.run(
+        "INSERT INTO experiences (owner, id, text, category, session_id, record, trust, at, entities, used, "
+        "used_at, bare) VALUES ('default', 'e1', 'The boiler hums.', 'note', '', '', 'agent', ?, '[]', 0, 0, 1)",
+        BEFORE,
+    )
+
+
+FILL = {1: fill_1, 2: fill_2, 3: fill_3, 4: fill_4, 5: fill_5, 6: fill_6, 7: fill_7, 8: fill_8}
 """For each step, rows that fill what it made. A new step brings its own."""
 
 

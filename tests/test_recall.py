@@ -249,6 +249,18 @@ def test_a_turn_and_what_sums_it_up_take_one_place(open_memory: OpenMemory) -> N
     assert [hit.record_id for hit in memory.recall("When does the boiler man come?", 5)].count(record) == 1
 
 
+def test_the_tool_shows_of_a_long_text_what_was_asked_for(memory: Memory, alice: Agent) -> None:
+    """R3: cut to a line, around the question's words, and never in the middle of one."""
+    filler = "We talked about the garden and the weather for a while. "
+    tell(memory, alice, f"{filler * 30}The wombat budget is 4,711 euros.{' And so on.' * 300}", "A short one.")
+    [recall_memory] = [tool for tool in memory.tools() if tool.name == "recall_memory"]
+    told = recall_memory.call(query="What is the wombat budget?", top_k=1)
+    assert "The wombat budget is 4,711 euros." in told
+    assert len(told) < 1_400
+    assert "\n- …" in told
+    assert told.count("…") == 2
+
+
 def test_near_copies_are_folded(memory: Memory, alice: Agent) -> None:
     """R2: the same said ten times takes one place, that of the newest."""
     tell(memory, alice, *("The wifi is called Casa Azul." for _ in range(10)), "The wifi is slow in the attic.")

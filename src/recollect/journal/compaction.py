@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
@@ -43,7 +43,8 @@ class Result:
 
 class Compaction:
     """Compacts one profile's MEMORY.md. `flush` writes what is still pending, before; `resync` brings an index up
-    to the new page, after. Neither can make a compaction fail."""
+    to the new page, after. Neither can make a compaction fail. What `ended` names holds no longer, and is told
+    nowhere."""
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Compaction:
         summarize: Summarize | None = None,
         flush: Callable[[], object] | None = None,
         resync: Callable[[], object] | None = None,
+        ended: Callable[[], Set[str]] = frozenset,
     ) -> None:
         self._pages = pages
         self._clock = clock
@@ -65,6 +67,7 @@ class Compaction:
         self._owner = owner
         self._flush = flush
         self._resync = resync
+        self._ended = ended
 
     def run(self, now: datetime | None = None, *, force: bool = False) -> Result:
         """Compact if MEMORY.md is over a limit, or in any case with `force`. Skipped while another one runs."""
@@ -98,7 +101,7 @@ class Compaction:
         for attempt in range(1, ATTEMPTS + 1):
             with self._pages.writing():
                 before = self._pages.read(self._pages.memory)
-            page = split(before, cut)
+            page = split(before, cut, self._ended())
             records, size = page.records, chars(before)
             over = self._limits.exceeded(records, size)
             result = Result(False, "", records, records, 0, size, size, over_target=over)

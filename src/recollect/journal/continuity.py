@@ -68,6 +68,7 @@ class Continuity:
             owner=f"profile {profile}, process {os.getpid()}",
             summarize=summarize,
             flush=self.write_all if settings.flush_pre_compaction else None,
+            ended=ended,
         )
         self._schedules = self._open_schedules(database, f"{home.path}/{profile}", profile)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from hashlib import sha256
@@ -27,7 +27,8 @@ log = logging.getLogger("recollect.journal")
 
 COMPACTION = "compaction"
 MERGED = frozenset({"turn-summary", "note", COMPACTION})
-TENTH = 10  # records are told in a tenth of their size
+TENTH = 10  # records are told in a tenth of their size,
+THIRD, FEW = 3, 4_000  # but a few in up to a third: so many characters
 LARGEST = 4_000  # characters of a compaction record
 SMALLEST = 400
 SLACK = 20  # of the target, one part of so many is left for what is appended meanwhile
@@ -95,14 +96,16 @@ def may_go(record: JournalRecord, cut: datetime) -> bool:
     return record.category in MERGED and record.timestamp <= cut
 
 
-def split(data: bytes, cut: datetime) -> Split:
+def split(data: bytes, cut: datetime, ended: Set[str] = frozenset()) -> Split:
+    """The records `ended` hold no longer: they may go, and are told nowhere."""
     parts = Split([], [], [], [], 0)
     records = 0
     for raw in lines(data):
         record = read(decode(raw))
         records += record is not None
         if record and record.timestamp and may_go(record, cut):
-            old = Old(_ended(raw), Item(record.text, record.timestamp), record.confidence, record.sensitivity)
+            text = "" if record.id in ended else record.text
+            old = Old(_ended(raw), Item(text, record.timestamp), record.confidence, record.sensitivity)
             (parts.earlier if record.category == COMPACTION else parts.fresh).append(old)
         else:
             (parts.kept if records else parts.header).append(raw)
@@ -141,7 +144,8 @@ class Merger:
         self._asked = self._summarize
         room = self._limits.max_chars - self._limits.max_chars // SLACK - page.kept_chars
         records = self._limits.max_records - page.kept_records
-        want = max(sum(len(old.item.text) for old in page.fresh) // TENTH, SMALLEST)
+        size = sum(len(old.item.text) for old in page.fresh)
+        want = max(size // TENTH, min(size // THIRD, FEW), SMALLEST)
         most = room * (GENTLY - 1) // GENTLY if page.earlier else room
         new = self._told(page.fresh, min(want, most), records - 1 if page.earlier and records > 1 else records)
         gone, again = self._again(page.earlier, room - chars(*new), records - len(new))
@@ -190,7 +194,7 @@ class Merger:
 
     def _block(self, olds: Sequence[Old], told: Sequence[bytes], now: datetime) -> str:
         room = longmemory.room(self._limits.long_memory_max_chars)
-        if not olds or room < 1:
+        if not any(old.item.text for old in olds) or room < 1:
             return ""
         records = [record for record in map(read, map(decode, told)) if record]
         if len(records) == 1 and len(records[0].text) <= room:

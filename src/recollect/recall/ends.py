@@ -4,9 +4,11 @@ end the line of the journal that sums its turn up, and the experience made of th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from recollect.collect.history import History
 from recollect.journal.summaries import summarized_by, summary_id
+from recollect.organize.documents import Documents
 from recollect.recall.citations import Citations
 from recollect.recall.experience_rows import ExperienceRows
 from recollect.recall.items import Items
@@ -31,10 +33,21 @@ def settle(tx: Transaction, owner: str, records: Iterable[int]) -> None:
             experiences.end(line, until, by)
 
 
-def settle_lines(tx: Transaction, owner: str, lines: Iterable[str]) -> None:
-    """The same for lines of the journal that were just filed."""
+def settle_lines(tx: Transaction, owner: str, lines: Iterable[str], now: datetime) -> None:
+    """The same for lines of the journal that were just filed. No changeset of the owner can land meanwhile, and so
+    none can end what it does not see yet."""
     if records := {record for line in lines if (record := summarized_by(line))}:
+        Documents(tx, owner).lock(now)
         settle(tx, owner, records)
+
+
+def has_ended(tx: Transaction, owner: str, line: str, now: datetime) -> bool:
+    """Whether a line of the journal sums up what has ended. If not, that stays so until the transaction ends."""
+    record = summarized_by(line)
+    if record is None:
+        return False
+    Documents(tx, owner).lock(now)
+    return bool(Citations(tx, owner).ended([record]))
 
 
 def _line_of(tx: Transaction, record: int) -> list[str]:

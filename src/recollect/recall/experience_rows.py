@@ -55,7 +55,8 @@ class ExperienceRows:
         """Whether it was new. What had stopped being true holds again, unless somebody said what is so instead."""
         added = self._tx.all(
             f"INSERT INTO experiences (owner, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, NULL) "
-            "ON CONFLICT (owner, id) DO UPDATE SET until = NULL WHERE experiences.until IS NOT NULL "
+            "ON CONFLICT (owner, id) DO UPDATE SET until = NULL, record = excluded.record, at = excluded.at, "
+            "session_id = excluded.session_id WHERE experiences.until IS NOT NULL "
             "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner AND "
             "c.item = ? || experiences.id) RETURNING id",
             *(self._owner, one.id, one.text, one.category, one.session_id, one.record, one.trust),
@@ -74,11 +75,27 @@ class ExperienceRows:
         Items(self._tx, self._owner).end(KIND, [row[0] for row in rows], until, by_record)
 
     def revive(self, record: str) -> None:
-        """It holds again, unless a person ended it."""
-        rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
+        """It holds again, unless a person ended it; its vector may be gone."""
+        rows = self._tx.all(
+            "UPDATE experiences SET until = NULL, bare = 1 WHERE owner = ? AND record = ? AND until IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner "
+            "AND c.item = ? || experiences.id) "
+            "AND NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = experiences.owner "
+            "AND f.item = ? || experiences.id AND f.verdict = 'outdated') RETURNING id",
+            *(self._owner, record, f"{KIND}:", f"{KIND}:"),
+        )
+        Items(self._tx, self._owner).revive(KIND, [row[0] for row in rows])
+
+    def is_bare(self) -> bool:
+        """Whether some may lack their vectors."""
+        row = self._tx.one("SELECT 1 FROM experiences WHERE owner = ? AND bare = 1 LIMIT 1", self._owner)
+        return row is not None
+
+    def clothe(self, ids: Iterable[str]) -> None:
+        """These have their vectors."""
         self._tx.many(
-            "UPDATE experiences SET until = NULL WHERE owner = ? AND id = ?",
-            [(self._owner, id_) for id_ in Items(self._tx, self._owner).revive(KIND, [row[0] for row in rows])],
+            "UPDATE experiences SET bare = 0 WHERE owner = ? AND id = ? AND bare = 1",
+            [(self._owner, id_) for id_ in ids],
         )
 
     def has_record(self, record: str) -> bool:

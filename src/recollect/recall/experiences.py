@@ -20,6 +20,7 @@ from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_name, checked_position, checked_text, checked_time
 from recollect.models.embedders.base import Embedder
 from recollect.recall.behind import Behind
+from recollect.recall.ends import has_ended
 from recollect.recall.entities import named
 from recollect.recall.experience_rows import Experience, ExperienceRows
 from recollect.recall.shelves import Shelves
@@ -170,6 +171,8 @@ class Experiences:
     def _insert(self, tx: Transaction, one: Experience) -> Ids | None:
         """Those that had to go for it; none where it was there."""
         rows, now = ExperienceRows(tx, self._owner), self._clock()
+        if has_ended(tx, self._owner, one.record, now):
+            return None
         if (one.record and rows.has_record(one.record)) or not rows.add(one, now):
             return None
         return rows.evict(self._limits.most, now, but=one.id)
@@ -263,6 +266,7 @@ class Experiences:
             missing = sorted(known - there)
             for start in range(0, len(missing), BATCH):
                 self._embed_rows(missing[start : start + BATCH])
+            self._database.write(lambda tx: ExperienceRows(tx, self._owner).clothe(sorted(known)))
             self._drop_others()
             self._is_whole = True
 
@@ -288,7 +292,7 @@ class Experiences:
                 self._vectors.clear(replace(scope, embedder=identity))
 
     def _make_whole(self) -> None:
-        if not self._is_whole:
+        if not self._is_whole or self._database.read(lambda tx: ExperienceRows(tx, self._owner).is_bare()):
             self.heal()
 
     # Vectors

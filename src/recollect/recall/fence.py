@@ -4,8 +4,10 @@ again (see `transcript.without_injected`)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Set
 
+from recollect.recall.words import content_words, fold, stem
 from recollect.types import new_id
 
 END = "</recollect-context>"
@@ -13,6 +15,7 @@ LONGEST_LINE = 1_000  # characters of an item that a turn or a tool tells
 FROM = {"tool": "from a tool", "web": "from the web"}
 """What is said of an item that is only data."""
 
+_WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile("recollect-context", re.IGNORECASE)
 
 
@@ -30,7 +33,29 @@ def safe(text: str) -> str:
     return _NAME.sub("recollect context", text)
 
 
-def shortened(text: str) -> str:
-    """A text in one line, cut where it is longer than a line should be."""
+def shortened(text: str, question: str = "") -> str:
+    """A text in one line. Of one that is longer than a line should be, the part that holds most of the question's
+    words, or else the beginning."""
     told = " ".join(text.split())
-    return told if len(told) <= LONGEST_LINE else f"{told[:LONGEST_LINE]}…"
+    if len(told) <= LONGEST_LINE:
+        return told
+    start = max(0, _densest(told, set(map(stem, content_words(question)))) - LONGEST_LINE // 10)
+    start = told.rfind(" ", 0, start) + 1
+    cut = told[start : start + LONGEST_LINE]
+    return f"{'…' if start else ''}{cut}{'…' if start + LONGEST_LINE < len(told) else ''}"
+
+
+def _densest(told: str, stems: Set[str]) -> int:
+    """Where the stretch begins in which most of the stems stand."""
+    words = ((word.start(), stem(fold(word[0]))) for word in _WORD.finditer(told)) if stems else ()
+    found = deque[tuple[int, str]]()
+    best, most = 0, 0
+    for at, one in words:
+        if one not in stems:
+            continue
+        found.append((at, one))
+        while found[0][0] < at - LONGEST_LINE * 8 // 10:
+            found.popleft()
+        if (held := len({known for _, known in found})) > most:
+            best, most = found[0][0], held
+    return best

@@ -129,7 +129,7 @@ class Files:
         items.put([new[ref] for ref in changed], now)
         Opinions(tx, self._owner).apply({f"{self._kind}:{ref}" for ref in changed})
         if self._kind == "journal":
-            settle_lines(tx, self._owner, changed)
+            settle_lines(tx, self._owner, changed, now)
         return len(changed)
 
     def _leave(self, gone: set[str]) -> None:

@@ -59,7 +59,7 @@ def recall_tools(recall: Callable[[str, int], list[Hit]], relate: Callable[[str]
             raise InputError("The query is empty. Ask a question, or name what you look for.")
         _check_count(top_k, "hits")
         hits = recall(query, top_k)
-        return fenced(_hits(hits)) if hits else "Nothing was found. Ask in other words, or leave words out."
+        return fenced(_hits(hits, query)) if hits else "Nothing was found. Ask in other words, or leave words out."
 
     def relations(entity: str) -> str:
         return _related(relate(entity))
@@ -70,12 +70,12 @@ def recall_tools(recall: Callable[[str, int], list[Hit]], relate: Callable[[str]
     )
 
 
-def _hits(hits: Sequence[Hit], indent: str = "") -> Iterator[str]:
+def _hits(hits: Sequence[Hit], question: str, indent: str = "") -> Iterator[str]:
     for hit in hits:
         about = [f"{hit.at:%Y-%m-%d}", hit.id, *filter(None, (hit.speaker, hit.path)), f"by {hit.trust}"]
         if hit.until:
             about.append(f"not so since {hit.until:%Y-%m-%d}")
-        yield f"{indent}- {shortened(hit.text)} ({', '.join(about)})"
+        yield f"{indent}- {shortened(hit.text, question)} ({', '.join(about)})"
 
 
 def _related(found: Relations) -> str:
@@ -94,7 +94,7 @@ def _neighbours(found: Relations) -> Iterator[str]:
     for one in found.neighbours:
         where = f"{one.path}, " if one.path else ""
         yield f"- {one.name} ({where}weight {one.weight:g}, by {', '.join(one.how)})"
-        yield from _hits(one.evidence, "  ")
+        yield from _hits(one.evidence, f"{found.entity} {one.name}", "  ")
 
 
 def query_experiences(experiences: Experiences, note: Note) -> Tool:

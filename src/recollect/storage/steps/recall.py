@@ -165,4 +165,12 @@ STEPS = (
             )""",
         ),
     ),
+    Migration(
+        8,
+        "experiences that hold again: bare, until they have their vectors again",
+        (
+            "ALTER TABLE experiences ADD COLUMN bare BIGINT NOT NULL DEFAULT 0",
+            "CREATE INDEX idx_experiences_bare ON experiences (owner) WHERE bare = 1",
+        ),
+    ),
 )
