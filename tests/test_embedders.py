@@ -163,8 +163,14 @@ class TestStatic(EmbedderContract):
 
     def test_without_its_package_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+        monkeypatch.setattr(static, "_BUNDLED", Lazy(static._BUNDLED._make))  # not loaded yet
         with pytest.raises(ConfigError, match="pip install"):
             _ = StaticEmbedder().identity
+
+
+def test_the_bundled_model_is_loaded_once() -> None:
+    """C0: however many profiles a process has open."""
+    assert StaticEmbedder()._model() is StaticEmbedder()._model()
 
 
 def test_importing_the_embedders_imports_no_heavy_package() -> None:

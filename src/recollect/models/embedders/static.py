@@ -39,11 +39,15 @@ class _Model(NamedTuple):
     tokenizer: Tokenizer
 
 
+_BUNDLED: Lazy[_Model] = Lazy(lambda: _load(_bundled()))
+"""One for all profiles of a process: it takes 40 MB."""
+
+
 class StaticEmbedder:
     """No token reaches over a blank, so words are cut into tokens one by one, and remembered."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._model = Lazy(lambda: _load(folder or _bundled()))
+        self._model = Lazy(lambda: _load(folder)) if folder else _BUNDLED
         self._known: dict[str, list[int]] = {}
 
     @property
