@@ -32,8 +32,9 @@ from recollect.types import ITEM_KINDS, Clock, Hit, ItemKind, micros
 
 log = logging.getLogger("recollect.recall")
 
-POOL = 100  # candidates by words, and as many by meaning; more where more hits are asked for
-BESIDE = 20  # of each of the two, the best that bring along those beside them
+POOL = 80  # candidates by words, and as many by meaning
+EACH = 3  # and as many for each hit that is asked for, if that is more
+BESIDE = 5  # of each of the two, one of so many, the best, bring along those beside them
 MOST_WORDS = 6  # of a question that are looked up, the rarest first
 MOST_POSTINGS = 5_000  # items that are looked at for them; the rarest word has this many to itself
 COMMON = 0.1  # a word in this share of all items counts half in the question's vector
@@ -99,7 +100,7 @@ class Recall:
         question = clean(checked_text(question, "The question", LONGEST))  # the embedder may be somebody else's
         checked_count(top_k, "top_k", 1, MOST)
         asked = checked_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
-        view, found, query = self._candidates(question, scope, asked, max(POOL, top_k))
+        view, found, query = self._candidates(question, scope, asked, max(POOL, EACH * top_k))
         ranked = rank(view, found.question, query, found.places, micros(asked))
         return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
 
@@ -121,7 +122,7 @@ class Recall:
             among = _within(view, slice(None), scope) if scope.narrow else None
         query = self._vector(view, asks)
         near = view.nearest(query, pool, among) if query.any() else np.zeros(0, np.intp)
-        best = np.concatenate([places[:BESIDE], near[:BESIDE]])
+        best = np.concatenate([places[: pool // BESIDE], near[: pool // BESIDE]])
         every = view.with_neighbours(np.concatenate([places, near]), best)
         return view, _Candidates(asks, every[_within(view, every, scope)]), query
 
