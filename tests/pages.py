@@ -1,38 +1,24 @@
-"""A memory worth a look, and an application that serves its page as a server does: behind the same policy, with
-events beside it."""
+"""A memory worth a look, and the server that shows it."""
 
 from __future__ import annotations
 
-import asyncio
-import json
+import socket
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-
-import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
 
 from recollect import Cron, Memory, Note, ToolCall, ToolResult, User, UserMessage
 from recollect.errors import ModelError
 from recollect.organize.brain import Transcript
 from recollect.organize.draft import Draft
+from recollect.serve.http.app import create_app
 from recollect.serve.memories import Memories
-from recollect.serve.page import routes
-from recollect.serve.plain import plain
+from recollect.serve.server import _Server
 from recollect.testing import FakeClock, ScriptedBrain
 from recollect.types import Record
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
 ON = {"journal_enabled": True, "experience_store_enabled": True, "memory_compaction_max_records": 3}
 
 HOSTILE = (
@@ -48,49 +34,20 @@ def hostile(text: str) -> str:
     return f"{text} {HOSTILE}"
 
 
-class PageApp:
-    """The page behind its policy."""
-
-    def __init__(self, memories: Memories) -> None:
-        self._memories = memories
-        self._app = Starlette(routes=[Route("/api/v1/events", self._events), *routes(memories)])
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"].append((b"content-security-policy", POLICY.encode()))
-            await send(message)
-
-        await self._app(scope, receive, guarded)
-
-    async def _events(self, request: Request) -> Response:
-        memory = self._memories.get(request.query_params.get("profile", "default"))
-
-        async def stream() -> AsyncIterator[str]:
-            last = ""
-            while not await request.is_disconnected():
-                overview = {"health": memory.health(), "totals": memory.totals(), "unindexed": memory.unindexed()}
-                if (now := json.dumps(plain(overview))) != last:
-                    last = now
-                    yield f"event: overview\ndata: {now}\n\n"
-                await asyncio.sleep(0.05)
-
-        return StreamingResponse(stream(), media_type="text/event-stream")
-
-
 @contextmanager
-def served(app: PageApp) -> Iterator[str]:
-    """The app on a port of its own on loopback; its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1, ws="none"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started and thread.is_alive():
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(20)
+def served(memories: Memories, token: str = "") -> Iterator[str]:
+    """The product's own server in a thread, on a port of its own on loopback; its address."""
+    ready = threading.Event()
+    server = _Server(create_app(memories, token=token), ready.set)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        assert ready.wait(30)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(20)
 
 
 def fill(home: Path, clock: FakeClock, worded: Wording = str) -> None:

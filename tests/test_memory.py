@@ -29,6 +29,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "feedback": ("turn:1", "useful"),
     "relations": ("Mara",),
     "list": (),
+    "ended": ("journal",),
     "correct": ("turn:1", "x"),
     "pin": ("turn:1",),
     "unpin": ("turn:1",),
@@ -51,6 +52,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "process": (),
     "tools": (),
     "inbox": (),
+    "inbox_counts": (),
     "retry": (),
     "receipt": (1,),
     "health": (),
@@ -467,3 +469,20 @@ def test_a_start_that_comes_after_the_stop_starts_nothing() -> None:
     worker.start()
     time.sleep(0.02)
     assert ticks == []
+
+
+def test_what_waits_and_what_ended_is_told(open_memory: OpenMemory) -> None:
+    """O5, O11: how many items are in each state; when each item of a kind stopped being true."""
+    memory = open_memory(continuity={"journal_enabled": True})
+    alice = memory.agent(ALICE)
+    memory.append(alice, UserMessage("I live in Oslo."))
+    memory.sleep(alice)
+    memory.process()
+    assert memory.inbox_counts() == {"done": 1}
+    line = f"journal:{memory.journal.remember('Release weekly.').id}"
+    memory.process()
+    assert memory.ended("journal") == {}
+    memory.feedback(line, "outdated")
+    assert memory.ended("journal") == {line: memory.list("journal", limit=1)[0].until}
+    with pytest.raises(InputError, match="is no kind"):
+        memory.ended("nope")  # type: ignore[arg-type]

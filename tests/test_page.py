@@ -16,13 +16,15 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from recollect import Memory, User, UserMessage
+from recollect.errors import ModelError
 from recollect.recall.relations import Neighbour, Relations
+from recollect.serve.http.app import create_app
 from recollect.serve.memories import Memories
 from recollect.serve.page.comparing import lines, side_by_side
-from recollect.serve.page.drawing import draw
+from recollect.serve.page.drawing import EDGE, LETTER, draw
 from recollect.serve.page.markdown import render
-from recollect.testing import FakeClock
-from tests.pages import HOSTILE, ON, PageApp, fill, hostile
+from recollect.testing import FakeClock, ScriptedBrain
+from tests.pages import HOSTILE, ON, fill, hostile
 
 VIEWS = (
     *("/", "/recall", "/browse", "/documents", "/changesets", "/journal", "/journal?show=long"),
@@ -63,7 +65,7 @@ def memories(tmp_path: Path, clock: FakeClock) -> Iterator[Memories]:
 
 @pytest.fixture
 def client(memories: Memories) -> TestClient:
-    return TestClient(PageApp(memories))
+    return TestClient(create_app(memories), base_url="http://localhost")
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +89,11 @@ def full(filled_home: tuple[Path, FakeClock], tmp_path: Path) -> Iterator[TestCl
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(page.read_bytes())
     with Memories(copied, clock=clock, continuity=ON) as opened:
-        client = TestClient(PageApp(opened))
-        client.app.memories = opened  # type: ignore[attr-defined]
-        yield client
+        yield TestClient(create_app(opened), base_url="http://localhost")
 
 
 def memory_of(client: TestClient) -> Memory:
-    found: Memory = client.app.memories.get()  # type: ignore[attr-defined]
+    found: Memory = client.app.state.memories.get()  # type: ignore[attr-defined]
     return found
 
 
@@ -117,7 +117,8 @@ def post(client: TestClient, address: str, **form: str) -> Response:
 @pytest.mark.parametrize("view", VIEWS)
 def test_an_empty_view_teaches(client: TestClient, view: str) -> None:
     html = shown(client, view)
-    assert 'class="empty' in html or "Ask as you would" in html
+    assert 'class="empty' in html
+    assert "<pre><code>recollect " in html or "[continuity]" in html
     assert Inert(html).alive == []
 
 
@@ -136,7 +137,7 @@ def test_an_empty_view_teaches(client: TestClient, view: str) -> None:
         ("/documents", ["Memory", "Kestrel", "Mara Lindqvist"]),
         (
             "/documents?id=~/memory/mara",
-            ["<s>lives in Malmö &amp; likes it. </s>", "r3</a>", "web, data", "version 1"],
+            ["<s>lives in Malmö &amp; likes it. </s>", "r3</a>", "web, data", "History"],
         ),
         ("/changesets", ["Changeset 1", "memory-agent of mara (slack, general)", "+1"]),
         ("/changesets?id=1", ["up to r6", "scripted", "<ins>lives in Lisbon. [r3]</ins>"]),
@@ -203,7 +204,7 @@ def test_a_time_at_the_edge_of_time_is_shown(tmp_path: Path) -> None:
         memory = memories.get()
         first = datetime(1, 1, 1, tzinfo=UTC)
         memory.append(memory.agent(User("cli", "me", "main")), UserMessage("In the beginning.", at=first))
-        client = TestClient(PageApp(memories))
+        client = TestClient(create_app(memories), base_url="http://localhost")
         for view in (*VIEWS, "/records?id=1", "/recall?q=beginning", "/documents?as_of=0001-01-01T00:00Z"):
             shown(client, view)
         assert client.get("/documents?as_of=9999-12-31").status_code == 400
@@ -222,10 +223,103 @@ def test_a_wide_tree_is_shown_in_part(full: TestClient) -> None:
     assert "and 11 more" in shown(full, "/documents?id=~/memory/z49")
 
 
+def test_what_stands_below_a_document_is_told_in_it(full: TestClient) -> None:
+    article = shown(full, "/documents").partition("<article")[2].partition("</article>")[0]
+    assert "Mara Lindqvist</a>" in article
+    assert "A person" in article
+
+
+def test_one_version_cannot_be_compared(full: TestClient) -> None:
+    assert 'type="radio"' not in shown(full, "/documents?id=~/memory/mara")
+    assert 'type="radio"' in shown(full, "/documents?id=~/memory/kestrel")
+
+
+@pytest.mark.parametrize(
+    ("view", "constant"),
+    [
+        ("/inbox", "inbox.LISTED"),
+        ("/journal", "journal.LISTED"),
+        ("/journal?category=note&day=2026-02-24", "journal.LISTED"),
+        ("/experiences", "experiences.LISTED"),
+        ("/documents?id=~/memory/kestrel", "documents.VERSIONS"),
+        ("/changesets", "changesets.LISTED"),
+    ],
+)
+def test_a_long_list_is_shown_in_parts(
+    full: TestClient, monkeypatch: pytest.MonkeyPatch, view: str, constant: str
+) -> None:
+    """How many of how many, and a way to the rest."""
+    whole = len(re.findall("data-item", shown(full, view).partition("<article")[2] or shown(full, view)))
+    monkeypatch.setattr(f"recollect.serve.page.{constant}", 1)
+    seen, place, html = 0, view, ""
+    while place:
+        html = shown(full, place)
+        seen += 1
+        assert f"{seen} to {seen}" in html
+        if constant != "changesets.LISTED":
+            assert re.search(rf"{seen} to {seen} of \d", html)
+        following = re.search(r'rel="next" href="([^"]+)"', html)
+        place = unescape(following[1]) if following else ""
+    assert seen == whole > 1
+    assert "Newer ones" in html
+    assert "None" in shown(full, f"{view}{'&' if '?' in view else '?'}skip=99")
+
+
+def test_more_that_failed_than_is_listed_is_counted(full: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_of(full)
+    brain = ScriptedBrain(ModelError("The model was overloaded."))
+    with Memory.open(memory.home.path, clock=memory._clock, brain=brain, worker={"max_attempts": 1}) as other:
+        agent = other.agent(User("cli", "bo", "main"))
+        other.append(agent, UserMessage("I live in Oslo."))
+        other.sleep(agent)
+        other.process()
+    monkeypatch.setattr("recollect.serve.page.inbox.LISTED", 1)
+    html = shown(full, "/inbox?state=dead")
+    assert "Retry all that failed (2)" in html
+    assert "1 to 1 of 2" in html
+
+
+def test_a_long_text_can_be_read_whole(full: TestClient) -> None:
+    memory = memory_of(full)
+    told = f"It began. {'On and on it went. ' * 400}It ended in Oslo."
+    record = memory.append(memory.agent(User("cli", "bo", "main")), UserMessage(told))
+    assert f"Show all {len(told):,} characters" in shown(full, "/browse?kind=turn")
+    assert "It ended in Oslo." in shown(full, "/browse?kind=turn")
+    html = shown(full, f"/records?id={record}")
+    assert "It ended in Oslo." not in html
+    whole = next(link for link in links(html) if "whole=" in link)
+    assert "It ended in Oslo." in shown(full, whole)
+
+
+def test_a_line_that_ended_is_struck_out(full: TestClient) -> None:
+    """O11: as recall shows it."""
+    memory = memory_of(full)
+    line = next(one for one in memory.list("journal") if one.text == "Release Kestrel weekly.")
+    assert "<s>Release" not in shown(full, "/journal")
+    assert post(full, "/items", item=line.id, do="outdated").headers["location"] == "/?said=outdated"
+    html = shown(full, "/journal")
+    assert "<s>Release Kestrel weekly.</s>" in html
+    assert "until <time" in html
+
+
+def test_a_run_is_told_by_what_it_did(full: TestClient) -> None:
+    """The rules' own report would only repeat it."""
+    memory = memory_of(full)
+    agent = memory.agent(User("cli", "bo", "main"))
+    memory.append(agent, UserMessage("I live in Oslo.", "Bo"))
+    memory.sleep(agent)
+    memory.process()
+    made = memory.documents.changesets(1)[0]
+    assert made.note.startswith("DONE")
+    for view in ("/", "/changesets", f"/changesets?id={made.id}"):
+        assert "DONE" not in shown(full, view)
+    assert "By hand" in shown(full, "/changesets")
+
+
 def test_each_profile_is_its_own(full: TestClient) -> None:
     """C0: the switcher is there where there are several, and one profile never shows another's memory."""
     assert 'class="profiles"' not in shown(full, "/")
-    other: Memory = full.app.memories.get("work", new=True)  # type: ignore[attr-defined]
+    other: Memory = full.app.state.memories.get("work", new=True)  # type: ignore[attr-defined]
     other.append(other.agent(User("cli", "bo", "main")), UserMessage("The other side."))
     assert 'class="profiles"' in shown(full, "/")
     html = shown(full, "/browse?profile=work")
@@ -244,10 +338,11 @@ def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
     memory = memory_of(full)
     item = memory.recall("Casa do Fado", 1)[0].id
     back = "/recall?q=Casa+do+Fado&kind=turn"
-    for what in ("useful", "wrong", "outdated"):
+    for what, said in (("useful", "useful"), ("wrong", "wrong"), ("outdated", "later")):
         answer = post(full, "/items", item=item, do=what, back=back, at="hit1")
         assert answer.status_code == 303
-        assert answer.headers["location"] == f"{back}&said={what}#hit1"
+        assert answer.headers["location"] == f"{back}&said={said}#hit1"
+    assert "It stays as it was said" in shown(full, "/recall?said=later")
     assert "Noted: it was of use." in shown(full, "/recall?said=useful")
     post(full, "/items", item=item, do="pin", back=back)
     assert "Unpin" in shown(full, back)
@@ -328,6 +423,13 @@ def test_what_cannot_be_shown_is_told(client: TestClient, address: str, status: 
     assert "<h1>" in answer.text
 
 
+def test_a_form_with_a_file_is_told(full: TestClient) -> None:
+    answer = full.post("/items", data={"item": "turn:1"}, files={"file": b"x"})
+    assert answer.status_code == 400
+    assert "<h1>That cannot be taken</h1>" in answer.text
+    assert "openapi" not in answer.text
+
+
 def test_what_cannot_be_done_is_told(full: TestClient) -> None:
     assert post(full, "/rollback", id="77").status_code == 404
     assert post(full, "/retry", id="77").status_code == 404
@@ -352,7 +454,7 @@ def test_hostile_text_stays_text_wherever_a_link_leads(tmp_path: Path, clock: Fa
     """S5: in every field that is stored, on every page that can be reached."""
     fill(tmp_path / "home", clock, hostile)
     with Memories(tmp_path / "home", clock=clock, continuity=ON) as memories:
-        client = TestClient(PageApp(memories))
+        client = TestClient(create_app(memories), base_url="http://localhost")
         waiting, seen = {*VIEWS, f"/recall?q={quote(HOSTILE)}"}, set[str]()
         while waiting:
             seen.add(address := waiting.pop())
@@ -431,6 +533,11 @@ def test_a_drawing_stays_in_its_frame(width: int) -> None:
     assert thick == sorted(thick, reverse=True)
     assert all(0 < node.x < width and 0 < node.y < 400 and 0 < node.label_y < 400 for node in drawing.nodes)
     assert len({(node.x, node.y) for node in drawing.nodes}) == 14
+    for node in drawing.nodes:
+        long = LETTER * len(node.label)
+        left = node.label_x - {"start": 0, "middle": long / 2, "end": long}[node.anchor]
+        assert left >= EDGE / 2
+        assert left + long <= width - EDGE / 2
 
 
 def test_the_files_of_the_page_come_with_the_package() -> None:

@@ -23,7 +23,7 @@ from recollect import User, UserMessage
 from recollect.serve.memories import Memories
 from recollect.testing import FakeClock
 from tests.conftest import absent
-from tests.pages import ON, PageApp, fill, hostile, served
+from tests.pages import ON, fill, hostile, served
 from tests.test_page import VIEWS, links
 
 DESKTOP, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
@@ -57,7 +57,7 @@ def memories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memories]:
 
 @pytest.fixture(scope="module")
 def address(memories: Memories) -> Iterator[str]:
-    with served(PageApp(memories)) as found:
+    with served(memories) as found:
         yield found
 
 
@@ -184,6 +184,59 @@ def test_what_failed_is_retried_and_what_comes_in_is_live(visit: Visit, memories
     expect(overview.locator("#turns")).to_contain_text("A word that just came in.")
 
 
+def test_the_first_turn_is_live(visit: Visit, tmp_path: Path) -> None:
+    """O6: what came in and what was organized, on a page that was opened on an empty home."""
+    with Memories(tmp_path / "home") as memories, served(memories) as at:
+        page = visit("/", at=at)
+        expect(page.locator("[data-live-state]")).to_have_text("Live")
+        expect(page.locator("#turns")).to_contain_text("recollect append")
+        memory = memories.get()
+        bo = memory.agent(User("cli", "bo", "main"))
+        memory.append(bo, UserMessage("I live in Oslo.", "Bo"))
+        memory.sleep(bo)
+        memory.process()
+        expect(page.locator("#turns")).to_contain_text("I live in Oslo.")
+        expect(page.locator("#changes")).to_contain_text("Changeset 1")
+
+
+def test_a_person_logs_in_and_out(visit: Visit, memories: Memories) -> None:
+    """S8: and gets to see what was asked for."""
+    with served(memories, "open-sesame") as at:
+        page = visit("/recall?q=Lisbon", at=at, refused=True)
+        page.get_by_label("Token").fill("guess")
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("alert")).to_contain_text("That is not the token.")
+        assert page.get_by_role("alert").evaluate("e => getComputedStyle(e).color") == "rgb(179, 38, 30)"
+        page.get_by_label("Token").fill("open-sesame")
+        page.get_by_role("button", name="Log in").click()
+        page.wait_for_url("**/recall?q=Lisbon")
+        page.get_by_role("button", name="Log out").click()
+        page.wait_for_url("**/login")
+
+
+def test_what_stands_beside_each_other_is_in_line(visit: Visit, address: str) -> None:
+    """R2, R9: the bars of all hits begin at one place; a badge is no record; what is drawn can be followed."""
+    page = visit("/recall?q=Where+does+Mara+live%3F")
+    starts = page.locator(".why svg").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect().x - e.closest('table').getBoundingClientRect().x)"
+    )
+    assert len(starts) > 3
+    assert max(starts) - min(starts) < 1
+    page.goto(f"{address}/records?id=5")
+    badge = page.locator(".talk .badge.data").first
+    assert badge.evaluate("e => getComputedStyle(e).borderLeftWidth") == "1px"
+    page.goto(f"{address}/relations?entity=Mara+Lindqvist")
+    drawn = page.get_by_role("group", name="What Mara Lindqvist is related to")
+    drawn.get_by_role("link", name="Anders Holm").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/relations?entity=Anders+Holm")
+
+
+def test_a_phone_shows_what_stands_below_the_root(visit: Visit) -> None:
+    page = visit("/documents", viewport=PHONE)
+    expect(page.locator("article").get_by_role("link", name="Mara Lindqvist")).to_be_visible()
+
+
 def test_it_can_be_used_by_keys_alone(visit: Visit) -> None:
     page = visit("/")
     keys = page.keyboard
@@ -230,7 +283,7 @@ def test_nothing_that_is_stored_runs(visit: Visit, tmp_path: Path) -> None:
         " || (e.tagName == 'IMG' && !e.src.endsWith('/static/icon.svg'))"
         " || (e.href && /^(javascript|data):/i.test(e.href.baseVal ?? e.href))).length"
     )
-    with Memories(tmp_path / "home", clock=clock, continuity=ON) as memories, served(PageApp(memories)) as at:
+    with Memories(tmp_path / "home", clock=clock, continuity=ON) as memories, served(memories) as at:
         page = visit("/", at=at, bypass_csp=True, refused=True, viewport=PHONE)
         waiting, seen = [*VIEWS, "/recall?q=Lisbon"], set[str]()
         while waiting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar, get_args
 
 from recollect.collect.agents import Agents
@@ -20,7 +20,17 @@ from recollect.organize.inbox import Inbox
 from recollect.parts import Parts
 from recollect.recall.items import Items
 from recollect.storage.base import Database, Transaction
-from recollect.types import Agent, Clock, InboxItem, ItemState, Recorded, Session, Totals
+from recollect.types import (
+    ITEM_KINDS,
+    Agent,
+    Clock,
+    InboxItem,
+    ItemKind,
+    ItemState,
+    Recorded,
+    Session,
+    Totals,
+)
 
 if TYPE_CHECKING:
     from recollect.config import Settings
@@ -99,6 +109,10 @@ class Reading:
             raise InputError(f"{unknown[0]!r:.200} is no state. Use some of: {', '.join(get_args(ItemState))}.")
         return self._read(lambda tx: Inbox(tx).find(self.profile, states, checked_count(limit, "The limit")))
 
+    def inbox_counts(self) -> dict[ItemState, int]:
+        """How many of them are in each state, but for states without any."""
+        return self._read(lambda tx: Inbox(tx).counts(self.profile))
+
     def receipt(self, record_id: int) -> Receipt:
         """How far a record has come: stored, queued, organized, searchable, or failed and why."""
         checked_position(record_id, "The record's id")
@@ -128,6 +142,13 @@ class Reading:
             )
 
         return self._read(look)
+
+    def ended(self, kind: ItemKind) -> dict[str, datetime]:
+        """What of a kind stopped being true, and when, by the id that a hit of it has."""
+        if kind not in ITEM_KINDS:
+            raise InputError(f"{kind!r:.200} is no kind. Use one of: {', '.join(ITEM_KINDS)}.")
+        found = self._read(lambda tx: Items(tx, self.profile).ended(kind))
+        return {f"{kind}:{ref}": until for ref, until in found.items()}
 
     def workers(self) -> list[str]:
         """The names of the workers that keep notes."""

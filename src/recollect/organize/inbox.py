@@ -177,6 +177,11 @@ class Inbox:
         )
         return [from_row(row) for row in rows]
 
+    def counts(self, owner: str) -> dict[ItemState, int]:
+        """How many of the owner's items are in each state, but for states without any."""
+        rows = self._tx.all(f"SELECT i.state, count(*) FROM inbox i WHERE {_OF_OWNER} GROUP BY i.state", owner)
+        return {row[0]: row[1] for row in rows}
+
     def get(self, owner: str, item_id: int) -> InboxItem:
         row = self._tx.one(f"SELECT {_COLUMNS} FROM inbox i WHERE i.id = ? AND {_OF_OWNER}", item_id, owner)
         if not row:

@@ -268,12 +268,12 @@ class Items:
         )
         return {row[0]: optional_moment(row[1]) for row in rows}
 
-    def ended(self, kind: ItemKind) -> set[str]:
-        """The refs of those of a kind that stopped being true."""
+    def ended(self, kind: ItemKind) -> dict[str, datetime]:
+        """The refs of those of a kind that stopped being true, and when each did."""
         rows = self._tx.all(
-            "SELECT ref FROM items WHERE owner = ? AND kind = ? AND until IS NOT NULL", self._owner, kind
+            "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND until IS NOT NULL", self._owner, kind
         )
-        return {row[0] for row in rows}
+        return {row[0]: moment(row[1]) for row in rows}
 
     def refs(self, kind: ItemKind) -> set[str]:
         """Those of a kind that have not left."""

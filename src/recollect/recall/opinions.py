@@ -139,7 +139,7 @@ def ended_lines(database: Database, owner: str) -> set[str]:
 
     def look(tx: Transaction) -> set[str]:
         said = {ref for kind, ref in map(parts, Opinions(tx, owner).ended()) if kind == "journal"}
-        return said | Items(tx, owner).ended("journal")
+        return said | Items(tx, owner).ended("journal").keys()
 
     return database.read(look)
 

@@ -33,6 +33,8 @@ PAUSE = 3.0  # seconds before a worker that died is started again
 PATIENCE = 10.0  # seconds that a worker gets to finish what is under way
 GRACE = 10  # seconds that open requests get
 BACKLOG = 256
+ANY = ("", "0.0.0.0", "::", "[::]")
+OTHERS = ". Other machines are refused until their name for it is allowed: add --allow-host NAME"
 
 
 def serve(
@@ -64,7 +66,8 @@ def serve(
             app = create_app(memories, token=token, hosts=[host, *hosts])
 
             def ready() -> None:
-                (announce or _print)(f"recollect serves {memories.home.path} at {shown} (Ctrl-C ends it)")
+                line = f"recollect serves {memories.home.path} at {shown} (Ctrl-C ends it)"
+                (announce or _print)(line + ("" if hosts or host not in ANY else OTHERS))
                 if open_browser:
                     webbrowser.open(shown)
 

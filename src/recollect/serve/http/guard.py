@@ -10,11 +10,12 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Collection
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
+from markupsafe import Markup
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.serve.http import problems
@@ -40,6 +41,18 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
+
+SORRY = Markup("""\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>recollect</title>
+<h1>recollect</h1>
+<p>{}</p>
+""")
+"""What a browser is told that may not come in. Nothing else of the page is there for it, so it has no style."""
 
 
 def is_loopback(host: str) -> bool:
@@ -134,10 +147,13 @@ class Guard:
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: Exception) -> None:
         if isinstance(error, Refused) and error.status == 401 and _is_page(scope):
-            return await RedirectResponse("/login", 303)(scope, receive, send)
+            return await RedirectResponse(_login(scope), 303)(scope, receive, send)
         if isinstance(error, Refused):
             who = (scope.get("client") or ("?",))[0]
             log.warning("refused %s %.200r from %s: %s", scope["method"], scope["path"], who, error)
+            if _is_page(scope):
+                page = SORRY.format(error)
+                return await HTMLResponse(page, error.status, error.headers)(scope, receive, send)
         return await problems.answer(error)(scope, receive, send)
 
     async def _admit(self, scope: Scope, receive: Receive) -> Receive:
@@ -147,7 +163,11 @@ class Guard:
             raise Refused(431, "The headers are too large. Send fewer or shorter ones.", connection="close")
         hosts = headers.getlist("host")
         if len(hosts) != 1 or _bare(hosts[0]) not in self._hosts:
-            raise Refused(403, "This server has another name. Allow the name with --allow-host, or use localhost.")
+            raise Refused(
+                403,
+                "This server has another name. Start it with --allow-host and the name you call it by, or use "
+                "localhost on its own machine.",
+            )
         if not scope["path"].startswith(OPEN) and not self._entry.admits(headers):
             raise Refused(
                 401, "A token is needed. Send it as `Authorization: Bearer …`.", **{"www-authenticate": "Bearer"}
@@ -206,6 +226,12 @@ def _bare(host: str) -> str:
 
 def _is_static(scope: Scope) -> bool:
     return str(scope["path"]).startswith("/static/")
+
+
+def _login(scope: Scope) -> str:
+    """Where a browser logs in, and then goes on to what it asked for."""
+    asked = quote(scope["path"]) + (f"?{query.decode('latin-1')}" if (query := scope["query_string"]) else "")
+    return "/login" if asked == "/" else f"/login?next={quote(asked, safe='')}"
 
 
 def _is_page(scope: Scope) -> bool:

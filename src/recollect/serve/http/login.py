@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from urllib.parse import parse_qs
+import re
+from urllib.parse import parse_qsl
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -15,7 +17,7 @@ from recollect.serve.http.guard import COOKIE, LOGIN_SECONDS, Entry
 log = logging.getLogger("recollect.serve")
 
 # Without its `meta referrer` a browser would send the form with `Origin: null`, which the guard refuses.
-PAGE = """\
+PAGE = Markup("""\
 <!doctype html>
 <html lang="en">
 <head>
@@ -28,32 +30,41 @@ PAGE = """\
 </head>
 <body>
 <main>
-<h1>recollect</h1>
-<form method="post" action="/login">
-<p>{said}</p>
-<p><label for="token">Token</label>
-<input id="token" name="token" type="password" autocomplete="current-password" required autofocus></p>
+<form method="post" action="/login" class="card login">
+<h1 class="mark"><img src="/static/icon.svg" alt="" width="26" height="26">recollect</h1>
+{said}
+<label>Token
+<input name="token" id="token" type="password" autocomplete="current-password" required autofocus></label>
+<input name="next" type="hidden" value="{next}">
 <p><button class="primary">Log in</button></p>
 </form>
 </main>
 </body>
 </html>
-"""
+""")
+WELCOME = Markup("<p>The token this server was started with.</p>")
+WRONG = Markup(
+    '<p class="error" role="alert">That is not the token. It is the one this server was started with.</p>'
+)
+
+_LOCAL = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")  # what a browser takes for a path of this server
 
 PAUSE = 1.0  # seconds that a wrong token costs
 
 
 def routes(entry: Entry) -> list[Route]:
     async def show(request: Request) -> Response:
-        return RedirectResponse("/", 303) if entry.is_free else _page("The token this server was started with.")
+        asked = request.query_params.get("next", "")
+        return RedirectResponse("/", 303) if entry.is_free else _page(WELCOME, asked)
 
     async def log_in(request: Request) -> Response:
-        form = parse_qs((await request.body()).decode("utf-8", "replace"))
-        if not entry.is_free and not entry.is_token(form.get("token", [""])[0]):
+        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+        asked = form.get("next", "")
+        if not entry.is_free and not entry.is_token(form.get("token", "")):
             log.warning("refused a login from %s: wrong token", request.client.host if request.client else "?")
             await asyncio.sleep(PAUSE)
-            return _page("That is not the token. It is the one this server was started with.", 401)
-        answer = RedirectResponse("/", 303)
+            return _page(WRONG, asked, 401)
+        answer = RedirectResponse(asked if _LOCAL.fullmatch(asked) else "/", 303)
         answer.set_cookie(
             COOKIE,
             entry.begin(),
@@ -77,5 +88,5 @@ def routes(entry: Entry) -> list[Route]:
     ]
 
 
-def _page(said: str, status: int = 200) -> Response:
-    return HTMLResponse(PAGE.format(said=said), status)
+def _page(said: Markup, asked: str, status: int = 200) -> Response:
+    return HTMLResponse(PAGE.format(said=said, next=asked), status)

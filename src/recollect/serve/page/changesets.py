@@ -42,10 +42,8 @@ def changesets(visit: Visit) -> Response:
     tree = visit.memory.documents
     if chosen := visit.number("id"):
         return visit.show("changeset.html", told=told(visit.memory, tree.changeset(chosen)))
-    limit = max(LISTED, min(visit.number("limit", LISTED), 20 * LISTED))
-    found = tree.changesets(limit + 1)
-    shown = [told(visit.memory, one) for one in found[:limit]]
-    return visit.show("changesets.html", shown=shown, more=limit + LISTED if len(found) > limit else 0)
+    part = visit.part(tree.changesets(visit.until(LISTED) + 1), LISTED)
+    return visit.show("changesets.html", part=part, shown=[told(visit.memory, one) for one in part.shown])
 
 
 def rollback(visit: Visit) -> Response:

@@ -16,6 +16,7 @@ from recollect.types import Document
 
 ROOT = "~/memory"
 OPEN = 3  # levels of the tree that are open without being asked
+VERSIONS = 50
 MANY = 40  # children that are shown of what is not chosen
 
 
@@ -46,8 +47,10 @@ def document(visit: Visit) -> Response:
         document=shown,
         is_there=bool(found),
         as_of=as_of,
-        versions=versions,
+        versions=visit.part(versions, VERSIONS, len(versions)),
         links=links,
+        children=tree.children(shown.id, as_of) if found and shown else [],
+        many=MANY if not visit.text("id") else None,
         body=render(shown.body, visit.url, lambda target: _resolve(tree, target, as_of)) if shown else "",
         branches=_branches(tree, shown.path if shown and visit.text("id") else "", as_of),
         is_empty=not any(tree.children(one.id, as_of) or one.body for one in tree.roots(as_of)),

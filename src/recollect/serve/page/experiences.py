@@ -10,6 +10,7 @@ from recollect.serve.page.visit import Visit
 
 FOUND = 20
 LISTED = 200
+EVERY = 1_000_000
 NEIGHBOURS = 14
 ENTITIES = 40
 
@@ -20,15 +21,16 @@ def experiences(visit: Visit) -> Response:
     if not memory.settings.continuity.experience_store_enabled:
         return visit.show("experiences.html", is_on=False, question=question)
     store = memory.experiences
-    found = store.query(question, FOUND) if question else store.list(limit=LISTED)
+    every = store.query(question, FOUND) if question else store.list(limit=EVERY)
+    part = visit.part(every, LISTED, len(every))
     return visit.show(
         "experiences.html",
         is_on=True,
         question=question,
         by=by,
         every=GROUPS,
-        groups=grouped(found, by),
-        found=found,
+        groups=grouped(part.shown, by),
+        part=part,
     )
 
 

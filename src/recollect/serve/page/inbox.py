@@ -16,10 +16,10 @@ STATES: tuple[ItemState, ...] = get_args(ItemState)
 def inbox(visit: Visit) -> Response:
     state = visit.text("state")
     states = (cast(ItemState, state),) if state else ()
-    found = visit.memory.inbox(*states, limit=LISTED)
-    return visit.show(
-        "inbox.html", state=state, states=STATES, found=found, failed=len(visit.memory.inbox("dead", limit=LISTED))
-    )
+    found = visit.memory.inbox(*states, limit=visit.until(LISTED))
+    counts = visit.memory.inbox_counts()
+    part = visit.part(found, LISTED, sum(counts.get(one, 0) for one in states or STATES))
+    return visit.show("inbox.html", state=state, states=STATES, counts=counts, part=part)
 
 
 def retry(visit: Visit) -> Response:

@@ -59,5 +59,6 @@ def judge(visit: Visit) -> Response:
     for known in VERDICTS:
         if verdict == known:
             memory.feedback(item, known)
-            return visit.return_with(known)
+            was_said = known == "outdated" and item.startswith("turn:")
+            return visit.return_with("later" if was_said else known)
     raise InputError(f"{verdict!r:.200} cannot be done to an item. Use a button of the page.")

@@ -17,7 +17,8 @@ from recollect.journal.longmemory import blocks
 from recollect.journal.records import JournalRecord, encode, parse
 from recollect.serve.page.visit import Visit
 
-SHOWN = 500  # records, the newest
+LISTED = 200
+ARCHIVED = 500  # records of a month, the newest
 
 
 class Day(NamedTuple):
@@ -29,6 +30,7 @@ class Archived(NamedTuple):
     """The records that compaction took out of MEMORY.md in a month."""
 
     month: str
+    page: str
     of: int
     records: list[JournalRecord]
 
@@ -39,8 +41,15 @@ def journal(visit: Visit) -> Response:
         return visit.show("journal.html", is_on=False, show=show)
     if show == "long":
         text = memory.journal.long_memory()
-        shown = {"blocks": blocks(encode(text))[::-1], "text": text, "archived": _archived(memory.journal)}
-        return visit.show("journal.html", is_on=True, show=show, **shown)
+        return visit.show(
+            "journal.html",
+            is_on=True,
+            show=show,
+            blocks=blocks(encode(text))[::-1],
+            text=text,
+            archived=_archived(memory.journal),
+            ended=memory.ended("journal"),
+        )
     if show == "context":
         return visit.show("journal.html", is_on=True, show=show, context=memory.session_context())
     return _records(visit, memory.journal)
@@ -51,12 +60,15 @@ def _records(visit: Visit, journal: Journal) -> Response:
     chosen, category = visit.text("day"), visit.text("category")
     found = (journal.day(_date(chosen)) if chosen else journal.records())[::-1]
     counts = Counter(one.category for one in found)
-    shown = [one for one in found if category in ("", one.category)][:SHOWN]
+    newest = sorted((one for one in found if category in ("", one.category)), key=_time, reverse=True)
+    part = visit.part(newest, LISTED, len(newest))
     return visit.show(
         "journal.html",
         is_on=True,
         show="records",
-        days=_by_day(visit, shown),
+        days=_by_day(visit, part.shown),
+        part=part,
+        ended=visit.memory.ended("journal"),
         counts=counts.most_common(),
         chosen=chosen,
         category=category,
@@ -69,8 +81,7 @@ def _by_day(visit: Visit, records: Iterable[JournalRecord]) -> list[Day]:
         at = record.timestamp
         return at.astimezone(visit.zone).date().isoformat() if at else ""
 
-    newest = sorted(records, key=_time, reverse=True)
-    return [Day(one, list(found)) for one, found in groupby(newest, day)]
+    return [Day(one, list(found)) for one, found in groupby(records, day)]
 
 
 def _time(record: JournalRecord) -> float:
@@ -82,7 +93,8 @@ def _archived(journal: Journal) -> list[Archived]:
     found = []
     for page in sorted(folder.glob("compacted-????-??.md"), reverse=True):
         records = [line.record for line in parse(journal.pages.read(page)) if line.record][::-1]
-        found.append(Archived(page.stem.removeprefix("compacted-"), len(records), records[:SHOWN]))
+        month = page.stem.removeprefix("compacted-")
+        found.append(Archived(month, page.name, len(records), records[:ARCHIVED]))
     return found
 
 

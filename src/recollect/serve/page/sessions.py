@@ -61,6 +61,7 @@ def _session(visit: Visit, session: Session) -> Response:
         agent=_agent(memory, session.agent_id),
         records=records,
         after=after,
+        whole=visit.number("whole"),
         more=records[-1].recorded.id if len(found) > RECORDS else 0,
     )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
+from typing import Generic, TypeVar
 from urllib.parse import urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
@@ -13,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -33,6 +36,7 @@ from recollect.errors import (
 from recollect.gate import checked_position, checked_time
 from recollect.memory import Memory
 from recollect.secrecy import clean
+from recollect.serve.http.guard import COOKIE
 from recollect.serve.memories import DEFAULT, Memories
 from recollect.types import Agent
 
@@ -52,7 +56,8 @@ VIEWS = (
 SAID = {
     "useful": "Noted: it was of use. It is found a little earlier from now on.",
     "wrong": "Noted: it is wrong. It is found later from now on.",
-    "outdated": "Noted: it is outdated.",
+    "outdated": "Noted: it is outdated, and has ended.",
+    "later": "Noted: it is found later from now on. It stays as it was said; to end what was learned, correct it.",
     "pinned": "Pinned: it is in every context from now on.",
     "unpinned": "The pin is off.",
     "corrected": "Corrected. Your word is found from now on; what it corrects has ended.",
@@ -89,9 +94,21 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
-TEMPLATES.filters |= {"clean": clean, "shortened": shortened}
+TEMPLATES.filters |= {"clean": clean, "quoted": shlex.quote, "shortened": shortened}
 
 Look = Callable[["Visit"], Response]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[T]):
+    """A stretch of a list, what comes before it, and how long the list is, where that is known."""
+
+    shown: Sequence[T]
+    skipped: int
+    listed: int
+    of: int | None
+    more: bool
 
 
 @dataclass
@@ -102,6 +119,7 @@ class Visit:
     path: str
     query: QueryParams
     form: Mapping[str, str] = field(default_factory=dict)
+    has_login: bool = False
 
     @property
     def profile(self) -> str:
@@ -149,6 +167,15 @@ class Visit:
         except (ValueError, OverflowError):
             raise InputError(f"{given!r:.200} is no time. Write it as 2026-03-05 or 2026-03-05T14:30.") from None
 
+    def until(self, listed: int) -> int:
+        """How far into a list of which so many are shown at once this visit looks."""
+        return self.number("skip") + listed
+
+    def part(self, found: Sequence[T], listed: int, of: int | None = None) -> Part[T]:
+        """What of a list this visit looks at. `found` is the list, or its beginning."""
+        skipped, until = self.number("skip"), self.until(listed)
+        return Part(found[skipped:until], skipped, listed, of, (len(found) if of is None else of) > until)
+
     # What is shown
 
     def show(self, template: str, **values: object) -> Response:
@@ -173,8 +200,13 @@ class Visit:
     @property
     def back(self) -> str:
         """This address, for a form to return to."""
-        kept = [(name, value) for name, value in self.query.multi_items() if name != "said"]
-        return f"{self.path}?{urlencode(kept)}" if kept else self.path
+        return self.turned(self.number("skip"))
+
+    def turned(self, skip: int) -> str:
+        """This address, at another stretch of its list."""
+        kept = [(name, value) for name, value in self.query.multi_items() if name not in ("said", "skip")]
+        asked = urlencode([*kept, *([("skip", skip)] if skip > 0 else [])])
+        return f"{self.path}?{asked}" if asked else self.path
 
     def go(self, path: str, anchor: str = "", **query: object) -> Response:
         return RedirectResponse(self.url(path, anchor, **query), 303)
@@ -212,9 +244,12 @@ def route(memories: Memories, path: str, look: Look, method: str = "GET") -> Rou
     """A route of the page. The look runs in a thread; what recollect refuses is told on a page of its own."""
 
     async def answer(request: Request) -> Response:
-        form = await request.form(max_files=0, max_fields=50) if method == "POST" else {}
-        fields = {name: value for name, value in form.items() if isinstance(value, str)}
-        visit = Visit(memories, request.url.path, request.query_params, fields)
+        visit = Visit(memories, request.url.path, request.query_params, has_login=COOKIE in request.cookies)
+        try:
+            form = await request.form(max_files=0, max_fields=50) if method == "POST" else {}
+        except HTTPException:
+            return _sorry(visit, InputError("This form cannot be read. Send it from the page, without a file."))
+        visit.form = {name: value for name, value in form.items() if isinstance(value, str)}
         return await run_in_threadpool(_answer, visit, look)
 
     return Route(path, answer, methods=[method], name=f"page:{path}")
@@ -230,7 +265,8 @@ def _answer(visit: Visit, look: Look) -> Response:
 def _sorry(visit: Visit, error: RecollectError) -> Response:
     otherwise = 404 if isinstance(error, LookupError) else 500
     status = next((status for status, kinds in STATUS if isinstance(error, kinds)), otherwise)
-    elsewhere = Visit(visit.memories, "", QueryParams())  # the profile itself may be what is not there
+    # without a profile: it may be what is not there
+    elsewhere = Visit(visit.memories, "", QueryParams(), has_login=visit.has_login)
     title = SORRY.get(status, "It did not work")
     return elsewhere.render("error.html", status, zone=UTC, profiles=(), title=title, error=str(error))
 

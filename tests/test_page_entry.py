@@ -1,0 +1,102 @@
+"""The way into the page: login and logout, where they lead, and what a browser is told that may not come in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from starlette.testclient import TestClient
+
+from recollect.serve.http.app import create_app
+from recollect.serve.memories import Memories
+from tests.pages import HOSTILE
+
+TOKEN = "s3cret-for-tests"
+BROWSER = {"accept": "text/html,*/*"}
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """A server with a token, and nobody logged in."""
+    monkeypatch.setattr("recollect.serve.http.login.PAUSE", 0.0)
+    with Memories(tmp_path / "home") as memories:
+        app = create_app(memories, token=TOKEN)
+        yield TestClient(app, base_url="http://localhost", follow_redirects=False, headers=BROWSER)
+
+
+def test_a_login_leads_on_to_what_was_asked_for(client: TestClient) -> None:
+    """S8: also after a wrong token."""
+    asked = "/recall?q=Gr%C3%BC%C3%9Fe+%26+more&kind=turn"
+    sent = client.get(asked).headers["location"]
+    assert sent == f"/login?next={quote(asked, safe='')}"
+    field = 'name="next" type="hidden" value="/recall?q=Gr%C3%BC%C3%9Fe+%26+more&amp;kind=turn"'
+    assert field in client.get(sent).text
+    wrong = client.post("/login", data={"token": "guess", "next": asked})
+    assert wrong.status_code == 401
+    assert 'role="alert"' in wrong.text
+    assert field in wrong.text
+    assert client.post("/login", data={"token": TOKEN, "next": asked}).headers["location"] == asked
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *("https://evil.example/", "//evil.example", "/\\evil.example", "/\t/evil.example", "/\n/evil.example"),
+        *("javascript:ran()", "evil.example", "\\\\evil.example", " //evil.example", "/a\\b", ""),
+    ],
+)
+def test_a_login_leads_nowhere_else(client: TestClient, asked: str) -> None:
+    """S8: no link to our login sends a person to another site."""
+    assert client.post("/login", data={"token": TOKEN, "next": asked}).headers["location"] == "/"
+
+
+def test_what_is_asked_for_is_text_on_the_login(client: TestClient) -> None:
+    """S5."""
+    html = client.get("/login", params={"next": HOSTILE}).text
+    assert "<script" not in html
+    assert 'value="&lt;/title&gt;' in html
+
+
+def test_who_logged_in_can_log_out(client: TestClient) -> None:
+    """S8: by a button that is there for nobody else."""
+    button = 'action="/logout"'
+    assert button not in client.get("/", headers={"authorization": f"Bearer {TOKEN}"}).text
+    client.post("/login", data={"token": TOKEN})
+    assert button in client.get("/").text
+    assert button in client.get("/documents?id=nope").text
+    assert client.post("/logout").headers["location"] == "/login"
+    assert client.get("/").headers["location"] == "/login"
+
+
+def test_a_browser_is_told_why_it_is_refused(client: TestClient) -> None:
+    """S8: by a page; a program gets its problem as before."""
+    page = client.get("/", headers={"host": "memory.lan"})
+    assert (page.status_code, page.headers["content-type"]) == (403, "text/html; charset=utf-8")
+    assert "--allow-host" in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for address, accept in (("/", "*/*"), ("/api/v1/health", "text/html")):
+        answer = client.get(address, headers={"host": "memory.lan", "accept": accept})
+        assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json")
+
+
+@pytest.mark.parametrize(("further", "is_told"), [((), True), (("--allow-host", "memory.lan"), False)])
+def test_who_listens_everywhere_is_told_of_names(tmp_path: Path, further: tuple[str, ...], is_told: bool) -> None:
+    """S8: other machines call it by another name, which must be allowed."""
+    Memories(tmp_path / "home").close()
+    command = (sys.executable, "-m", "recollect", "serve", "--host", "0.0.0.0", "--port", "0", "--no-worker")
+    with subprocess.Popen(
+        [*command, "--home", str(tmp_path / "home"), *further],
+        env={**os.environ, "RECOLLECT_TOKEN": TOKEN},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        said = process.stdout.readline()
+        process.terminate()
+    assert "http://127.0.0.1:" in said
+    assert ("--allow-host NAME" in said) is is_told
