@@ -213,17 +213,40 @@ def test_a_hook_makes_no_home(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_path_in_an_event_leads_to_a_transcript_or_nowhere(
     fire: Fire, home: Path, transcript: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S3: no pipe, folder, device or other file is read, and of a long transcript only its end."""
+    """S3: no pipe, folder, device or other file is read, and no line that is too long."""
     os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "folder.jsonl").mkdir()
     other = tmp_path / "secrets.txt"
     other.write_text(json.dumps(entry("user", "Secret words.")) + "\n")
     for place in (tmp_path / "pipe.jsonl", tmp_path / "folder.jsonl", other, Path("/dev/zero"), Path("\0")):
         fire("Stop", transcript_path=str(place), last_assistant_message="Done.")
-    monkeypatch.setattr(module, "LARGEST_TRANSCRIPT", 1_000)
-    write(transcript, entry("user", "An old one."), entry("user", "x" * 2_000), entry("user", "The last one."))
+    monkeypatch.setattr(module, "LARGEST_ENTRY", 1_000)
+    write(transcript, entry("user", "An old one."), entry("user", "x" * 3_000), entry("user", "The last one."))
     fire("Stop", last_assistant_message="Over.")
-    assert said(home) == ["Done.", "The last one.", "Over."]
+    assert said(home) == ["Done.", "An old one.", "The last one.", "Over."]
+
+
+def test_the_same_prompt_is_kept_each_time_however_long_the_talk(fire: Fire, home: Path, transcript: Path) -> None:
+    """C7, C10: places are counted over the whole transcript, and a prompt whose answer was broken off counts."""
+
+    def turn(number: int) -> None:
+        fire("UserPromptSubmit", prompt="continue")
+        write(transcript, entry("user", "continue"), entry("assistant", answer(f"Part {number}.")))
+        fire("Stop")
+
+    turn(1)
+    turn(2)
+    result = [{"type": "tool_result", "tool_use_id": "t", "content": "x" * 1_000_000}]
+    write(transcript, *(entry("user", result) for _ in range(10)))
+    turn(3)
+    turn(4)
+    for _ in range(2):
+        fire("UserPromptSubmit", prompt="stop")
+        write(transcript, entry("user", "stop"), entry("user", answer("[Request interrupted by user]")))
+    assert said(home) == [
+        *(text for n in range(1, 5) for text in ("continue", f"Part {n}.")),
+        *("stop", "stop"),
+    ]
 
 
 def test_hostile_text_is_only_text(fire: Fire, home: Path, transcript: Path) -> None:

@@ -3,7 +3,8 @@
 It takes an event of Claude Code as JSON: SessionStart and UserPromptSubmit get context back, UserPromptSubmit and
 Stop store what was said, PreCompact ends a session. The host never fails for it: whatever goes wrong is a line on
 standard error. An event that comes twice stores nothing twice: each text has a key, by its session and its place
-among the same texts.
+among the same texts of the whole transcript. A prompt comes before the host has written it down, so the id of the
+transcript's entry could not be its key.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from recollect.serve.memories import DEFAULT
 from recollect.types import Agent, AssistantMessage, UserMessage
 
 LARGEST_EVENT = 8 * 2**20  # bytes
-LARGEST_TRANSCRIPT = 8 * 2**20  # bytes at its end that are read
+LARGEST_ENTRY = 8 * 2**20  # bytes of a line of the transcript; a longer one is passed over
 LONGEST_TEXT = 100_000  # characters that are stored of a prompt or a reply
 TURNS = 5  # at the transcript's end that are looked after: one may have been interrupted
 HITS = 5  # what a prompt is given of what is known about it
 LEAST_WORDS = 3  # "go on" asks for nothing
 
-_NOT_SAID = ("<command-", "<local-command-", "<bash-", "[Request interrupted")
+_INTERRUPTED = "[Request interrupted"
+_NOT_SAID = ("<command-", "<local-command-", "<bash-", _INTERRUPTED)
 
 
 def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, profile: str = DEFAULT) -> None:
@@ -59,10 +61,11 @@ class _Event:
 
 
 class _Turn(NamedTuple):
-    """What was asked, and the last thing that was answered."""
+    """What was asked, the last thing that was answered, and whether the user broke in before there was more."""
 
     prompt: str
     reply: str = ""
+    interrupted: bool = False
 
 
 def _event(data: bytes) -> _Event:
@@ -135,14 +138,14 @@ def _store(memory: Memory, agent: Agent, event: _Event, turns: list[_Turn]) -> N
 
 def _records(session: str, turns: list[_Turn]) -> Iterator[tuple[str, UserMessage | AssistantMessage]]:
     """The records of the last turns, by their keys. A prompt counts as said before only if it was answered, so
-    that its key is the same before and after the host has written it down."""
+    that its key is the same before and after the host has written it down; or if its answer was broken off."""
     said: dict[tuple[str, str], int] = {}
-    for place, (prompt, reply) in enumerate(turns):
+    for place, (prompt, reply, interrupted) in enumerate(turns):
         for kind, text in ((UserMessage, prompt), (AssistantMessage, reply)):
             if text and place >= len(turns) - TURNS - 1:
                 known = json.dumps([session, kind.type, text, said.get((kind.type, text), 0)])
                 yield f"hook-{blake2b(known.encode(), digest_size=16).hexdigest()}", kind(text)
-        if reply:
+        if reply or interrupted:
             for key in ((UserMessage.type, prompt), (AssistantMessage.type, reply)):
                 said[key] = said.get(key, 0) + 1
 
@@ -171,46 +174,52 @@ def _turns(path: str) -> list[_Turn]:
         if any(entry.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary")):
             continue
         message = entry.get("message")
-        text = _said(message.get("content")) if isinstance(message, dict) else ""
-        if text and entry.get("type") == "user":
+        text = _words(message.get("content")) if isinstance(message, dict) else ""
+        if text.startswith(_INTERRUPTED) and turns:
+            turns[-1] = turns[-1]._replace(interrupted=True)
+        elif not text or text.startswith(_NOT_SAID):
+            continue
+        elif entry.get("type") == "user":
             turns.append(_Turn(text))
-        elif text and entry.get("type") == "assistant" and turns:
-            turns[-1] = _Turn(turns[-1].prompt, text)
+        elif entry.get("type") == "assistant" and turns:
+            turns[-1] = turns[-1]._replace(reply=text)
     return turns
 
 
 def _entries(path: str) -> Iterator[Mapping[str, object]]:
-    for line in _end(path).splitlines():
+    for line in _lines(path):
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # half a line at either end, or nothing of ours
+            continue  # half a line at the end, or nothing of ours
         if isinstance(entry, dict):
             yield entry
 
 
-def _end(path: str) -> bytes:
-    """The end of a file, if it is a regular one. A path that leads to anything else, or nowhere, gives nothing."""
+def _lines(path: str) -> Iterator[bytes]:
+    """The lines of a file, if it is a regular one. A path that leads to anything else, or nowhere, has none."""
     place = Path(path)
     try:
         if place.suffix != ".jsonl" or not place.is_file():
-            return b""
+            return
         with place.open("rb") as file:
-            file.seek(max(0, place.stat().st_size - LARGEST_TRANSCRIPT))
-            return file.read(LARGEST_TRANSCRIPT)
+            whole = True
+            while line := file.readline(LARGEST_ENTRY):
+                if whole and (line.endswith(b"\n") or len(line) < LARGEST_ENTRY):
+                    yield line
+                whole = line.endswith(b"\n")
     except OSError:
-        return b""
+        return
 
 
-def _said(content: object) -> str:
+def _words(content: object) -> str:
     """The words of a message; nothing where it is a tool's."""
     if isinstance(content, list):
         blocks = [block for block in content if isinstance(block, dict)]
         if any(block.get("type") == "tool_result" for block in blocks):
             return ""
         content = "\n\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
-    text = _clean(content)
-    return "" if text.startswith(_NOT_SAID) else text
+    return _clean(content)
 
 
 def _clean(value: object) -> str:
