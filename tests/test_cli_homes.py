@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -46,6 +47,10 @@ def files(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
+def private(file: Path) -> bool:
+    return os.name == "nt" or file.stat().st_mode & 0o777 == 0o600
+
+
 def test_init_switches_the_recommended_set_on(tmp_path: Path, line: Line) -> None:
     """K2: journal, compaction and experiences; everything else is a default, written as a comment."""
     answer = line.done("init", "--home", tmp_path / "a home")
@@ -57,6 +62,7 @@ def test_init_switches_the_recommended_set_on(tmp_path: Path, line: Line) -> Non
     }
     assert Settings.load(file).model_dump() == Settings.load(continuity=on).model_dump()
     assert file.read_text(encoding="utf-8") == settings()
+    assert private(file)
     assert line.done("init", "--home", tmp_path / "b", "--json").json["home"] == str(tmp_path / "b")
 
 
@@ -92,6 +98,7 @@ def test_a_backup_is_restored_into_a_new_home(copy: Path, tmp_path: Path, line: 
     assert "in place" in answer.out
     assert said(tmp_path / "new") == [SAID]
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["recollect.db"]
+    assert private(tmp_path / "new/recollect.db")
     line.done("doctor", "--home", tmp_path / "new")
 
 
@@ -107,6 +114,17 @@ def test_a_database_is_kept_where_a_backup_takes_its_place(home: Path, copy: Pat
     assert said(home) == [SAID]
     line.done("restore", told["kept"], "--home", home, "--force")
     assert said(home) == [SAID, "I moved on."]
+
+
+def test_a_database_in_use_is_no_backup(home: Path, tmp_path: Path, line: Line) -> None:
+    """S1: what was stored last may stand beside it, so that a copy of the file alone would lose it."""
+    with Memory.open(home) as memory:
+        memory.append(memory.agent(MARA), UserMessage("I moved on."))
+        answer = line("restore", home / "recollect.db", "--home", tmp_path / "new")
+    assert answer.code == 1
+    assert "recollect.db-wal" in answer.err
+    assert "`recollect backup`" in answer.err
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_home_that_somebody_works_with_is_left_alone(home: Path, copy: Path, line: Line) -> None:
@@ -187,20 +205,40 @@ def test_the_commands_on_postgresql(
     assert "pg_restore" in line("restore", tmp_path / "x.db").err
 
 
+KILLED = """
+import os, shutil, signal, sys
+from pathlib import Path
+from recollect.serve import restoring
+
+copy, home, place, when = sys.argv[1:]
+owner, name = {
+    "copyfile": (shutil, "copyfile"), "link": (os, "link"), "replace": (Path, "replace"),
+}.get(place, (restoring, place))
+real = getattr(owner, name)
+
+def killed(*words):
+    if when == "after":
+        real(*words)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+setattr(owner, name, killed)
+restoring.restore(copy, home, force=True)
+"""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there are no such signals")
-def test_a_restore_killed_in_the_middle_leaves_one_whole_database(home: Path, copy: Path, line: Line) -> None:
-    """S1, C10: whichever instant it was."""
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("place", ["copyfile", "_check", "_set_aside", "link", "replace"])
+def test_a_restore_killed_in_the_middle_leaves_one_whole_database(
+    home: Path, copy: Path, line: Line, place: str, when: str
+) -> None:
+    """S1, C10: at each of its steps; the next one clears away what it left."""
     with Memory.open(home) as memory:
         memory.append(memory.agent(MARA), UserMessage("I moved on."))
-    for after in (0.3, 0.5, 0.7):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "restore", str(copy), "--home", str(home), "--force"],
-            stdout=subprocess.DEVNULL,
-        )
-        try:
-            process.wait(after)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        assert said(home) in ([SAID], [SAID, "I moved on."])
+    killed = subprocess.run([sys.executable, "-c", KILLED, copy, home, place, when], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert said(home) == ([SAID] if (place, when) == ("replace", "after") else [SAID, "I moved on."])
     line.done("doctor", "--home", home)
+    line.done("restore", copy, "--home", home, "--force")
+    assert said(home) == [SAID]
+    assert not list(home.glob(".restore-*"))

@@ -23,13 +23,13 @@ def begin(home: str | Path) -> Home:
     place.check()
     place.ensure()
     try:
-        with place.settings.open("x", encoding="utf-8") as file:
-            file.write(settings())
+        place.settings.touch(mode=0o600, exist_ok=False)  # it may come to hold a password
     except FileExistsError:
         raise InputError(
             f"{place.settings} is there already, and was left as it is. Edit it, or name another home with --home."
         ) from None
     try:
+        place.settings.write_text(settings(), encoding="utf-8")
         Memory.open(place.path).close()
     except BaseException:
         place.settings.unlink()

@@ -111,6 +111,7 @@ def _home(path: Path) -> Home:
             raise InputError(TAKEN.format(place.path))
         part = place.path / ".recollect.toml.part"
         try:
+            part.touch(mode=0o600)
             part.write_text(SETTINGS, encoding="utf-8")
             part.replace(place.settings)
         except OSError as error:

@@ -17,6 +17,7 @@ from recollect.memory import Memory
 from recollect.types import utc_now
 
 SQLITE = {"url": ""}
+PART = ".restore-"  # how the folder begins in which a backup is checked
 LOGS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
 
 
@@ -39,14 +40,22 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
         )
     if not file.is_file():
         raise InputError(f"There is no file {file}. Name one that `recollect backup` wrote.")
+    if log := next((log for log in _logs(file) if log.exists() and not log.name.endswith("-shm")), None):
+        raise InputError(
+            f"{file} is in use, or was not closed: what was stored last is in {log.name}. Make a whole copy with "
+            "`recollect backup`, and restore that."
+        )
     there = place.database.exists() and place.database.stat().st_size > 0
     if there and not force:
         raise InputError(
             f"{place.database} is there already. Name an empty home, or add --force to keep it beside."
         )
     place.ensure()
-    copy = Home(mkdtemp(prefix=".restore-", dir=place.path))  # in the same file system, so that a rename will do
+    for left in place.path.glob(f"{PART}*"):  # by one that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    copy = Home(mkdtemp(prefix=PART, dir=place.path))  # in the same file system, so that a rename will do
     try:
+        copy.database.touch(mode=0o600)  # for its owner alone, as every database of a home
         shutil.copyfile(file, copy.database)
         _check(copy, file)
         _settled(copy.database)
@@ -90,14 +99,18 @@ def _set_aside(place: Home) -> Path:
             raise InputError(
                 f"Another process works with {place.database}. Stop it (recollect worker, serve), and try again."
             )
-    for end in LOGS:
+    for log, aside in zip(_logs(place.database), _logs(kept), strict=True):
         with suppress(FileNotFoundError):
-            place.database.with_name(place.database.name + end).rename(kept.with_name(kept.name + end))
+            log.rename(aside)
     try:
         os.link(place.database, kept)  # so that at no instant there is no database
     except OSError:  # a file system without hard links
         place.database.rename(kept)
     return kept
+
+
+def _logs(database: Path) -> list[Path]:
+    return [database.with_name(database.name + end) for end in LOGS]
 
 
 def _settled(path: Path) -> None:
