@@ -139,14 +139,18 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
             await call(client, "document_write", slug="tee a", title="Tee", description="", body="Green.")
         )
         await call(client, "document_edit", document_id=written["id"], expected_version=1, append="[[no such]]")
-        assert "version: 2" in await call(client, "document_read", path="~/tee a")
+        assert "version: 2" in await call(client, "document_read", path="~/memory/tee a")
         assert "Nothing is known by that name" in await call(client, "relations", entity="Nobody")
         assert "No experiences" in await call(client, "query_experiences", query="tea")
         found = {one.uri: one for one in (await client.list_resources()).resources}
-        for uri in ("recollect://context", "recollect://journal/MEMORY.md", "recollect://documents/tee%20a"):
+        for uri in (
+            "recollect://context",
+            "recollect://journal/MEMORY.md",
+            "recollect://documents/memory/tee%20a",
+        ):
             assert found[uri].mime_type == "text/markdown"
         assert len((await client.list_resource_templates()).resource_templates) == 2
-        assert "Green." in await read(client, "recollect://documents/tee%20a")
+        assert "Green." in await read(client, "recollect://documents/memory/tee%20a")
         assert "prefers tea" in await read(client, "recollect://journal/MEMORY.md")
         assert [one.name for one in (await client.list_prompts()).prompts] == ["recall", "remember"]
         opened = (await client.get_prompt("recall", {"about": "tea"})).messages[0].content
@@ -354,6 +358,33 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(home: Path) ->
             assert (notes / f"n{number}.md").read_text() == f"Note {number}."
         else:
             assert f"Turn {number}." in said
+
+
+def test_a_line_that_cannot_be_read_is_answered(home: Path) -> None:
+    """S3: a lone surrogate, or no JSON at all; the next request gets its answer."""
+    lines = [
+        {"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}},
+        {"id": 1, "method": "tools/call", "params": {"name": "recall_memory", "arguments": {"query": "\ud800"}}},
+        {"id": 2, "method": "ping"},
+    ]
+    lines[0]["params"]["clientInfo"] = {"name": "test", "version": "1"}  # type: ignore[index]
+    with subprocess.Popen(
+        [sys.executable, "-m", "recollect", "mcp", "--home", str(home)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        answers = []
+        for line in [*(json.dumps({"jsonrpc": "2.0", **one}) for one in lines), "nonsense"]:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+            answers.append(json.loads(process.stdout.readline()))
+        process.stdin.close()
+    assert [one["id"] for one in answers] == [0, 1, 2, None]
+    assert ["error" in one for one in answers] == [False, True, False, True]
+    assert process.returncode == 0
 
 
 def test_a_hostile_client_name_is_only_a_name(home: Path) -> None:

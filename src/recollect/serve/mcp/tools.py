@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recollect.errors import InputError
 from recollect.journal.tools import STORE, note_tool
 from recollect.memory import Memory
+from recollect.organize.documents import MEMORY
 from recollect.tooling import Tool, number, schema, text, tool
 from recollect.types import Agent, AssistantMessage, UserMessage
 
@@ -21,7 +22,8 @@ WHEN = {
     "relations": "Use it to find who or what is involved; then read with recall_memory or document_read.",
     "document_read": "Documents hold what was learned, by subject, below ~/memory. Read one before you change it: "
     "the answer has its id and version.",
-    "document_write": "Use it for knowledge about a subject that is more than a line. Every version is kept.",
+    "document_write": "Use it for knowledge about a subject that is more than a line. A new one lies below "
+    "~/memory, unless you name its parent. Every version is kept.",
     "document_edit": "Read the document first. Every version is kept.",
     "remember_this": "Use it when the user asks you to remember something, states a preference, or decides "
     "something: one sentence that stands alone. It opens later sessions.",
@@ -61,7 +63,7 @@ class Seat:
 
 def tools(seat: Seat) -> dict[str, Tool]:
     """Those of the agent, by name. What is switched off is not among them."""
-    shared = seat.memory.tools(seat.client, seat.agent)
+    shared = map(_below_memory, seat.memory.tools(seat.client, seat.agent))
     return {one.name: one for one in (_session_context(seat), *shared, _append_turn(seat), _store_memory(seat))}
 
 
@@ -75,6 +77,18 @@ def found(seat: Seat, name: str) -> Tool:
     if name not in known:
         raise InputError(f"There is no tool {name!r:.200}. The tools are: {', '.join(known)}.")
     return known[name]
+
+
+def _below_memory(one: Tool) -> Tool:
+    """A new document lies below ~/memory, where nothing else is said: there it is organized, and found."""
+    if one.name != "document_write":
+        return one
+
+    def write(**arguments: object) -> str:
+        named = any(arguments.get(name) for name in ("document_id", "parent_id", "parent_path"))
+        return one.call(**arguments if named else arguments | {"parent_path": MEMORY})
+
+    return replace(one, call=write)
 
 
 def _store_memory(seat: Seat) -> Tool:

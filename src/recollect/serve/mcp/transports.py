@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from mcp import types
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -35,8 +39,29 @@ def run_stdio(
 
 
 async def _serve(served: Server[dict[str, Any]]) -> None:
-    async with stdio_server() as (reads, writes):
-        await served.run(reads, writes, served.create_initialization_options())
+    """The SDK passes over a line that it cannot read, and the client would wait for ever: we tell it so."""
+    async with stdio_server() as (reads, writes), anyio.create_task_group() as group:
+        readable, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+        async def sift() -> None:
+            async with readable:
+                async for item in reads:
+                    if isinstance(item, ValidationError):
+                        await writes.send(SessionMessage(_unreadable(item)))
+                    else:
+                        await readable.send(item)
+
+        group.start_soon(sift)
+        await served.run(heard, writes, served.create_initialization_options())
+
+
+def _unreadable(error: ValidationError) -> types.JSONRPCError:
+    try:
+        number = json.loads(error.errors()[0]["input"])["id"]
+    except (ValueError, RecursionError, TypeError, LookupError):
+        number = None
+    told = types.ErrorData(code=types.PARSE_ERROR, message=f"The line is no JSON-RPC: {error.errors()[0]['msg']}.")
+    return types.JSONRPCError(jsonrpc="2.0", id=number if isinstance(number, int | str) else None, error=told)
 
 
 def http_app(memories: Memories) -> Endpoint:
