@@ -109,6 +109,7 @@ def test_the_doctor_finds_a_sound_database_sound(home: Path) -> None:
     assert json.loads(CliRunner().invoke(app, ["doctor", "--home", str(home), "--json"]).output) == {
         "sound": True,
         "problems": [],
+        "remarks": [],
     }
 
 

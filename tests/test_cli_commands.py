@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 from urllib.parse import quote
@@ -15,6 +16,7 @@ from recollect.journal.records import Sensitivity
 from recollect.recall.experiences import Group
 from recollect.recall.opinions import Verdict
 from recollect.serve.beginning import begin
+from recollect.serve.callers import caller
 from recollect.serve.cli import options
 from recollect.types import ItemKind, ItemState
 from tests.command_line import Line
@@ -88,9 +90,14 @@ def test_append_takes_lines_all_or_none(home: Path, line: Line) -> None:
     words = ("append", "--jsonl", "--agent", "cli/mara/lines", "--json")
     assert len(line.done(*words, piped="\n".join(map(json.dumps, lines)) + "\n\n").json["ids"]) == 2
     for bad, why in (
-        ('{"role": "nobody", "text": "x"}', "no known type"),
+        ('{"role": "nobody", "text": "x"}', "'nobody' is no role. Use one of: user, assistant"),
+        ('{"type": "nobody", "text": "x"}', "'nobody' is no role. Use one of: user, assistant"),
+        ('{"role": "user"}', "Line 2 cannot be taken, so none was stored. It has no text."),
+        ('{"role": "user", "text": " "}', "It has no text."),
+        ('{"role": "user", "text": 5}', "Line 2 cannot"),
+        ('{"role": "user", "text": "\\ud800"}', "Write it in UTF-8"),
         ('{"role": "user", "text": "x", "at": "noon"}', "is no time"),
-        ('{"role": "user", "words": "x"}', "does not take these fields"),
+        ('{"role": "user", "words": "x"}', "It has no use for 'words'"),
         ('{"role": "user", "text": "x", "key": 7}', "key"),
         ("[1]", "no JSON object"),
         ("nonsense", "no JSON"),
@@ -100,8 +107,45 @@ def test_append_takes_lines_all_or_none(home: Path, line: Line) -> None:
         assert answer.code == 1
         assert why in json.loads(answer.err)["message"]
     assert line("append", "x", "--jsonl").code == 2
+    assert line("append", "--jsonl", "--key", "k", piped='{"text": "x"}').code == 2
     with Memory.open(home) as memory:
         assert len(memory.history(memory.agent(User("cli", "mara", "lines")))) == 2
+
+
+def test_what_is_said_of_all_lines_counts_where_a_line_says_nothing(home: Path, line: Line) -> None:
+    """C7."""
+    said = """{"text": "One."}
+    {"text": "Two.", "speaker": "Jonas", "at": "2026-03-06T09:00Z"}
+    {"role": "note", "text": "x"}"""
+    told = ("--speaker", "Mara", "--role", "user", "--at", "2026-03-05T09:00Z")
+    line.done("append", "--jsonl", "--agent", "cli/mara/lines", *told, piped=said)
+    with Memory.open(home) as memory:
+        one, two, note = (one.record for one in memory.history(memory.agent(User("cli", "mara", "lines"))))
+    assert one == UserMessage("One.", "Mara", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
+    assert two == UserMessage("Two.", "Jonas", at=datetime(2026, 3, 6, 9, tzinfo=UTC))
+    assert note == Note("x", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
+
+
+def test_nothing_said_is_not_stored(home: Path, line: Line) -> None:
+    """C7: `--end` alone only ends the talk."""
+    for words, piped in (([""], ""), (["   "], ""), ([], " \n"), (["", "--end"], "")):
+        answer = line("append", *words, "--agent", "cli/mara/main", piped=piped)
+        assert (answer.code, answer.err) == (
+            1,
+            "recollect: There is no text. Write it on the line, or pipe it in.\n",
+        )
+    line.done("append", "Good morning!", "--agent", "cli/mara/main")
+    assert line.done("append", "--end", "--agent", "cli/mara/main").out.endswith("is over.\n")
+    assert "No agent" in line("append", "--end", "--agent", "cli/nobody/main").err
+    with Memory.open(home) as memory:
+        assert memory.get_agent(memory.agent(MARA)).state == "sleeping"
+        assert len(memory.history(memory.agent(MARA))) == 5
+
+
+def test_whoever_calls_is_the_same_person_everywhere(home: Path, line: Line) -> None:
+    """C0: at the command line, over MCP and from a hook."""
+    told = line.done("append", "Good morning!", "--json").json["agent"]
+    assert told == f"/connectors/cli/{caller('mcp', 'default', 'x').user_id}/main"
 
 
 def test_append_says_what_is_wrong(home: Path, line: Line) -> None:
@@ -159,8 +203,20 @@ def test_what_is_remembered_is_listed_corrected_pinned_and_judged(home: Path, li
     assert "useful" in line.done("feedback", told["id"], "useful").out
     assert "Nothing remembered has the id" in line("pin", "turn:999").err
     assert line("feedback", "turn:1", "splendid").code == 2
-    assert line("feedback", "turn:1", "useful", "--recall", 999).code == 1
     assert "no agent" in line("context", "--agent", "x/y/z").err.lower()
+
+
+@pytest.mark.parametrize("words", [["recall", "Where does Mara live?"], ["list"]], ids=" ".join)
+def test_ids_can_be_copied_from_a_narrow_terminal(
+    home: Path, line: Line, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """R2: each stands in a line, whole."""
+    ids = [hit["id"] for hit in line.done(*words, "--json").json]
+    assert any(len(one) > 50 for one in ids)
+    for columns in ("80", "40"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown = line.done(*words).out.splitlines()
+        assert [one for one in shown if one and not one.startswith(" ")] == ids
 
 
 # Documents
@@ -173,6 +229,8 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
     found = line.done("doc", "read", "memory/people/mara", "--json").json["document"]
     assert line.done("doc", "read", found["id"], "--body").out.rstrip("\n") == found["body"]
     assert "mara" in line.done("doc", "tree").out
+    assert line.done("doc", "read", "~").out == "~/memory\n"
+    assert line.done("doc", "read", "~", "--json").json == {"document": None, "children": ["~/memory"]}
     assert [one["path"] for one in line.done("doc", "tree", "memory/people", "--json").json][-1] == found["path"]
     line.done("doc", "write", "memory/atlas", "We ship in May.", "--title", "Atlas")
     stale = line("doc", "write", "memory/atlas", "We ship in June.")
@@ -198,7 +256,8 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
     [
         (["doc", "read", "no/where"], 1, "See: recollect doc tree"),
         (["doc", "read", "../../etc/passwd"], 1, "recollect: "),
-        (["doc", "write", "no/where", "x"], 1, "~/no"),
+        (["doc", "write", "no/where", "x"], 1, "Make that first: recollect doc write no"),
+        (["doc", "write", "0123456789abcdef" * 2, "x"], 1, "See: recollect doc tree"),
         (["doc", "write", "memory/new", "x", "--version", "3"], 1, "Leave --version out"),
         (["doc", "diff", "memory", "1", "9"], 1, "recollect: "),
         (["doc", "rollback"], 2, "Name a changeset"),
@@ -309,6 +368,15 @@ def test_status_ledger_doctor_verify_and_rebuild(home: Path, line: Line) -> None
     assert line.done("worker", "--once", "--json").json["organized"] == 0
 
 
+def test_the_doctor_says_what_is_worth_a_remark(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O6: also to programs; nothing is wrong."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("RECOLLECT_MODELS_MODEL", "anthropic:claude-haiku-4-5")
+    told = line.done("doctor", "--json").json
+    assert (told["sound"], told["problems"]) == (True, [])
+    assert told["remarks"]
+
+
 def test_a_red_status_and_the_doctor_exit_with_1(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     """O6: what waits too long is a thing that is wrong."""
     line.done("append", "I like tea.", "--agent", "cli/mara/main", "--end")
@@ -326,12 +394,23 @@ def test_serve_and_mcp_check_before_they_begin(home: Path, tmp_path: Path, line:
     assert refused.err.startswith("recollect: ")
     assert "There is no memory at" in line("serve", "--home", tmp_path / "none").err
     assert "There is no memory at" in line("mcp", "--home", tmp_path / "none").err
-    assert "There is no memory at" in line("hook", "--home", tmp_path / "none").err
     assert line("mcp", "--agent", "me").code == 2
     assert line("serve", "--port", 99999).code == 2
 
 
-HOSTILE = "Ma\x1b]0;owned\x07ra\x9b2J \x1b[31m[red]likes[/red] [link=x]tea[/link]\r\x08"
+def test_a_hook_never_stops_its_host(home: Path, tmp_path: Path, line: Line) -> None:
+    """S3: 2 would keep a person from working, whatever is wrong."""
+    for words, why in (
+        (["--home", str(tmp_path / "none")], "There is no memory at"),
+        (["--nonsense"], "No such option"),
+        (["--profile", "../x"], "cannot name a profile"),
+    ):
+        answer = line("hook", *words, piped='{"hook_event_name": "SessionStart"}')
+        assert (answer.code, answer.out) == (0, "")
+        assert why in answer.err
+
+
+HOSTILE = "Ma\x1b]0;owned\x07ra\x9b2J\u202e\u2066 \x1b[31m[red]likes[/red] [link=x]tea[/link]\r\x08"
 
 
 def test_hostile_text_commands_no_terminal(home: Path, line: Line) -> None:
@@ -361,6 +440,8 @@ def test_hostile_text_commands_no_terminal(home: Path, line: Line) -> None:
     for words in (*reading, *([*words, "--json"] for words in reading)):
         answer = line(*words)
         shown = answer.out + answer.err
-        assert not {c for c in shown if ord(c) < 32 or 127 <= ord(c) < 160} - {"\n", "\t"}, words
+        assert not {c for c in shown if ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u202e\u2066"} - {*"\n\t"}, (
+            words
+        )
         if answer.code == 0 and "likes" in shown:
             assert "[red]likes" in shown or "%5Bred%5Dlikes" in shown, f"{words}: it is no markup"

@@ -1,4 +1,4 @@
-"""Which agent a program is that calls in: over MCP, or from a hook."""
+"""Which agent a program is that calls in: over MCP, from a hook, or at the command line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ NOBODY = ("root", "")
 def caller(connector: str, profile: str, channel: str) -> User:
     """A program that a person uses: a channel each, e.g. `mcp` and the client's name. Names may be any text. The
     person goes by the profile's name; in the default one, by their login, for that is who the claims speak of."""
-    return User(connector, profile if profile != DEFAULT else _login(), _part(channel) or "client")
+    return User(connector, profile if profile != DEFAULT else login(), _part(channel) or "client")
 
 
-def _login() -> str:
+def login() -> str:
+    """The person's name on this machine; `user` where it is nobody's own."""
     try:
         name = _part(getpass.getuser())
     except (OSError, KeyError):  # this process's user has no name

@@ -1,34 +1,44 @@
-"""How hits look in a terminal, and as JSON."""
+"""How hits look in a terminal."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from rich.console import Console
 from rich.markup import escape as without_markup
+from rich.padding import Padding
 from rich.table import Table
 
+from recollect.serve.terminal import harmless
 from recollect.types import Hit
 
 LONGEST = 300  # characters of a text that are shown
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
-def table(hits: Sequence[Hit], title: str, *, explain: bool = False, ids: bool = False) -> Table:
-    """A row a hit, best first, by its path or, with `ids`, also by its id; what no longer holds is struck out."""
+def table(hits: Sequence[Hit], title: str) -> Table:
+    """A row a hit, best first; what no longer holds is struck out."""
     shown = Table("score", "found", "said on", "source", title=escape(title), expand=True)
     for hit in hits:
-        text = escape(hit.text if len(hit.text) <= LONGEST else f"{hit.text[:LONGEST]}…")
-        parts = "\n[dim]" + ", ".join(f"{name} {part:+.2f}" for name, part in hit.parts.items()) + "[/]"
-        shown.add_row(
-            f"[green]{hit.score:.1f}[/]",
-            (f"[strike]{text}[/strike]" if hit.until else text) + (parts if explain else ""),
-            f"{hit.at:%Y-%m-%d}" + (f"\n[dim]until {hit.until:%Y-%m-%d}[/]" if hit.until else ""),
-            _source(hit) + (f"\n[dim]{escape(hit.id)}[/]" if ids and hit.path else ""),
-        )
+        until = f"\n[dim]until {hit.until:%Y-%m-%d}[/]" if hit.until else ""
+        shown.add_row(f"[green]{hit.score:.1f}[/]", _text(hit), f"{hit.at:%Y-%m-%d}{until}", _source(hit))
     return shown
+
+
+def listing(console: Console, hits: Iterable[Hit], *, scores: bool = False) -> None:
+    """Each hit in a few lines: its id alone in the first, so that it can be copied from any terminal."""
+    for hit in hits:
+        until = f", until {hit.until:%Y-%m-%d}" if hit.until else ""
+        about = [f"{hit.at:%Y-%m-%d}{until}", _source(hit), "pinned" if hit.pinned else ""]
+        about += [f"score {hit.score:.1f}"] if scores else []
+        parts = ", ".join(f"{name} {part:+.2f}" for name, part in hit.parts.items())
+        console.print(f"[bold cyan]{escape(hit.id)}[/]", soft_wrap=True)
+        for line in (
+            _text(hit),
+            f"[dim]{' · '.join(filter(None, about))}[/]",
+            f"[dim]{parts}[/]" if parts else "",
+        ):
+            if line:
+                console.print(Padding.indent(line, 2))
 
 
 def escape(text: str) -> str:
@@ -37,16 +47,16 @@ def escape(text: str) -> str:
 
 
 def without_commands(text: str) -> str:
-    return _CONTROL.sub("", text.replace("\t", " "))
+    """The same, where nothing is markup. A tab, whose width no table knows, is a space."""
+    return harmless(text.replace("\t", " "))
 
 
-def plain(hit: Hit) -> dict[str, Any]:
-    """The hit as JSON has it."""
-    times = {"at": hit.at.isoformat(), "until": hit.until.isoformat() if hit.until else None}
-    return {**asdict(hit), **times}
+def _text(hit: Hit) -> str:
+    text = escape(hit.text if len(hit.text) <= LONGEST else f"{hit.text[:LONGEST]}…")
+    return f"[strike]{text}[/strike]" if hit.until else text
 
 
 def _source(hit: Hit) -> str:
     who = f" by {escape(hit.speaker)}" if hit.speaker and hit.kind == "turn" else ""
     warning = f" [yellow]({hit.trust})[/]" if hit.trust in ("tool", "web") else ""
-    return f"[cyan]{escape(hit.path or hit.id)}[/]{who}{warning}"
+    return f"[cyan]{escape(hit.path or hit.kind)}[/]{who}{warning}"

@@ -1,7 +1,8 @@
 """`recollect`: every command in its section, what goes wrong as one sentence, and how it ends.
 
-Ends with 0 when all is well, 1 when something failed or was found wrong, 2 when it was called wrongly. The options
-of a command are built when it is called, so that help is quick.
+Ends with 0 when all is well, 1 when something failed or was found wrong, 2 when it was called wrongly; a hook
+always with 0, for its host would stop a person's work. The options of a command are built when it is called, so
+that help is quick.
 """
 
 from __future__ import annotations
@@ -54,6 +55,10 @@ NEXT = {
     "UnknownItem": "See: recollect inbox list",
 }
 """What to do at the command line, where the error says what to do in Python."""
+
+
+IN_PYTHON = "Decode it with errors='replace' and try again."
+ON_THE_LINE = "Write it in UTF-8 and try again."
 
 
 def commands(apps: Sequence[typer.Typer]) -> Iterator[tuple[str, str, typer.Typer]]:
@@ -134,6 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = words[: words.index("--")] if "--" in words else words
     debug, as_json = "--debug" in options, "--json" in options
     words = [word for word in options if word != "--debug"] + words[len(options) :]
+    hosted = words[:1] == ["hook"]
     try:
         code = app(words, prog_name="recollect", standalone_mode=False)
         sys.stdout.flush()
@@ -141,18 +147,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
         )  # so that nothing is said at the end, either
-        sys.exit(1)
+        code = 1
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
     except typer.TyperException as error:
         _tell("Usage", _usage(error), as_json=as_json)
-        sys.exit(error.exit_code)
+        code = error.exit_code
     except Exception as error:
         if debug:
             raise
         _tell(type(error).__name__, _sentence(error), as_json=as_json)
-        sys.exit(1)
-    sys.exit(code or 0)
+        code = 1
+    sys.exit(0 if hosted else code or 0)
 
 
 def _usage(error: typer.TyperException) -> str:
@@ -169,7 +175,8 @@ def _sentence(error: Exception) -> str:
 
     if isinstance(error, RecollectError):
         advice = NEXT.get(type(error).__name__)
-        return f"{str(error).split('. ')[0].rstrip('.')}. {advice}" if advice else str(error)
+        told = str(error).replace(IN_PYTHON, ON_THE_LINE)
+        return f"{told.split('. ')[0].rstrip('.')}. {advice}" if advice else told
     if isinstance(error, OSError) and error.strerror:
         place = f" ({error.filename})" if error.filename else ""
         return f"{error.strerror}{place}. Check the path and who may use it, and try again."
@@ -180,7 +187,8 @@ def _sentence(error: Exception) -> str:
 
 
 def _tell(kind: str, message: str, *, as_json: bool) -> None:
-    from recollect.serve.cli.output import harmless, to_json
+    from recollect.serve.cli.output import to_json
+    from recollect.serve.terminal import harmless
 
     before = "" if message.startswith("Usage: ") else "recollect: "  # help speaks for itself
     told = to_json({"error": kind, "message": message}) if as_json else f"{before}{harmless(message)}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -66,41 +67,56 @@ def append(
 ) -> None:
     """Store what was said. It is on disk when the command ends.
 
-    With --jsonl each line has a role (or a type) and a text, and may have speaker, key and at; all lines are
-    stored, or none.
+    With --jsonl each line has a text, and may have role (or type), speaker, at and key; where it has none, --role,
+    --speaker and --at count. All lines are stored, or none. --end without a text only ends the talk.
 
     Example: recollect append "I live in Lisbon." --agent cli/mara/main --speaker Mara
     """
+    from recollect.errors import InputError
+
     if jsonl and text not in (None, "-"):
         raise typer.BadParameter("--jsonl reads from standard input. Leave the text out")
-    said = given(text)
+    if jsonl and key is not None:
+        raise typer.BadParameter("With --jsonl each line has its own key. Leave --key out")
+    over = end and not jsonl and text is None  # there may be no text
+    said = "" if over and sys.stdin.isatty() else given(text)
+    about = {"role": role, "speaker": speaker, "at": at}
+    records: list[Record] = []
+    keys: list[str | None] = []
     if jsonl:
-        records, keys = _lines(said)
-    else:
+        records, keys = _lines(said, about)
+    elif said.strip():
         spoken = {"speaker": speaker} if speaker else {}
-        records, keys = [_record({"role": role, "text": said, "at": at, **spoken})], [key]
-    with existing(home, profile, new=True) as memory:
-        who = the_agent(memory, agent or _self(), new=True)
+        records, keys = [_record({"text": said, **spoken}, about)], [key]
+    elif not over:
+        raise InputError("There is no text. Write it on the line, or pipe it in.")
+    with existing(home, profile, new=bool(records)) as memory:
+        who = the_agent(memory, agent or _self(), new=bool(records))
         with under_way(f"Storing {len(records):,} records …", quiet=as_json or not jsonl):
             ids = memory.append_many(who, records, keys=keys)
         if end:
             memory.sleep(who)
     if as_json:
         print_json({"agent": who.cache_key, "ids": ids})
-    else:
+    elif ids:
         done(f"Stored {_named(ids)} of {who.cache_key}.")
+    else:
+        done(f"The talk of {who.cache_key} is over.")
 
 
-def _lines(text: str) -> tuple[list[Record], list[str | None]]:
+def _lines(text: str, about: Mapping[str, object]) -> tuple[list[Record], list[str | None]]:
     from recollect.errors import InputError
 
-    records, keys = [], []
+    records: list[Record] = []
+    keys: list[str | None] = []
     for number, content in _objects(text):
         try:
-            key = cast("str | None", content.pop("key", None))  # which append looks at
+            key = content.pop("key", None)
+            if not (key is None or isinstance(key, str)):
+                raise InputError("Its key is no text.")  # noqa: TRY301
             if isinstance(at := content.get("at"), str):
                 content["at"] = a_time(at)
-            records.append(_record(content))
+            records.append(_record(content, about))
             keys.append(key)
         except (InputError, typer.BadParameter) as error:
             raise InputError(f"Line {number} cannot be taken, so none was stored. {error}") from error
@@ -124,20 +140,35 @@ def _objects(text: str) -> Iterator[tuple[int, dict[str, object]]]:
         yield number, content
 
 
-def _record(content: dict[str, object]) -> Record:
-    from recollect.collect.history import from_json
+def _record(content: dict[str, object], about: Mapping[str, object]) -> Record:
+    """What the content says; where it says nothing of it, what is said about all of them."""
+    from dataclasses import fields
 
-    role = content.pop("role", None)
-    return from_json({"type": TYPES.get(str(role), role), **content} if role else content)
+    from recollect.collect.history import from_json, to_row
+    from recollect.errors import InputError
+    from recollect.types import Record, ToolCall, ToolResult
+
+    role = content.pop("role", None if "type" in content else about["role"])
+    named = content.get("type") if role is None else TYPES.get(str(role))
+    kind = next((kind for kind in get_args(Record) if kind.type == named), None)
+    if kind is None:
+        raise InputError(f"{role or named!r:.100} is no role. Use one of: {', '.join(TYPES)}.")
+    known = [field.name for field in fields(kind)]
+    if strange := [name for name in content if name not in (*known, "type")]:
+        raise InputError(f"It has no use for {strange[0]!r:.100}. It may have: role, key, {', '.join(known)}.")
+    told: dict[str, object] = {name: about[name] for name in ("speaker", "at") if about[name] and name in known}
+    needed = "name" if kind is ToolCall else "text"
+    if needed not in content or (kind is not ToolResult and not str(content[needed]).strip()):
+        raise InputError(f"It has no {needed}.")
+    record = from_json({**told, **content, "type": kind.type})
+    to_row(record, 0, sys.maxsize)  # so that what is wrong is said here, of this line
+    return record
 
 
 def _self() -> str:
-    from getpass import getuser
+    from recollect.serve.callers import login
 
-    try:
-        return f"cli/{getuser()}/main"
-    except (OSError, KeyError):  # a machine that has no name for us
-        return "cli/me/main"
+    return f"cli/{login()}/main"
 
 
 def _named(ids: list[int]) -> str:

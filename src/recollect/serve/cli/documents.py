@@ -10,6 +10,7 @@ import typer
 from recollect.serve.cli.options import (
     DEFAULT_HOME,
     DEFAULT_PROFILE,
+    ID,
     AsOfOption,
     HomeOption,
     JsonOption,
@@ -21,7 +22,8 @@ from recollect.serve.cli.options import (
     the_path,
     time_option,
 )
-from recollect.serve.cli.output import console, done, harmless, print_json, print_text, rows
+from recollect.serve.cli.output import console, done, print_json, print_text, rows
+from recollect.serve.terminal import harmless
 
 group = noun("doc", "Documents: read and change what is known, see its history, go back.")
 
@@ -74,10 +76,14 @@ def read(
     Example: recollect doc read memory/people/mara --as-of 2026-03-05
     """
     with existing(home, profile) as memory:
-        found = memory.documents.read(the_path(document), as_of)
-        children = [child.path for child in memory.documents.children(found.id, as_of)]
+        roots = the_path(document) in ("~", "~/")
+        found = None if roots else memory.documents.read(the_path(document), as_of)
+        children = [child.path for child in memory.documents.children(found.id if found else "~", as_of)]
     if as_json:
         print_json({"document": found, "children": children})
+        return
+    if not found:
+        print_text("\n".join(children))
         return
     if not body:
         about = [f"{found.path}  version {found.version}  id {found.id}", found.title, found.description]
@@ -100,9 +106,9 @@ def write(
 ) -> None:
     """Make a document, or with --version change one. What you do not name stays.
 
-    Example: recollect doc write memory/projects/atlas "We ship in May." --title Atlas
+    Example: recollect doc write memory/atlas "We ship in May." --title Atlas
     """
-    from recollect.errors import InputError, StaleWrite
+    from recollect.errors import InputError, StaleWrite, UnknownDocument
 
     body = given(text)
     with existing(home, profile, new=True) as memory:
@@ -114,7 +120,13 @@ def write(
         if not was and version is not None:
             raise InputError(f"There is no document {document!r} to change. Leave --version out to make it.")
         path = was.path if was else the_path(document)
+        if ID.fullmatch(path):
+            raise UnknownDocument(f"No document has the id {path}.")
         parent, _, slug = path.rpartition("/")
+        if parent.count("/") and not was and not memory.documents.find(parent):
+            raise InputError(
+                f"There is no {parent} to hold it. Make that first: recollect doc write {parent[2:]} …"
+            )
         made = memory.documents.write(
             slug=slug,
             title=title or (was.title if was else slug),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULT_HOME = Path("~/.recollect")
 DEFAULT_PROFILE = "default"
+ID = re.compile(r"[0-9a-f]{32}")
 
 HomeOption = Annotated[
     Path, typer.Option("--home", envvar="RECOLLECT_HOME", help="The folder the memory lives in.", metavar="FOLDER")
@@ -138,15 +139,19 @@ def descriptor(name: str) -> Descriptor | None:
 
 def the_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
     """The agent of this address, cache key or id; where a `new` one may begin, made on first use."""
-    from recollect.collect.descriptors import cache_key, check_descriptor
+    from recollect.collect.descriptors import Cron, cache_key, check_descriptor
     from recollect.errors import UnknownAgent
 
     described = descriptor(name)
     if described:
         check_descriptor(described)
+    if described and new and not isinstance(described, Cron):  # one of those may have a name that stays
+        return memory.agent(described)
+    if ID.fullmatch(name):
+        return memory.get_agent(name)
     wanted = cache_key(described) if described else name
     for agent in memory.agents():
-        if wanted in (agent.cache_key, agent.id):
+        if agent.cache_key == wanted:
             return agent
     if described and new:
         return memory.agent(described)
@@ -158,7 +163,7 @@ def the_path(document: str) -> str:
     home = str(Path("~").expanduser())
     if document == home or document.startswith(f"{home}/"):
         return f"~{document[len(home) :]}"
-    if document.startswith("~") or re.fullmatch(r"[0-9a-f]{32}", document):
+    if document.startswith("~") or ID.fullmatch(document):
         return document
     return f"~/{document}"
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from recollect.serve.terminal import COMMANDS, harmless
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 LONGEST = 200  # characters of a text in a table
 WHOLE = ("id", "session", "changeset")  # columns of what a person copies
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def harmless(text: str) -> str:
-    """Text without the characters that a terminal obeys; line ends and tabs stay."""
-    return _CONTROL.sub("", text)
 
 
 def harmless_log() -> None:
@@ -36,16 +30,16 @@ def harmless_log() -> None:
         logging.lastResort.setFormatter(Harmless())
 
 
-def to_json(value: object) -> str:
+def to_json(value: object, *, in_a_line: bool = False) -> str:
     """JSON leaves some control characters as they are, and a terminal may obey them."""
     from recollect.serve.plain import plain
 
-    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
-    return re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = json.dumps(plain(value), indent=None if in_a_line else 2, ensure_ascii=False)
+    return COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def print_json(value: object) -> None:
-    sys.stdout.write(f"{to_json(value)}\n")
+def print_json(value: object, *, in_a_line: bool = False) -> None:
+    sys.stdout.write(f"{to_json(value, in_a_line=in_a_line)}\n")
 
 
 def print_text(text: str) -> None:

@@ -25,7 +25,7 @@ from recollect.serve.cli.options import (
     the_agent,
     time_option,
 )
-from recollect.serve.cli.output import console, done, print_json, print_text, rows
+from recollect.serve.cli.output import console, done, print_json, print_text
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -55,7 +55,7 @@ def recall(
 
     Example: recollect recall "Where does Mara stay in Lisbon?" --explain
     """
-    from recollect.serve.hits import table
+    from recollect.serve.hits import listing
 
     with existing(home, profile) as memory:
         hits = memory.recall(
@@ -71,8 +71,10 @@ def recall(
         advice = "" if hits else _on_nothing(memory)
     if as_json:
         print_json(hits)
+    elif hits:
+        listing(console(), hits, scores=True)
     else:
-        console().print(table(hits, question, explain=explain, ids=True) if hits else advice)
+        console().print(advice)
 
 
 @verbs.command()
@@ -102,7 +104,10 @@ def context(
     elif text:
         print_text(text)
     else:
-        console().print("There is nothing to say yet. See: recollect status")
+        fits = "There is nothing to say yet. See: recollect status"
+        console().print(
+            fits if tokens is None else f"Nothing fits into {tokens:,} tokens, or there is nothing yet."
+        )
 
 
 @verbs.command(name="list")
@@ -122,26 +127,16 @@ def list_(
 
     Example: recollect list --kind document --subject Mara
     """
+    from recollect.serve.hits import listing
+
     with existing(home, profile) as memory:
         hits = memory.list(kind, subject, since, limit, before)
     if as_json:
         print_json(hits)
         return
-    cells = [
-        (
-            hit.id,
-            hit.at,
-            f"{hit.text}{f' (until {hit.until:%Y-%m-%d})' if hit.until else ''}",
-            hit.trust,
-            hit.pinned or "",
-        )
-        for hit in hits
-    ]
-    rows(
-        ("item", "said on", "remembered", "from", "pinned"),
-        cells,
-        "Nothing is remembered. See: recollect append --help",
-    )
+    if not hits:
+        console().print("Nothing is remembered. See: recollect append --help")
+    listing(console(), hits)
 
 
 @verbs.command()
@@ -188,7 +183,6 @@ def pin(
 def feedback(
     item: ItemArgument,
     verdict: Annotated[Verdict, typer.Argument(help="What it was.")],
-    recall_id: Annotated[int | None, typer.Option("--recall", help="The recall that found it.", min=1)] = None,
     home: HomeOption = DEFAULT_HOME,
     profile: ProfileOption = DEFAULT_PROFILE,
     as_json: JsonOption = False,
@@ -198,7 +192,7 @@ def feedback(
     Example: recollect feedback turn:12 useful
     """
     with existing(home, profile) as memory:
-        memory.feedback(item, verdict, recall_id)
+        memory.feedback(item, verdict)
     if as_json:
         print_json({"id": item, "verdict": verdict})
     else:

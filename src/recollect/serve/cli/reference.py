@@ -21,10 +21,11 @@ HEAD = """\
 
 Generated from the commands' own help by `make docs`; do not edit by hand.
 
-Every command takes `--json` and prints JSON for programs, also of an error. `--home` (or `RECOLLECT_HOME`) names
-the folder the memory lives in, `--profile` whose memory it is; `--debug`, anywhere on the line, says where an
-error came from. A command ends with 0 when all is well, with 1 when something failed or was found wrong, with 2
-when it was called wrongly. `recollect --install-completion` completes commands in your shell.
+A command that prints something takes `--json` and prints JSON for programs, also of an error. `--home` (or
+`RECOLLECT_HOME`) names the folder the memory lives in, `--profile` whose memory it is; `--debug`, anywhere on the
+line, says where an error came from. A command ends with 0 when all is well, with 1 when something failed or was
+found wrong, with 2 when it was called wrongly; `recollect hook` always with 0. `recollect --install-completion`
+completes commands in your shell.
 """
 
 

@@ -59,15 +59,22 @@ def demo(
 
     Example: recollect demo --home /tmp/try
     """
+    from recollect.errors import StorageUnavailable
     from recollect.serve.demo import SLOWLY
     from recollect.serve.demo import demo as run
 
+    # What the environment says is of somebody's real memory, and of their money.
+    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+        del os.environ[name]
     result = run(home, console(quiet=as_json), pace=0 if as_json else SLOWLY)
     if as_json:
         print_json(result)
     elif then_serve and sys.stdout.isatty():
-        os.environ["RECOLLECT_STORAGE_URL"] = ""  # an address there is of somebody's real memory
-        _extra("recollect.serve.server").serve(home)
+        server = _extra("recollect.serve.server")
+        try:
+            server.serve(home)
+        except StorageUnavailable:  # its port is taken
+            server.serve(home, port=0)
 
 
 @verbs.command()
@@ -90,7 +97,6 @@ def serve(
         bool, typer.Option("--no-worker", help="Organize nothing: a worker runs elsewhere.")
     ] = False,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Serve the page, the HTTP API and MCP, with a worker in a process of its own.
 
@@ -118,10 +124,10 @@ def mcp(
     agent: Annotated[
         str,
         typer.Option(
-            help="Who speaks: connector/user/channel, or a cache key.", show_default="mcp/<profile>/<client>"
+            help="Who speaks: connector/user/channel, or a cache key.",
+            show_default="mcp/<you, or the profile>/<client>",
         ),
     ] = "",
-    as_json: JsonOption = False,
 ) -> None:
     """Serve one MCP client over standard input and output. A program that speaks MCP calls this.
 
@@ -135,10 +141,10 @@ def mcp(
 
 
 @verbs.command()
-def hook(
-    home: HomeOption = DEFAULT_HOME, profile: ProfileOption = DEFAULT_PROFILE, as_json: JsonOption = False
-) -> None:
+def hook(home: HomeOption = DEFAULT_HOME, profile: ProfileOption = DEFAULT_PROFILE) -> None:
     """Feed a coding agent's talk in: for its hooks, which give an event as JSON on standard input.
+
+    Whatever goes wrong is a line on standard error: it always ends with 0, so that the host goes on.
 
     Example: recollect hook --profile work
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from recollect.serve.cli.options import (
     existing_home,
 )
 from recollect.serve.cli.output import console, done, print_json, rows, under_way, wrong
+from recollect.serve.terminal import harmless
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -63,7 +65,8 @@ def _watch(memory: Memory, *, as_json: bool) -> None:
         while True:
             looked = _looked(memory)
             if as_json:
-                print_json(dict(zip(("health", "totals", "unindexed"), looked, strict=True)))
+                print_json(dict(zip(("health", "totals", "unindexed"), looked, strict=True)), in_a_line=True)
+                sys.stdout.flush()
             live.update(_drawn(*looked), refresh=True)
             time.sleep(EVERY)
 
@@ -142,15 +145,16 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
             with under_way(f"Reading the index of {profile} …", quiet=as_json):
                 problems += memories.get(profile).verify()
         health = None if problems else memories.get().health()
-    if health and health.status == "red":
-        problems += health.reasons
+    reasons = health.reasons if health else ()
+    remarks = [] if health and health.status == "red" else [*reasons]
+    problems += [] if remarks else reasons
     if as_json:
-        print_json({"sound": not problems, "problems": problems})
+        print_json({"sound": not problems, "problems": problems, "remarks": remarks})
     else:
         for problem in problems:
             wrong(problem)
-        for remark in health.reasons if health and health.status == "yellow" else ():
-            console().print(remark, markup=False)
+        for remark in remarks:
+            console().print(harmless(remark), markup=False)
     if problems:
         raise typer.Exit(1)
     if not as_json:
@@ -204,13 +208,15 @@ def backup(
 
     Example: recollect backup ~/backups/memory.db
     """
+    from shlex import quote
+
     with existing(home) as memory, under_way("Writing the copy …", quiet=as_json):
         memory.backup(target)
     size = target.expanduser().stat().st_size
     if as_json:
         print_json({"backup": target, "bytes": size})
     else:
-        done(f"{target} ({size:,} bytes). To restore it: recollect restore {target} --home FOLDER")
+        done(f"{target} ({size:,} bytes). To restore it: recollect restore {quote(str(target))} --home FOLDER")
 
 
 @verbs.command()
