@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -30,7 +33,7 @@ def command(cwd: Path, *words: str, **environment: str) -> subprocess.Popen[str]
     return subprocess.Popen(
         [sys.executable, "-m", "recollect", "demo", *words],
         cwd=cwd,
-        env={**os.environ, "PYTHONHASHSEED": "0", **environment},  # which claim ends another may hang on it
+        env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -223,6 +226,37 @@ def test_it_is_shown_before_ones_eyes(tmp_path: Path) -> None:
     assert "[secret: random token]" in text
     assert [secret for secret in SECRETS if secret in text] == []
     assert "Not so" not in text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such terminals")
+def test_the_page_follows_on_any_port_and_by_no_setting_of_the_environment(place: Path) -> None:
+    """C0: what is set there is somebody's real memory, and their money. The port may be taken."""
+    ours, theirs = os.openpty()
+    with socket.socket() as taken:
+        with suppress(OSError):  # unless somebody else has it
+            taken.bind(("127.0.0.1", 8377))
+            taken.listen()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "recollect", "demo", "--serve"],
+            cwd=place,
+            env={**os.environ, "RECOLLECT_ORGANIZE_BRAIN": "none of ours", "COLUMNS": "300"},
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        shown = b""
+        try:
+            while b"Ctrl-C ends it" not in shown:
+                shown += os.read(ours, 10_000)  # an error when it has ended
+        except OSError:
+            pytest.fail(shown.decode())
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+            os.close(ours)
+    (port,) = re.findall(rb"at http://127\.0\.0\.1:(\d+)/", shown)
+    assert port != b"8377"
+    assert process.returncode == 0
 
 
 def test_without_a_terminal_it_ends_instead_of_serving(place: Path) -> None:

@@ -72,8 +72,6 @@ def append(
 
     Example: recollect append "I live in Lisbon." --agent cli/mara/main --speaker Mara
     """
-    from recollect.errors import InputError
-
     if jsonl and text not in (None, "-"):
         raise typer.BadParameter("--jsonl reads from standard input. Leave the text out")
     if jsonl and key is not None:
@@ -81,15 +79,7 @@ def append(
     over = end and not jsonl and text is None  # there may be no text
     said = "" if over and sys.stdin.isatty() else given(text)
     about = {"role": role, "speaker": speaker, "at": at}
-    records: list[Record] = []
-    keys: list[str | None] = []
-    if jsonl:
-        records, keys = _lines(said, about)
-    elif said.strip():
-        spoken = {"speaker": speaker} if speaker else {}
-        records, keys = [_record({"text": said, **spoken}, about)], [key]
-    elif not over:
-        raise InputError("There is no text. Write it on the line, or pipe it in.")
+    records, keys = _lines(said, about) if jsonl else _one(said, about, key, needed=not over)
     with existing(home, profile, new=bool(records)) as memory:
         who = the_agent(memory, agent or _self(), new=bool(records))
         with under_way(f"Storing {len(records):,} records …", quiet=as_json or not jsonl):
@@ -102,6 +92,19 @@ def append(
         done(f"Stored {_named(ids)} of {who.cache_key}.")
     else:
         done(f"The talk of {who.cache_key} is over.")
+
+
+def _one(
+    text: str, about: Mapping[str, object], key: str | None, *, needed: bool
+) -> tuple[list[Record], list[str | None]]:
+    from recollect.errors import InputError
+
+    if text.strip():
+        spoken = {"speaker": about["speaker"]} if about["speaker"] else {}  # also of whom there is none
+        return [_record({"text": text, **spoken}, about)], [key]
+    if needed:
+        raise InputError("There is no text. Write it on the line, or pipe it in.")
+    return [], []
 
 
 def _lines(text: str, about: Mapping[str, object]) -> tuple[list[Record], list[str | None]]:
