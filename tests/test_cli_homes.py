@@ -127,7 +127,8 @@ def test_a_database_in_use_is_no_backup(home: Path, tmp_path: Path, line: Line) 
     assert not (tmp_path / "new").exists()
 
 
-def test_a_home_that_somebody_works_with_is_left_alone(home: Path, copy: Path, line: Line) -> None:
+@pytest.mark.parametrize("damaged", [False, True], ids=["sound", "damaged"])
+def test_a_home_that_somebody_works_with_is_left_alone(home: Path, copy: Path, line: Line, damaged: bool) -> None:
     """S1: their writes would go to a file that nobody reads any more."""
     program = (
         f"import sys; from recollect import Memory; m = Memory.open({str(home)!r}); print(1, flush=True); input()"
@@ -137,11 +138,16 @@ def test_a_home_that_somebody_works_with_is_left_alone(home: Path, copy: Path, l
     ) as other:
         assert other.stdout
         other.stdout.readline()
+        if damaged:
+            with (home / "recollect.db").open("r+b") as file:
+                file.write(b"nonsense" * 100)
         answer = line("restore", copy, "--home", home, "--force")
         assert answer.code == 1
         assert "Another process works with" in answer.err
         assert not list(home.glob(".restore-*"))
         other.communicate("\n")
+    if damaged:
+        line.done("restore", copy, "--home", home, "--force")
     assert said(home) == [SAID]
 
 

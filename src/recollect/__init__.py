@@ -1,11 +1,15 @@
 """recollect: durable long-term memory for AI agents.
 
-    turns ─▶ history ─▶ marks ─▶ worker ─▶ inbox ─▶ memory-agent ─▶ documents ─▶ …
-    collect/                     organize/          (llm | rules)
+    turns ─▶ history ─▶ marks ─▶ inbox ─▶ brain ─▶ changesets ─▶ documents ─┐
+      │      collect/            organize/ (rules | llm)                     │
+      ├────▶ turn summaries ─▶ MEMORY.md ─▶ compaction ─▶ LONGMEMORY.md ─────┤
+      │      journal/                                                        ▼
+      └───────────────────────────────────────────────▶ items ─▶ index ─▶ recall/
 
-`collect` stores every turn before it acknowledges it, and marks the sessions that hold something new.
-`organize` makes documents of what is marked, in the background. Start reading at `memory.py`, then `collect/`,
-then `organize/`.
+`collect` stores every turn before it acknowledges it, and marks the sessions that hold something new. `organize`
+makes documents of what is marked, in the background; `journal` keeps pages that people read, and keeps them small.
+`recall` finds all of it. `serve` is how to reach it: commands, a page, HTTP, MCP, hooks. Start reading at
+`memory.py`, then follow the flow: `collect/`, `organize/`, `journal/`, `recall/`.
 """
 
 import importlib

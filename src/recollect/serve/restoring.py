@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,6 +19,7 @@ from recollect.types import utc_now
 
 SQLITE = {"url": ""}
 PART = ".restore-"  # how the folder begins in which a backup is checked
+SHARED = (510, 0x4000_0002)  # the bytes that SQLite locks for those who have a database open: how many, from where
 LOGS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
 
 
@@ -92,13 +94,16 @@ def _set_aside(place: Home) -> Path:
     """The name under which the database that was there is kept, with what belongs to it. A log of the old one
     beside the new one would damage it."""
     kept = place.path / f"recollect-{utc_now():%Y%m%dT%H%M%S%f}.db"
-    log = place.database.with_name(f"{place.database.name}-wal")
-    with suppress(StorageError):  # a damaged one is kept as it is
+    try:
         Memory.open(place.path, storage=SQLITE, continuity={"journal_enabled": False}).close()
-        if log.exists():
-            raise InputError(
-                f"Another process works with {place.database}. Stop it (recollect worker, serve), and try again."
-            )
+    except StorageError:  # a damaged one is kept as it is
+        held = _locked(place.database)
+    else:
+        held = _logs(place.database)[0].exists()  # which the last one to close it removes
+    if held:
+        raise InputError(
+            f"Another process works with {place.database}. Stop it (recollect worker, serve), and try again."
+        )
     for log, aside in zip(_logs(place.database), _logs(kept), strict=True):
         with suppress(FileNotFoundError):
             log.rename(aside)
@@ -107,6 +112,20 @@ def _set_aside(place: Home) -> Path:
     except OSError:  # a file system without hard links
         place.database.rename(kept)
     return kept
+
+
+def _locked(database: Path) -> bool:
+    """Whether another process has it open, though SQLite cannot read it any more."""
+    if sys.platform == "win32":  # where a file that is open cannot be renamed
+        return False
+    from fcntl import LOCK_EX, LOCK_NB, lockf
+
+    with database.open("r+b") as file:
+        try:
+            lockf(file, LOCK_EX | LOCK_NB, *SHARED)
+        except OSError:
+            return True
+    return False
 
 
 def _logs(database: Path) -> list[Path]:
