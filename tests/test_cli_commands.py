@@ -94,7 +94,7 @@ def test_append_takes_lines_all_or_none(home: Path, line: Line) -> None:
         ('{"type": "nobody", "text": "x"}', "'nobody' is no role. Use one of: user, assistant"),
         ('{"role": "user"}', "Line 2 cannot be taken, so none was stored. It has no text."),
         ('{"role": "user", "text": " "}', "It has no text."),
-        ('{"role": "user", "text": 5}', "Line 2 cannot"),
+        ('{"role": "user", "text": 5}', "Line 2 cannot be taken, so none was stored. Its text must be text."),
         ('{"role": "user", "text": "\\ud800"}', "Write it in UTF-8"),
         ('{"role": "user", "text": "x", "at": "noon"}', "is no time"),
         ('{"role": "user", "words": "x"}', "It has no use for 'words'"),

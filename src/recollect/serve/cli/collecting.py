@@ -161,7 +161,9 @@ def _record(content: dict[str, object], about: Mapping[str, object]) -> Record:
         raise InputError(f"It has no use for {strange[0]!r:.100}. It may have: role, key, {', '.join(known)}.")
     told: dict[str, object] = {name: about[name] for name in ("speaker", "at") if about[name] and name in known}
     needed = "name" if kind is ToolCall else "text"
-    if needed not in content or (kind is not ToolResult and not str(content[needed]).strip()):
+    if not isinstance(said := content.get(needed, ""), str):
+        raise InputError(f"Its {needed} must be text.")
+    if needed not in content or (kind is not ToolResult and not said.strip()):
         raise InputError(f"It has no {needed}.")
     record = from_json({**told, **content, "type": kind.type})
     to_row(record, 0, sys.maxsize)  # so that what is wrong is said here, of this line
