@@ -8,23 +8,22 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-import uvicorn
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from recollect.errors import InputError
-from recollect.serve.http import guard
+from recollect.serve.http import connection, guard, login
 from recollect.serve.http.app import create_app
 from recollect.serve.http.guard import COOKIE, Entry, Guard, is_loopback
 from recollect.serve.memories import Memories
-from recollect.serve.server import serve
+from recollect.serve.server import _Server, serve
 
-TOKEN = "s3cret-for-tests"
+TOKEN = "s3cret-for-tests-only"
 HEALTH = "/api/v1/health"
 
 
@@ -59,6 +58,22 @@ def test_off_loopback_there_must_be_a_token(tmp_path: Path, host: str) -> None:
     assert not (tmp_path / "home").exists()
 
 
+def test_a_name_that_others_know_needs_a_token(tmp_path: Path) -> None:
+    """Whoever leads here by a proxy or by DNS comes from elsewhere."""
+    with pytest.raises(InputError, match=r"memory\.example can be reached by others, so a token is required"):
+        serve(tmp_path / "home", hosts=["localhost:80", "memory.example"])
+    with pytest.raises(InputError, match="'evil/path' is no host's name"):
+        serve(tmp_path / "home", hosts=["evil/path"], token=TOKEN)
+
+
+@pytest.mark.parametrize(
+    ("token", "why"), [("short", "less than 16"), ("längst-genug-für-alle", "ASCII"), (" ", "ASCII")]
+)
+def test_a_token_is_hard_to_guess_and_fits_a_header(tmp_path: Path, token: str, why: str) -> None:
+    with pytest.raises(InputError, match=f"{why}.* Make one with: python3"):
+        serve(tmp_path / "home", host="0.0.0.0", token=token)
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "127.1.2.3"])
 def test_loopback_is_known(host: str) -> None:
     assert is_loopback(host)
@@ -81,6 +96,17 @@ def test_a_wrong_token_is_refused(locked: TestClient, given: str, caplog: pytest
     assert answer.status_code == 401
     assert "refused GET '/api/v1/health'" in caplog.text
     assert "s3cret" not in caplog.text
+
+
+@pytest.mark.parametrize("shown", [{"authorization": "Bearer guess"}, {"cookie": f"{COOKIE}=guess"}], ids=str)
+def test_a_wrong_token_is_logged_on_the_page_too(
+    locked: TestClient, shown: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert locked.get("/", headers={"accept": "text/html"}).status_code == 303
+    assert "refused" not in caplog.text  # who shows nothing only has not logged in yet
+    assert locked.get("/", headers={"accept": "text/html", **shown}).status_code == 303
+    assert "refused GET '/'" in caplog.text
+    assert "guess" not in caplog.text
 
 
 def test_the_token_lets_in(locked: TestClient) -> None:
@@ -111,6 +137,21 @@ def test_a_browser_logs_in_and_out(
     locked.cookies.clear()
 
 
+def test_nobody_is_kept_busy_by_a_login(locked: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a token is shown, a body is small, and has few fields."""
+    monkeypatch.setattr(login, "PAUSE", 0.0)
+    for path in ("/login", "/login/x", "/static/page.css"):
+        assert locked.post(path, content=b"a=&" * 1_400).status_code == 413
+    assert locked.post("/login", content=f"a=&b=&token={TOKEN}").status_code == 401
+
+
+def test_a_cookie_that_came_by_tls_goes_no_other_way(locked: TestClient) -> None:
+    for scheme in ("http", "https"):
+        came = locked.post("/login", data={"token": TOKEN}, headers={"origin": f"{scheme}://memory.example"})
+        assert ("Secure" in came.headers["set-cookie"]) == (scheme == "https")
+        locked.cookies.clear()
+
+
 def test_without_a_token_there_is_no_login(free: TestClient) -> None:
     assert free.get("/login", follow_redirects=False).headers["location"] == "/"
 
@@ -121,7 +162,9 @@ def test_logins_end(monkeypatch: pytest.MonkeyPatch) -> None:
     cookies = [entry.begin() for _ in range(4)]
     assert [entry.admits(Headers({"cookie": f"{COOKIE}={one}"})) for one in cookies] == [False, True, True, True]
     monkeypatch.setattr(guard, "LOGIN_SECONDS", -1.0)
-    assert not entry.admits(Headers({"cookie": f"{COOKIE}={entry.begin()}"}))
+    for _ in range(3):
+        assert not entry.admits(Headers({"cookie": f"{COOKIE}={entry.begin()}"}))
+    assert entry.admits(Headers({"cookie": f"{COOKIE}={cookies[-1]}"}))  # those that ended take no room
 
 
 # From where
@@ -132,7 +175,13 @@ def test_loopback_names_are_answered(free: TestClient, host: str) -> None:
     assert free.get(HEALTH, headers={"host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "", "[::1", "a@b"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "", "[::1", "a@b", "evil@localhost"),
+        *("localhost/evil", "localhost?evil", "localhost:x", "localhost#", "[::1]x"),
+    ],
+)
 def test_a_host_that_somebody_else_named_is_refused(
     free: TestClient, host: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -141,11 +190,16 @@ def test_a_host_that_somebody_else_named_is_refused(
     assert "another name" in caplog.text
 
 
+def test_two_names_are_none(free: TestClient) -> None:
+    assert free.get(HEALTH, headers=[("host", "localhost"), ("host", "evil.example")]).status_code == 403
+
+
 @pytest.mark.parametrize(
     "headers",
     [
         {"origin": "https://evil.example"},
         {"origin": "null"},
+        {"origin": "http://[::1"},
         {"origin": "http://localhost:9999"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
@@ -158,7 +212,18 @@ def test_another_sites_page_changes_nothing(
 ) -> None:
     assert free.post("/api/v1/inbox/retry", headers=headers).status_code == 403
     assert "Another site's page" in caplog.text
-    assert free.get(HEALTH, headers=headers).status_code == 200
+    for path in ("/", HEALTH, "/recall?q=x"):  # a recall is logged
+        assert free.get(path, headers=headers).status_code == 403
+    assert free.get("/static/page.css", headers=headers).status_code == 200
+
+
+def test_a_link_from_elsewhere_leads_to_the_page_and_asks_nothing(free: TestClient) -> None:
+    followed = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert free.get("/", headers=followed).status_code == 200
+    assert free.get("/recall", headers=followed).status_code == 200
+    assert free.get("/recall?q=x", headers=followed).status_code == 403
+    assert free.get("/", headers={**followed, "sec-fetch-dest": "iframe"}).status_code == 403
+    assert free.post("/items", headers=followed).status_code == 403
 
 
 def test_our_own_page_and_programs_do(free: TestClient) -> None:
@@ -173,6 +238,7 @@ def test_every_answer_is_dressed(free: TestClient, locked: TestClient) -> None:
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_nothing_leads_out_of_its_folder(free: TestClient) -> None:
@@ -198,12 +264,13 @@ def test_nothing_leads_out_of_its_folder(free: TestClient) -> None:
 
 @pytest.fixture(scope="module")
 def port(memories: Memories) -> Iterator[int]:
-    """The guard with little patience, over a real server."""
+    """The server, with little patience."""
     app = create_app(memories)
     app.user_middleware.clear()
     app.add_middleware(Guard, entry=Entry(), largest_body=1_000, body_seconds=0.3)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", ws="none", log_config=None))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    server = _Server(app, lambda: None)
+    with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
+        patch.setattr(connection, "HEAD_SECONDS", 1.0)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         while not server.started:
@@ -237,8 +304,10 @@ def head(*lines: str, method: str = "POST", path: str = "/api/v1/recall") -> byt
         (head("content-length: 100") + b'{"query":', 408),
         (head("transfer-encoding: chunked") + b"3\r\n{\r\n", 408),
         (head(*(f"x-{number}: y" for number in range(200)), method="GET"), 431),
+        (head(f"x-long: {'y' * 40_000}", method="GET"), 431),
+        (head("origin: http://evil.example", "content-length: 100"), 403),
     ],
-    ids=["declared", "streamed", "slow", "slow chunks", "headers"],
+    ids=["declared", "streamed", "slow", "slow chunks", "headers", "long headers", "foreign"],
 )
 def test_too_much_and_too_slow_is_refused_and_others_are_served(
     port: int, sent: bytes, status: int, caplog: pytest.LogCaptureFixture
@@ -260,6 +329,40 @@ def test_who_leaves_in_the_middle_hurts_nobody(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(head("content-length: 100") + b"{")
     assert b"200 OK" in talk(port, head("connection: close", method="GET", path=HEALTH))
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nhost: local"], ids=["nothing", "half"])
+def test_who_says_nothing_or_half_is_hung_up_on(port: int, sent: bytes) -> None:
+    assert talk(port, sent) == b""
+
+
+def test_a_head_that_comes_in_drops_has_an_end(port: int) -> None:
+    """Each drop begins no time of its own; also after a request that was answered."""
+    with closing(socket.create_connection(("127.0.0.1", port), timeout=10)) as talking:
+        talking.sendall(head(method="GET", path=HEALTH))
+        assert b"200 OK" in talking.recv(1 << 16)
+        talking.settimeout(0.05)
+        assert any(is_over_after_a_drop(talking) for _ in range(200))
+
+
+def is_over_after_a_drop(talking: socket.socket) -> bool:
+    try:
+        talking.sendall(b"G")
+        return not talking.recv(1)
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_who_names_nobody_is_refused(port: int) -> None:
+    assert b"403 Forbidden" in talk(port, f"GET {HEALTH} HTTP/1.0\r\n\r\n".encode())
+
+
+def test_what_is_no_request_is_a_problem_too(port: int) -> None:
+    got = talk(port, b"HELLO\r\n\r\n")
+    assert b" 400 " in got[:40]
+    assert b"application/problem+json" in got
 
 
 def test_headers_without_end_are_refused(port: int) -> None:

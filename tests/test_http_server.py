@@ -26,6 +26,8 @@ from playwright.sync_api import sync_playwright
 
 from recollect import Memory, User
 from recollect.errors import StorageUnavailable
+from recollect.home import Home
+from recollect.serve import server
 from recollect.serve.http import events
 from recollect.serve.server import serve
 from tests.conftest import absent
@@ -37,6 +39,7 @@ from recollect.serve import server
 server.PAUSE = 0.1
 server.serve(sys.argv[1], port=0, token=sys.argv[2])
 """
+TOKEN = "open-sesame-and-wide"
 QUICK = "[worker]\ntick_seconds = 0.1\n"
 
 
@@ -145,7 +148,7 @@ def test_it_opens_a_browser_and_ends_when_told(
         return True
 
     monkeypatch.setattr("webbrowser.open", look)
-    serve(tmp_path, host=host, port=0, token="t", profile="beta", worker=host == "localhost", open_browser=True)
+    serve(tmp_path, host=host, port=0, token=TOKEN, profile="beta", worker=host == "localhost", open_browser=True)
     assert re.fullmatch(rf"http://{re.escape(shown)}:\d+/\?profile=beta", opened[0])
 
 
@@ -153,13 +156,13 @@ def test_a_person_logs_in_by_a_browser(tmp_path: Path) -> None:
     """S8: a real browser sends the form with an Origin that the guard takes, and keeps the cookie."""
     if not (chromium := shutil.which("chromium")):
         absent("chromium is not installed")
-    served = Served(tmp_path, "open-sesame")
+    served = Served(tmp_path, TOKEN)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page()
         page.goto(f"http://127.0.0.1:{served.port}/")
         assert page.url.endswith("/login")
-        for token in ("wrong", "open-sesame"):
+        for token in ("wrong", TOKEN):
             page.fill("#token", token)
             with page.expect_event("framenavigated"):
                 page.click("button")
@@ -258,6 +261,26 @@ def test_a_worker_that_dies_is_started_again(served: Served) -> None:
     served.ask("POST", f"/agents/{agent}/sleep?profile=beta")
     until(lambda: served.ask("GET", f"/receipts/{record}?profile=beta")["stage"] == "searchable")
     assert "Oslo" not in json.dumps(served.ask("POST", "/recall", {"query": "Oslo"}))
+
+
+def test_a_worker_that_cannot_be_started_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O5: a machine that has no room for a process has some later."""
+    tried: list[Any] = []
+    start = subprocess.Popen
+
+    def fail_once(command: list[str], **given: Any) -> subprocess.Popen[bytes]:
+        tried.append(command)
+        if len(tried) == 1:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return start([sys.executable, "-c", "input()"], **given, stderr=subprocess.DEVNULL)
+
+    monkeypatch.setattr(server, "PAUSE", 0.01)
+    monkeypatch.setattr(subprocess, "Popen", fail_once)
+    with server._worker(Home(tmp_path)):
+        until(lambda: len(tried) > 1)
+    assert "no worker can be started: [Errno 11] Resource temporarily unavailable" in caplog.text
 
 
 def test_killed_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -21,7 +22,8 @@ from rich.console import Console
 from recollect.errors import InputError, StorageUnavailable
 from recollect.home import Home
 from recollect.serve.http.app import create_app
-from recollect.serve.http.guard import LARGEST_HEADERS, is_loopback
+from recollect.serve.http.connection import Connection
+from recollect.serve.http.guard import LARGEST_HEADERS, is_loopback, name_of
 from recollect.serve.logs import show
 from recollect.serve.memories import DEFAULT, Memories
 
@@ -35,6 +37,8 @@ GRACE = 10  # seconds that open requests get
 BACKLOG = 256
 ANY = ("", "0.0.0.0", "::", "[::]")
 OTHERS = ". Other machines are refused until their name for it is allowed: add --allow-host NAME"
+LEAST_TOKEN = 16  # characters, where others can guess
+MAKE_ONE = 'Make one with: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
 
 
 def serve(
@@ -49,14 +53,10 @@ def serve(
     open_browser: bool = False,
     announce: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve a home until SIGINT or SIGTERM. Port 0 is any that is free. Off loopback there must be a token;
-    `hosts` are further names that the server is called by. `announce` gets one line with the address once it
-    answers; left out, it is printed."""
-    if not token and not is_loopback(host):
-        raise InputError(
-            f"{host or 'Every address'} can be reached by others, so a token is required. Set {TOKEN} to one, or "
-            "listen on 127.0.0.1."
-        )
+    """Serve a home until SIGINT or SIGTERM. Port 0 is any that is free. `hosts` are further names that the server
+    is called by. Off loopback, and for a name that is not this machine's alone, there must be a token. `announce`
+    gets one line with the address once it answers; left out, it is printed."""
+    token = _checked_token(token, host, hosts)
     show(Console(stderr=True), logging.WARNING, "recollect", "uvicorn")
     with Memories(home) as memories:
         memories.get(profile)
@@ -75,6 +75,23 @@ def serve(
                 _Server(app, ready).run([listener])
 
 
+def _checked_token(token: str, host: str, hosts: Sequence[str]) -> str:
+    """The token, where it fits who may come by."""
+    if token and not re.fullmatch(r"[!-~]+", token.strip()):
+        raise InputError(f"The token must be ASCII without spaces, since it goes into a header. {MAKE_ONE}")
+    if nameless := next((name for name in hosts if not name_of(name)), None):
+        raise InputError(f"{nameless!r:.200} is no host's name. Give one as it stands in an address.")
+    others = [name for name in (host, *hosts) if not is_loopback(name_of(name))]
+    if others and not token:
+        raise InputError(
+            f"{others[0] or 'Every address'} can be reached by others, so a token is required. Set {TOKEN}, "
+            "or listen on 127.0.0.1 and allow no other name."
+        )
+    if others and len(token.strip()) < LEAST_TOKEN:
+        raise InputError(f"Others could guess a token of less than {LEAST_TOKEN} characters. {MAKE_ONE}")
+    return token.strip()
+
+
 class _Server(uvicorn.Server):
     """Says when it answers, and lets those who listen to events go before it ends: it would wait for them."""
 
@@ -82,8 +99,8 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",  # the parser that bounds what it keeps of headers
-                h11_max_incomplete_event_size=2 * LARGEST_HEADERS,
+                http=Connection,
+                h11_max_incomplete_event_size=2 * LARGEST_HEADERS,  # what is kept of a head that does not end
                 ws="none",
                 access_log=False,
                 log_config=None,
@@ -147,13 +164,18 @@ def _worker(home: Home) -> Iterator[None]:
 
     def keep() -> None:
         while not over.is_set():
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                env=environment,
-                start_new_session=True,
-            )
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    env=environment,
+                    start_new_session=True,
+                )
+            except OSError as error:  # no memory or no processes left just now
+                log.error("no worker can be started: %s. It is tried again in %g s", error, PAUSE)
+                over.wait(PAUSE)
+                continue
             while process.poll() is None and not over.wait(0.2):
                 pass
             if over.is_set():

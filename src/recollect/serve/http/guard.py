@@ -6,11 +6,12 @@ import asyncio
 import hmac
 import ipaddress
 import logging
+import re
 import secrets
 import time
 from collections import Counter
 from collections.abc import Collection
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from markupsafe import Markup
 from starlette.datastructures import Headers, MutableHeaders
@@ -25,6 +26,7 @@ log = logging.getLogger("recollect.serve")
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 LARGEST_BODY = 8 << 20  # bytes
+LARGEST_FORM = 4 << 10  # bytes, where nobody has shown a token yet
 LARGEST_HEADERS = 32 << 10  # bytes
 MOST_HEADERS = 100
 BODY_SECONDS = 30.0
@@ -35,11 +37,14 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/login", "/static/")
 """What can be had without a token: what it takes to give one."""
 
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([0-9a-z._-]+))(?::\d{0,5})?", re.ASCII | re.IGNORECASE)
+
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
 }
 
 SORRY = Markup("""\
@@ -115,7 +120,7 @@ class Guard:
     ) -> None:
         self._app = app
         self._entry = entry
-        self._hosts = {_bare(host) for host in (*LOOPBACK, *hosts)} - {""}
+        self._hosts = {name_of(host) for host in (*LOOPBACK, *hosts)} - {""}
         self._answered = Counter() if answered is None else answered
         self._largest_body = largest_body
         self._body_seconds = body_seconds
@@ -146,14 +151,14 @@ class Guard:
             await self._refuse(scope, receive, dressed, error)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: Exception) -> None:
-        if isinstance(error, Refused) and error.status == 401 and _is_page(scope):
-            return await RedirectResponse(_login(scope), 303)(scope, receive, send)
-        if isinstance(error, Refused):
+        to_login = isinstance(error, Refused) and error.status == 401 and _is_page(scope)
+        if isinstance(error, Refused) and (not to_login or _shows_something(scope)):
             who = (scope.get("client") or ("?",))[0]
             log.warning("refused %s %.200r from %s: %s", scope["method"], scope["path"], who, error)
-            if _is_page(scope):
-                page = SORRY.format(error)
-                return await HTMLResponse(page, error.status, error.headers)(scope, receive, send)
+        if to_login:
+            return await RedirectResponse(_login(scope), 303)(scope, receive, send)
+        if isinstance(error, Refused) and _is_page(scope):
+            return await HTMLResponse(SORRY.format(error), error.status, error.headers)(scope, receive, send)
         return await problems.answer(error)(scope, receive, send)
 
     async def _admit(self, scope: Scope, receive: Receive) -> Receive:
@@ -162,32 +167,38 @@ class Guard:
         if len(headers) > MOST_HEADERS or sum(len(n) + len(v) for n, v in headers.raw) > LARGEST_HEADERS:
             raise Refused(431, "The headers are too large. Send fewer or shorter ones.", connection="close")
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or _bare(hosts[0]) not in self._hosts:
+        if len(hosts) != 1 or name_of(hosts[0]) not in self._hosts:
             raise Refused(
                 403,
                 "This server has another name. Start it with --allow-host and the name you call it by, or use "
                 "localhost on its own machine.",
+                connection="close",
             )
         if not scope["path"].startswith(OPEN) and not self._entry.admits(headers):
             raise Refused(
-                401, "A token is needed. Send it as `Authorization: Bearer …`.", **{"www-authenticate": "Bearer"}
+                401,
+                "A token is needed. Send it as `Authorization: Bearer …`.",
+                **{"www-authenticate": "Bearer"},
+                **({} if scope["method"] in SAFE else {"connection": "close"}),
+            )
+        if not _is_static(scope) and _is_foreign(scope, headers):
+            raise Refused(
+                403,
+                "Another site's page sent this. Send it from this server's own page, or by a program.",
+                connection="close",
             )
         if scope["method"] in SAFE:
             return receive
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
-        if (origin is not None and urlsplit(origin).netloc != hosts[0]) or site not in ("same-origin", "none"):
-            raise Refused(
-                403, "Another site's page sent this. Send it from this server's own page, or by a program."
-            )
-        return await self._body(headers, receive)
+        is_open = scope["path"].startswith((*OPEN, "/logout"))
+        return await self._body(headers, receive, LARGEST_FORM if is_open else self._largest_body)
 
-    async def _body(self, headers: Headers, receive: Receive) -> Receive:
+    async def _body(self, headers: Headers, receive: Receive, largest: int) -> Receive:
         """The whole body, read here, so that what is too large or too slow reaches nobody."""
         too_large = Refused(
-            413, f"The body is larger than {self._largest_body:,} bytes. Send it in parts.", connection="close"
+            413, f"The body is larger than {largest:,} bytes. Send it in parts.", connection="close"
         )
         declared = headers.get("content-length", "0")
-        if not declared.isdecimal() or int(declared) > self._largest_body:
+        if not declared.isdecimal() or int(declared) > largest:
             raise too_large
         body, more = bytearray(), True
         try:
@@ -198,7 +209,7 @@ class Guard:
                         raise Refused(400, "The body ended early. Send it again.", connection="close")
                     body += message.get("body", b"")
                     more = message.get("more_body", False)
-                    if len(body) > self._largest_body:
+                    if len(body) > largest:
                         raise too_large
         except TimeoutError as error:
             late = f"The body took longer than {self._body_seconds:g} seconds. Send it again."
@@ -215,13 +226,29 @@ class Guard:
         return replay
 
 
-def _bare(host: str) -> str:
-    """The name in a Host header; empty where it is none."""
-    try:
-        bare = f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
-        return urlsplit(f"//{bare}").hostname or ""
-    except ValueError:
-        return ""
+def name_of(host: str) -> str:
+    """The name in a Host header, or in what a person calls a host; empty where it is none."""
+    found = _HOST.fullmatch(f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host)
+    return str(found[1] or found[2]).lower() if found else ""
+
+
+def _is_foreign(scope: Scope, headers: Headers) -> bool:
+    """Whether another site's page sent it. A link that a person follows to here is none of that, unless it asks
+    a question, which the log of recall would keep."""
+    origin = headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != headers["host"]:
+        return True
+    if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
+        return False
+    followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    asks = scope["path"] == "/recall" and scope["query_string"]
+    return scope["method"] not in SAFE or not followed or bool(asks)
+
+
+def _shows_something(scope: Scope) -> bool:
+    """Whether a token or a login was given, be it wrong."""
+    headers = Headers(scope=scope)
+    return "authorization" in headers or COOKIE in cookie_parser(headers.get("cookie", ""))
 
 
 def _is_static(scope: Scope) -> bool:

@@ -50,6 +50,7 @@ WRONG = Markup(
 _LOCAL = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")  # what a browser takes for a path of this server
 
 PAUSE = 1.0  # seconds that a wrong token costs
+MOST_FIELDS = 2
 
 
 def routes(entry: Entry) -> list[Route]:
@@ -58,7 +59,7 @@ def routes(entry: Entry) -> list[Route]:
         return RedirectResponse("/", 303) if entry.is_free else _page(WELCOME, asked)
 
     async def log_in(request: Request) -> Response:
-        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+        form = _fields(await request.body())
         asked = form.get("next", "")
         if not entry.is_free and not entry.is_token(form.get("token", "")):
             log.warning("refused a login from %s: wrong token", request.client.host if request.client else "?")
@@ -71,14 +72,14 @@ def routes(entry: Entry) -> list[Route]:
             max_age=int(LOGIN_SECONDS),
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            secure=_is_secure(request),
         )
         return answer
 
     async def log_out(request: Request) -> Response:
         entry.end(request.cookies.get(COOKIE, ""))
         answer = RedirectResponse("/login", 303)
-        answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=_is_secure(request))
         return answer
 
     return [
@@ -86,6 +87,19 @@ def routes(entry: Entry) -> list[Route]:
         Route("/login", log_in, methods=["POST"]),
         Route("/logout", log_out, methods=["POST"]),
     ]
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    """Those of the form; none where there are more than it has."""
+    try:
+        return dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=MOST_FIELDS))
+    except ValueError:
+        return {}
+
+
+def _is_secure(request: Request) -> bool:
+    """Whether the browser speaks TLS, be it to a proxy: then its cookie must go nowhere else."""
+    return request.headers.get("origin", "").startswith("https://")
 
 
 def _page(said: Markup, asked: str, status: int = 200) -> Response:

@@ -110,7 +110,7 @@ class _Asked:
         known = context.session.client_params
         named = address.get("agent", "") or (known.client_info.name if known else "")
         client = "".join(filter(str.isprintable, named))[:100].strip() or "client"
-        memory = self._memories.get(profile)
+        memory = self._memories.get(profile, new=profile == self._profile)
         return Seat(memory, memory.agent(self._agent or caller("mcp", profile, client)), client)
 
 
