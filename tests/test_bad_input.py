@@ -190,7 +190,7 @@ BAD_RECORDS: dict[str, tuple[Any, str]] = {
     ),
     "a time that UTC does not have": (
         Note("x", at=datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))),
-        rf"Note\.at is out of range in UTC: .*\. {ZONE}",
+        r"Note\.at is out of range in UTC: 0001-01-01T00:00:00\+05:00\. Give a later one\.",
     ),
     "an unknown provenance": (
         Note("x", provenance="martian"),  # type: ignore[arg-type]
@@ -342,7 +342,7 @@ def test_an_unknown_agent_is_a_clear_error(
     """C7: whoever asks, and nothing changed."""
     before = rows(database)
     for agent_id in ("nobody", "../alice", "' OR 1=1 --", "x" * 1_000):
-        with pytest.raises(UnknownAgent, match=r"No agent of this profile has the id.*memory\.agent\(descriptor"):
+        with pytest.raises(UnknownAgent, match=r"o agent of this profile has the id.*memory\.agent\(descriptor"):
             call(memory, agent_id)
     assert rows(database) == before
 

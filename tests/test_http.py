@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from recollect import errors
+from recollect import Memory, errors
 from recollect.serve.http import problems
 from recollect.serve.http.app import create_app
 from recollect.serve.memories import Memories
@@ -186,7 +186,8 @@ def test_recall_is_logged_and_judged(api: Api) -> None:
     assert "Monday" not in api("get_context", {"agent": agent, "message": "hello"})["text"]
     corrected = api("correct_item", {"item": hit["id"], "text": "The launch is on Friday the 13th."})
     assert api("list_items", kind="turn", subject="launch", limit=1)[0]["text"] == corrected["text"]
-    api("pin_item", {"item": "turn:999"}, status=422)
+    api("pin_item", {"item": "turn:999"}, status=404)
+    api("get_recall", recall_id=999, status=404)
 
 
 def test_documents_are_written_with_the_version_that_was_read(api: Api) -> None:
@@ -307,7 +308,7 @@ def test_profiles_do_not_mix(api: Api) -> None:
     api("get_agent", agent_id=theirs, status=404)
     api("get_history", session_id=theirs, status=404)
     api("append_turn", {"record": {"type": "note", "text": "x"}}, agent_id=theirs, status=404)
-    api("get_receipt", record_id=record, status=422)
+    api("get_receipt", record_id=record, status=404)
     api("list_agents", profile="../x", status=422)
     api("watch_events", profile="gamma", status=404)
 
@@ -333,6 +334,37 @@ def test_a_wrong_request_is_told_what_is_wrong(api: Api) -> None:
     assert answer.json()["title"] == "Input error"
 
 
+def test_what_is_wrong_is_told_within_bounds(api: Api) -> None:
+    agent = api.agent()
+    turns = [{"record": {"type": "note", "text": 1}} for _ in range(5_000)]
+    faults = api("append_turns", {"turns": turns}, agent_id=agent, status=422)["faults"]
+    assert len(faults) == problems.MOST_FAULTS
+    answer = api("recall_memory", {"query": "x", "y" * 100_000: 1}, status=422)
+    assert len(answer["detail"]) < 1_000
+
+
+def test_what_is_not_there_is_told_as_http_has_it(api: Api) -> None:
+    """No advice that only a program in Python could follow."""
+    agent = api.agent()
+    for problem, advice in (
+        (api("get_agent", agent_id="x", status=404), "GET /api/v1/agents"),
+        (api("recall_memory", {"query": "x", "agent": "x"}, status=404), "GET /api/v1/agents"),
+        (api("get_context", {"agent": "x"}, status=404), "GET /api/v1/agents"),
+        (api("get_session", session_id="x", status=404), "GET /api/v1/sessions"),
+        (api("get_history", session_id="x", status=404), "No session and no agent"),
+        (api("get_recall", recall_id=7, status=404), "GET /api/v1/recalls"),
+        (api("retry_item", item_id=7, status=404), "GET /api/v1/inbox"),
+        (api("get_changeset", changeset_id=7, status=404), "GET /api/v1/changesets"),
+        (api("read_document", document_id="x", status=404), "GET /api/v1/documents"),
+        (api("list_items", since="0001-01-01T00:00:00+14:00", status=422), "0001-01-01T00:00:00+14:00"),
+        (api("list_items", since="9999-01-01T00:00:00Z", status=422), "9999-01-01T00:00:00+00:00"),
+    ):
+        assert advice in problem["detail"]
+        assert "memory." not in problem["detail"]
+        assert "datetime" not in problem["detail"]
+    assert api("recall_memory", {"query": "x", "agent": agent}) == []
+
+
 def test_no_such_address_and_no_such_method(api: Api) -> None:
     assert api.client.get("/api/v1/nothing").json()["status"] == 404
     answer = api.client.put("/api/v1/recall")
@@ -347,6 +379,20 @@ def test_every_error_has_its_status() -> None:
         *("RecollectError", "StorageError", "StorageCorrupt", "ForeignDatabase", "NewerDatabase"),
         *("LeaseLost", "JournalError"),
     }
+
+
+def test_nor_does_the_page(
+    app: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(memory: Memory) -> None:
+        raise errors.StorageCorrupt("page 7 of /home/mara/recollect.db is damaged")
+
+    monkeypatch.setattr(Memory, "health", fail)
+    answer = app.client.get("/")
+    assert answer.status_code == 500
+    assert "mara" not in answer.text
+    assert "The server" in answer.text
+    assert "/home/mara" in caplog.text
 
 
 def test_a_failure_tells_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from recollect.serve.http.problems import STATUSES_ANYWHERE
 from recollect.serve.http.reference import reference
 from tests.conftest import absent
 from tests.test_http_server import Served
@@ -25,6 +26,12 @@ def test_every_link_within_the_reference_leads_somewhere() -> None:
     headings = [heading.lower() for heading in re.findall(r"^### (\w+)$", page, re.MULTILINE)]
     assert len(set(headings)) == len(headings)
     assert set(re.findall(r"\]\(#(\w+)\)", page)) <= set(headings)
+
+
+def test_every_status_is_told() -> None:
+    table = re.findall(r"^\| ([\d, ]+) \|", (DOCS / "http.md").read_text(encoding="utf-8"), re.MULTILINE)
+    told = [int(status) for row in table for status in row.split(", ")]
+    assert sorted(told) == sorted(STATUSES_ANYWHERE)
 
 
 def test_the_walk_can_be_walked(tmp_path: Path) -> None:

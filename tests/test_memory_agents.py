@@ -22,7 +22,7 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.errors import BudgetReached, CapReached, InputError, ModelError
+from recollect.errors import BudgetReached, CapReached, ModelError, UnknownRecord
 from recollect.organize import memory_agents
 from recollect.organize.brain import Outcome, Transcript
 from recollect.organize.claims import claims
@@ -571,9 +571,9 @@ def test_another_profile_s_record_has_no_receipt_here(
     memory: Memory, alice: Agent, open_memory: OpenMemory
 ) -> None:
     record = memory.append(alice, UserMessage("one"))
-    with pytest.raises(InputError, match="append returned"):
+    with pytest.raises(UnknownRecord, match="append returned"):
         open_memory("work").receipt(record)
-    with pytest.raises(InputError):
+    with pytest.raises(UnknownRecord):
         memory.receipt(record + 1)
 
 

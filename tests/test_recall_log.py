@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Agent, Memory, User, UserMessage
 from recollect.collect.transcript import without_injected
-from recollect.errors import InputError, RecollectError
+from recollect.errors import InputError, RecollectError, UnknownRecall
 from recollect.models.embedders.base import Vector
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall import behind
@@ -68,7 +68,7 @@ def test_a_recall_that_was_never_made_is_an_error(memory: Memory, open_memory: O
     memory.recall("Lisbon")
     other = open_memory("other")
     assert other.recalls() == []
-    with pytest.raises(InputError, match=r"The log has no recall .* memory\.recalls\(\)"):
+    with pytest.raises(UnknownRecall, match=r"The log has no recall .* memory\.recalls\(\)"):
         other.recalls(recall_id=memory.recalls()[0].id)
 
 

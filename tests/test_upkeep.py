@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Agent, Memory, System, User, UserMessage
 from recollect.collect.turns import Turns
-from recollect.errors import ConfigError, InputError, StaleWrite
+from recollect.errors import ConfigError, InputError, RecollectError, StaleWrite, UnknownHit, UnknownRecall
 from recollect.organize.tree import Tree
 from recollect.recall.items import Items
 from recollect.storage.base import Database
@@ -164,7 +164,7 @@ def test_a_list_shows_no_secret_and_nothing_of_others(
     other = open_memory("other")
     assert other.list() == other.list(subject="Mara") == []
     for call in (other.pin, other.unpin, lambda id_: other.list(before=id_), lambda id_: other.correct(id_, "x")):
-        with pytest.raises(InputError, match="Nothing remembered has the id"):
+        with pytest.raises(UnknownHit, match="Nothing remembered has the id"):
             call(hit.id)
 
 
@@ -181,7 +181,7 @@ def test_a_list_shows_no_secret_and_nothing_of_others(
 )
 def test_a_wrong_list_says_what_to_do(memory: Memory, arguments: dict[str, Any], advice: str) -> None:
     """R11."""
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(RecollectError) as raised:
         memory.list(**arguments)
     assert advice in str(raised.value)
 
@@ -422,7 +422,7 @@ def test_a_note_is_corrected_in_its_file(memory: Memory) -> None:
 def test_a_wrong_correction_changes_nothing(memory: Memory, mara: Agent, id_: str, text: str, advice: str) -> None:
     """R11."""
     say(memory, mara, PORTO)
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(RecollectError) as raised:
         memory.correct(id_, text)
     assert advice in str(raised.value)
     assert texts(memory.list()) == [PORTO]
@@ -531,7 +531,7 @@ def test_pins_of_files_and_documents_survive_a_rebuild(
 def test_only_what_is_there_can_be_pinned(memory: Memory, id_: str) -> None:
     """R11."""
     for call in (memory.pin, memory.unpin):
-        with pytest.raises(InputError, match=r"An id is a kind and a name, e\.g\. 'turn:12'"):
+        with pytest.raises(UnknownHit, match=r"An id is a kind and a name, e\.g\. 'turn:12'"):
             call(id_)
 
 
@@ -612,7 +612,7 @@ def test_feedback_names_the_recall_it_is_about(memory: Memory, mara: Agent, data
     memory.feedback(said, "useful", recall_id)
     rows = database.read(lambda tx: tx.all("SELECT owner, item, verdict, recall_id FROM feedback"))
     assert rows == [("default", said, "useful", recall_id)]
-    with pytest.raises(InputError, match="The log has no recall"):
+    with pytest.raises(UnknownRecall, match="The log has no recall"):
         memory.feedback(said, "useful", recall_id + 1)
 
 
@@ -629,7 +629,7 @@ def test_wrong_feedback_changes_nothing(
 ) -> None:
     """R10."""
     say(memory, mara, PORTO)
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(RecollectError) as raised:
         memory.feedback(id_, verdict)
     assert advice in str(raised.value)
     assert database.read(lambda tx: tx.all("SELECT * FROM feedback")) == []

@@ -10,6 +10,9 @@
     ├── UnknownDocument (LookupError) no document of this profile has that id or path
     ├── UnknownChangeset (LookupError) no changeset of this profile has that id
     ├── UnknownItem (LookupError)    no inbox item of this profile has that id
+    ├── UnknownRecord (LookupError)  no record of this profile has that id
+    ├── UnknownHit (LookupError)     nothing that is remembered has that id
+    ├── UnknownRecall (LookupError)  the log of recall has none of that id
     ├── StaleWrite                   the document changed since it was read
     ├── DocumentInUse                other documents need the one that should go
     ├── ModelError                   a model gave no usable answer
@@ -77,6 +80,18 @@ class UnknownChangeset(RecollectError, LookupError):
 
 class UnknownItem(RecollectError, LookupError):
     """No inbox item of this profile has that id. List them with memory.inbox()."""
+
+
+class UnknownRecord(RecollectError, LookupError):
+    """No record of this profile has that id. Use an id that append returned."""
+
+
+class UnknownHit(RecollectError, LookupError):
+    """Nothing remembered has that id. Recall and list give it with every hit."""
+
+
+class UnknownRecall(RecollectError, LookupError):
+    """The log has no recall of that id. See memory.recalls() for those it has."""
 
 
 class StaleWrite(RecollectError):

@@ -92,9 +92,10 @@ def checked_time(value: object, what: str) -> datetime:
     try:
         moment = value.astimezone(UTC)
     except (OverflowError, ValueError) as error:
-        raise InputError(f"{what} is out of range in UTC: {value!r}. {advice}") from error
+        raise InputError(f"{what} is out of range in UTC: {value.isoformat()}. Give a later one.") from error
     if moment.year > LAST_YEAR:
-        raise InputError(f"{what} is out of range: {value!r}. Give a time before the year {LAST_YEAR + 1}.")
+        past = LAST_YEAR + 1
+        raise InputError(f"{what} is out of range: {value.isoformat()}. Give a time before the year {past}.")
     return moment
 
 

@@ -7,7 +7,7 @@ from recollect.collect.descriptors import is_foreground
 from recollect.collect.history import History
 from recollect.collect.sessions import Sessions, unknown_session
 from recollect.collect.transcript import transcript
-from recollect.errors import InputError
+from recollect.errors import InputError, UnknownAgent
 from recollect.gate import checked_name
 from recollect.storage.base import Transaction
 from recollect.types import Agent, Recorded, Session
@@ -43,7 +43,10 @@ class Talks:
             return session, Agents(self._tx).standing(self._owner, session.agent_id)
         if isinstance(of, Session):
             raise unknown_session(of.id)
-        agent = Agents(self._tx).standing(self._owner, id_of(of))
+        try:
+            agent = Agents(self._tx).standing(self._owner, id_of(of))
+        except UnknownAgent as error:
+            raise UnknownAgent(str(error).replace("No agent", "No session and no agent", 1)) from error
         return Sessions(self._tx).newest(agent.id), agent
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from recollect.collect.history import History
 from recollect.collect.sessions import Sessions
-from recollect.errors import InputError
+from recollect.errors import UnknownRecord
 from recollect.organize.inbox import Inbox
 from recollect.storage.base import Transaction
 
@@ -47,7 +47,7 @@ def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
     session_id = History(tx).session_of(record_id)
     session = session_id and Sessions(tx).find(owner, session_id)
     if not session:
-        raise InputError(f"No record of this profile has the id {record_id}. Use an id that append returned.")
+        raise UnknownRecord(f"No record of this profile has the id {record_id}. Use an id that append returned.")
     if (session.processed_until or 0) < record_id:
         return Receipt(record_id, session.id, "stored")
     item = Inbox(tx).holding(session.id, record_id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from recollect.errors import InputError
+from recollect.errors import UnknownRecall
 from recollect.gate import checked_count
 from recollect.recall.behind import Behind
 from recollect.secrecy import clean
@@ -85,7 +85,7 @@ class Recalls:
         row = self._tx.one(f"SELECT {_COLUMNS} FROM recalls WHERE owner = ? AND id = ?", *(self._owner, recall_id))
         if row:
             return _recalled(row)
-        raise InputError(f"The log has no recall {recall_id}. See memory.recalls() for those it has.")
+        raise UnknownRecall(f"The log has no recall {recall_id}. See memory.recalls() for those it has.")
 
 
 class RecallLog:

@@ -12,7 +12,7 @@ from recollect.collect.agents import Agents
 from recollect.collect.descriptors import System
 from recollect.collect.history import History
 from recollect.collect.turns import Turns
-from recollect.errors import InputError, StaleWrite
+from recollect.errors import InputError, StaleWrite, UnknownHit
 from recollect.gate import checked_count, checked_name, checked_text, checked_time
 from recollect.journal.records import JournalRecord
 from recollect.organize.claims import EARLIER, INFERRED, Claim, paragraphs, parse
@@ -224,7 +224,7 @@ class Upkeep:
         found = Items(tx, self._owner).find(kind, ref) if kind in ITEM_KINDS else None
         if found and (gone or not found.gone):
             return found
-        raise InputError(
+        raise UnknownHit(
             f"Nothing remembered has the id {item!r:.200}. An id is a kind and a name, e.g. 'turn:12'; "
             "recall and list give it with every hit."
         )

@@ -40,6 +40,21 @@ STATUSES: Mapping[type[Exception], int] = {
 """The nearest class above an error decides. What is not here is a 500, and tells nothing of the inside."""
 
 
+NEXT: Mapping[type[Exception], str] = {
+    errors.UnknownAgent: "See GET /api/v1/agents",
+    errors.UnknownSession: "See GET /api/v1/sessions",
+    errors.UnknownDocument: "See GET /api/v1/documents",
+    errors.UnknownChangeset: "See GET /api/v1/changesets",
+    errors.UnknownItem: "See GET /api/v1/inbox",
+    errors.UnknownRecall: "See GET /api/v1/recalls",
+}
+"""What to do over HTTP, where the error says what to do in Python."""
+
+INSIDE = "Something went wrong here. The server's log says what."
+MOST_FAULTS = 20
+LONGEST = 200  # characters of what is told of a fault
+
+
 class Fault(BaseModel):
     """One thing that is wrong with a request: where, and what."""
 
@@ -76,16 +91,32 @@ def answer(error: Exception) -> Response:
             said = f"{error.detail}. See /openapi.json for what this address takes."
             return _answer(error.status_code, said, headers=error.headers or {})
         case RequestValidationError():
-            faults = [Fault(where=".".join(map(str, one["loc"])), what=one["msg"]) for one in error.errors()]
+            faults = [
+                Fault(where=".".join(map(str, one["loc"]))[:LONGEST], what=one["msg"][:LONGEST])
+                for one in error.errors()[:MOST_FAULTS]
+            ]
             told = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
             return _answer(422, f"The request does not fit: {told}. Nothing was changed.", "Input error", faults)
-        case errors.RecollectError():
-            status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
-            if status != 500:
-                words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()
-                return _answer(status, str(error), words)
+        case errors.RecollectError() if (status := status_of(error)) != 500:
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()
+            advice = NEXT.get(type(error))
+            return _answer(status, f"{what_happened(error)} {advice}." if advice else str(error), words)
+    note(error)
+    return _answer(500, INSIDE)
+
+
+def status_of(error: errors.RecollectError) -> int:
+    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+
+
+def what_happened(error: errors.RecollectError) -> str:
+    """The error's first sentence: those after it say what to do."""
+    return f"{str(error).partition('. ')[0].rstrip('.')}."
+
+
+def note(error: Exception) -> None:
+    """Keep what went wrong inside, where only we can see it."""
     log.error("a request failed: %s", error, exc_info=error)
-    return _answer(500, "Something went wrong here. The server's log says what.")
 
 
 async def handle(request: Request, error: Exception) -> Response:

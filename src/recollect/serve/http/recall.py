@@ -23,7 +23,10 @@ async def recall_memory(question: models.Question, memory: AskedMemory) -> list[
     """What the profile knows about a question, best first, each hit with its source, its date and its trust."""
 
     def ask() -> list[Hit]:
-        return memory().recall(
+        asked = memory()
+        if question.agent is not None:
+            asked.get_agent(question.agent)  # nothing found would hide the mistake
+        return asked.recall(
             question.query,
             question.top_k,
             agent=question.agent,

@@ -21,21 +21,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from recollect.collect.descriptors import System, User
-from recollect.errors import (
-    AgentDead,
-    DocumentInUse,
-    InputError,
-    MemoryClosed,
-    RecollectError,
-    StaleWrite,
-    StorageBusy,
-    StorageConflict,
-    StorageFull,
-    StorageUnavailable,
-)
+from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_position, checked_time
 from recollect.memory import Memory
 from recollect.secrecy import clean
+from recollect.serve.http import problems
 from recollect.serve.http.guard import COOKIE
 from recollect.serve.memories import DEFAULT, Memories
 from recollect.types import Agent
@@ -68,16 +58,11 @@ SAID = {
 }
 """What a visit can be told about the one before it. Only these: an address cannot put words on the page."""
 
-STATUS: tuple[tuple[int, tuple[type[RecollectError], ...]], ...] = (
-    (503, (StorageBusy, StorageUnavailable, MemoryClosed)),
-    (507, (StorageFull,)),
-    (409, (StaleWrite, DocumentInUse, AgentDead, StorageConflict)),
-    (400, (InputError,)),
-)
 SORRY = {
-    400: "That cannot be taken",
     404: "It is not there",
     409: "Something else came first",
+    422: "That cannot be taken",
+    502: "The model gave no answer",
     503: "Not at the moment",
     507: "There is no room left",
 }
@@ -263,12 +248,15 @@ def _answer(visit: Visit, look: Look) -> Response:
 
 
 def _sorry(visit: Visit, error: RecollectError) -> Response:
-    otherwise = 404 if isinstance(error, LookupError) else 500
-    status = next((status for status, kinds in STATUS if isinstance(error, kinds)), otherwise)
+    status = problems.status_of(error)
+    told = problems.what_happened(error) if status == 404 else str(error)
+    if status == 500:
+        problems.note(error)
+        told = problems.INSIDE
     # without a profile: it may be what is not there
     elsewhere = Visit(visit.memories, "", QueryParams(), has_login=visit.has_login)
     title = SORRY.get(status, "It did not work")
-    return elsewhere.render("error.html", status, zone=UTC, profiles=(), title=title, error=str(error))
+    return elsewhere.render("error.html", status, zone=UTC, profiles=(), title=title, error=told)
 
 
 def called(agent: Agent) -> str:
