@@ -38,6 +38,17 @@ def test_a_typing_mistake_makes_no_profile(memories: Memories) -> None:
         memories.get("../elsewhere")
 
 
+def test_a_profile_is_known_once_it_has_an_agent(memories: Memories) -> None:
+    """C0: where its first one could not be made, it has not begun."""
+    work = memories.get("work", new=True)
+    with pytest.raises(InputError):
+        work.agent(User("", "", ""))
+    with pytest.raises(UnknownProfile):
+        memories.get("work")
+    work.agent(MARA)
+    assert memories.get("work") is work
+
+
 def test_after_close_nothing_is_opened(memories: Memories) -> None:
     memories.close()
     with pytest.raises(MemoryClosed):

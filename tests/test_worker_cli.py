@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from recollect import Memory, User, UserMessage
-from recollect.errors import BudgetReached, ConfigError
+from recollect.errors import BudgetReached, ConfigError, StorageUnavailable
 from recollect.serve.worker import run
 from recollect.testing import ScriptedBrain
 from tests.model_servers import ModelServer, Reply, call, results, say
@@ -314,6 +314,32 @@ def test_a_signal_ends_it_and_what_failed_is_said(tmp_path: Path, capsys: pytest
         assert signal.getsignal(signal.SIGTERM) is before
     assert (told["failed"], told["health"]) == (1, "red")
     assert "The run spent what it may." in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("quiet_log")
+def test_a_database_that_is_away_for_a_moment_does_not_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """O5: it looks for new profiles again."""
+    monkeypatch.setattr("recollect.serve.worker.LOOK_AGAIN", 0.01)
+    talk(tmp_path, "Bob", profile="work")
+    looks = 0
+    profiles = Memory.profiles
+
+    def look(memory: Memory) -> list[str]:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            raise StorageUnavailable
+        if looks == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return profiles(memory)
+
+    monkeypatch.setattr(Memory, "profiles", look)
+    with Memory.open(tmp_path) as memory:
+        run(memory, once=False, as_json=False)
+    assert "cannot be reached" in " ".join(capsys.readouterr().err.split())
+    assert looks >= 4
 
 
 # Which brain

@@ -26,6 +26,7 @@ class Memories:
         self._clock = clock
         self._settings = settings
         self._open: dict[str, Memory] = {}
+        self._known = {DEFAULT}  # those with an agent, which none loses again
         self._gate = threading.Lock()
         self._closed = False
         self.get()  # so that a home that cannot be used is said at once
@@ -33,11 +34,15 @@ class Memories:
     def get(self, profile: str = DEFAULT, *, new: bool = False) -> Memory:
         """The profile's memory. A profile without an agent is unknown, but for the default one, or where a `new`
         one may begin: a typing mistake must not make one."""
-        if found := self._open.get(checked_profile(profile)):
+        found = self._open.get(checked_profile(profile))
+        if found and (new or profile in self._known):
             return found
-        if profile != DEFAULT and not new and profile not in self.profiles():
-            known = ", ".join(self.profiles())
-            raise UnknownProfile(f"No agent of this home has the profile {profile!r}. Name one of these: {known}.")
+        if not new and profile not in self._known:
+            self._known.update(self.profiles())
+            if profile not in self._known:
+                known = ", ".join(sorted(self._known))
+                said = f"No agent of this home has the profile {profile!r}. Name one of these: {known}."
+                raise UnknownProfile(said)
         with self._gate:
             if self._closed:
                 raise MemoryClosed

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -15,10 +16,13 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.organize.health import Health
 from recollect.organize.worker import Processed
 from recollect.serve.logs import show
+
+log = logging.getLogger("recollect.serve")
 
 LOOK_AGAIN = 5.0  # seconds, for profiles that are new
 
@@ -44,14 +48,14 @@ class _Profiles:
         self.open: dict[str, Memory] = {}
         self._stack = stack
 
-    def new(self) -> list[Memory]:
-        """Those of profiles that were not there before."""
-        names = [name for name in self.first.profiles() if name not in (*self.open, self.first.profile)]
-        found = {name: self._stack.enter_context(Memory.open(self.first.home.path, name)) for name in names}
+    def new(self) -> Iterator[Memory]:
+        """Those of profiles that were not there before, and the first one's."""
         if not self.open:
-            found[self.first.profile] = self.first
-        self.open |= found
-        return list(found.values())
+            yield self.open.setdefault(self.first.profile, self.first)
+        for name in self.first.profiles():
+            if name not in self.open:
+                self.open[name] = self._stack.enter_context(Memory.open(self.first.home.path, name))
+                yield self.open[name]
 
 
 def _work_once(every: _Profiles) -> Processed:
@@ -77,8 +81,11 @@ def _work_until_told(every: _Profiles, console: Console, *, beside: bool) -> Pro
     console.print(f"[green]●[/] Working on {escape(str(every.first.home.path))}. Ctrl-C ends it.")
     try:
         while over.empty():
-            for memory in every.new():
-                memory.start()
+            try:
+                for memory in every.new():
+                    memory.start()
+            except RecollectError as error:
+                log.warning("profiles that are new cannot be looked for: %s", error)
             with suppress(Empty):
                 over.get(timeout=LOOK_AGAIN)
                 break
