@@ -7,16 +7,15 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
-from recollect.errors import RecollectError
 from recollect.memory import Memory
-from recollect.serve.http.asked import AskedMemory
+from recollect.serve.http.asked import AskedMemory, RecordId
 from recollect.serve.plain import plain
 from recollect.types import Changeset
 
@@ -25,7 +24,7 @@ log = logging.getLogger("recollect.serve")
 events = APIRouter(prefix="/events", tags=["events"])
 
 EVERY = 1.0  # seconds
-NEWEST = 100  # changesets that one look may find
+SOME = 100  # changesets that are fetched together
 WAITING = 1_000  # events that a listener may leave unread
 
 
@@ -34,16 +33,33 @@ class Look:
     """What was seen last of a profile."""
 
     overview: str = ""
-    changesets: list[Changeset] = field(default_factory=list)
+    last: int = 0
+    """The newest changeset."""
+    new: tuple[Changeset, ...] = ()
+    """Those since the look before, oldest first."""
 
 
-def _look(memory: Memory) -> Look:
+def _look(memory: Memory, last: int | None = None) -> Look:
+    """`last`: the newest changeset that was seen; without one, none is new."""
     overview = {
         "health": plain(memory.health()),
         "totals": plain(memory.totals()),
         "unindexed": memory.unindexed(),
     }
-    return Look(json.dumps(overview), memory.documents.changesets(NEWEST))
+    new = _since(memory, last) if last is not None else memory.documents.changesets(1)
+    return Look(json.dumps(overview), new[0].id if new else last or 0, () if last is None else tuple(new[::-1]))
+
+
+def _since(memory: Memory, last: int) -> list[Changeset]:
+    """The changesets after this one, newest first; as many as a listener may leave unread."""
+    limit = SOME
+    while len(found := memory.documents.changesets(limit)) == limit < WAITING and found[-1].id > last:
+        limit = min(10 * limit, WAITING)
+    return [one for one in found if one.id > last]
+
+
+def _told(changeset: Changeset) -> ServerSentEvent:
+    return ServerSentEvent(event="changeset", raw_data=json.dumps(plain(changeset)), id=str(changeset.id))
 
 
 class Watch:
@@ -56,16 +72,21 @@ class Watch:
         self._task: asyncio.Task[None] | None = None
         self._seen = Look()
 
-    async def listen(self) -> AsyncIterator[ServerSentEvent]:
-        """An overview at once, and then what is new."""
+    async def listen(self, last: int | None = None) -> AsyncIterator[ServerSentEvent]:
+        """An overview at once, what is new after the changeset that was heard `last`, and then what is new."""
         heard: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue(WAITING)
         async with self._starting:
             if self._task is None:
                 self._seen = await run_in_threadpool(_look, self._memory)
                 self._task = asyncio.create_task(self._watch())
         self._listeners.add(heard)
+        seen = self._seen
         try:
-            yield ServerSentEvent(event="overview", raw_data=self._seen.overview)
+            yield ServerSentEvent(event="overview", raw_data=seen.overview)
+            missed = await run_in_threadpool(_since, self._memory, last) if last is not None else []
+            for changeset in reversed(missed):
+                if changeset.id <= seen.last:  # what is newer is told to all
+                    yield _told(changeset)
             while (event := await heard.get()) is not None:
                 yield event
         finally:
@@ -78,13 +99,11 @@ class Watch:
         while True:
             await asyncio.sleep(EVERY)
             try:
-                look = await run_in_threadpool(_look, self._memory)
-            except RecollectError as error:
+                look = await run_in_threadpool(_look, self._memory, self._seen.last)
+            except Exception as error:  # whatever it is, those who listen would never hear of it
                 log.warning("nothing can be told of what the worker does: %s", error)
                 continue
-            last = max((one.id for one in self._seen.changesets), default=0)
-            new = [one for one in reversed(look.changesets) if one.id > last]
-            told = [ServerSentEvent(event="changeset", raw_data=json.dumps(plain(one))) for one in new]
+            told = [_told(one) for one in look.new]
             if look.overview != self._seen.overview:
                 told.append(ServerSentEvent(event="overview", raw_data=look.overview))
             self._seen = look
@@ -123,8 +142,11 @@ async def _watched(request: Request, memory: AskedMemory) -> Watch:
 
 
 @events.get("", response_class=EventSourceResponse)
-async def watch_events(watch: Annotated[Watch, Depends(_watched)]) -> AsyncIterator[ServerSentEvent]:
+async def watch_events(
+    watch: Annotated[Watch, Depends(_watched)],
+    last_event_id: Annotated[RecordId | None, Header(description="The last changeset that was heard.")] = None,
+) -> AsyncIterator[ServerSentEvent]:
     """What is going on, as it happens: an `overview` (health, totals, unindexed) at once and whenever it changed,
-    a `changeset` for each new one, and a comment every 15 seconds."""
-    async for event in watch.listen():
+    a `changeset` for each new one, and a comment every 15 seconds. Who comes again gets what was missed."""
+    async for event in watch.listen(last_event_id):
         yield event
