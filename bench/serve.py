@@ -1,8 +1,8 @@
 """What HTTP costs: appends and recalls by 1, 8 and 64 clients of a server, against as many threads that call the
 library. Both sides have a home of their own in the same state, take turns, and are compared by throughput. The
 server is a process of its own (without a worker: neither side has one); its clients are threads here, each with a
-connection that stays open. `errors` are answers that were not what was asked for, `lost` records that were
-acknowledged and are not in the home afterwards."""
+connection that stays open. `errors` are answers that were no success, or recalls without what the library finds
+first; `lost` are records that were acknowledged and are not in the home afterwards."""
 
 from __future__ import annotations
 
@@ -70,21 +70,26 @@ class Client:
         self.errors = 0
 
     def post(self, path: str, body: object) -> bytes:
-        """The answer's body; what is no success is counted."""
+        """The answer's body; what is no success is counted. A connection that ends is an error, of the run."""
         data = json.dumps(body).encode()
         self._socket.sendall(
             b"POST %s HTTP/1.1\r\nhost: %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
             % (path.encode(), self._host.encode(), len(data), data)
         )
-        got = self._socket.recv(1 << 16)
+        got = self._some()
         while b"\r\n\r\n" not in got:
-            got += self._socket.recv(1 << 16)
+            got += self._some()
         head, _, answer = got.partition(b"\r\n\r\n")
         size = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
         while len(answer) < size:
-            answer += self._socket.recv(1 << 16)
+            answer += self._some()
         self.errors += not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201"))
         return answer
+
+    def _some(self) -> bytes:
+        if got := self._socket.recv(1 << 16):
+            return got
+        raise ConnectionError("the server hung up")
 
     def close(self) -> None:
         self._socket.close()
@@ -151,8 +156,13 @@ def _appends(memory: Memory, clients: Sequence[Client], acknowledged: set[int]) 
 
 
 def _recalls(memory: Memory, clients: Sequence[Client]) -> tuple[list[Call], list[Call]]:
+    best = memory.recall(QUESTION)[0].text.encode()
+
     def remote(client: Client) -> Call:
-        return lambda: client.post("/api/v1/recall", {"query": QUESTION})
+        def ask() -> None:
+            client.errors += best not in client.post("/api/v1/recall", {"query": QUESTION})
+
+        return ask
 
     return [lambda: memory.recall(QUESTION)] * len(clients), [remote(client) for client in clients]
 
