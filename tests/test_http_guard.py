@@ -336,10 +336,11 @@ def test_who_says_nothing_or_half_is_hung_up_on(port: int, sent: bytes) -> None:
     assert talk(port, sent) == b""
 
 
-def test_a_head_that_comes_in_drops_has_an_end(port: int) -> None:
+@pytest.mark.parametrize("before", [(), ("content-length: 9000",)], ids=["head", "body of a GET"])
+def test_what_comes_in_drops_has_an_end(port: int, before: tuple[str, ...]) -> None:
     """Each drop begins no time of its own; also after a request that was answered."""
     with closing(socket.create_connection(("127.0.0.1", port), timeout=10)) as talking:
-        talking.sendall(head(method="GET", path=HEALTH))
+        talking.sendall(head(*before, method="GET", path=HEALTH))
         assert b"200 OK" in talking.recv(1 << 16)
         talking.settimeout(0.05)
         assert any(is_over_after_a_drop(talking) for _ in range(200))

@@ -35,8 +35,9 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _wait(self, *, over: bool = False) -> None:
-        """For the rest of a request's head: from when it is awaited until it is there, however it trickles."""
-        awaited = not over and self.conn.their_state is h11.IDLE
+        """For the rest of a request's head: from when it is awaited until it is there, however it trickles. So for
+        the rest of a body that nobody wanted: the answer is out."""
+        awaited = not over and (self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE)
         if awaited and self._hanging_up is None:
             self._hanging_up = self.loop.call_later(HEAD_SECONDS, self.transport.close)
         elif not awaited and self._hanging_up is not None:
