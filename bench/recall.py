@@ -10,7 +10,8 @@ also 1,000,000. Everything that is compared takes turns on the same questions:
   call, as a part finds them within a recall, it is printed too;
 - **vectors over Chroma**: that vector search over Chroma's, persistent, with the same vectors and as many hits;
 - **1,000,000 over 10,000**: recall, by median;
-- **embedder over ingest**: the time to embed 1,000 turns over that to store and index them with `append_many`;
+- **embedder over ingest**: the time to embed 1,000 turns over that to store and index them with `append_many`; and
+  both beside the floor: the very same rows, ready-made, by plain statements in one transaction, and the vectors;
 - **ingesting over idle**: recall while another process ingests 10,000 turns over before and after; the figure for
   a thread of the same process, where the two share one interpreter, is printed too.
 
@@ -26,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -33,6 +35,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import fmean, median
 
+import apsw
 import numpy as np
 from rich.console import Console
 
@@ -43,6 +46,7 @@ from bench.progress import step
 from bench.rivals import in_turn
 from bench.speech import SESSION, Speech
 from recollect import Memory, User
+from recollect.home import Home
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall.question import understand
 from recollect.recall.search import POOL
@@ -58,6 +62,7 @@ QUESTIONS = 200
 BLOCKS, BLOCK = 10, 20
 HERE = Path(__file__).parent.parent
 BATCH, BATCHES = 1_000, 10
+ROWS = ("session_history", "items", "item_vectors")  # of a turn; its words stand in the index only
 
 GOALS = {
     "p50_10k_over_parts": Goal("recall over its parts at 10,000", "≤", 2),
@@ -87,6 +92,8 @@ ALSO = {
     "p99_ingesting_over_idle": "the slowest in a hundred while another process ingests, over idle",
     "p50_ingesting_same_process_over_idle": "recall while a thread of this process ingests, over idle",
     "p99_ingesting_same_process_over_idle": "the slowest in a hundred of these, over idle",
+    "floor_over_embedder": "the embedder's time over that of the same rows by plain statements, and the vectors",
+    "ingest_over_floor": "ingest over these",
     "ingest_us": "ingest, µs a turn",
     "embed_us": "embedder, µs a turn",
     "pruning_r10": "LongMemEval-S in one profile, turn R@10, %",
@@ -235,11 +242,36 @@ def ingest(home: Path) -> Figures:
             storing.append(stored - started)
             embedding.append(time.perf_counter() - stored)
     ours, theirs = median(storing[1:]), median(embedding[1:])
+    least = theirs + floor(home, home.with_name("floor"))
     return {
         "ingest_over_embedder": theirs / ours,
+        "floor_over_embedder": theirs / least,
+        "ingest_over_floor": ours / least,
         "ingest_us": ours / BATCH * 1e6,
         "embed_us": theirs / BATCH * 1e6,
     }
+
+
+def floor(home: Path, empty: Path) -> float:
+    """Seconds that the rows of a batch take by plain statements, in a database of the same tables."""
+    Memory.open(empty).close()
+    source, target = (apsw.Connection(str(Home(place).database)) for place in (home, empty))
+    target.execute("PRAGMA synchronous = FULL").fetchall()
+    rows = {name: source.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in ROWS}
+    stems: list[tuple[int, bytes]] = source.execute("SELECT id, stems FROM items ORDER BY id").fetchall()  # type: ignore[assignment]
+    rows["item_words (rowid, words)"] = [
+        (id_, " ".join(f"0123456{stem:08x}" for stem in array("I", packed))) for id_, packed in stems
+    ]
+    taken = []
+    for start in range(0, len(stems), BATCH):
+        began = time.perf_counter()
+        target.execute("BEGIN IMMEDIATE")
+        for name, every in rows.items():
+            some = every[start : start + BATCH]
+            target.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(some[0]))})", some)
+        target.execute("COMMIT")
+        taken.append(time.perf_counter() - began)
+    return median(taken[1:])
 
 
 def meanwhile(home: Path) -> Figures:
