@@ -12,7 +12,7 @@ from recollect.types import micros
 
 _UNDER_A_KEY = (
     "SELECT at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? "
-    "ORDER BY at DESC, document_id, claim LIMIT ?"
+    "ORDER BY at DESC, document_id DESC, claim DESC LIMIT ?"
 )
 _SENTENCE = "SELECT sentence FROM claims WHERE owner = ? AND document_id = ? AND claim = ?"
 COMMON = 16  # claims from which on a key is common

@@ -167,8 +167,10 @@ STEPS = (
     ),
     Migration(
         8,
-        "experiences that hold again: bare, until they have their vectors again",
+        "experiences that hold again, bare until they have their vectors; one order of claims that came at once",
         (
+            "DROP INDEX idx_claim_keys_key",
+            "CREATE INDEX idx_claim_keys_key ON claim_keys (owner, key, at, document_id, claim)",
             "ALTER TABLE experiences ADD COLUMN bare BIGINT NOT NULL DEFAULT 0",
             "CREATE INDEX idx_experiences_bare ON experiences (owner) WHERE bare = 1",
         ),
