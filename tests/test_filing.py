@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recollect import Agent, Memory, User, UserMessage
+from recollect.organize.leads import Leads
 from recollect.recall import backlog
-from recollect.storage.base import Database
+from recollect.recall.citations import Citations
+from recollect.recall.items import Items
+from recollect.storage.base import Database, Param, Row, Transaction
 from recollect.testing import FakeClock
 
 
@@ -149,3 +154,39 @@ def test_an_index_made_anew_knows_what_documents_said(
     memory.process()
     assert found() == known
     assert memory.verify() == []
+
+
+class Planned:
+    """A transaction that tells how SQLite would go about each question."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self.plans: list[str] = []
+
+    def all(self, sql: str, *params: Param) -> list[Row]:
+        self.plans.append(str(self._tx.all(f"EXPLAIN QUERY PLAN {sql}", *params)))
+        return []
+
+    def many(self, sql: str, rows: Iterable[tuple[Param, ...]]) -> list[Row]:
+        return [found for params in rows for found in self.all(sql, *params)]
+
+
+def test_what_a_changeset_looks_up_comes_from_an_index(tmp_path: Path) -> None:
+    """S2: a document of ten claims costs as much among a million items as among a hundred."""
+    with Memory.open(tmp_path) as memory:
+
+        def look(tx: Transaction) -> list[str]:
+            planned: Any = Planned(tx)
+            Items(planned, "default").ends("document", "d")
+            Citations(planned, "default").ended([1])
+            Citations(planned, "default").of("d")
+            Leads(planned, "default").about(["key"])
+            plans: list[str] = planned.plans
+            return plans
+
+        ends, ended, of, leads = memory._database.read(look)
+    assert "idx_items_thread (owner=? AND thread=?)" in ends
+    assert "idx_citations_record (owner=? AND record_id=?)" in ended
+    assert "(owner=? AND document_id=?)" in of
+    assert "idx_claim_keys_key (owner=? AND key=?)" in leads
+    assert "TEMP B-TREE" not in ends + ended + of + leads

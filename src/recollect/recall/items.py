@@ -243,7 +243,7 @@ class Items:
     ) -> list[Found]:
         """The newest first, from the one after `before` on: said since then, and of this thread, if named."""
         marks = ", ".join("?" * len(kinds))
-        within = " AND i.thread = ?" if thread else ""
+        within = " AND i.thread = ? AND i.kind <> 'turn'" if thread else ""
         rows = self._tx.all(
             f"{_FOUND} AND (i.at, i.id) < (?, ?) AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL{within} "
             "ORDER BY i.at DESC, i.id DESC LIMIT ?",
@@ -261,9 +261,11 @@ class Items:
         return [id_ for at, id_ in sorted(rows, reverse=True) if (at, id_) < last]
 
     def ends(self, kind: ItemKind, thread: str) -> dict[str, datetime | None]:
-        """The refs of a thread's items that have not left, and when each stopped being true."""
+        """The refs of a thread's items that have not left, and when each stopped being true. The thread is no
+        session: the index of threads has no turns."""
         rows = self._tx.all(
-            "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND thread = ? AND gone IS NULL",
+            "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND kind <> 'turn' AND thread = ? "
+            "AND gone IS NULL",
             *(self._owner, kind, thread),
         )
         return {row[0]: optional_moment(row[1]) for row in rows}

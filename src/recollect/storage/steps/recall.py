@@ -167,10 +167,12 @@ STEPS = (
     ),
     Migration(
         8,
-        "experiences that hold again, bare until they have their vectors; one order of claims that came at once",
+        "experiences that hold again, bare until they have their vectors; indexes in the order that is asked for",
         (
             "DROP INDEX idx_claim_keys_key",
             "CREATE INDEX idx_claim_keys_key ON claim_keys (owner, key, at, document_id, claim)",
+            "DROP INDEX idx_citations_record",
+            "CREATE INDEX idx_citations_record ON citations (owner, record_id, until, by_record)",
             "ALTER TABLE experiences ADD COLUMN bare BIGINT NOT NULL DEFAULT 0",
             "CREATE INDEX idx_experiences_bare ON experiences (owner) WHERE bare = 1",
         ),
