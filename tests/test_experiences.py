@@ -349,6 +349,7 @@ def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clo
         silent.add(TEA)
     assert len(row_ids(silent)) == 1
     assert silent.query("Why did the deploy fail?", 1)[0].text == DEPLOY
+    silent.close()
 
 
 @pytest.mark.parametrize("kind", ["chroma", "pgvector"])
@@ -740,6 +741,7 @@ def test_no_profile_ever_sees_anothers(
         assert {one.text for one in store.list()} <= mine[name]
         assert len(store.list()) == min(3, len(mine[name]))
         assert vector_ids(store) == row_ids(store)
+        store._uses.close()  # but not the vectors, which the next one has, too
 
 
 def test_profiles_keep_apart_in_every_way_of_asking(open_memory: OpenMemory) -> None:
