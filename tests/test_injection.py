@@ -228,7 +228,7 @@ def test_what_comes_back_is_used_and_told_of(open_memory: OpenMemory, clock: Fak
     assert [(agent, question, [hit.text for hit in hits]) for agent, question, hits in heard] == [
         (ada.id, "Which tea?", [TEA])
     ]
-    experiencing.flush()
+    experiencing.close()
     (kept,) = memory.experiences.list()
     assert (kept.used, kept.used_at) == (1, clock())
 
