@@ -8,7 +8,7 @@ real append, so the two cannot drift apart; only the id of the new record is fil
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,24 +31,33 @@ MESSAGE = UserMessage(
 Statement = tuple[LiteralString, tuple[Param, ...] | None]
 
 
+RETURNS_ID = "RETURNING id"
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The statements of one append: those up to the insert, and those that name the new record."""
+    """The statements of one append, and the ids that they gave: of the record, and of its item."""
 
-    insert: tuple[Statement, ...]
-    mark: tuple[Statement, ...]
-    record_id: int
+    statements: tuple[Statement, ...]
+    ids: tuple[int, ...]
 
     @classmethod
-    def of(cls, statements: Sequence[Statement], record_id: int) -> Self:
-        stored = 1 + next(i for i, (sql, _) in enumerate(statements) if sql.endswith("RETURNING id"))
-        assert any(record_id in (params or ()) for _, params in statements[stored:]), "every append marks here"
-        return cls(tuple(statements[:stored]), tuple(statements[stored:]), record_id)
+    def of(cls, memory: Memory, statements: Sequence[Statement], record_id: int) -> Self:
+        assert any(record_id in (params or ()) for _, params in statements), "every append marks here"
+        items = memory.list("turn", limit=1)
+        assert items[0].record_id == record_id
+        item = memory._database.read(lambda tx: tx.all("SELECT id FROM items WHERE ref = ?", str(record_id)))
+        return cls(tuple(statements), (record_id, item[0][0]))
 
-    def naming(self, record_id: int) -> Iterator[Statement]:
-        """The statements after the insert, for another record."""
-        for sql, params in self.mark:
-            yield sql, params and tuple(record_id if value == self.record_id else value for value in params)
+    def again(self, execute: Callable[[LiteralString, tuple[Param, ...] | None], Sequence[Any]]) -> None:
+        """Run them for another record."""
+        given, now = iter(self.ids), dict[Param, Param]()
+        for sql, params in self.statements:
+            rows = execute(sql, params and tuple(now.get(value, value) for value in params))
+            if sql.endswith(RETURNS_ID):
+                old = next(given)
+                now[old] = rows[0][0]
+                now.setdefault(str(old), str(rows[0][0]))
 
 
 class Floor(Protocol):
@@ -99,7 +108,7 @@ class SQLiteGround:
         writer.exec_trace = see
         record_id = memory.append(agent, MESSAGE)
         writer.exec_trace = None
-        return Script.of(seen, record_id)
+        return Script.of(memory, seen, record_id)
 
     def floor(self, home: str) -> Floor:
         return SQLiteFloor(Home(self._folder / home).database)
@@ -118,11 +127,7 @@ class SQLiteFloor:
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
 
     def append(self, script: Script) -> None:
-        rows: list[Any] = []
-        for sql, params in script.insert:
-            rows = self._connection.execute(sql, params).fetchall()
-        for sql, params in script.naming(rows[0][0]):
-            self._connection.execute(sql, params).fetchall()
+        script.again(lambda sql, params: self._connection.execute(sql, params).fetchall())
 
     def close(self) -> None:
         self._connection.close()
@@ -167,7 +172,7 @@ class PostgresGround:
             connection.cursor_factory = Seen
         record_id = memory.append(agent, MESSAGE)
         connection.cursor_factory = psycopg.Cursor
-        return Script.of(seen, record_id)
+        return Script.of(memory, seen, record_id)
 
     def floor(self, home: str) -> Floor:
         return PostgresFloor(self._url, home)
@@ -185,12 +190,12 @@ class PostgresFloor:
         self._connection = psycopg.connect(url, options=f"-c search_path={schema} -c synchronous_commit=on")
 
     def append(self, script: Script) -> None:
-        rows: list[Any] = []
-        for sql, params in script.insert:
-            rows = self._connection.execute(sql, params).fetchall()
-        for sql, params in script.naming(rows[0][0]):
-            self._connection.execute(sql, params)
+        script.again(self._run)
         self._connection.commit()
+
+    def _run(self, sql: LiteralString, params: tuple[Param, ...] | None) -> Sequence[Any]:
+        done = self._connection.execute(sql, params)
+        return done.fetchall() if done.description else ()
 
     def close(self) -> None:
         self._connection.close()
