@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Set
 
 from recollect.recall.words import content_words, fold, stem
-from recollect.types import new_id
+from recollect.types import Hit, new_id
 
 END = "</recollect-context>"
 LONGEST_LINE = 1_000  # characters of an item that a turn or a tool tells
@@ -31,6 +31,13 @@ def fenced(lines: Iterable[str]) -> str:
 def safe(text: str) -> str:
     """Text that cannot open or close the fence it stands in."""
     return _NAME.sub("recollect context", text)
+
+
+def line(hit: Hit, question: str = "") -> str:
+    """A hit in a line of a turn: when it was, where it is from, and that it is data if it is."""
+    source = [f"{hit.at:%Y-%m-%d}", hit.path or (f"session {hit.session_id}" if hit.session_id else hit.id)]
+    source += [FROM[hit.trust]] if hit.trust in FROM else []
+    return safe(f"- [{', '.join(source)}] {shortened(hit.text, question)}")
 
 
 def shortened(text: str, question: str = "") -> str:

@@ -18,7 +18,7 @@ from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_text
 from recollect.journal.context import TOKEN, weight
 from recollect.recall.experiences import Experiences
-from recollect.recall.fence import END, FROM, begin, safe, shortened
+from recollect.recall.fence import END, begin, line, safe
 from recollect.recall.items import Items
 from recollect.recall.search import Recall, Scope, hit
 from recollect.storage.base import Database, Transaction
@@ -142,10 +142,10 @@ class _Page:
         lines, shown = [heading], []
         left = self.room - self.cost(heading)
         for one in hits:
-            line = _line(one)
-            if self.cost(line) <= left:
-                left -= self.cost(line)
-                lines.append(line)
+            told = line(one)
+            if self.cost(told) <= left:
+                left -= self.cost(told)
+                lines.append(told)
                 shown.append(one)
         if shown:
             self.add("\n".join(lines))
@@ -164,10 +164,3 @@ def _focus(tx: Transaction, agent_id: str) -> str:
     said = [text for record, text in told if isinstance(record, UserMessage) and text]
     recent = [text[: LONGEST_FOCUS // TOPIC] for _, text in told if text]
     return said[-1] if said else "\n".join(recent[-TOPIC:])
-
-
-def _line(one: Hit) -> str:
-    """A hit in a line: when it was, where it is from, and that it is data if it is."""
-    source = [f"{one.at:%Y-%m-%d}", one.path or (f"session {one.session_id}" if one.session_id else one.id)]
-    source += [FROM[one.trust]] if one.trust in FROM else []
-    return safe(f"- [{', '.join(source)}] {shortened(one.text)}")

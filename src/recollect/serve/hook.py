@@ -152,19 +152,14 @@ def _records(session: str, turns: list[_Turn]) -> Iterator[tuple[str, UserMessag
 
 def _known(memory: Memory, prompt: str) -> str:
     """What is known about a prompt, but for what was said: that may be this very talk."""
-    from recollect.recall.fence import FROM, fenced, shortened
+    from recollect.recall.fence import fenced, line
     from recollect.recall.injection import PREFACE
 
     if len(prompt.split()) < LEAST_WORDS:
         return ""
     hits = memory.recall(prompt[:2_000], HITS, kinds=("document", "experience", "note"))
-    lines = [
-        f"- [{', '.join(filter(None, (f'{one.at:%Y-%m-%d}', one.path or one.id, FROM.get(one.trust))))}] "
-        f"{shortened(one.text)}"
-        for one in hits
-        if one.until is None
-    ]
-    return fenced(iter([PREFACE, *lines])) if lines else ""
+    lines = [line(one, prompt) for one in hits if one.until is None]
+    return fenced([PREFACE, *lines]) if lines else ""
 
 
 def _turns(path: str) -> list[_Turn]:
