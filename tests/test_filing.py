@@ -171,8 +171,8 @@ class Planned:
         return [found for params in rows for found in self.all(sql, *params)]
 
 
-def test_what_a_changeset_looks_up_comes_from_an_index(tmp_path: Path) -> None:
-    """S2: a document of ten claims costs as much among a million items as among a hundred."""
+def test_what_a_changeset_or_a_context_looks_up_comes_from_an_index(tmp_path: Path) -> None:
+    """S2: a document of ten claims, or a context, costs as much among a million items as among a hundred."""
     with Memory.open(tmp_path) as memory:
 
         def look(tx: Transaction) -> list[str]:
@@ -181,12 +181,14 @@ def test_what_a_changeset_looks_up_comes_from_an_index(tmp_path: Path) -> None:
             Citations(planned, "default").ended([1])
             Citations(planned, "default").of("d")
             Leads(planned, "default").about(["key"])
+            Items(planned, "default").ended("journal")
             plans: list[str] = planned.plans
             return plans
 
-        ends, ended, of, leads = memory._database.read(look)
+        ends, ended, of, leads, lines = memory._database.read(look)
     assert "idx_items_thread (owner=? AND thread=?)" in ends
     assert "idx_citations_record (owner=? AND record_id=?)" in ended
     assert "(owner=? AND document_id=?)" in of
     assert "idx_claim_keys_key (owner=? AND key=?)" in leads
+    assert "COVERING INDEX idx_items_ended (owner=? AND kind=?)" in lines
     assert "TEMP B-TREE" not in ends + ended + of + leads

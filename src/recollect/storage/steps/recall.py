@@ -173,6 +173,7 @@ STEPS = (
             "CREATE INDEX idx_claim_keys_key ON claim_keys (owner, key, at, document_id, claim)",
             "DROP INDEX idx_citations_record",
             "CREATE INDEX idx_citations_record ON citations (owner, record_id, until, by_record)",
+            "CREATE INDEX idx_items_ended ON items (owner, kind, ref, until) WHERE until IS NOT NULL",
             "ALTER TABLE experiences ADD COLUMN bare BIGINT NOT NULL DEFAULT 0",
             "CREATE INDEX idx_experiences_bare ON experiences (owner) WHERE bare = 1",
         ),
