@@ -11,7 +11,7 @@ import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "recollect"
 
-BELOW = {"background", "types", "errors", "gate", "gather", "secrecy", "tooling", "storage.base"}
+BELOW = {"background", "types", "errors", "gate", "gather", "remembered", "secrecy", "tooling", "storage.base"}
 """What every stage may build on."""
 
 WHOLE = {
@@ -29,7 +29,8 @@ ALLOWED: dict[str, set[str]] = {
     "home": {"errors", "gate"},
     "sections": set(),
     "config": {"errors", "sections"},
-    "secrecy": set(),
+    "remembered": set(),
+    "secrecy": {"remembered"},
     "tooling": {"errors"},
     "storage": {"storage", "gather", "errors", "types"},
     "collect": {"collect", *BELOW},

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from recollect.recall.items import see
 from recollect.secrecy import clean, has_secret, redact
 
 LETTERS, DIGITS = string.ascii_letters, string.digits
@@ -69,6 +70,7 @@ def test_a_secret_of_each_format_is_gone(kind: str, data: st.DataObject) -> None
     """S4: wherever it stands in whatever prose, and no part of it stays."""
     secret, before, after = data.draw(FORMATS[kind]), data.draw(PROSE), data.draw(PROSE)
     redacted = redact(f"{before} {secret} {after}")
+    assert see(f"{before} {secret} {after}").text == redacted.text
     sure_to_be_gone(secret, redacted.text, f"{before}\n{after}")
     assert redacted.found
     assert redact(f"I use {secret} for it").found == (kind,)
@@ -146,6 +148,7 @@ def test_what_gives_a_secret_away(text: str, secret: str, kind: str) -> None:
     """S4: the secret is marked with its kind and the words around it stay."""
     redacted = redact(text)
     assert redacted.found == (kind,)
+    assert see(text).text == redacted.text, "the index looks for secrets only where a word is suspicious"
     assert f"[secret: {kind}]" in redacted.text
     assert secret not in redacted.text
     assert has_secret(text)

@@ -14,7 +14,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
+from operator import or_
+
+from recollect.remembered import Remembered
 
 _Span = tuple[int, int, str]  # from, to, kind
 
@@ -136,11 +140,10 @@ _NAMED = {"password": "password", "pin": "PIN", "token": "token"}
 _MARKER = re.compile(
     rf"\[secret: (?:{'|'.join([*_FORMATS, *_AROUND])}|PIN|token|private key|card number|random token)\]"
 )
-_HINTS = (
-    *("pass", "pw", "secret", "token", "key", "pin", "code", "kennwort", "contrase", "clave", "mdp", "cv"),
-    *("bearer", "authoriz", "curl", "://"),
-)
-_LONG_RUN = re.compile("[^ ]{20}")
+_LONG_WORD = re.compile(r"\S{20,}")  # a shorter one is a secret only where its name or its digits say so
+_HINT = re.compile("pass|pw|secret|token|key|pin|code|kennwort|contrase|clave|mdp|cv")  # something of a name
+_NAME_PART = re.compile("pass$|^(?:passe|code|key)")  # of a name of several words
+_FRAME_HINT, _FOUR_DIGITS = re.compile("://|^-u|--user|authoriz|bearer|----"), re.compile(r"\d{4}")
 _ROUNDS = 5  # a marker is shorter than its secret was, and so may bring a name and a value together
 _MOST_WORDS, _LONGEST_CLAUSE, _LONGEST_QUOTE, _LONGEST_PLACEHOLDER = 12, 300, 5_000, 100
 
@@ -176,21 +179,29 @@ def has_secret(text: str) -> bool:
     return bool(_spans(text))
 
 
-def _is_named(lowered: str) -> bool:
-    for hint in _HINTS:  # noqa: SIM110  # any() takes a third longer, and every text comes through here
-        if hint in lowered:
-            return True
-    return False
+_KEY_LIKE, _CARD_LIKE, _NAME_LIKE, _FRAME_LIKE = (1 << bit for bit in range(4))
+"""What a word may belong to: a key, a card number, a value with its name before it, or in its usual place."""
+
+
+def suspicion(word: str) -> int:
+    """Not 0 where a word may be, name or frame a secret: a text without such a word has none."""
+    word = word.lower()
+    found = _NAME_LIKE if _HINT.search(word) and (_NAME.search(word) or _NAME_PART.search(word)) else 0
+    others = (_KEY_LIKE, _LONG_WORD), (_CARD_LIKE, _FOUR_DIGITS), (_FRAME_LIKE, _FRAME_HINT)
+    return found | sum(kind for kind, pattern in others if pattern.search(word))
+
+
+_suspicions = Remembered(suspicion)
 
 
 def _spans(text: str) -> list[_Span]:
     """Where the secrets are, in order. Those that overlap become one, so that no part is left over."""
-    named, long, numbered = _is_named(text.lower()), _LONG_RUN.search(text), _CARD_START.search(text)
-    if not (named or long or numbered):
+    suspected = reduce(or_, map(_suspicions.__getitem__, text.split()), 0)
+    if not suspected or (suspected == _CARD_LIKE and not _CARD_START.search(text)):
         return []
     text = _MARKER.sub(lambda marker: ";" * len(marker[0]), text)
-    found = [*(_shaped(text) if long else ()), *(_cards(text) if numbered else ())]
-    found += [*_around(text), *_named(text)] if named else []
+    looks = ((_KEY_LIKE, _shaped), (_CARD_LIKE, _cards), (_FRAME_LIKE, _around), (_NAME_LIKE, _named))
+    found = [span for kind, look in looks if suspected & kind for span in look(text)]
     apart: list[_Span] = []
     for start, end, kind in sorted(found, key=lambda span: span[0]):
         if apart and start < apart[-1][1]:
@@ -209,7 +220,7 @@ def _cards(text: str) -> Iterator[_Span]:
 
 
 def _shaped(text: str) -> Iterator[_Span]:
-    for run in re.finditer(r"\S{20,}", text):
+    for run in _LONG_WORD.finditer(text):
         for key in _FORMAT.finditer(text, *run.span()):
             yield *key.span(), _KINDS[int((key.lastgroup or "")[1:])]
         for long in _LONG.finditer(text, *run.span()):

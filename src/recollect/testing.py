@@ -19,6 +19,7 @@ from recollect.errors import MemoryClosed, StorageConflict, StorageError
 from recollect.organize.brain import Outcome, Transcript
 from recollect.organize.draft import Draft
 from recollect.storage.base import Database, Transaction
+from recollect.types import new_id
 
 T = TypeVar("T")
 
@@ -177,6 +178,19 @@ class DatabaseContract:
         assert returned == [(number,) for number in range(count)]
         updated = database.write(lambda tx: tx.many("UPDATE things SET size = 0 WHERE name = ?", [("n0",)]))
         assert updated == []
+
+    @pytest.mark.parametrize("count", [0, 1, 3])
+    def test_insert_tells_the_ids_of_what_it_stored(self, database: Database, count: int) -> None:
+        def work(tx: Transaction) -> list[tuple[str, int]]:
+            for _ in range(2):
+                stored = tx.insert("embedders (identity)", [(new_id(),) for _ in range(3)])
+                tx.run("DELETE FROM embedders WHERE id = ?", stored[-1])
+            names = [new_id() for _ in range(count)]
+            return list(zip(names, tx.insert("embedders (identity)", [(name,) for name in names]), strict=True))
+
+        told = database.write(work)
+        rows = database.read(lambda tx: tx.all("SELECT identity, id FROM embedders ORDER BY id"))
+        assert rows[len(rows) - count :] == told
 
     def test_many_selects(self, database: Database) -> None:
         database.write(lambda tx: tx.many("INSERT INTO things VALUES (?, ?)", [("a", 1), ("b", 2)]))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from recollect.collect.descriptors import Descriptor
@@ -289,8 +289,7 @@ ItemKind = Literal["turn", "document", "journal", "note", "experience"]
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """Something that can be found, as its source hands it over. `ref` names it within its kind, and for one `ref`
     the text never changes. `thread` is what it stands in: a session, a document, a page, a worker. `since` is when
     it came to be known (none: now), `until` when it stopped being true, `by_record` the record that says so."""

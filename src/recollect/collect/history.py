@@ -63,18 +63,16 @@ class History:
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
-    def insert(self, rows: Iterable[tuple[str, Written, int]]) -> list[int]:
+    def insert(self, rows: Iterable[tuple[str, Written, int]]) -> Sequence[int]:
         """Store (session, record, recorded at), in order, and say which ids they got. The sessions' rows
         are already taken, so ids within a session become visible in order."""
-        returned = self._tx.many(
-            "INSERT INTO session_history (session_id, type, provenance, at, recorded_at, data) "
-            "VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+        return self._tx.insert(
+            "session_history (session_id, type, provenance, at, recorded_at, data)",
             [
                 (session_id, kind, provenance, at, recorded_at, data)
                 for session_id, (kind, provenance, at, data), recorded_at in rows
             ],
         )
-        return [row[0] for row in returned]
 
     def max_id(self, session_id: str) -> int | None:
         """The session's newest record; none when it is empty."""

@@ -46,7 +46,7 @@ Ids = list[int]
 FileTurns = Callable[[Transaction, str, Sequence[Said], datetime], None]
 """Makes records of an owner findable, in the transaction that stores them."""
 
-MakeReady = Callable[[Written], object]
+MakeReady = Callable[[Record], object]
 """Does what of that can be done before: the transaction holds up everybody who writes."""
 
 Outcome = Ids | BaseException | None
@@ -68,7 +68,7 @@ class Turns:
         *,
         turn_threshold: int,
         max_record_chars: int,
-        make_ready: MakeReady = lambda written: None,
+        make_ready: MakeReady = lambda record: None,
         file: FileTurns | None = None,
         mend: Callable[[], bool] = lambda: False,
         on_mark: Callable[[], None] = lambda: None,
@@ -156,7 +156,7 @@ class Turns:
     def _entry(self, record: Record, key: str | None, arrived: int) -> Entry:
         written = to_row(record, arrived, self._limit)
         checked = None if key is None else checked_name(key, "The key", LONGEST_KEY)
-        return Entry(written, checked, self._make_ready(written))
+        return Entry(written, checked, self._make_ready(record))
 
     def _take_in(self, batch: Batch) -> Ids:
         ids = self._gather.submit(batch)
@@ -229,7 +229,7 @@ class Turns:
 
     def _insert(
         self, tx: Transaction, rows: Sequence[tuple[Batch, Entry]], agents: dict[str, Standing]
-    ) -> tuple[Ids, bool]:
+    ) -> tuple[Sequence[int], bool]:
         sessions, history = Sessions(tx), History(tx)
         grown: dict[str, int] = {}
         for batch, _ in rows:

@@ -118,7 +118,7 @@ class Backlog:
             "SELECT id, owner, stems FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", after, until, BATCH
         )
         for id_, owner, stems in rows:
-            Items(self._tx, owner).write_words([(id_, memoryview(stems).cast("I"))])
+            Items(self._tx, owner).write_words([(id_, bytes(stems))])
         return int(rows[-1][0]) if len(rows) == BATCH else None
 
     def _open(self, which: int, table: str) -> None:

@@ -23,7 +23,18 @@ from recollect.recall.ends import settle
 from recollect.recall.items import Items, Seen, see
 from recollect.recall.opinions import Opinions
 from recollect.storage.base import Transaction
-from recollect.types import PROVENANCES, Document, Item, micros, moment
+from recollect.types import (
+    PROVENANCES,
+    AssistantMessage,
+    Document,
+    Item,
+    Record,
+    SystemMessage,
+    ToolCall,
+    UserMessage,
+    micros,
+    moment,
+)
 
 log = logging.getLogger("recollect.recall")
 
@@ -40,10 +51,13 @@ class Ready(NamedTuple):
     seen: Seen
 
 
-def ready(written: Written) -> Ready | None:
+def ready(record: Record) -> Ready | None:
     """What takes its time is done before the transaction that stores a record. None: it is not found."""
-    told = _told(written)
-    return Ready(*told, see(told[1])) if told else None
+    if isinstance(record, ToolCall) or (isinstance(record, SystemMessage) and record.summary):
+        return None
+    speaker = record.speaker if isinstance(record, UserMessage | AssistantMessage) else ""
+    text = without_injected(record.text)
+    return Ready(speaker, text, see(text)) if text else None
 
 
 def file_turns(tx: Transaction, owner: str, said: Sequence[Said], now: datetime) -> None:

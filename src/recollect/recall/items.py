@@ -5,6 +5,7 @@ A word stands in the index with its owner before it, so that no question can rea
 
 from __future__ import annotations
 
+import sys
 from array import array
 from base64 import b32encode
 from collections.abc import Iterable, Sequence
@@ -22,9 +23,8 @@ NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "a
 """What a speaker is called who has no name."""
 
 _NEW = (
-    "INSERT INTO items (owner, kind, ref, thread, agent_id, session_id, record_id, speaker, trust, at, since, "
-    "until, by_record, text, stems, length, flags) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"
+    "items (owner, kind, ref, thread, agent_id, session_id, record_id, speaker, trust, at, since, until, "
+    "by_record, text, stems, length, flags)"
 )
 _FOUND = (
     "SELECT i.id, i.kind, i.ref, i.text, i.at, i.trust, i.speaker, i.agent_id, i.session_id, i.record_id, "
@@ -71,9 +71,11 @@ class Seen(NamedTuple):
 
 
 def see(text: str) -> Seen:
-    safe = redact(text)
-    stems, length, flags = read(safe.text)
-    return Seen(safe.text, stems, length, flags | (SECRET if safe.found else 0))
+    stems, length, flags, suspicious = read(text)
+    if suspicious and (safe := redact(text)).found:
+        text, (stems, length, flags, _) = safe.text, read(safe.text)
+        flags |= SECRET
+    return Seen(text, stems, length, flags)
 
 
 class Items:
@@ -91,21 +93,19 @@ class Items:
 
     def add_seen(self, items: Iterable[tuple[Item, Seen]], now: datetime) -> None:
         """The same, where what the index sees of them is known already."""
-        rows, words = [], []
+        arrived, rows, words = micros(now), [], []
         for item, seen in items:
-            text = "" if item.kind == "turn" else seen.text
-            rows.append(
-                (*self._columns(item, now), text, seen.stems.tobytes(), seen.length, seen.flags | _role(item))
-            )
-            words.append(seen.stems)
-        ids = [row[0] for row in self._tx.many(_NEW, rows)]
-        self.write_words(zip(ids, words, strict=True))
+            text, stems = "" if item.kind == "turn" else seen.text, seen.stems.tobytes()
+            rows.append((*self._columns(item, arrived), text, stems, seen.length, seen.flags | _role(item)))
+            words.append(stems)
+        self.write_words(zip(self._tx.insert(_NEW, rows), words, strict=True))
 
-    def write_words(self, items: Iterable[tuple[int, Iterable[int]]]) -> None:
-        """Take items into the full-text index, each with its stems."""
+    def write_words(self, items: Iterable[tuple[int, bytes]]) -> None:
+        """Take items into the full-text index, each with its stems as its row has them."""
+        prefix = _prefix(self._owner)
         self._tx.many(
             f"INSERT INTO item_words (rowid, words) VALUES (?, {self._tx.words_value})",
-            [(id_, " ".join(words)) for id_, stems in items if (words := self._words(stems))],
+            [(id_, _words(stems, prefix)) for id_, stems in items if stems],
         )
 
     def put(self, items: Iterable[Item], now: datetime) -> None:
@@ -198,7 +198,7 @@ class Items:
         which = self._tx.words_match if turns else f"{self._tx.words_match} AND EXISTS ({made})"
         rows = self._tx.all(
             f"SELECT rowid FROM item_words WHERE {which} ORDER BY {self._tx.words_newest} LIMIT ?",
-            *(self._words((stem,))[0], limit),
+            *(f"{_prefix(self._owner)}{stem:08x}", limit),
         )
         return [row[0] for row in rows]
 
@@ -291,16 +291,20 @@ class Items:
         )
         return {(row[0], row[1]): row[2] for row in rows}
 
-    def _columns(self, item: Item, now: datetime) -> tuple[Param, ...]:
+    def _columns(self, item: Item, arrived: int) -> tuple[Param, ...]:
         return (
             *(self._owner, item.kind, item.ref, item.thread, item.agent_id, item.session_id, item.record_id),
-            *(_name(item.speaker), item.trust, micros(item.at), micros(item.since or now)),
+            *(_name(item.speaker), item.trust, micros(item.at), micros(item.since) if item.since else arrived),
             *(_optional(item.until), item.by_record),
         )
 
-    def _words(self, stems: Iterable[int]) -> list[str]:
-        prefix = _prefix(self._owner)
-        return [f"{prefix}{stem:08x}" for stem in stems]
+
+def _words(stems: bytes, prefix: str) -> str:
+    """Each stem in eight digits, the prefix before it."""
+    numbers = array("I", stems)
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return prefix + numbers.tobytes().hex(" ", 4).replace(" ", f" {prefix}")
 
 
 @lru_cache(maxsize=256)

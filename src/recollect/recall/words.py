@@ -18,6 +18,8 @@ from zlib import crc32
 import Stemmer
 
 from recollect.organize.rules.stems import IRREGULAR
+from recollect.remembered import Remembered
+from recollect.secrecy import suspicion
 
 LONGEST = 100_000  # characters of a text that are read
 
@@ -47,6 +49,7 @@ TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET, ASKS = (1 << bit for bit
 """What is known of a text: it speaks in the first person; it holds a number, a time, a name; a person said it, or
 an assistant without a name did; it held a secret, which was taken out; it asks, and tells nothing beside."""
 
+_SUSPICIOUS = 1 << 8
 QUESTION = 12  # content words of a question that tells nothing beside
 _ASKS = re.compile(r"[?\u061f\uff1f]\s*$")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -58,33 +61,53 @@ _DIGIT = re.compile(r"\d")
 _DATE = re.compile(r"\b(?:\d{4}|\d+(?:st|nd|rd|th))\b")
 _NAME = re.compile(r"[a-z,;] [A-Z][a-z]")
 
-_stemmer = Stemmer.Stemmer("english")
+_stemmer = Stemmer.Stemmer("english", 0)
 
 
 class Read(NamedTuple):
-    """A text as the index keeps it: the numbers of its stems, ascending; how many content words it has; flags."""
+    """A text as the index keeps it: the numbers of its stems, ascending; how many content words it has; flags. And
+    whether it may hold a secret."""
 
     stems: array[int]
     length: int
     flags: int
+    suspicious: bool
 
 
 def read(text: str) -> Read:
+    suspicious = len(text) > LONGEST
     text = text[:LONGEST]
-    folded = fold(text)
-    words = _WORD.findall(folded)
-    stems = [number for word in _apart(words, folded) if (number := content_number(word)) is not None]
-    digits = _DIGIT.search(folded)
-    flags = 0 if FIRST_PERSON.isdisjoint(words) else TELLS
-    if digits or not NUMBERS.isdisjoint(words):
-        flags |= NUMBER
-    if not TIMES.isdisjoint(words) or (digits and _DATE.search(folded)):
-        flags |= DATED
+    stems: list[int] = []
+    flags = 0
+    for numbers, says in map(_pieces.__getitem__, text.lower().split()):
+        stems += numbers
+        flags |= says
+    if flags & _SUSPICIOUS:
+        flags, suspicious = flags ^ _SUSPICIOUS, True
     if _NAME.search(text):
         flags |= NAMED
     if asks(text) and len(stems) <= QUESTION:
         flags |= ASKS
-    return Read(array("I", sorted(set(stems))), len(stems), flags)
+    return Read(array("I", sorted(set(stems))), len(stems), flags, suspicious)
+
+
+def _read_piece(piece: str) -> tuple[tuple[int, ...], int]:
+    """What stands between two blanks, in small letters: the numbers of its stems, and flags."""
+    folded = fold(piece)
+    words = [folded] if folded.isalpha() else _WORD.findall(folded)
+    digits = None if folded.isalpha() else _DIGIT.search(folded)
+    flags = _SUSPICIOUS if suspicion(piece) else 0
+    if not FIRST_PERSON.isdisjoint(words):
+        flags |= TELLS
+    if digits or not NUMBERS.isdisjoint(words):
+        flags |= NUMBER
+    if not TIMES.isdisjoint(words) or (digits and _DATE.search(folded)):
+        flags |= DATED
+    contents = (word.removesuffix("'s") for word in _apart(words, folded))
+    return tuple(stem_number(word) for word in contents if not is_stop(word)), flags
+
+
+_pieces = Remembered(_read_piece)
 
 
 def asks(text: str) -> bool:
@@ -113,13 +136,6 @@ def is_stop(word: str) -> bool:
     return word in STOP or word.partition("'")[0] in STOP
 
 
-@lru_cache(maxsize=100_000)
-def content_number(word: str) -> int | None:
-    """The number of a folded word's stem; none for a word that says nothing by itself."""
-    word = word.removesuffix("'s")
-    return None if is_stop(word) else stem_number(word)
-
-
 def stem_number(word: str) -> int:
     """The number of a folded word's stem."""
     return crc32(stem(word).encode())
@@ -134,10 +150,10 @@ def _apart(words: list[str], folded: str) -> list[str]:
     """The words, those of a script that sets no blanks taken apart into pairs of characters and characters."""
     if folded.isascii() or not UNSPACED.search(folded):
         return words
-    return [piece for word in words for part in _PARTS.findall(word) for piece in _pieces(part)]
+    return [piece for word in words for part in _PARTS.findall(word) for piece in _characters(part)]
 
 
-def _pieces(part: str) -> Iterator[str]:
+def _characters(part: str) -> Iterator[str]:
     if len(part) == 1 or not UNSPACED.match(part):
         yield part
         return

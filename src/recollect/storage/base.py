@@ -6,7 +6,7 @@ them stands here (row locks) and in `migrations.py` (the type of a growing id).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -73,6 +73,11 @@ class Transaction(Protocol):
 
     def many(self, sql: str, rows: Iterable[tuple[Param, ...]]) -> list[Row]:
         """The statement once for each row of parameters, in order; all rows they returned, in order."""
+        ...
+
+    def insert(self, into: str, rows: Sequence[tuple[Param, ...]]) -> Sequence[int]:
+        """Store rows in a table with a growing id, in order; the ids they got, ascending. `into` names the table
+        and the columns."""
         ...
 
 

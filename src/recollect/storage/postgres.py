@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -305,6 +305,12 @@ class _Transaction:
         with self._connection.cursor() as cursor:
             cursor.executemany(_psycopg(sql), rows, returning=True)
             return [row for result in cursor.results() if result.description for row in result.fetchall()]
+
+    def insert(self, into: str, rows: Sequence[tuple[Param, ...]]) -> Sequence[int]:
+        if not rows:
+            return ()
+        values = ", ".join("?" * len(rows[0]))
+        return [row[0] for row in self.many(f"INSERT INTO {into} VALUES ({values}) RETURNING id", rows)]
 
 
 @lru_cache(maxsize=512)

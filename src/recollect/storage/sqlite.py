@@ -282,6 +282,15 @@ class _Transaction:
         check_open(self._connection)
         return self._connection.executemany(sql, rows).fetchall()
 
+    def insert(self, into: str, rows: Sequence[tuple[Param, ...]]) -> Sequence[int]:
+        """Nobody else writes meanwhile, so ids have no gaps: the last one tells them all, in half the time that
+        RETURNING takes."""
+        if not rows:
+            return ()
+        self.many(f"INSERT INTO {into} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        last = self._connection.last_insert_rowid()
+        return range(last - len(rows) + 1, last + 1)
+
 
 def check_open(connection: apsw.Connection, cause: Exception | None = None) -> None:
     """On some errors (a full disk) SQLite gives up the whole transaction, and with it everyone's work."""
