@@ -22,7 +22,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from recollect.journal.kernels import WORTH, Pair, around, forms, merged, pairs
-from recollect.journal.specifics import PERIOD, Word, clauses, proper, word_set, words
+from recollect.journal.specifics import LABEL, PERIOD, Word, clauses, proper, word_set, words
 
 AT_ONCE = 400_000  # characters that are weighed against each other; more are condensed piece by piece
 FEWEST = 600  # characters of such a piece
@@ -31,8 +31,11 @@ ALIKE = 0.8  # the share of words that two clauses have in common to count as on
 COMPARED = 8  # clauses that one is compared with
 TOGETHER = 12  # clauses that are told as one because only a number differs
 FIRST = 0.95  # the share of the worth that is told in the fewest words before anything is told in more
+ROOMY = 0.22  # the share of the text from which on it is told in sentences
+SENTENCE = 4  # words; less, with nothing exact, is an exclamation
 COURTESY = 0.15  # what a name in a courtesy is worth
 
+KERNEL, WIDER, WHOLE = 1, 2, 3  # the forms in which a clause is told
 _PERIOD = re.compile(rf"(?:\A|(?<=[.!?…])\s+){PERIOD.pattern}")
 _DAYS = {"yesterday": -1, "tomorrow": 1}
 _DAY = re.compile(r"(?<!just )(?<!like )(?<!only )\b(?:yesterday|tomorrow)\b(?!['\u2019])")
@@ -53,7 +56,8 @@ class Item(NamedTuple):
 
 @dataclass(slots=True)
 class _Clause:
-    """`own`: where the words stand that it alone tells."""
+    """`own`: where the words stand that it alone tells; `worth` is what these are worth, `exact` without who says
+    or does it."""
 
     day: str
     subject: str
@@ -62,6 +66,7 @@ class _Clause:
     pairs: dict[Pair, set[int]]
     own: set[int] = field(default_factory=set)
     worth: float = 0.0
+    exact: float = 0.0
     weight: float = 0.0
 
 
@@ -73,6 +78,7 @@ class _Entry:
     period: str
     subject: str
     worth: float
+    exact: float
     weight: float
     forms: Sequence[str]
     told: int = 0
@@ -93,7 +99,9 @@ def condense(items: Sequence[Item], budget: int) -> str:
         return told if len(told) <= budget else condense(parts, budget)
     found = _distinct(_read(pieces[0])) if pieces else []
     _weigh(found)
-    return _fit(_entries(found, _precision(found, budget)), budget)
+    entries = _entries(found, _precision(found, budget))
+    roomy = budget >= ROOMY * sum(len(item.text) for item in items)
+    return _fit(entries, _sentences(entries) if roomy else _kernels(entries), budget)
 
 
 def _pieces(items: Sequence[Item]) -> Iterator[list[Item]]:
@@ -182,7 +190,9 @@ def _weigh(found: Sequence[_Clause]) -> None:
                 told.add(pair)
                 clause.own |= clause.pairs[pair]
                 kind = kinds.get(pair[0], "name")
-                clause.worth += COURTESY if kind == "name" and pair[1] in _COURTESIES else WORTH[kind]
+                worth = COURTESY if kind == "name" and pair[1] in _COURTESIES else WORTH[kind]
+                clause.worth += worth
+                clause.exact += worth if pair[0] in kinds else 0.0
         clause.weight = clause.worth + sum(rarity[w.value] for w in clause.words if w.kind == "content") / 8
 
 
@@ -205,6 +215,7 @@ def _entries(found: Sequence[_Clause], precision: int) -> list[_Entry]:
             period=period,
             subject=subject,
             worth=sum(clause.worth for _, clause, _ in family),
+            exact=sum(clause.exact for _, clause, _ in family),
             weight=sum(clause.weight for _, clause, _ in family),
             forms=[merged(texts) for texts in zip(*(told for _, _, told in family), strict=True)],
         )
@@ -223,10 +234,10 @@ def _precision(found: Sequence[_Clause], budget: int) -> int:
     return 4
 
 
-def _fit(entries: Sequence[_Entry], budget: int) -> str:
+def _fit(entries: Sequence[_Entry], steps: Iterator[tuple[_Entry, int]], budget: int) -> str:
     opened: set[tuple[str, ...]] = set()
     room = budget
-    for entry, form in _steps(entries):
+    for entry, form in steps:
         if entry.told >= form:
             continue
         cost = len(entry.forms[form]) - len(entry.forms[entry.told])
@@ -244,24 +255,34 @@ def _fit(entries: Sequence[_Entry], budget: int) -> str:
     return _render([entry for entry in entries if entry.told])
 
 
-def _steps(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, int]]:
-    """What to tell, one thing after the other, while there is room."""
+def _sentences(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, int]]:
+    """What to tell, one thing after the other, while there is room: sentences, and kernels of those that do not
+    fit. What has nothing exact comes last, and an exclamation not at all."""
+    exact = sorted((entry for entry in entries if entry.exact), key=lambda e: _dense(e.exact, e, WHOLE))
+    yield from ((entry, WHOLE) for entry in exact)
+    yield from ((entry, KERNEL) for entry in exact)
+    rest = [entry for entry in entries if len(entry.forms[WHOLE].split()) >= SENTENCE]
+    yield from ((entry, WHOLE) for entry in sorted(rest, key=lambda e: _dense(e.weight, e, WHOLE)))
 
-    def dense(worth: float, entry: _Entry, form: int) -> tuple[float, int]:
-        return -worth / (len(entry.forms[form]) + 2), entry.order
 
-    by_worth = sorted((entry for entry in entries if entry.worth), key=lambda e: dense(e.worth, e, 1))
+def _kernels(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, int]]:
+    """The same, where only the most exact has room, and that in the fewest words."""
+    by_worth = sorted((entry for entry in entries if entry.worth), key=lambda e: _dense(e.worth, e, KERNEL))
     sofar = list(accumulate(entry.worth for entry in by_worth))
     first = bisect_left(sofar, FIRST * sofar[-1]) + 1 if sofar else 0
-    by_weight = sorted(entries, key=lambda e: dense(e.weight, e, 3))
+    by_weight = sorted(entries, key=lambda e: _dense(e.weight, e, WHOLE))
     for form, some in (
-        (1, by_worth[:first]),
-        (2, by_worth[:first]),
-        (3, by_weight),
-        (1, by_worth),
-        (2, by_weight),
+        (KERNEL, by_worth[:first]),
+        (WIDER, by_worth[:first]),
+        (WHOLE, by_weight),
+        (KERNEL, by_worth),
+        (WIDER, by_weight),
     ):
         yield from ((entry, form) for entry in some)
+
+
+def _dense(worth: float, entry: _Entry, form: int) -> tuple[float, int]:
+    return -worth / (len(entry.forms[form]) + 2), entry.order
 
 
 def _render(told: Sequence[_Entry]) -> str:
@@ -276,6 +297,13 @@ def _render(told: Sequence[_Entry]) -> str:
 
 
 def _sentence(subject: str, entries: Sequence[str]) -> str:
-    """A list of what is about somebody; else sentences, since a colon in a list would seem to be for all of it."""
-    told = "; ".join(entries) + ("" if entries[-1].endswith("?") else ".")
+    """A list of what is about somebody; else sentences, none with a label that would seem to be for all."""
+    told = "; ".join(entries if subject else map(_unlabelled, entries)) + (
+        "" if entries[-1].endswith("?") else "."
+    )
     return f"{subject}: {told}" if subject else told.replace("?; ", "? ").replace("; ", ". ")
+
+
+def _unlabelled(text: str) -> str:
+    label = LABEL.match(text)
+    return f"{label[1]} \u2013 {text[label.end() :]}" if label else text

@@ -30,7 +30,7 @@ _END = re.compile(r"(?<=[.!?…؟])[\"')\]\u201d\u2019»]*\s+|(?<=[。\uff01\uff
 _NO_END = re.compile(
     r"(?:\b\d{1,2}|\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|ca|approx|e\.g|i\.e|z\.B|bzw|Nr)|\b[A-Z])\.\s+\Z"
 )
-_LABEL = re.compile(r"([^\W\d_][^\W\d]*(?: [A-Z][\w.'\u2019-]*){0,2})(?::\s+|\uff1a)(?=\S)")
+LABEL = re.compile(r"([^\W\d_][^\W\d]*(?: [A-Z][\w.'\u2019-]*){0,2})(?::\s+|\uff1a)(?=\S)")
 PERIOD = re.compile(r"\((\d{4}(?:-\d\d){0,2})\)\s+")  # when it was, before what is told of that time
 _PARTS = re.compile(r"[;\uff1b؛]\s+|\uff1b")
 _ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:T[\d:.+Z-]+)?")
@@ -150,7 +150,7 @@ def clauses(text: str) -> Iterator[Clause]:
     for sentence in sentences(text):
         if period := PERIOD.match(sentence):
             label, sentence = "", sentence[period.end() :]
-        found = _LABEL.match(sentence)
+        found = LABEL.match(sentence)
         under = found is not None and len(found[1]) <= LONGEST_LABEL
         if found and under:
             label, sentence = found[1], sentence[found.end() :]
