@@ -195,7 +195,7 @@ def test_committers_at_once_come_one_after_the_other(tree: Tree, database: Datab
 
 def about(tree: Tree, *keys: str) -> list[tuple[str, str]]:
     """Where a current claim with one of these keys stands, and what it says."""
-    return [(tree.read(lead.document_id).path, lead.sentence) for lead in tree.draft().about(keys)]
+    return [(tree.read(lead.document_id).path, lead.sentence) for lead in tree.draft().about([{*keys}])[0]]
 
 
 def test_claims_are_found_by_their_keys(tree: Tree, database: Database) -> None:
@@ -245,10 +245,10 @@ def test_a_draft_finds_the_claims_it_changed(tree: Tree) -> None:
     bob = add(tree, "bob", "Bob likes tea. [r1]")
     draft = tree.draft()
     draft.edit(bob.id, 1, find="tea", replace="coffee")
-    assert [known.sentence for known in draft.about(["coffee"])] == ["Bob likes coffee."]
-    assert draft.about(["tea"]) == []
+    assert [known.sentence for known in draft.about([{"coffee"}])[0]] == ["Bob likes coffee."]
+    assert draft.about([{"tea"}]) == [[]]
     draft.delete(bob.id, 2)
-    assert draft.about(["coffee", "tea"]) == []
+    assert draft.about([{"coffee"}, {"tea"}]) == [[], []]
 
 
 # Undoing

@@ -547,8 +547,8 @@ def test_one_owner_never_sees_another_s_documents(tree: Tree, database: Database
     ):
         with pytest.raises(UnknownDocument):
             call()
-    assert [one.document_id for one in other.draft().about(["tea."])] == [theirs.id]
-    assert tree.draft().about(["tea."]) == []
+    assert [one.document_id for one in other.draft().about([{"tea."}])[0]] == [theirs.id]
+    assert tree.draft().about([{"tea."}]) == [[]]
     for ask in (tree.changeset, tree.changes, tree.rollback):
         with pytest.raises(UnknownChangeset, match=rf"the id {changeset.id}\. List them"):
             ask(changeset.id)

@@ -180,7 +180,7 @@ def test_what_a_changeset_or_a_context_looks_up_comes_from_an_index(tmp_path: Pa
             Items(planned, "default").ends("document", "d")
             Citations(planned, "default").ended([1])
             Citations(planned, "default").of("d")
-            Leads(planned, "default").about(["key"])
+            Leads(planned, "default").about([{"key"}])
             Items(planned, "default").ended("journal")
             plans: list[str] = planned.plans
             return plans

@@ -154,7 +154,7 @@ def test_it_reads_and_writes_documents_with_the_tools(bench: Bench) -> None:
 def test_the_model_is_told_what_to_do_and_offered_three_tools(bench: Bench) -> None:
     """O8: the bundled prompt whole, the batch's instruction, its own last runs, and the transcript."""
     with ModelServer(WORK) as server:
-        bench.organize(server, transcript(recent="x" * 5_000 + "the last run"))
+        bench.organize(server, transcript(recent=lambda: "x" * 5_000 + "the last run"))
     first = server.requests[0]
     assert "You keep the memory of another agent" in json.dumps(first)
     said = told(first)

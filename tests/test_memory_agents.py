@@ -451,8 +451,8 @@ def test_its_own_session_stays_within_its_budget(open_memory: OpenMemory) -> Non
     sizes = [sum(len(str(r.record)) for r in memory.history(session)) for session in sessions]
     assert max(sizes) < 2_000
     assert 0 < memory.context_size(memory.agent(MemoryAgent(alice.id))) < 1_000, "its growth is a figure"
-    assert all(len(transcript.recent) <= 500 for transcript in brain.seen)
-    assert "records r" in brain.seen[-1].recent
+    assert all(len(transcript.recent()) <= 500 for transcript in brain.seen)
+    assert "records r" in brain.seen[-1].recent()
 
 
 def test_a_memory_agent_sleeps_when_its_inbox_is_empty(memory: Memory, alice: Agent, clock: FakeClock) -> None:

@@ -274,11 +274,11 @@ def test_an_old_talk_that_is_imported_late_changes_nothing(memory: Memory) -> No
 def test_data_ends_nobodys_claim(database: Database) -> None:
     """O12: a person's word ends what data says; data ends only data."""
     filing = Filing(draft(database))
-    filing.file(statement("Mara lives in Porto.", 1))
-    filing.file(statement("Mara moved to Lisbon.", 2, category="events", source="web"))
-    filing.file(statement("Mara lives in Rome.", 3, category="events", source="web"))
+    filing.file([statement("Mara lives in Porto.", 1)])
+    filing.file([statement("Mara moved to Lisbon.", 2, category="events", source="web")])
+    filing.file([statement("Mara lives in Rome.", 3, category="events", source="web")])
     assert filing.ended <= 1
-    filing.file(statement("Mara moved to Oslo.", 4))
+    filing.file([statement("Mara moved to Oslo.", 4)])
     assert filing.write()
     bodies = written(filing)
     assert paragraphs(bodies["~/memory/people/mara"]) == [
@@ -294,8 +294,8 @@ def test_data_ends_nobodys_claim(database: Database) -> None:
 def test_data_said_again_by_a_person_is_theirs(database: Database) -> None:
     """O12, S5: what a page said and then a person says is no longer mere data, and never the other way round."""
     filing = Filing(draft(database))
-    filing.file(statement("Casa do Fado costs 84 EUR a night.", 1, category="events", source="web"))
-    filing.file(statement("Casa do Fado costs 84 EUR a night.", 2, category="people", subject="Mara"))
+    filing.file([statement("Casa do Fado costs 84 EUR a night.", 1, category="events", source="web")])
+    filing.file([statement("Casa do Fado costs 84 EUR a night.", 2, category="people", subject="Mara")])
     filing.write()
     told = [claim for body in written(filing).values() for claim in claims(body)]
     assert [claim for claim in told if not claim.source and 2 in claim.records]
@@ -391,7 +391,7 @@ def test_leads_do_not_depend_on_the_order_of_their_rows(database: Database) -> N
     for owner, order in (("one", range(30)), ("other", reversed(range(30)))):
         leads = [(Lead("d", f"{number:02}", f"Claim {number}."), ("common", "also")) for number in order]
         database.write(lambda tx, owner=owner, leads=leads: Leads(tx, owner).insert(leads, at))  # type: ignore[misc]
-        found.append(database.read(lambda tx, owner=owner: Leads(tx, owner).about(["also", "common"])))  # type: ignore[misc]
+        found.append(database.read(lambda tx, owner=owner: Leads(tx, owner).about([{"also", "common"}])[0]))  # type: ignore[misc]
     assert found[0] == found[1]
     assert found[0]
 
@@ -476,7 +476,7 @@ def test_a_full_document_goes_on_in_pages(database: Database) -> None:
     filing = Filing(draft(database))
     months = (AT, AT + timedelta(days=40))
     for record, text in enumerate(facts(100), 1):
-        filing.file(statement(text, record, months[record > 80]))
+        filing.file([statement(text, record, months[record > 80])])
     filing.write()
     assert (filing.added, filing.ended) == (100, 0)
     bodies = written(filing)

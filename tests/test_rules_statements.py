@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime
 
@@ -10,6 +11,7 @@ import pytest
 from recollect import AssistantMessage, Note, SystemMessage, ToolCall, ToolResult, UserMessage
 from recollect.organize.brain import Transcript
 from recollect.organize.rules.statements import Statement, find_statements
+from recollect.organize.rules.words import either
 from recollect.types import Record, Recorded
 
 AT = datetime(2026, 3, 5, 10, tzinfo=UTC)  # a Thursday
@@ -313,3 +315,13 @@ def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     started = time.process_time()
     find(UserMessage(text, "Ann"), UserMessage(text, "Bob"), ToolResult(text), ToolResult(text, failed=True))
     assert time.process_time() - started < 3
+
+
+def test_alternatives_that_begin_alike_are_still_tried_in_order() -> None:
+    """O10: what is put together to be found sooner finds the same, and as much of it."""
+    plain = r"work(?:s|ed (?:at|in))?|works at|won|no(?= (?:one|body)\b)|no \w+|can't stand|cancel\w*|never eat"
+    text = "he works at home, worked in Rome, won no prize; no one can't stand cancelling; we never eat, we work"
+    assert re.findall(rf"\b{either(plain)}\b", text) == re.findall(rf"\b(?:{plain})\b", text)
+    assert len(re.findall(rf"\b{either(plain)}\b", text)) == 9
+    with pytest.raises(AssertionError):
+        either(r"a?way|x")

@@ -20,8 +20,8 @@ Corrected: TypeAlias = Callable[[Transaction, str, Iterable[int]], Set[int]]
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """What was handed over: the records of one session after `after`, up to `until`, and the same as
-    Markdown. `foreground`: a person speaks in it; `user` is what they are called where nobody says. `recent`:
-    what the memory-agent noted of its last runs. `item_id`: the inbox item it came in."""
+    Markdown. `foreground`: a person speaks in it; `user` is what they are called where nobody says. `recent`
+    tells what the memory-agent noted of its last runs. `item_id`: the inbox item it came in."""
 
     owner: str
     agent_id: str
@@ -32,7 +32,7 @@ class Transcript:
     records: tuple[Recorded, ...]
     foreground: bool
     user: str = ""
-    recent: str = ""
+    recent: Callable[[], str] = str
     item_id: int | None = None
 
 

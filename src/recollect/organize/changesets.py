@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TypedDict, Unpack
@@ -13,6 +13,7 @@ from recollect.organize.differences import same, undone
 from recollect.organize.documents import MEMORY_ID, Documents
 from recollect.organize.draft import Draft, stale
 from recollect.organize.edits import NOT_YET, Edit, Edited, known
+from recollect.organize.leads import Leads
 from recollect.storage.base import Transaction
 from recollect.types import Cause, Changeset, Document
 
@@ -58,11 +59,11 @@ def commit(
     changeset = rows.open_changeset(Changeset(0, draft.owner, at, cause, author, **origin))
     rows.close([edit.id for edit in edits.values() if edit.before], changeset)
     rows.insert(written, changeset)
-    for edit in edits.values():
-        document = seen.find(edit.id)
-        _index(rows, draft, edit.id, document, at)
-        if draft.file:
-            draft.file(tx, draft.owner, edit.id, document, at)
+    landed = {edit.id: seen.find(edit.id) for edit in edits.values()}
+    _index(rows.leads, draft, landed, at)
+    if draft.file:
+        for document_id, document in landed.items():
+            draft.file(tx, draft.owner, document_id, document, at)
     return changeset
 
 
@@ -112,13 +113,18 @@ def _check_base(rows: Documents, edit: Edit) -> None:
     raise stale(named, edit.before, current and replace(current, path=named.path), by)
 
 
-def _index(rows: Documents, draft: Draft, document_id: str, document: Document | None, at: datetime) -> None:
-    """Bring the claim keys of a document up to what it says."""
-    said = known(document) if document else {}
-    stored = rows.leads.of(document_id)
-    rows.leads.drop(document_id, stored - said.keys())
-    leads = [Lead(document_id, digest, said[digest].sentence) for digest in said.keys() - stored]
-    rows.leads.insert([(lead, draft.keys_of(lead.sentence)) for lead in leads], at)
+def _index(leads: Leads, draft: Draft, landed: Mapping[str, Document | None], at: datetime) -> None:
+    """Bring the claim keys of documents up to what they say."""
+    said = {
+        (document.id, digest): one.sentence
+        for document in landed.values()
+        if document
+        for digest, one in known(document).items()
+    }
+    stored = leads.of(landed)
+    leads.drop(stored - said.keys())
+    new = [Lead(*claim, sentence) for claim, sentence in said.items() if claim not in stored]
+    leads.insert([(lead, draft.keys_of(lead.sentence)) for lead in new], at)
 
 
 # Undoing

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 Source = Literal["", "tool", "web"]
 """Where a claim comes from that no person and no agent made: such a claim is data."""
@@ -28,6 +28,7 @@ EARLIER = "## Earlier"
 INFERRED = "Inferred: "
 
 _RECORD = re.compile(r"r(\d{1,18})")
+_BETWEEN = re.compile(r"\n\s*\n")
 _UNTIL = re.compile(r"until (\d{4}-\d\d-\d\d)(?: by r(\d{1,18}))?")
 
 
@@ -56,8 +57,7 @@ class Claim:
         return f"{INFERRED if self.inferred else ''}{self.text} [{', '.join(parts)}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Lead:
+class Lead(NamedTuple):
     """Where a current claim is found: the document, the claim's digest, and the claim as a sentence that
     names its subject."""
 
@@ -66,8 +66,7 @@ class Lead:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A current claim where it stands: the document's path, the paragraph as it is there, and the claim as
     a sentence that names its subject."""
 
@@ -110,7 +109,7 @@ def _cited(whole: str, start: int) -> Claim | None:
 
 def paragraphs(body: str) -> list[str]:
     """The paragraphs of a document, as they stand."""
-    return [part for part in re.split(r"\n\s*\n", body.strip("\n")) if part.strip()]
+    return [part for part in _BETWEEN.split(body.strip("\n")) if part.strip()]
 
 
 def claims(body: str) -> list[Claim]:

@@ -7,7 +7,7 @@ one changeset share their `valid_from`, so that a reader of any past time sees w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from typing import TypeAlias
@@ -36,6 +36,10 @@ _CHANGESET = (
 )
 
 _texts = attrgetter("slug", "title", "description", "body")
+_origin = attrgetter(
+    *("cause", "author", "note", "session_id", "after", "until", "inbox_id", "brain", "model"),
+    *("input_tokens", "output_tokens", "cost"),
+)
 
 When: TypeAlias = datetime | None
 """A time in the past; none for now."""
@@ -62,24 +66,26 @@ class Documents:
 
     def at(self, path: str, as_of: When = None) -> Document | None:
         """The document at `~/slug/slug`."""
-        found, parent_id = None, ""
-        for slug in slugs(path):
-            found = self.child(parent_id, slug, as_of)
-            if not found:
+        steps, document_id = slugs(path), ""
+        for slug in steps:
+            below = self.child(document_id, slug, as_of)
+            if not below:
                 return None
-            parent_id = found.id
-        return found and replace(found, path="/".join(("~", *slugs(path))))
+            document_id = below
+        found = self.row(document_id, as_of) if steps else None
+        return found and replace(found, path="/".join(("~", *steps)))
 
     def row(self, document_id: str, as_of: When = None) -> Document | None:
         """Like `find`, without its path, which takes its ancestors to tell."""
         which, times = _valid(as_of)
         return self._one(f"d.owner = ? AND d.id = ? AND {which}", self._owner, document_id, *times)
 
-    def child(self, parent_id: str, slug: str, as_of: When = None) -> Document | None:
-        """The parent's child of this slug, without its path."""
+    def child(self, parent_id: str, slug: str, as_of: When = None) -> str | None:
+        """The id of the parent's child of this slug."""
         which, times = _valid(as_of)
         where = f"d.owner = ? AND d.parent_id = ? AND d.slug = ? AND {which}"
-        return self._one(where, self._owner, parent_id, slug, *times)
+        row = self._tx.one(f"SELECT d.id FROM documents d WHERE {where}", self._owner, parent_id, slug, *times)
+        return row[0] if row else None
 
     def place(self, document_id: str, as_of: When = None) -> tuple[str, str] | None:
         """Parent and slug."""
@@ -219,7 +225,7 @@ class Documents:
             "INSERT INTO changesets (owner, at, cause, author, note, session_id, after_id, until_id, inbox_id, "
             "brain, model, input_tokens, output_tokens, cost) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-            *(self._owner, micros(changeset.at), *astuple(changeset)[3:]),
+            *(self._owner, micros(changeset.at), *_origin(changeset)),
         )
         return replace(changeset, id=row[0] if row else 0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace as copy
 from datetime import datetime
 from typing import Protocol, TypeAlias, TypeVar
@@ -78,7 +78,6 @@ class Draft:
         self._keys = keys
         self._guard = guard
         self._seen: dict[str, Document] = {}
-        self._known: dict[str, frozenset[str]] = {}
         self._root = database.read(lambda tx: missing_root(Documents(tx, owner)))
         self.owner = owner
         self.file = file
@@ -113,19 +112,21 @@ class Draft:
         """By slug. "" stands for the roots."""
         return self._see(lambda seen: seen.children(document_id, limit=limit))
 
-    def about(self, keys: Iterable[str]) -> list[Lead]:
-        """Current claims with some of these keys: those of documents edited here first."""
-        wanted = frozenset(keys)
+    def about(self, asked: Sequence[Set[str]]) -> list[list[Lead]]:
+        """For each set of keys the current claims with some of them: those of documents edited here first."""
 
-        def work(seen: Edited) -> list[Lead]:
+        def work(seen: Edited) -> list[list[Lead]]:
             here = [
                 Lead(edit.id, digest, one.sentence)
                 for edit in reversed(self.changes)
                 if edit.after
                 for digest, one in known(seen.placed(edit.after)).items()
-                if wanted & self.keys_of(one.sentence)
             ]
-            return here + [lead for lead in seen.leads.about(wanted) if lead.document_id not in self.edits]
+            return [
+                [lead for lead in here if wanted & self.keys_of(lead.sentence)]
+                + [lead for lead in stored if lead.document_id not in self.edits]
+                for wanted, stored in zip(asked, seen.leads.about(asked), strict=True)
+            ]
 
         return self._see(work)
 
@@ -136,10 +137,8 @@ class Draft:
 
     def keys_of(self, sentence: str) -> frozenset[str]:
         """Under which keys a claim is looked up."""
-        if sentence not in self._known:
-            found = self._keys(sentence) if self._keys else ()
-            self._known[sentence] = frozenset(key for key in found if 0 < len(key.encode()) <= LONGEST_KEY)
-        return self._known[sentence]
+        found = self._keys(sentence) if self._keys else ()
+        return frozenset(key for key in found if 0 < len(key.encode()) <= LONGEST_KEY)
 
     def accepts(self, path: str, claim: Claim) -> bool:
         """Whether a claim may be written at this path."""
@@ -268,7 +267,8 @@ class Draft:
     def _put(self, work: Callable[[Edited], Edit]) -> Document:
         edit = self._see(work)
         self._keep(edit)
-        return self._see(lambda seen: seen.get(edit.id))
+        assert edit.after, "what is put is there"
+        return edit.after
 
     def _keep(self, edit: Edit) -> None:
         if self._guard and edit.before is not edit.after:

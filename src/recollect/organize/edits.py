@@ -51,14 +51,18 @@ class Edit:
 
 
 class Edited(Documents):
-    """The rows of a transaction with edits laid over them. It has no past."""
+    """The rows of a transaction with edits laid over them. It has no past. Where the others lie is remembered:
+    every document below them asks."""
 
     def __init__(self, tx: Transaction, owner: str, edits: Mapping[str, Edit]) -> None:
         super().__init__(tx, owner)
         self._edits = edits
+        self._places: dict[str, tuple[str, str] | None] = {}
 
     def plus(self, edit: Edit) -> Edited:
-        return Edited(self._tx, self._owner, {**self._edits, edit.id: edit})
+        more = Edited(self._tx, self._owner, {**self._edits, edit.id: edit})
+        more._places = self._places
+        return more
 
     def row(self, document_id: str, as_of: When = None) -> Document | None:
         edit = self._edits.get(document_id)
@@ -67,15 +71,17 @@ class Edited(Documents):
     def place(self, document_id: str, as_of: When = None) -> tuple[str, str] | None:
         if edit := self._edits.get(document_id):
             return (edit.after.parent_id, edit.after.slug) if edit.after else None
-        return super().place(document_id)
+        if document_id not in self._places:
+            self._places[document_id] = super().place(document_id)
+        return self._places[document_id]
 
-    def child(self, parent_id: str, slug: str, as_of: When = None, besides: str = "") -> Document | None:
+    def child(self, parent_id: str, slug: str, as_of: When = None, besides: str = "") -> str | None:
         for edit in self._edits.values():
             after = edit.after
             if after and (after.parent_id, after.slug) == (parent_id, slug) and after.id != besides:
-                return after
+                return after.id
         found = super().child(parent_id, slug)
-        return found if found and found.id not in self._edits else None
+        return found if found not in self._edits else None
 
     def children(self, document_id: str = "", as_of: When = None, limit: int = EVERY) -> list[Document]:
         stored = super().children(document_id, limit=min(EVERY, limit + len(self._edits)))
@@ -120,7 +126,7 @@ class Edited(Documents):
             raise InputError(f"A document lies at most {DEEPEST} levels deep. Choose a parent further up.")
         if other := self.child(document.parent_id, document.slug, besides=document.id):
             raise InputError(
-                f"{self.placed(other).path} is there already, with the id {other.id}. Read it and change it, or "
+                f"{self.get(other).path} is there already, with the id {other}. Read it and change it, or "
                 "choose another slug."
             )
 

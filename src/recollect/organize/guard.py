@@ -51,7 +51,7 @@ class Guard:
         if before:
             _check_nothing_lost(before.path, old, kept, others)
         if after:
-            self._check_headings(before, after)
+            self._check_headings(before, after, old, kept)
             known = [*others, *(self._claims(before.body) if before else ())]
             moved = before and _is_about_people(after.path) and not _is_about_people(before.path)
             for paragraph in kept:
@@ -66,13 +66,15 @@ class Guard:
             return False
         return True
 
-    def _check_headings(self, before: Document | None, after: Document) -> None:
+    def _check_headings(
+        self, before: Document | None, after: Document, old: Sequence[str], kept: Sequence[str]
+    ) -> None:
         """Title, description and headings cite nothing, so they must not be what data says. The name of a thing
         may."""
-        old = (before.title, before.description, *_parts(before)) if before else ()
-        for text in (after.title, after.description, *filter(_is_heading, _parts(after))):
+        stood = (before.title, before.description, *old) if before else ()
+        for text in (after.title, after.description, *filter(_is_heading, kept)):
             is_name = not _is_about_people(after.path) and len(_stems(text)) <= LONGEST_NAME
-            if text not in old and not is_name and self._echoes_data(text, self._by_people, margin=0):
+            if text not in stood and not is_name and self._echoes_data(text, self._by_people, margin=0):
                 raise InputError(
                     f"{text[:80]!r} is what a tool or a web page says. Give {after.path} a title, a "
                     "description and headings in words of your own."
@@ -86,7 +88,8 @@ class Guard:
 
     def _check_claim(self, path: str, claim: Claim, known: Sequence[Claim]) -> None:
         cited = [self._records[record] for record in claim.records if record in self._records]
-        earlier = [one for one in known if not set(one.records).isdisjoint(claim.records)]
+        cites = frozenset(claim.records)
+        earlier = [one for one in known if not cites.isdisjoint(one.records)]
         self._check_citations(claim, cited, earlier)
         self._check_end(claim, known)
         if not claim.source and any(one.text == claim.text and not one.source for one in earlier):

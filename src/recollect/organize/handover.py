@@ -82,6 +82,8 @@ class Handover:
         last: Session | None = None
         while page := self._database.read(partial(_find_marked, after=last)):
             yield from page
+            if len(page) < SESSIONS_A_QUERY:
+                break
             last = page[-1]
 
     def _carry(self, session: Session, now: datetime) -> int:

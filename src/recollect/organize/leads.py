@@ -3,20 +3,24 @@ bodies of the documents and can be made anew from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
+from typing import TypeAlias
 
 from recollect.organize.claims import Lead
 from recollect.storage.base import Transaction
 from recollect.types import micros
 
 _UNDER_A_KEY = (
-    "SELECT at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? "
+    "SELECT key, at, document_id, claim FROM claim_keys WHERE owner = ? AND key = ? "
     "ORDER BY at DESC, document_id DESC, claim DESC LIMIT ?"
 )
-_SENTENCE = "SELECT sentence FROM claims WHERE owner = ? AND document_id = ? AND claim = ?"
+_SENTENCE = "SELECT document_id, claim, sentence FROM claims WHERE owner = ? AND document_id = ? AND claim = ?"
 COMMON = 16  # claims from which on a key is common
 MOST_LEADS = 6
+
+_Under: TypeAlias = Mapping[str, Sequence[tuple[int, str, str]]]
+"""By a key, the newest claims that have it: when they landed, their document and digest."""
 
 
 class Leads:
@@ -26,31 +30,25 @@ class Leads:
         self._tx = tx
         self._owner = owner
 
-    def about(self, keys: Iterable[str]) -> list[Lead]:
-        """Current claims under these keys: those with the most of them first, then the newest. A key that
-        many claims have says little: what it leads to counts only if another key leads there, too."""
-        counts: dict[tuple[str, str], int] = {}
-        newest: dict[tuple[str, str], int] = {}
-        rare: set[tuple[str, str]] = set()
-        for key in keys:
-            rows = self._tx.all(_UNDER_A_KEY, self._owner, key, COMMON)
-            for at, document_id, digest in rows:
-                claim = (document_id, digest)
-                counts[claim] = counts.get(claim, 0) + 1
-                newest[claim] = at
-            if len(rows) < COMMON:
-                rare.update((row[1], row[2]) for row in rows)
-        leads = [(count, newest[claim], *claim) for claim, count in counts.items() if count > 1 or claim in rare]
-        best = [lead[2:] for lead in sorted(leads, reverse=True)[:MOST_LEADS]]
-        return [Lead(*claim, row[0]) for claim in best if (row := self._tx.one(_SENTENCE, self._owner, *claim))]
+    def about(self, asked: Sequence[Set[str]]) -> list[list[Lead]]:
+        """For each of these sets of keys, the current claims under them."""
+        under: dict[str, list[tuple[int, str, str]]] = {key: [] for keys in asked for key in keys}
+        rows = self._tx.many(_UNDER_A_KEY, [(self._owner, key, COMMON) for key in under])
+        for key, at, document_id, digest in rows:
+            under[key].append((at, document_id, digest))
+        found = [_best(keys, under) for keys in asked]
+        claims = dict.fromkeys(claim for some in found for claim in some)
+        rows = self._tx.many(_SENTENCE, [(self._owner, *claim) for claim in claims])
+        leads = {(row[0], row[1]): Lead(*row) for row in rows}
+        return [[leads[claim] for claim in some if claim in leads] for some in found]
 
-    def of(self, document_id: str) -> set[str]:
-        """The digests of the document's claims that are stored."""
-        which = "SELECT claim FROM claims WHERE owner = ? AND document_id = ?"
-        return {row[0] for row in self._tx.all(which, self._owner, document_id)}
+    def of(self, documents: Iterable[str]) -> set[tuple[str, str]]:
+        """The claims of these documents that are stored: document and digest."""
+        which = "SELECT document_id, claim FROM claims WHERE owner = ? AND document_id = ?"
+        return {(row[0], row[1]) for row in self._tx.many(which, [(self._owner, one) for one in documents])}
 
-    def drop(self, document_id: str, claims: Iterable[str]) -> None:
-        gone = [(self._owner, document_id, claim) for claim in claims]
+    def drop(self, claims: Iterable[tuple[str, str]]) -> None:
+        gone = [(self._owner, *claim) for claim in claims]
         for table in ("claim_keys", "claims"):
             self._tx.many(f"DELETE FROM {table} WHERE owner = ? AND document_id = ? AND claim = ?", gone)
 
@@ -69,3 +67,21 @@ class Leads:
                 for key in keys
             ],
         )
+
+
+def _best(keys: Iterable[str], under: _Under) -> list[tuple[str, str]]:
+    """The claims with the most of these keys first, then the newest. A key that many claims have says little: what
+    it leads to counts only if another key leads there, too."""
+    counts: dict[tuple[str, str], int] = {}
+    newest: dict[tuple[str, str], int] = {}
+    rare: set[tuple[str, str]] = set()
+    for key in keys:
+        rows = under[key]
+        for at, document_id, digest in rows:
+            claim = (document_id, digest)
+            counts[claim] = counts.get(claim, 0) + 1
+            newest[claim] = at
+            if len(rows) < COMMON:
+                rare.add(claim)
+    leads = [(count, newest[claim], *claim) for claim, count in counts.items() if count > 1 or claim in rare]
+    return [lead[2:] for lead in sorted(leads, reverse=True)[:MOST_LEADS]]

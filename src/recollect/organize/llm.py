@@ -176,7 +176,7 @@ class _Desk:
 
 def prompts(transcript: Transcript, most: int) -> Iterator[str]:
     """What the model is told: the transcript, cut between its blocks where it is longer than `most`."""
-    recent = transcript.recent[-LONGEST_RECENT:].strip()
+    recent = transcript.recent()[-LONGEST_RECENT:].strip()
     earlier = f"\n\nWhat you noted of your last runs:\n\n{recent}" if recent else ""
     parts = list(pieces(transcript.text, most))
     for number, part in enumerate(parts, 1):

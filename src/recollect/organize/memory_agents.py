@@ -199,7 +199,7 @@ class MemoryAgents:
             records=tuple(recorded for recorded in records if recorded.id not in corrected),
             foreground=bool(source and is_foreground(source.kind)),
             user=self._user(tx, source),
-            recent=self._recent(tx, memory_agent),
+            recent=partial(self._database.read, partial(self._recent, agent=memory_agent)),
             item_id=item.id,
         )
 

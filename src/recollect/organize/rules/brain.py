@@ -26,8 +26,7 @@ class RulesBrain:
 
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
         filing = Filing(draft)
-        for statement in find_statements(transcript, density=self._density):
-            filing.file(statement)
+        filing.file(find_statements(transcript, density=self._density))
         pages = filing.write()
         refused = f" {filing.refused} were refused: data is nobody's word." if filing.refused else ""
         if not pages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from recollect.organize.rules.judging import likelihood
@@ -24,6 +25,7 @@ _TURNING = words("up down out off over to from into will would rarely")
 _TELLING = ("neg", "hypo", "end", "past")  # words that turn what a claim says
 
 
+@lru_cache(maxsize=4_096)
 def keys(sentence: str) -> frozenset[str]:
     """What the sentence is about, as a few short lookup keys (≤ 7): a sentence that this one repeats or supersedes
     shares at least one of them, as a rule."""

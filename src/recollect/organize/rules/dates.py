@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
 from recollect.organize.rules.speakers import PARTICIPLE, PAST
-from recollect.organize.rules.words import spotting
+from recollect.organize.rules.words import either
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
@@ -38,7 +38,13 @@ _RELATIVE = re.compile(
     r")",
     re.IGNORECASE,
 )
-_SPOT = spotting(_RELATIVE)
+_SPOT = re.compile(  # a word of each of them, in lower case: most sentences have none, and that is soon found
+    r"\b"
+    + either(
+        f"day|today|tonight|yesterday|tomorrow|week|month|year|{_PART}|{'|'.join((*_SEASONS, *_MONTHS))}|{_DAY}"
+        "|recently|lately|while"
+    )
+)
 _ADVERB = r"(?: (?:also|not|never|all|still|just|now|only|both|finally|[a-z]+ly))*"
 _DONE = rf"(?:(?!hundred\b|shed\b)[a-z]+[^\We]ed|{'|'.join(sorted(PAST - {'been'}))})\b"
 _TENSE = re.compile(

@@ -14,11 +14,11 @@ So no document grows without end, and filing costs the same however much is know
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from recollect.organize.claims import EARLIER, INFERRED, Claim, Known
+from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
 from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
@@ -102,14 +102,19 @@ class Filing:
         self._fresh: dict[str, list[tuple[Page, Known]]] = {}
         self.added = self.merged = self.ended = self.refused = 0
 
-    def file(self, statement: Statement) -> None:
+    def file(self, statements: Sequence[Statement]) -> None:
+        about = [keys(statement.text) for statement in statements]
+        for statement, found, leads in zip(statements, about, self._draft.about(about), strict=True):
+            self._file(statement, found, leads)
+
+    def _file(self, statement: Statement, found: frozenset[str], leads: Sequence[Lead]) -> None:
+        """`found` is what the statement is about, `leads` what was known about that before this run."""
         claim = self._claim(statement)
         if not self._draft.accepts(_path(statement), claim):
             self.refused += 1
             return None
-        found = keys(statement.text)
         contradicted = []
-        for page, known, verdict in self._known(found, statement):
+        for page, known, verdict in self._known(found, leads, statement):
             if verdict == "different" or known.paragraph not in page.current:
                 continue
             if verdict == "same":
@@ -138,7 +143,9 @@ class Filing:
             self._put(page)
         return len(changed)
 
-    def _known(self, found: frozenset[str], statement: Statement) -> Iterator[tuple[Page, Known, Verdict]]:
+    def _known(
+        self, found: frozenset[str], leads: Sequence[Lead], statement: Statement
+    ) -> Iterator[tuple[Page, Known, Verdict]]:
         """The current claims that the statement repeats or contradicts: those of this run, then those that
         were there."""
         about = found - {subject_key(statement.subject)}
@@ -146,7 +153,7 @@ class Filing:
         for page, known in fresh.values():
             if verdicts := _judged(known.sentence, statement):
                 yield page, known, self._settled(verdicts, known, statement)
-        for lead in self._draft.about(sorted(found)):
+        for lead in leads:
             if (verdicts := _judged(lead.sentence, statement)) and (stored := self._draft.known(lead)):
                 yield self._page(stored.path), stored, self._settled(verdicts, stored, statement)
 
@@ -169,8 +176,7 @@ class Filing:
         who = known.sentence.split(" ", 1)[0].removesuffix("'s")
         if subject_key(who) == subject_key(statement.subject) or who in statement.text:
             return False
-        page = f"{MEMORY}/people/{_slug(who)}"
-        return page in self._pages or self._draft.at(page) is not None
+        return self._find(f"{MEMORY}/people/{_slug(who)}") is not None
 
     def _cite(self, page: Page, known: Known, statement: Statement) -> None:
         """The claim was made again: it cites that too, unless it is a person's word and data repeats it."""
@@ -203,28 +209,27 @@ class Filing:
             return head
         month = f"{statement.at:%Y-%m}"
         first, last = 1, 1
-        while self._exists(head, month, last) and self._numbered(head, month, last).is_full():
+        while self._is_full(head, month, last):
             first, last = last + 1, last * 2
         while first < last:
             middle = (first + last) // 2
-            if self._exists(head, month, middle) and self._numbered(head, month, middle).is_full():
+            if self._is_full(head, month, middle):
                 first = middle + 1
             else:
                 last = middle
-        return self._numbered(head, month, first)
+        return self._page(_numbered(head.path, month, first), head.title)
 
-    def _exists(self, head: Page, month: str, number: int) -> bool:
-        path = _numbered(head.path, month, number)
-        return path in self._pages or self._draft.at(path) is not None
-
-    def _numbered(self, head: Page, month: str, number: int) -> Page:
-        return self._page(_numbered(head.path, month, number), head.title)
+    def _is_full(self, head: Page, month: str, number: int) -> bool:
+        page = self._find(_numbered(head.path, month, number))
+        return page is not None and page.is_full()
 
     def _page(self, path: str, title: str = "") -> Page:
-        if path not in self._pages:
-            document = self._draft.at(path)
-            self._pages[path] = Page.of(document) if document else _new_page(path, title)
-        return self._pages[path]
+        return self._find(path) or self._pages.setdefault(path, _new_page(path, title))
+
+    def _find(self, path: str) -> Page | None:
+        if path not in self._pages and (document := self._draft.at(path)):
+            self._pages[path] = Page.of(document)
+        return self._pages.get(path)
 
     def _put(self, page: Page) -> None:
         if page.document:

@@ -41,7 +41,7 @@ def gists(units: Iterable[Unit], text: str, bonus: float) -> Iterator[tuple[floa
     """The units as claims, the best first, each with how likely it will be asked for. A record's second
     claim counts for less: knowledge that is spread over the talk serves more questions."""
     left = sorted((unit for unit in units if unit.worth >= FLOOR), key=lambda unit: (-unit.worth, unit.place))
-    words = content_words(text)
+    words = content_words(text) if len(left) > 1 else frozenset()
     share = 1.0
     while left:
         part = _gist(left, words)
@@ -64,9 +64,11 @@ def joined_text(units: Sequence[Unit], subject: str) -> str:
     return f"{text}."
 
 
-def _gist(units: Sequence[Unit], words: set[str]) -> list[Unit]:
+def _gist(units: Sequence[Unit], words: frozenset[str]) -> list[Unit]:
     """The best unit, and the fewest more that the gist of the record needs, short of too long a claim."""
     part, rest = [units[0]], list(units[1:])
+    if not rest:
+        return part
     length = len(units[0].text)
     held = words & content_words(units[0].text)
     needed = GIST * len(words)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from recollect.organize.rules.words import FUNCTION, PRAISE, WORD, spotting, weight
+from recollect.organize.rules.words import WORD, either, spotting, weight
 
 LONGEST = 20_000  # characters of one record that are looked at; what is longer was pasted, not said
 
@@ -18,30 +18,40 @@ _MARKUP = re.compile(
     r"^[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]", re.MULTILINE
 )
 _CAPTION = re.compile(r"\[shared image:\s*([^\]\n]{3,300})\]")
-_END = re.compile(
-    r"(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St|vs))(?<!\bMrs)(?<!e\.g|i\.e|a\.m|p\.m)[.!?…]+[\"')\]]*(?:\s+|$)|\n+"
-    r"|[。\uff01\uff1f]"
+_END = re.compile(  # what stands before the mark is looked at behind it: so the search goes from mark to mark
+    r"[.!?…](?<!\b[A-Z].)(?<!\b(?:Mr|Dr|Ms|St|vs).)(?<!\bMrs.)(?<!(?:e\.g|i\.e|a\.m|p\.m).)[.!?…]*[\"')\]]*(?:\s+|$)"
+    r"|\n+|[。\uff01\uff1f]"
 )
 
 _OPENING = re.compile(
-    r"(?:(?:(?:oh|ooh|ah|aww?|wow|who+a+h?|woah|yeah|yep|yup|yes|nope|nah|hey|hi|hello|hmm+|haha|lol|omg|well|so"
-    r"|and|but|also|anyways?|okay|ok|actually|honestly|basically|plus|btw|by the way|you know what|i mean"
-    r"|to be honest|guess what|in fact|like i said|as (?:i|you) (?:said|know)|luckily|fortunately|unfortunately"
-    r"|speaking of [\w' ]{2,30},)(?:[\s,.!:\u2013\u2014-]+|$))|(?:no|sure(?: thing)?|sorry|exactly|absolutely"
-    r"|definitely|totally|certainly|indeed|agreed|true|right|thanks(?: so much| a lot)?|thank you(?: so much)?"
-    r"|cool|great|nice|awesome|amazing|of course|for sure|no (?:worries|problem|way|doubts?)|wait|congrats"
-    r"|correction|(?:good|great) (?:question|point|idea|news)|aww|oops|woohoo|man)(?:\s*[,.!:\u2013\u2014]+\s*"
-    r"|\s+[-\u2013\u2014]\s*|$))+",
+    "(?:"
+    + either(
+        r"oh|ooh|ah|aww?|wow|who+a+h?|woah|yeah|yep|yup|yes|nope|nah|hey|hi|hello|hmm+|haha|lol|omg|well|so|and|but"
+        r"|also|anyways?|okay|ok|actually|honestly|basically|plus|btw|by the way|you know what|i mean|to be honest"
+        r"|guess what|in fact|like i said|as (?:i|you) (?:said|know)|luckily|fortunately|unfortunately"
+        r"|speaking of [\w' ]{2,30},"
+    )
+    + r"(?:[\s,.!:\u2013\u2014-]+|$)|"
+    + either(
+        r"no|sure(?: thing)?|sorry|exactly|absolutely|definitely|totally|certainly|indeed|agreed|true|right"
+        r"|thanks(?: so much| a lot)?|thank you(?: so much)?|cool|great|nice|awesome|amazing|of course|for sure"
+        r"|no (?:worries|problem|way|doubts?)|wait|congrats|correction|good (?:question|point|idea|news)"
+        r"|great (?:question|point|idea|news)|aww|oops|woohoo|man"
+    )
+    + r"(?:\s*[,.!:\u2013\u2014]+\s*|\s+[-\u2013\u2014]\s*|$))+",
     re.IGNORECASE,
 )
 _HEDGE = re.compile(
-    r"(?<!\ba )(?<!\ban )\b(?:really|truly|super|just(?! (?:like|as|a|an|one|the|under|over|before|after)\b)"
-    r"|totally|definitely"
-    r"|absolutely|actually|honestly|literally|basically|certainly|obviously|incredibly|extremely|seriously"
-    r"|simply|kinda|(?:a |quite a )(?:little )?bit(?! of)|kind of(?! \w+ing)|sort of|you know,|i (?:think|guess"
-    r"|believe|feel like|have to say|must say|suppose)(?: that)?(?= (?:i|it|we|the|my|that|this|he|she|they)\b)"
-    r"|in my opinion|for me,|to be honest|of course|i just wanted to (?:tell|let) you (?:know )?(?:about "
-    r"|that )?|(?<=[smetn] )(?:so|very|pretty|quite|too)(?= \w+(?:ed|ing|ful|y|ant|ent|al|ive|ous)\b))\s+",
+    r"\b(?<!\ba )(?<!\ban )(?:"
+    + either(
+        r"really|truly|super|just(?! (?:like|as|a|an|one|the|under|over|before|after)\b)|totally|definitely"
+        r"|absolutely|actually|honestly|literally|basically|certainly|obviously|incredibly|extremely|seriously"
+        r"|simply|kinda|a (?:little )?bit(?! of)|quite a (?:little )?bit(?! of)|kind of(?! \w+ing)|sort of"
+        r"|you know,|i (?:think|guess|believe|feel like|have to say|must say|suppose)(?: that)?"
+        r"(?= (?:i|it|we|the|my|that|this|he|she|they)\b)|in my opinion|for me,|to be honest|of course"
+        r"|i just wanted to (?:tell|let) you (?:know )?(?:about |that )?"
+    )
+    + r"|(?<=[smetn] )(?:so|very|pretty|quite|too)(?= \w+(?:ed|ing|ful|y|ant|ent|al|ive|ous)\b))\s+",
     re.IGNORECASE,
 )
 _SPOT_HEDGE = spotting(_HEDGE)
@@ -160,10 +170,3 @@ def _gap(gap: str) -> str:
 
 def _tells_enough(clause: str, told: float) -> bool:
     return told >= 1.0 and told > 0.03 * len(clause)
-
-
-def is_praise(text: str) -> bool:
-    """Whether all it says is how good or bad something is."""
-    words = [word.lower() for word in WORD.findall(text)]
-    telling_words = [word for word in words if word not in FUNCTION and word not in PRAISE]
-    return len(telling_words) <= 1 and any(word in PRAISE for word in words)

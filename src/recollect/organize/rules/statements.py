@@ -79,6 +79,7 @@ _TWO_STATES = re.compile(
 _PROJECT = re.compile(
     r"\b(?:[Pp]roject|[Rr]epo(?:sitory)?) ([A-Z][\w-]+)|\b([A-Z][\w-]+) (?:project|repo(?:sitory)?|app|service)\b"
 )
+_PROJECTS = ("roject", "epo", " app", " service")  # one of them stands in every project's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,9 @@ def _unit(place: int, sentence: str, cut: str, said: Said) -> Unit | None:
     value = worth(cut, correction=bool(_CORRECTS.match(sentence))) + wish
     if _STATE.match(cut) and cut.rsplit(" ", 1)[-1].lower() in DOMAINS:
         value = max(value, FLOOR)
-    if said.to_assistant and not (wish or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED)):
+    if value < FLOOR or (
+        said.to_assistant and not (wish or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED))
+    ):
         return None
     return Unit(place, third_person(cut, said.me, said.you), value)
 
@@ -230,7 +233,8 @@ def _place(text: str, said: Said, projects: frozenset[str]) -> tuple[Category, s
 
 
 def _projects(said: Sequence[Said]) -> frozenset[str]:
-    found = [_PROJECT.findall(one.text[:2_000]) for one in said if one.role != "data"]
+    heard = [one.text[:2_000] for one in said if one.role != "data"]
+    found = [_PROJECT.findall(text) for text in heard if any(word in text for word in _PROJECTS)]
     return frozenset(
         name for pairs in found for pair in pairs for name in pair if name not in {"", "The", "This", "My"}
     )

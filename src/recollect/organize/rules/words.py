@@ -7,13 +7,28 @@ are all uncommon here, so a long sentence of any language counts as informative.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 WORD = re.compile(r"[^\W_]+(?:['+][^\W_]+)*")
+
+_ALTERNATIVE = re.compile(r"(?:[^|()]|\((?:[^()]|\([^()]*\))*\))+")
 
 
 def spotting(pattern: re.Pattern[str]) -> re.Pattern[str]:
     """The same pattern for text in lower case: there it is found, or not, much sooner."""
     return re.compile(pattern.pattern, pattern.flags & ~re.IGNORECASE)
+
+
+def either(alternatives: str) -> str:
+    """A pattern for any of these alternatives, each of which begins with a letter that stands for itself. Those
+    that begin alike are put together: at a place in a text only they are tried."""
+    begun: dict[str, list[str]] = {}
+    for one in _ALTERNATIVE.findall(alternatives):
+        assert re.match(r"[a-z](?![?*+{])", one), f"{one!r} may begin otherwise"
+        begun.setdefault(one[0], []).append(one[1:])
+    parts = (f"{letter}(?:{'|'.join(rest)})" for letter, rest in begun.items())
+    return f"(?:{'|'.join(parts)})"
 
 
 def listed(words: str) -> frozenset[str]:
@@ -74,11 +89,13 @@ PRAISE = listed(
 """What people call things they talk about: true of anything, so it says little."""
 
 
-def content_words(text: str) -> set[str]:
+@lru_cache(maxsize=256)
+def content_words(text: str) -> frozenset[str]:
     """The distinct words that are not mere grammar, lower-cased."""
-    return {word for word in WORD.findall(text.lower()) if len(word) > 1 and word not in FUNCTION}
+    return frozenset([word for word in WORD.findall(text.lower()) if len(word) > 1 and word not in FUNCTION])
 
 
+@lru_cache(maxsize=16_384)
 def weight(word: str) -> float:
     """How much a word as it was written tells: names and numbers most, common words little."""
     if word[0].isdigit():
@@ -90,3 +107,18 @@ def weight(word: str) -> float:
     if lowered in COMMON or lowered in PRAISE:
         return 0.2
     return 1.4 if word[0].isupper() else 1.0
+
+
+def is_praise(words: Iterable[str]) -> bool:
+    """Whether all these words say is how good or bad something is."""
+    telling = 0
+    praises = False
+    for word in words:
+        lowered = word.lower()
+        if lowered in PRAISE:
+            praises = True
+        elif lowered not in FUNCTION:
+            telling += 1
+            if telling > 1:
+                return False
+    return praises

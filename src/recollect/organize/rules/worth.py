@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from recollect.organize.rules.sentences import is_praise, tell
+from recollect.organize.rules.words import WORD, either, is_praise, weight
 
 Category = Literal["people", "projects", "preferences", "decisions", "lessons", "events"]
 
@@ -36,16 +36,20 @@ _SERMON = re.compile(
 )
 _FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'll|our|me|us|mine)\b")
 _FACT = re.compile(
-    r"\b(?:named|called|moved|moving|live[sd]?|born|from|grew up|married|engaged|divorced|pregnant|job"
-    r"|works? (?:at|as|for|in|on)|worked|hired|fired|retired|promot\w+|studi\w+|studying|graduat\w+|degree"
-    r"|bought|sold|own|owns|won|lost|broke|joined|quit|signed up|enrolled|started|finished|launched|visited|trip"
-    r"|travel\w*|vacation|birthday|anniversary|allergic|vegan|vegetarian|diagnosed|surgery|injur\w+|doctor"
-    r"|sister|brother|mom|mother|dad|father|wife|husband|partner|girlfriend|boyfriend|fianc\w+|son|daughter"
-    r"|kids?|child\w*|aunt|uncle|cousin|grand\w+|niece|nephew|boss|colleague|coworker|roommate|dog|cat|puppy"
-    r"|kitten|pets?|favou?rite|prefer\w*|hate|can't stand|never (?:eat|drink|use)|always (?:eat|drink|use)"
-    r"|decided|deciding|chose|choose|going with|plan(?:ning|s|ned)?|deadline|due|appointment|meeting|interview"
-    r"|scheduled|booked|reserved|cancel\w*|postponed|costs?|paid|price|because|learned|realized|turns out"
-    r"|used to|since|ago)\b"
+    r"\b"
+    + either(
+        r"named|called|moved|moving|live[sd]?|born|from|grew up|married|engaged|divorced|pregnant|job"
+        r"|works? (?:at|as|for|in|on)|worked|hired|fired|retired|promot\w+|studi\w+|studying|graduat\w+|degree"
+        r"|bought|sold|own|owns|won|lost|broke|joined|quit|signed up|enrolled|started|finished|launched|visited"
+        r"|trip|travel\w*|vacation|birthday|anniversary|allergic|vegan|vegetarian|diagnosed|surgery|injur\w+|doctor"
+        r"|sister|brother|mom|mother|dad|father|wife|husband|partner|girlfriend|boyfriend|fianc\w+|son|daughter"
+        r"|kids?|child\w*|aunt|uncle|cousin|grand\w+|niece|nephew|boss|colleague|coworker|roommate|dog|cat|puppy"
+        r"|kitten|pets?|favou?rite|prefer\w*|hate|can't stand|never (?:eat|drink|use)|always (?:eat|drink|use)"
+        r"|decided|deciding|chose|choose|going with|plan(?:ning|s|ned)?|deadline|due|appointment|meeting|interview"
+        r"|scheduled|booked|reserved|cancel\w*|postponed|costs?|paid|price|because|learned|realized|turns out"
+        r"|used to|since|ago"
+    )
+    + r"\b"
 )
 _I = re.compile(r"(?:i|i'm|i've|i'd|i'll|my)\b(?!\.)", re.IGNORECASE)
 _REQUEST = re.compile(
@@ -83,9 +87,12 @@ _LESSON = re.compile(
 def worth(sentence: str, *, correction: bool = False) -> float:
     """How much a sentence, still as the speaker said it, deserves to last; 0 for what never does."""
     low = sentence.lower()
-    if _PLEASANTRY.match(low) or is_praise(sentence):
+    if _PLEASANTRY.match(low):
         return 0.0
-    told = tell(sentence)
+    words = WORD.findall(sentence)
+    if is_praise(words):
+        return 0.0
+    told = sum(map(weight, words))
     first = bool(_FIRST.search(low))
     if not first and sentence.count(" ") < 2:
         return 0.0
