@@ -31,7 +31,7 @@ MESSAGE = UserMessage(
 Statement = tuple[LiteralString, tuple[Param, ...] | None]
 
 
-RETURNS_ID = "RETURNING id"
+GIVES_ID = ("INSERT INTO session_history", "INSERT INTO items")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,19 @@ class Script:
         item = memory._database.read(lambda tx: tx.all("SELECT id FROM items WHERE ref = ?", str(record_id)))
         return cls(tuple(statements), (record_id, item[0][0]))
 
-    def again(self, execute: Callable[[LiteralString, tuple[Param, ...] | None], Sequence[Any]]) -> None:
-        """Run them for another record."""
+    def again(
+        self,
+        execute: Callable[[LiteralString, tuple[Param, ...] | None], Sequence[Any]],
+        new_id: Callable[[Sequence[Any]], int],
+    ) -> None:
+        """Run them for another record. `new_id` tells the id that the last one gave, which returned these rows."""
         given, now = iter(self.ids), dict[Param, Param]()
         for sql, params in self.statements:
             rows = execute(sql, params and tuple(now.get(value, value) for value in params))
-            if sql.endswith(RETURNS_ID):
-                old = next(given)
-                now[old] = rows[0][0]
-                now.setdefault(str(old), str(rows[0][0]))
+            if sql.startswith(GIVES_ID):
+                old, new = next(given), new_id(rows)
+                now[old] = new
+                now.setdefault(str(old), str(new))
 
 
 class Floor(Protocol):
@@ -127,7 +131,10 @@ class SQLiteFloor:
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
 
     def append(self, script: Script) -> None:
-        script.again(lambda sql, params: self._connection.execute(sql, params).fetchall())
+        script.again(
+            lambda sql, params: self._connection.execute(sql, params).fetchall(),
+            lambda _: self._connection.last_insert_rowid(),
+        )
 
     def close(self) -> None:
         self._connection.close()
@@ -190,7 +197,7 @@ class PostgresFloor:
         self._connection = psycopg.connect(url, options=f"-c search_path={schema} -c synchronous_commit=on")
 
     def append(self, script: Script) -> None:
-        script.again(self._run)
+        script.again(self._run, lambda rows: int(rows[0][0]))
         self._connection.commit()
 
     def _run(self, sql: LiteralString, params: tuple[Param, ...] | None) -> Sequence[Any]:

@@ -30,6 +30,7 @@ T = TypeVar("T")
 APPLICATION_ID = 0x52434C54  # "RCLT": written in the file's header, so that we know our own
 HEADER = b"SQLite format 3\0"
 READERS_KEPT = 8
+STATEMENTS_KEPT = 1_000  # prepared, a connection: all there are, for to prepare one takes longer than to run it
 
 Work = Callable[[Transaction], Any]
 
@@ -157,7 +158,7 @@ class SQLite:
     # Connections
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self._path))
+        connection = apsw.Connection(str(self._path), statementcachesize=STATEMENTS_KEPT)
         connection.set_busy_handler(_patience(self._busy_timeout))
         return connection
 
