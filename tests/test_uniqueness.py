@@ -120,6 +120,8 @@ def test_cosines_of_the_bundled_model_are_brought_to_scale() -> None:
         ("Ask Tom about it. Yesterday Ada Lovelace wrote.", ("Tom", "Ada Lovelace")),
         ("User prefers dark mode. The tests are flaky.", ()),
         ("Running the tests in parallel made them flaky.", ()),
+        ("Corrected: the dump of building H has 2.4 GB.", ()),
+        ("Ned: Book Casa Verde for 20:00.", ("Ned", "Casa Verde")),
         ("", ()),
     ],
 )

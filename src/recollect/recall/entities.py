@@ -15,12 +15,14 @@ from recollect.recall.items import NAMELESS
 MOST = 20  # of one text
 _NOBODY = NAMELESS | word_set(
     "customer client patient team everyone everybody someone somebody nobody today yesterday tomorrow tonight "
-    "mr mrs ms dr"
+    "mr mrs ms dr kb mb gb tb am pm usd eur gbp anyway note tip lesson update question answer booked noted "
+    "corrected moved added changed fixed updated removed sent ordered agreed decided understood"
 )
 
 _BEFORE_NAMES = word_set(
     "ask tell call meet email visit invite remind thank thanks hello hey dear contact join help send give pay see "
-    "follow use try welcome congratulate now then later soon maybe perhaps recently finally meanwhile apparently"
+    "follow use try book push order welcome congratulate now then later soon maybe perhaps recently finally "
+    "meanwhile apparently"
 )
 """What a sentence may begin with where a name follows."""
 
@@ -35,7 +37,7 @@ def named(text: str) -> tuple[str, ...]:
             found.setdefault(part.label.lower(), part.label)
         for name in _names(part.text, words(part.text, known)):
             found.setdefault(name.lower(), name)
-    return tuple(name for key, name in found.items() if key not in _NOBODY)[:MOST]
+    return tuple(name for key, name in found.items() if key not in _NOBODY and len(key) > 1)[:MOST]
 
 
 def _names(text: str, found: list[Word]) -> Iterator[str]:
