@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from recollect import UserMessage
 from recollect.organize.brain import Transcript
 from recollect.organize.rules.conflicts import SURE, keys
-from recollect.organize.rules.judging import FILE, SCALE, Features, features
+from recollect.organize.rules.features import Features, features
+from recollect.organize.rules.judging import FILE, SCALE
 from recollect.organize.rules.reading import read
 from recollect.organize.rules.statements import find_statements
 from recollect.organize.rules.stems import stem
@@ -27,12 +28,16 @@ from recollect.types import Recorded
 
 PAIRS = Path(__file__).parent / "pairs"
 STREAMS = Path(__file__).parent / "streams"
+SCENES = Path(__file__).parent / "scenes"
 TARGET = Path(__file__).parents[2] / "src" / "recollect" / "organize" / "rules" / FILE
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
 LATER = FIRST + timedelta(weeks=5)
 CLOSE, DISTANT = 120, 60  # pairs of a stream that stand beside each other
+EACH = 3  # older statements of a scene that a newer one is told beside
 COUNTS = dict.fromkeys(("plain-1", "plain-2", "plain-3", "private", "offices", "facts"), 2.0) | {"basics": 5.0}
 """How much a pair of these writers counts: they wrote as people mostly speak."""
+OF_SCENES = 0.4  # how much a pair of a scene counts, where each statement stands in several
+FOLDS = 5
 SEEN = 4  # pairs in which a feature stands, at least
 EPOCHS, BATCH, RATE, DECAY = 10, 128, 0.02, 3e-5
 SMALLEST = 2  # weights below this, as they are stored, are left out
@@ -63,7 +68,7 @@ class Fit:
 
 
 def told() -> list[Told]:
-    """Every pair of statements that are both found, and what is compared in the streams."""
+    """Every pair of statements that are both found, and what is compared in the streams and scenes."""
     found = []
     for file in sorted(PAIRS.glob("*.jsonl")):
         for pair in _lines(file):
@@ -73,6 +78,9 @@ def told() -> list[Told]:
     for file in sorted(STREAMS.glob("*.jsonl")):
         for stream in _lines(file):
             found += _compared(file.stem, stream)
+    for file in sorted(SCENES.glob("*.jsonl")):
+        for number, scene in enumerate(_lines(file)):
+            found += _staged(f"scene {file.stem}", scene, Random(number))
     return found
 
 
@@ -103,6 +111,18 @@ def _compared(writer: str, stream: dict[str, Any]) -> Iterator[Told]:
     for close, most in ((True, CLOSE), (False, DISTANT)):
         for old, new in order.sample(beside[close], min(most, len(beside[close]))):
             yield _told(writer, speaker, claims[old], claims[new], False)
+
+
+def _staged(writer: str, scene: dict[str, Any], order: Random) -> Iterator[Told]:
+    """A scene says one thing in several ways, and then what ends it and what does not. Each newer statement stands
+    beside a few of the older ones."""
+    speaker = scene["speaker"]
+    olds = [claim for text in scene["old"] if (claim := _claim(text, speaker, FIRST))]
+    for kind, supersedes in (("updates", True), ("beside", False)):
+        for text in scene[kind]:
+            if new := _claim(text, speaker, LATER):
+                some = order.sample(olds, min(EACH, len(olds)))
+                yield from (_told(writer, speaker, old, new, supersedes) for old in some if old != new)
 
 
 def _claim(text: str, speaker: str, at: datetime) -> str:
@@ -182,22 +202,27 @@ def main() -> None:
     change = _padded([pair.features.change for pair in pairs], known)
     labels = np.array([pair.supersedes for pair in pairs], float)
     writers = np.array([pair.writer for pair in pairs])
-    counts = np.array([COUNTS.get(pair.writer, 1.0) for pair in pairs])
-    print(f"{len(pairs):,} pairs, {len(known):,} features\n\n{'writer':12} {'updates':>8} {'look-alikes':>12}")
-    right: dict[bool, list[float]] = {True: [], False: []}
-    for writer in sorted(set(writers)):
-        others, own = writers != writer, writers == writer
-        likely = fit(topic[others], change[others], labels[others], counts[others], len(known)).likelihoods(
-            topic[own], change[own]
-        )
-        ended, updates = likely >= SURE, labels[own] == 1
-        shares = 100 * np.mean(ended[updates]), 100 * np.mean(~ended[~updates])
-        right[True].append(shares[0])
-        right[False].append(shares[1])
-        print(f"{writer:12} {shares[0]:7.1f}% {shares[1]:11.1f}%", flush=True)
-    print(f"{'mean':12} {np.mean(right[True]):7.1f}% {np.mean(right[False]):11.1f}%")
+    counts = np.array([_count(pair.writer) for pair in pairs])
+    print(f"{len(pairs):,} pairs, {len(known):,} features\n\n{'writer':16} {'updates':>8} {'look-alikes':>12}")
+    names, shares = sorted(set(writers.tolist())), {}
+    for fold in range(FOLDS):
+        own = np.isin(writers, names[fold::FOLDS])
+        others = ~own
+        found = fit(topic[others], change[others], labels[others], counts[others], len(known))
+        for writer in names[fold::FOLDS]:
+            theirs = writers == writer
+            ended, updates = found.likelihoods(topic[theirs], change[theirs]) >= SURE, labels[theirs] == 1
+            shares[writer] = 100 * np.mean(ended[updates]), 100 * np.mean(~ended[~updates])
+    for writer in names:
+        print(f"{writer:16} {shares[writer][0]:7.1f}% {shares[writer][1]:11.1f}%")
+    mean = np.mean(list(shares.values()), axis=0)
+    print(f"{'mean':16} {mean[0]:7.1f}% {mean[1]:11.1f}%")
     TARGET.write_bytes(stored(fit(topic, change, labels, counts, len(known)), known))
     print(f"\n{TARGET.name}: {TARGET.stat().st_size:,} bytes")
+
+
+def _count(writer: str) -> float:
+    return OF_SCENES if writer.startswith("scene ") else COUNTS.get(writer, 1.0)
 
 
 if __name__ == "__main__":

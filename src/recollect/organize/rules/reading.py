@@ -29,6 +29,7 @@ AUXILIARIES = words(
     """is are was were be been being am has have had do does did will would can could should may might must isn't
     aren't wasn't weren't hasn't haven't hadn't don't doesn't didn't won't can't"""
 )
+_OF_LATE = words("now currently today nowadays lately recently new newly finally")
 _BEFORE_VERB = AUXILIARIES | words("not now also still just really finally")
 _ARTICLES = words("the a an our my his her their")
 _MONTHS = words(
@@ -83,13 +84,15 @@ NEGATION = "neg"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """A claim, read. `kinds` has a letter a word: n number, d date, N name, f small word, w any other; `label` has
-    the numbers and dates that tell its subject from others, as in "room 12"."""
+    """A claim, read. `kinds` has a letter a word: n number, d date, N name, f small word, w any other; `told` is
+    each word but "now" and the like, by its id and kind; `label` has the numbers and dates that tell its subject
+    from others, as in "room 12"."""
 
     words: tuple[str, ...]
     stems: tuple[str, ...]
     ids: tuple[int, ...]
     kinds: str
+    told: tuple[tuple[int, str], ...]
     content: frozenset[str]
     names: frozenset[str]
     numbers: dict[str, str]
@@ -120,12 +123,16 @@ def read(claim: str) -> Reading:
                 aspects.setdefault(group, set()).add(root)
     end = _subject_end(words, stems, kinds)
     subject = tuple(root for root, kind in zip(stems[:end], kinds, strict=False) if kind in "wN") or stems[:1]
+    ids = tuple(crc32(root.encode()) for root in stems)
     verb = next((n for n in range(end, len(words)) if words[n] not in _BEFORE_VERB), None)
     return Reading(
         words=words,
         stems=stems,
-        ids=tuple(crc32(root.encode()) for root in stems),
+        ids=ids,
         kinds=kinds,
+        told=tuple(
+            one for one, word in zip(zip(ids, kinds, strict=True), words, strict=True) if word not in _OF_LATE
+        ),
         content=frozenset(root for root, kind in zip(stems, kinds, strict=True) if kind in "wN"),
         names=frozenset(root for root, kind in zip(stems, kinds, strict=True) if kind == "N"),
         numbers=_numbers(words, stems, kinds),
