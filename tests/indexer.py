@@ -1,13 +1,16 @@
 """A process that indexes a home, and says so. Made to be killed.
 
-    python tests/indexer.py HOME STORAGE_JSON WHAT
+    python tests/indexer.py HOME STORAGE_JSON WHAT [SETTINGS_JSON]
 
-WHAT: `rebuild` begins by forgetting the index; `reembed` uses another embedder than the bundled one.
+WHAT: `rebuild` begins by forgetting the index; `reembed` uses another embedder than the bundled one; with `die`
+that one kills the process when it is asked for the third time.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +18,7 @@ import numpy as np
 
 from recollect import Memory
 from recollect.models.embedders.base import Identity, Rows, Vector
-from recollect.recall import backlog, indexing
+from recollect.recall import backlog, experience_vectors, indexing
 
 
 class Letters:
@@ -33,14 +36,27 @@ class Letters:
         return np.asarray(row, np.float32)
 
 
-def main(home: str, storage: str, what: str) -> None:
+class Deadly(Letters):
+    """The same, killed when it is asked for the third time."""
+
+    asked = 0
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        self.asked += 1
+        if self.asked == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().embed(texts)
+
+
+def main(home: str, storage: str, what: str, settings: str = "{}") -> None:
     backlog.BATCH = indexing.BATCH = 20
-    with Memory.open(home, storage=json.loads(storage)) as memory:
+    experience_vectors.BATCH = 5
+    with Memory.open(home, storage=json.loads(storage), **json.loads(settings)) as memory:
         indexer = memory._parts.indexer
         if what == "rebuild":
             memory.rebuild()
         else:
-            indexer._embedders = (Letters(), *indexer._embedders)
+            indexer._embedders = (Deadly() if what == "die" else Letters(), *indexer._embedders)
         print("ready", flush=True)
         while indexer.run():
             print("batch", flush=True)

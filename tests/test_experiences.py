@@ -25,16 +25,17 @@ from recollect.collect.transcript import without_injected
 from recollect.errors import ConfigError, InputError, MemoryClosed, ModelError, StorageUnavailable
 from recollect.journal.findable import trust_of
 from recollect.journal.records import JournalRecord
-from recollect.models.embedders.base import Identity, Rows
+from recollect.models.embedders.base import Embedder, Rows
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall.experience_rows import ExperienceRows
 from recollect.recall.experiences import GROUPS, Experiences, Limits, grouped
 from recollect.recall.extraction import is_candidate
+from recollect.recall.indexing import Indexer
 from recollect.recall.items import Items
 from recollect.storage.base import Database, Transaction
 from recollect.testing import FakeClock
 from recollect.types import new_id
-from recollect.vectors.base import Vectors
+from recollect.vectors.base import Item, Scope, Vectors
 from recollect.vectors.chroma import ChromaVectors
 from recollect.vectors.local import LocalVectors
 from tests.conftest import OpenMemory
@@ -53,17 +54,6 @@ def experiences(open_memory: OpenMemory) -> Experiences:
     return open_memory(continuity=ON).experiences
 
 
-class Other(StaticEmbedder):
-    """Another embedder, whose vectors are the same turned round."""
-
-    @property
-    def identity(self) -> Identity:
-        return super().identity._replace(name="other")
-
-    def embed(self, texts: Any) -> Rows:
-        return super().embed(texts)[:, ::-1]
-
-
 class Silent(StaticEmbedder):
     """An endpoint that does not answer."""
 
@@ -74,8 +64,22 @@ class Silent(StaticEmbedder):
         raise ModelError("It does not answer.")
 
 
+def embedding(database: Database, clock: FakeClock, *embedders: Embedder) -> Callable[[], Indexer]:
+    indexer = Indexer(database, embedders, clock)
+    return lambda: indexer
+
+
+def served_by(store: Experiences) -> str:
+    return store._database.read(lambda tx: ExperienceRows(tx, store._owner).served().embedder)
+
+
+def scope(store: Experiences) -> Scope:
+    return store._vectors.scope(served_by(store))
+
+
 def vector_ids(store: Experiences) -> set[str]:
-    return set(store._vectors.ids(store._scope))
+    """Of the vectors that serve."""
+    return set(store._vectors.store.ids(scope(store)))
 
 
 def row_ids(store: Experiences) -> set[str]:
@@ -285,12 +289,10 @@ def test_vectors_heal(open_memory: OpenMemory) -> None:
     """R1, R5: what is missing is made, what belongs to nothing goes; the rows are the truth."""
     store = open_memory(continuity=ON).experiences
     ids = [store.add(text) for text in (DEPLOY, TEA)]
-    vectors = store._vectors
-    vectors.clear(store._scope)
+    vectors = store._vectors.store
+    vectors.clear(scope(store))
     stray = "no row has this id"
-    from recollect.vectors.base import Item
-
-    vectors.put(store._scope, [Item(stray, EMBEDDER.embed([TEA])[0])])
+    vectors.put(scope(store), [Item(stray, EMBEDDER.embed([TEA])[0])])
     fresh = open_memory(continuity=ON).experiences
     assert fresh.query("green tea", 1)[0].text == TEA, "the first use heals"
     assert vector_ids(fresh) == set(ids)
@@ -306,24 +308,12 @@ def test_a_rebuilt_index_has_experiences(open_memory: OpenMemory) -> None:
     assert memory.recall("Why did the deploy fail?", kinds=["experience"])[0].text == DEPLOY
 
 
-def test_another_embedder_makes_them_anew(open_memory: OpenMemory, clock: FakeClock) -> None:
-    """R4: the vectors of the one before go."""
-    memory = open_memory(continuity=ON)
-    memory.experiences.add(DEPLOY)
-    old = memory.experiences
-    vectors = old._vectors
-    other = Experiences(memory._database, "default", clock, Other(), lambda: vectors)
-    assert other.add(DEPLOY_AGAIN) is None
-    assert vector_ids(other) == row_ids(other)
-    assert vector_ids(old) == set()
-
-
 def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: FakeClock) -> None:
     """R5: the row is kept, and its vector is made later."""
     memory = open_memory(continuity=ON)
     store = memory.experiences
     store.add(DEPLOY)
-    works = store._opened
+    works = store._vectors.store
 
     class Down:
         def __getattr__(self, name: str) -> Any:
@@ -331,10 +321,10 @@ def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: 
                 raise StorageUnavailable
             return getattr(works, name)
 
-    store._opened = Down()
+    store._vectors._opened = Down()
     assert store.add(TEA), "durable on return"
     assert len(row_ids(store)) == 2
-    store._opened = works
+    store._vectors._opened = works
     assert store.query("green tea", 1)[0].text == TEA
     assert is_whole(store)
 
@@ -342,9 +332,9 @@ def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: 
 def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clock: FakeClock) -> None:
     """R5, R7: an endpoint that does not answer."""
     vectors = LocalVectors(memory._database)
-    Experiences(memory._database, "default", clock, EMBEDDER, lambda: vectors).add(DEPLOY)
-    silent = Experiences(memory._database, "default", clock, Silent(), lambda: vectors)
-    silent._is_whole = True
+    speaking, mute = (embedding(memory._database, clock, one) for one in (EMBEDDER, Silent()))
+    Experiences(memory._database, "default", clock, speaking, lambda: vectors).add(DEPLOY)
+    silent = Experiences(memory._database, "default", clock, mute, lambda: vectors)
     with pytest.raises(ModelError):
         silent.add(TEA)
     assert len(row_ids(silent)) == 1
@@ -551,13 +541,13 @@ def test_nothing_is_compacted_that_was_not_looked_at(open_memory: OpenMemory, cl
     for text in (DEPLOY, TEA):
         memory.journal.remember(text, "note")
     clock.turn(days=30)
-    memory.experiences._embedder = Silent()
+    memory._parts.indexer._embedders = (Silent(),)
     with pytest.raises(ModelError):
         memory.compact_journal()
     schedule.tick()
     assert "does not answer" in memory._parts.continuity.remarks()[0]
     assert len(memory.journal.records()) == 2
-    memory.experiences._embedder = EMBEDDER
+    memory._parts.indexer._embedders = (EMBEDDER,)
     assert memory.compact_journal().compacted
 
 
@@ -727,7 +717,10 @@ def test_no_profile_ever_sees_anothers(
     """R3, R5, C0: whatever is added by whom, in whatever order, also the same text; on every store."""
     example = next(NUMBERS)
     stores = {
-        name: Experiences(database, f"{name}-{example}", clock, EMBEDDER, lambda: backend, Limits(most=3))
+        name: Experiences(
+            *(database, f"{name}-{example}", clock, embedding(database, clock, EMBEDDER), lambda: backend),
+            Limits(most=3),
+        )
         for name in OWNERS
     }
     mine: dict[str, set[str]] = {name: set() for name in OWNERS}

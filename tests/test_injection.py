@@ -219,7 +219,8 @@ def test_what_comes_back_is_used_and_told_of(open_memory: OpenMemory, clock: Fak
     experiencing = Experiencing(
         *(memory.settings.continuity, memory._database, "default", clock, parts.continuity),
         embedders=lambda: parts.embedders,
-        vectors=lambda: parts.experiencing.store._vectors,
+        indexer=lambda: parts.indexer,
+        vectors=lambda: parts.experiencing.store._vectors.store,
         recall=lambda: parts.recall,
         on_injected=lambda *told: heard.append(told),
     )

@@ -144,7 +144,12 @@ def fill_8(tx: Transaction) -> None:
     )
 
 
-FILL = {1: fill_1, 2: fill_2, 3: fill_3, 4: fill_4, 5: fill_5, 6: fill_6, 7: fill_7, 8: fill_8}
+def fill_9(tx: Transaction) -> None:
+    """What version 9 added."""
+    tx.run("INSERT INTO experience_vectors VALUES ('default', 'static/1/256', '')")
+
+
+FILL = {1: fill_1, 2: fill_2, 3: fill_3, 4: fill_4, 5: fill_5, 6: fill_6, 7: fill_7, 8: fill_8, 9: fill_9}
 """For each step, rows that fill what it made. A new step brings its own."""
 
 

@@ -27,6 +27,7 @@ from recollect.organize.rules.brain import RulesBrain
 from recollect.organize.rules.conflicts import keys
 from recollect.organize.tree import Tree
 from recollect.organize.worker import Round, Worker
+from recollect.recall.experiencing import Experiencing
 from recollect.recall.files import Files
 from recollect.recall.filing import file_document, file_turns, ready
 from recollect.recall.items import Items
@@ -38,7 +39,6 @@ from recollect.types import Clock
 if TYPE_CHECKING:
     from recollect.config import Settings
     from recollect.models.embedders.base import Embedder
-    from recollect.recall.experiencing import Experiencing
     from recollect.recall.indexing import Indexer
     from recollect.recall.log import RecallLog
     from recollect.recall.relations import Relating
@@ -66,6 +66,14 @@ class Parts:
         extract = (lambda: self.experiencing.extract()) if settings.continuity.experience_store_enabled else None
         given = (database, clock, summarize, extract, partial(ended_lines, database, profile))
         self.continuity = Continuity(settings.continuity, home, profile, *given)
+        self.experiencing: Experiencing = Experiencing(
+            *(settings.continuity, database, profile, clock, self.continuity),
+            embedders=lambda: self.embedders,
+            indexer=lambda: self.indexer,
+            vectors=lambda: open_vectors(settings, home, profile, database),
+            recall=lambda: self.recall,
+            on_injected=lambda agent_id, focus, hits: self.recall_log.note("injection", agent_id, focus, hits),
+        )
         self.turns = Turns(
             database,
             profile,
@@ -89,7 +97,8 @@ class Parts:
         from recollect.recall.indexing import Indexer
 
         by_words = () if self._settings.continuity.memory_embeddings_enabled else ("journal",)
-        return Indexer(self._database, self.embedders, self._clock, by_words=by_words, files=self._files())
+        given = (self._database, self.embedders, self._clock)
+        return Indexer(*given, by_words=by_words, files=self._files(), tend=self.experiencing.tend)
 
     def _files(self) -> list[Files]:
         """What lies in the profile's folder."""
@@ -137,26 +146,16 @@ class Parts:
         """Write down what is not in the journal, the index and the recall log yet, in the calling thread."""
         self.continuity.write_all()
         self.indexer.run_dry()
-        for name in {"experiencing", "recall_log"} & self.__dict__.keys():
-            getattr(self, name).flush()
-
-    @cached_property
-    def experiencing(self) -> Experiencing:
-        from recollect.recall.experiencing import Experiencing
-
-        return Experiencing(
-            *(self._settings.continuity, self._database, self.profile, self._clock, self.continuity),
-            embedders=lambda: self.embedders,
-            vectors=lambda: open_vectors(self._settings, self._home, self.profile, self._database),
-            recall=lambda: self.recall,
-            on_injected=lambda agent_id, focus, hits: self.recall_log.note("injection", agent_id, focus, hits),
-        )
+        self.experiencing.flush()
+        if "recall_log" in self.__dict__:
+            self.recall_log.flush()
 
     def close(self) -> None:
         """Finish what was submitted, and let go of what is open."""
         self.turns.close()
-        for name in {"experiencing", "recall_log"} & self.__dict__.keys():
-            getattr(self, name).close()
+        self.experiencing.close()
+        if "recall_log" in self.__dict__:
+            self.recall_log.close()
 
     def stop_indexing(self) -> None:
         if "indexer" in self.__dict__:
@@ -177,7 +176,7 @@ class Parts:
     def remarks(self) -> list[str]:
         """What a person should know of recall."""
         opened = [self.__dict__[name] for name in ("indexer", "recall") if name in self.__dict__]
-        said = [self.mending.remark, *(part.error for part in opened)]
+        said = [self.mending.remark, self.experiencing.error, *(part.error for part in opened)]
         return [remark for remark in said if remark]
 
     def wake(self) -> None:

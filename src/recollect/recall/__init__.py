@@ -17,6 +17,6 @@ relations   how people and things are related, and what says so
 uniqueness  whether two texts tell the same experience
 measures    the signs and units of numbers
 opposites   words that are opposites, and words that mean the same
-experiences the store of them; extraction fills it from the journal
+experiences the store of them; extraction fills it from the journal, experience_vectors finds in it by meaning
 injection   what a turn begins with
 """

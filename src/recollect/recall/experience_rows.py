@@ -1,4 +1,5 @@
-"""The rows of `experiences`, and of `extractions`: how far the journal was looked through for them."""
+"""The rows of `experiences`; of `experience_vectors`: whose vectors serve; of `extractions`: how far the journal
+was looked through for them."""
 
 from __future__ import annotations
 
@@ -44,6 +45,13 @@ class Looked(NamedTuple):
     at: datetime
 
 
+class Served(NamedTuple):
+    """The embedder whose vectors serve, and the one that is to serve next; empty where there is none."""
+
+    embedder: str = ""
+    coming: str = ""
+
+
 class ExperienceRows:
     """The experiences of one owner, seen through a transaction. Each is also an item that can be found."""
 
@@ -87,8 +95,10 @@ class ExperienceRows:
         Items(self._tx, self._owner).revive(KIND, [row[0] for row in rows])
 
     def is_bare(self) -> bool:
-        """Whether some may lack their vectors."""
-        row = self._tx.one("SELECT 1 FROM experiences WHERE owner = ? AND bare = 1 LIMIT 1", self._owner)
+        """Whether some that hold may lack their vectors."""
+        row = self._tx.one(
+            "SELECT 1 FROM experiences WHERE owner = ? AND bare = 1 AND until IS NULL LIMIT 1", self._owner
+        )
         return row is not None
 
     def clothe(self, ids: Iterable[str]) -> None:
@@ -156,6 +166,25 @@ class ExperienceRows:
         )
         if rows:
             Items(self._tx, self._owner).put([_item(_experience(row)) for row in rows], now)
+
+    # Whose vectors serve
+
+    def served(self, *, take: bool = False) -> Served:
+        """With `take`, nobody else changes it until we have committed."""
+        if take:
+            self._tx.run(
+                "INSERT INTO experience_vectors (owner, embedder, coming) VALUES (?, '', '') "
+                "ON CONFLICT (owner) DO NOTHING",
+                self._owner,
+            )
+        taking = self._tx.for_update if take else ""
+        row = self._tx.one(f"SELECT embedder, coming FROM experience_vectors WHERE owner = ?{taking}", self._owner)
+        return Served(*row) if row else Served()
+
+    def serve(self, served: Served) -> None:
+        self._tx.run(
+            "UPDATE experience_vectors SET embedder = ?, coming = ? WHERE owner = ?", *(*served, self._owner)
+        )
 
     # How far the journal was looked through
 

@@ -1,8 +1,8 @@
 """The experiences of one profile: each told once, found by meaning, and not more of them than are of use.
 
-Texts are rows; vectors are derived from them, and live wherever the settings say. A row is written before its
-vector, and deleted before it, so a stop at any instant leaves vectors that are missing or left over: `heal` makes
-the ones and removes the others. It runs at the first use and before each extraction.
+Texts are rows; vectors are derived from them (`experience_vectors.py`), and live wherever the settings say. A row
+is written before its vector, and deleted before it, so a stop at any instant leaves vectors that are missing or
+left over: `heal` makes the ones and removes the others.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from recollect.collect.transcript import without_injected
 from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_name, checked_position, checked_text, checked_time
-from recollect.models.embedders.base import Embedder
 from recollect.recall.behind import Behind
 from recollect.recall.ends import has_ended
 from recollect.recall.entities import named
 from recollect.recall.experience_rows import Experience, ExperienceRows
-from recollect.recall.shelves import Shelves
+from recollect.recall.experience_vectors import ExperienceVectors, Serving
+from recollect.recall.indexing import Indexer
 from recollect.recall.uniqueness import Alike, is_same, never, on_scale
 from recollect.recall.words import read
 from recollect.secrecy import clean
@@ -32,15 +32,13 @@ from recollect.types import PROVENANCES, Clock, Provenance
 
 if TYPE_CHECKING:
     from recollect.models.embedders.base import Vector
-    from recollect.vectors.base import Near, Scope, Vectors
+    from recollect.vectors.base import Vectors
 
 log = logging.getLogger("recollect.recall")
 
-COLLECTION = "experiences"
 SHORTEST, LONGEST = 20, 100_000  # characters of an experience
 NEAREST = 10  # that a new one is compared with: a look-alike may be nearer than what it repeats
 POOL = 50  # that are near a question, of which words choose
-BATCH = 256  # that are embedded at a time
 MOST = 1_000  # that can be asked for
 
 Group = Literal["category", "session", "entity"]
@@ -58,16 +56,20 @@ class Limits:
     most: int = 5_000
 
 
+class _Replaced(Exception):
+    """Another embedder serves since we looked for what is near."""
+
+
 class Experiences:
-    """Adds experiences, and finds them. `alike` knows words that mean the same. Safe to use from many threads and
-    processes."""
+    """Adds experiences, and finds them. `indexer` knows who embeds, `alike` words that mean the same. Safe to use
+    from many threads and processes."""
 
     def __init__(
         self,
         database: Database,
         owner: str,
         clock: Clock,
-        embedder: Embedder,
+        indexer: Callable[[], Indexer],
         vectors: Callable[[], Vectors],
         limits: Limits = Limits(),  # noqa: B008  # frozen
         *,
@@ -76,13 +78,10 @@ class Experiences:
         self._database = database
         self._owner = owner
         self._clock = clock
-        self._embedder = embedder
-        self._open_vectors = vectors
+        self._vectors = ExperienceVectors(database, owner, indexer, vectors)
         self._limits = limits
         self._alike = alike
-        self._lock = threading.RLock()
-        self._opened: Vectors | None = None
-        self._is_whole = False
+        self._lock = threading.Lock()
         self._uses: Behind[Use] = Behind("experience-uses", "uses of experiences are not counted", self._count)
 
     # Adding
@@ -139,56 +138,46 @@ class Experiences:
         """The same for several, embedded together."""
         if not told:
             return []
-        self._make_whole()
+        serving = self._vectors.heal()
         self.flush()  # what was used just now does not go for what is new
-        rows = self._embedder.embed([one.text for one in told])
-        return [self._add(one, row) for one, row in zip(told, rows, strict=True)]
+        rows = serving.embedder.embed([one.text for one in told])
+        return [self._add(one, row, serving) for one, row in zip(told, rows, strict=True)]
 
-    def _add(self, one: Experience, vector: Vector) -> str | None:
-        with self._lock:
-            if self._is_known(one, vector):
-                return None
-            gone = self._database.write(lambda tx: self._insert(tx, one))
-            if gone is None:
-                return None
-            self._after_rows([one.id], [vector], gone)
-            return one.id
+    def _add(self, one: Experience, vector: Vector, serving: Serving) -> str | None:
+        try:
+            with self._lock:
+                if self._is_known(one, vector, serving):
+                    return None
+                gone = self._database.write(lambda tx: self._insert(tx, one, serving))
+                if gone is None:
+                    return None
+                self._vectors.change(serving, one.id, vector, gone)
+                return one.id
+        except _Replaced:
+            return self.add_all([one])[0]
 
-    def _is_known(self, one: Experience, vector: Vector) -> bool:
-        near = {found.id: found.similarity for found in self._near(vector, NEAREST)}
+    def _is_known(self, one: Experience, vector: Vector, serving: Serving) -> bool:
+        near = {found.id: found.similarity for found in self._vectors.near(serving, vector, NEAREST)}
         rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(near))
         if ended := [other.id for other in rows.values() if other.until]:
-            self._vectors.remove(self._scope, ended)  # they would hide one that holds
-            return self._is_known(one, vector)
-        identity = str(self._embedder.identity)
+            self._vectors.remove(serving, ended)  # they would hide one that holds
+            return self._is_known(one, vector, serving)
+        scaled = {id_: on_scale(cosine, serving.identity) for id_, cosine in near.items()}
         return any(
-            is_same(
-                *(one.text, other.text, on_scale(near[other.id], identity), self._limits.threshold, self._alike)
-            )
+            is_same(one.text, other.text, scaled[other.id], self._limits.threshold, self._alike)
             for other in rows.values()
         )
 
-    def _insert(self, tx: Transaction, one: Experience) -> Ids | None:
+    def _insert(self, tx: Transaction, one: Experience, serving: Serving) -> Ids | None:
         """Those that had to go for it; none where it was there."""
         rows, now = ExperienceRows(tx, self._owner), self._clock()
+        if rows.served(take=True).embedder != serving.identity:
+            raise _Replaced
         if has_ended(tx, self._owner, one.record, now):
             return None
         if (one.record and rows.has_record(one.record)) or not rows.add(one, now):
             return None
         return rows.evict(self._limits.most, now, but=one.id)
-
-    def _after_rows(self, ids: Sequence[str], rows: Iterable[Vector], gone: Sequence[str]) -> None:
-        """Bring the vectors up to the rows. What cannot be done now is healed later."""
-        from recollect.vectors.base import Item
-
-        made = [Item(id_, row) for id_, row in zip(ids, rows, strict=True) if row.any()]
-        try:
-            self._vectors.put(self._scope, made)
-            if gone:
-                self._vectors.remove(self._scope, gone)
-        except RecollectError as error:
-            self._is_whole = False
-            log.warning("experiences are kept, but their vectors are not up to date yet: %s", error)
 
     # Finding
 
@@ -211,9 +200,10 @@ class Experiences:
     def _meant(self, question: str, count: int) -> dict[str, float]:
         """What is near a question, and how near."""
         try:
-            self._make_whole()
-            vector = self._embedder.embed_query(question, {})
-            return {found.id: found.similarity for found in self._near(vector, count)}
+            if not (serving := self._vectors.serving()):
+                return {}
+            vector = serving.embedder.embed_query(question, {})
+            return {found.id: found.similarity for found in self._vectors.near(serving, vector, count)}
         except RecollectError as error:
             log.warning("experiences are found by their words only: %s", error)
             return {}
@@ -255,70 +245,31 @@ class Experiences:
     # Healing
 
     def heal(self) -> None:
-        """Vectors for rows that have none, also where another embedder made them; none that belong to no row, or
-        to one that has ended; an item for each row, and no more rows than there may be."""
-        with self._lock:
-            scope = self._scope
-            there = set(self._vectors.ids(scope))  # before the rows: a vector that is being added has its row
-            known = self._database.write(self._settle)
-            if gone := there - known:
-                self._vectors.remove(scope, sorted(gone))
-            missing = sorted(known - there)
-            for start in range(0, len(missing), BATCH):
-                self._embed_rows(missing[start : start + BATCH])
-            self._database.write(lambda tx: ExperienceRows(tx, self._owner).clothe(sorted(known)))
-            self._drop_others()
-            self._is_whole = True
+        """Vectors for rows that have none; none that belong to no row, or to one that has ended; an item for each
+        row, and no more rows than there may be."""
 
-    def _settle(self, tx: Transaction) -> set[str]:
-        rows = ExperienceRows(tx, self._owner)
-        rows.evict(self._limits.most, self._clock())
-        rows.refile(self._clock())
-        Shelves(tx).embedder(str(self._embedder.identity))
-        return rows.ids()
+        def settle(tx: Transaction) -> None:
+            rows = ExperienceRows(tx, self._owner)
+            rows.evict(self._limits.most, self._clock())
+            rows.refile(self._clock())
 
-    def _embed_rows(self, ids: Sequence[str]) -> None:
-        from recollect.vectors.base import Item
+        self._database.write(settle)
+        self._vectors.forget()
+        self._vectors.heal()
 
-        rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(ids))
-        made = self._embedder.embed([one.text for one in rows.values()])
-        self._vectors.put(self._scope, [Item(id_, row) for id_, row in zip(rows, made, strict=True) if row.any()])
-
-    def _drop_others(self) -> None:
-        """The vectors that other embedders made: those of this one take their place."""
-        scope = self._scope
-        for identity in self._database.read(lambda tx: Shelves(tx).identities()):
-            if identity != scope.embedder:
-                self._vectors.clear(replace(scope, embedder=identity))
-
-    def _make_whole(self) -> None:
-        if not self._is_whole or self._database.read(lambda tx: ExperienceRows(tx, self._owner).is_bare()):
-            self.heal()
-
-    # Vectors
-
-    def _near(self, vector: Vector, count: int) -> Sequence[Near]:
-        return self._vectors.search(self._scope, vector, count)
+    def tend(self) -> int:
+        """Some of the vectors that are still to be made. How much there was to do. Never fails."""
+        return self._vectors.tend()
 
     @property
-    def _vectors(self) -> Vectors:
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._open_vectors()
-            return self._opened
-
-    @property
-    def _scope(self) -> Scope:
-        from recollect.vectors.base import Scope
-
-        return Scope(self._owner, COLLECTION, str(self._embedder.identity))
+    def error(self) -> str:
+        """What a person should know of the vectors."""
+        return self._vectors.error
 
     def close(self) -> None:
         """Count what waits, and let go of the vectors."""
         self._uses.close()
-        with self._lock:
-            if self._opened is not None:
-                self._opened.close()
+        self._vectors.close()
 
 
 def grouped(found: Iterable[Experience], by: Group) -> dict[str, Found]:

@@ -5,6 +5,7 @@ What is off opens nothing, and makes no file.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,24 +16,23 @@ from recollect.errors import ConfigError
 from recollect.journal.continuity import Continuity
 from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Embedder
-from recollect.recall.experiences import Experiences, Limits
-from recollect.recall.extraction import Extraction
-from recollect.recall.tools import Note, query_experiences
-from recollect.recall.uniqueness import WordSense
 from recollect.storage.base import Database
 from recollect.tooling import Tool
 from recollect.types import Clock
 
 if TYPE_CHECKING:
+    from recollect.recall.experiences import Experiences
+    from recollect.recall.indexing import Indexer
     from recollect.recall.injection import Injection, OnInjected
     from recollect.recall.search import Recall
+    from recollect.recall.tools import Note
     from recollect.sections import ContinuitySettings
     from recollect.vectors.base import Vectors
 
 
 class Experiencing:
-    """Opens the parts when they are first used. The first of the embedders is the one that is
-    configured, the last the bundled one. `on_injected` is told what was put into whose turn."""
+    """Opens the parts when they are first used. The last of the embedders is the bundled one. `on_injected` is
+    told what was put into whose turn."""
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class Experiencing:
         continuity: Continuity,
         *,
         embedders: Callable[[], Sequence[Embedder]],
+        indexer: Callable[[], Indexer],
         vectors: Callable[[], Vectors],
         recall: Callable[[], Recall],
         on_injected: OnInjected | None = None,
@@ -53,27 +54,49 @@ class Experiencing:
         self._clock = clock
         self._continuity = continuity
         self._embedders = embedders
+        self._indexer = indexer
         self._vectors = vectors
         self._recall = recall
         self._on_injected = on_injected
         self._kinds = frozenset(("user", *settings.inject_for))
+        self._opening = threading.Lock()
+        self._store: Experiences | None = None
 
-    @cached_property
+    @property
     def store(self) -> Experiences:
         if not self._settings.experience_store_enabled:
             raise ConfigError(
                 "The store of experiences is off. Switch it on with experience_store_enabled = true in the "
                 "section [continuity] of recollect.toml."
             )
+        with self._opening:
+            if not self._store:
+                self._store = self._open()
+            return self._store
+
+    def _open(self) -> Experiences:
+        from recollect.recall.experiences import Experiences, Limits  # who only appends needs none of it
+        from recollect.recall.uniqueness import WordSense
+
         limits = Limits(self._settings.experience_uniqueness_threshold, self._settings.experience_max_count)
-        embedders = self._embedders()
         return Experiences(
-            *(self._database, self._owner, self._clock, embedders[0], self._vectors, limits),
-            alike=WordSense(embedders[-1]),
+            *(self._database, self._owner, self._clock, self._indexer, self._vectors, limits),
+            alike=WordSense(self._embedders()[-1]),
         )
+
+    def tend(self) -> int:
+        """Some of the vectors that are still to be made. How much there was to do."""
+        return self.store.tend() if self._settings.experience_store_enabled else 0
+
+    @property
+    def error(self) -> str:
+        """What a person should know of the store."""
+        return self._store.error if self._store else ""
 
     def extract(self) -> None:
         """Heal the store; with a journal, add what of it is new."""
+        from recollect.recall.extraction import Extraction
+
         if not self._continuity.is_on:
             self.store.heal()
             return
@@ -106,6 +129,8 @@ class Experiencing:
     def tools(self, agent_id: str | None, note: Note) -> tuple[Tool, ...]:
         """`query_experiences`, for main sessions and the kinds of agent that the settings name. Nobody named: for
         a main session. `note` is told what was asked, and what came back."""
+        from recollect.recall.tools import query_experiences
+
         if not self._settings.experience_store_enabled:
             return ()
         if agent_id is not None:
@@ -116,9 +141,9 @@ class Experiencing:
 
     def flush(self) -> None:
         """Count the uses that wait to be counted."""
-        if "store" in self.__dict__:
-            self.store.flush()
+        if self._store:
+            self._store.flush()
 
     def close(self) -> None:
-        if "store" in self.__dict__:
-            self.store.close()
+        if self._store:
+            self._store.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from recollect.background import Background
 from recollect.errors import ModelError, RecollectError
@@ -37,7 +37,8 @@ _one_at_a_time = threading.Lock()
 
 class Indexer:
     """Keeps the index of the whole home. `embedders` has the one that is configured first, and then others whose
-    vectors it can still read. Of the kinds `by_words` no vectors are made. `files` are looked at now and then."""
+    vectors it can still read. Of the kinds `by_words` no vectors are made. `files` are looked at now and then.
+    `tend` does a batch of what else is to be embedded, and says how much that was."""
 
     def __init__(
         self,
@@ -47,12 +48,14 @@ class Indexer:
         *,
         by_words: Collection[str] = (),
         files: Sequence[Files] = (),
+        tend: Callable[[], int] = lambda: 0,
     ) -> None:
         self._database = database
         self._embedders = embedders
         self._clock = clock
         self._by_words = by_words
         self._files = files
+        self._tend = tend
         self._looked = -LOOK_EVERY
         self._again = 0.0
         self._identities: dict[int, str] = {}
@@ -91,7 +94,7 @@ class Indexer:
 
     def run(self) -> int:
         """A batch of each owner. How many items it worked on."""
-        done = self._file_backlog() + self._look_at_files()
+        done = self._file_backlog() + self._look_at_files() + self._tend()
         owner = ""
         while owner := self._next_owner(owner) or "":
             done += self.index(owner)
@@ -122,7 +125,7 @@ class Indexer:
         if not serving and state.embedder_id is None:
             return 0  # nobody can say yet who makes the first vectors
         try:
-            made = self._embed(serving, [one for one in waiting if one.item_id in missing]) if serving else []
+            made = self.embed(serving, [one for one in waiting if one.item_id in missing]) if serving else []
         except RecollectError:  # it is told; what only changed needs no vector
             waiting = [one for one in waiting if one.item_id not in missing]
         if not waiting:
@@ -154,12 +157,16 @@ class Indexer:
     def _serving(self, state: State) -> Embedder | None:
         """Who makes the vectors of what is new: as those that are there, as long as that can be."""
         if state.embedder_id is None:
-            return self._embedders[0] if self.identity(self._embedders[0]) else None
+            return self._embedders[0] if self.wanted() else None
         return self.find(self._database.read(lambda tx: Shelves(tx).identity(state.embedder_id)))
 
     def find(self, identity: str) -> Embedder | None:
         """The embedder that is called so, if it is at hand."""
         return next((one for one in self._embedders if identity and self.identity(one) == identity), None)
+
+    def wanted(self) -> str:
+        """The identity of the one that is configured."""
+        return self.identity(self._embedders[0])
 
     def identity(self, embedder: Embedder) -> str:
         """Empty while it cannot be told: a server may have to be asked, one that failed is left alone."""
@@ -170,7 +177,7 @@ class Indexer:
                 self._failed(error)
         return self._identities.get(id(embedder), "")
 
-    def _embed(self, embedder: Embedder, waiting: Sequence[Text]) -> list[tuple[int, bytes]]:
+    def embed(self, embedder: Embedder, waiting: Sequence[Text]) -> list[tuple[int, bytes]]:
         """Vectors of these. A text that the embedder refuses goes without: words find it."""
         if waiting and time.monotonic() < self._again:
             raise ModelError(self.error)
@@ -188,11 +195,11 @@ class Indexer:
         made: list[tuple[int, bytes]] = []
         for place, one in enumerate(waiting, 1):
             try:
-                made += self._embed(embedder, [one])
+                made += self.embed(embedder, [one])
             except ModelError as error:
                 if not made and place in (SURELY, len(waiting)):
                     raise  # it is the embedder, and not the text
-                self._again = 0.0
+                self._again, self.error = 0.0, ""
                 log.warning("item %s is found by its words only: %s", one.item_id, error)
         return made
 
@@ -213,7 +220,7 @@ class Indexer:
 
     def _changing(self) -> list[str]:
         """The owners whose vectors another embedder made than the one that is configured."""
-        wanted = self.identity(self._embedders[0])
+        wanted = self.wanted()
         return self._database.read(lambda tx: Shelves(tx).served_by_others(wanted)) if wanted else []
 
     def _replace(self, owner: str) -> int:
@@ -223,7 +230,7 @@ class Indexer:
         state = self._database.read(lambda tx: Shelves(tx).state(owner))
         waiting = self._database.read(lambda tx: Shelves(tx).behind(owner, state.coming_until, BATCH))
         try:
-            made = self._embed(embedder, waiting)
+            made = self.embed(embedder, waiting)
         except RecollectError:  # it is told, and tried again later
             return 0
 

@@ -178,4 +178,15 @@ STEPS = (
             "CREATE INDEX idx_experiences_bare ON experiences (owner) WHERE bare = 1",
         ),
     ),
+    Migration(
+        9,
+        "whose vectors of experiences serve, and whose are to come",
+        (
+            """CREATE TABLE experience_vectors (
+                owner    TEXT NOT NULL PRIMARY KEY,
+                embedder TEXT NOT NULL,
+                coming   TEXT NOT NULL
+            )""",
+        ),
+    ),
 )

@@ -1,0 +1,337 @@
+"""R4: another embedder makes the vectors of experiences anew in the background, while the old ones serve."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import ModelError, StorageUnavailable
+from recollect.models.embedders.base import Embedder, Rows
+from recollect.models.embedders.static import StaticEmbedder
+from recollect.recall import experience_vectors
+from recollect.recall.experiences import Experiences
+from tests.conftest import OpenMemory
+from tests.indexer import Letters
+from tests.test_embedders import tiny
+from tests.test_experiences import DEPLOY, DEPLOY_AGAIN, TEA, is_whole, row_ids, served_by
+
+__all__ = ["tiny"]  # a fixture
+
+INDEXER = Path(__file__).with_name("indexer.py")
+ROOMS = [
+    f"The {animal} of room {n} is {what}."
+    for n, (animal, what) in enumerate(
+        [("heron", "ill and sleeps"), ("otter", "fond of the bath"), ("badger", "afraid of the dark")] * 9
+    )
+]
+QUESTIONS = ("Why did the deploy fail?", "Who is scared at night?", "water animals", "green tea")
+STATIC, LETTERS = str(StaticEmbedder().identity), str(Letters.identity)
+
+
+@pytest.fixture(params=["local", "chroma", "pgvector"])
+def on(request: pytest.FixtureRequest, storage: dict[str, Any]) -> dict[str, Any]:
+    """Settings for each store of vectors."""
+    kind: str = request.param
+    if (kind == "chroma" and storage) or (kind == "pgvector" and not storage):
+        pytest.skip("each store has its database")
+    return {"continuity": {"experience_store_enabled": True}, "vectors": {"store": kind}}
+
+
+LOCAL = {"continuity": {"experience_store_enabled": True}}
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experience_vectors, "BATCH", 10)
+
+
+class Counting(Letters):
+    """Says which texts it was given."""
+
+    def __init__(self) -> None:
+        self.given: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        self.given += texts
+        return super().embed(texts)
+
+
+def embed_by(memory: Memory, *embedders: Embedder) -> None:
+    """As if these were configured, and at hand."""
+    memory._parts.indexer._embedders = embedders
+
+
+def tell(memory: Memory) -> Experiences:
+    store = memory.experiences
+    assert all(store.add_all([store.checked(text, "note") for text in (DEPLOY, TEA, *ROOMS)]))
+    return store
+
+
+def answers(store: Experiences) -> list[list[tuple[str, float]]]:
+    return [[(one.id, one.score) for one in store.query(question, 5)] for question in QUESTIONS]
+
+
+def made_by(store: Experiences, identity: str) -> set[str]:
+    return set(store._vectors.store.ids(store._vectors.scope(identity)))
+
+
+def test_old_vectors_serve_until_the_new_ones_are_made(open_memory: OpenMemory, on: dict[str, Any]) -> None:
+    """R4, R5: who asks and who adds goes on with the old ones, nobody who asks embeds, and what comes in meanwhile
+    is caught up before the new ones serve; then the old ones go. On every store."""
+    before = answers(tell(open_memory(**on)))
+    memory = open_memory(**on)
+    letters = Counting()
+    embed_by(memory, letters, StaticEmbedder())
+    store = memory.experiences
+    assert answers(store) == before
+    assert letters.given == []
+    assert memory.index()
+    assert len(made_by(store, LETTERS)) == 10
+    assert (answers(store), served_by(store)) == (before, STATIC)
+    assert store.add(DEPLOY_AGAIN) is None, "unique as ever"
+    new = store.add("Marta is allergic to peanuts and to hazelnuts.")
+    assert store.query("Who must not eat nuts?", 1)[0].id == new, "by meaning, too"
+    assert memory.health().status == "green"
+    memory.process()
+    assert (served_by(store), made_by(store, STATIC)) == (LETTERS, set())
+    assert is_whole(store)
+    assert new in made_by(store, LETTERS)
+    here = [text for text in letters.given if text != experience_vectors.PLAIN]
+    assert len(here) == 2 * len(store.list()), "each once here, and once as an item"
+    assert answers(store) != before
+    assert store.add(DEPLOY) is None
+
+
+@pytest.mark.parametrize("batch", [10, 100])
+def test_nobody_waits_while_vectors_are_made(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    """R4, S2: no lock is held while they are embedded; what is added then, and what goes, counts, also while the
+    last batch is made."""
+    monkeypatch.setattr(experience_vectors, "BATCH", batch)
+    memory = open_memory(continuity={"experience_store_enabled": True, "experience_max_count": len(ROOMS) + 2})
+    before = answers(tell(memory))
+    began, free = threading.Event(), threading.Event()
+
+    class Slow(Letters):
+        def embed(self, texts: Sequence[str]) -> Rows:
+            began.set()
+            assert free.wait(30)
+            return super().embed(texts)
+
+    embed_by(memory, Slow(), StaticEmbedder())
+    maker = threading.Thread(target=memory.experiences.tend)
+    maker.start()
+    assert began.wait(30)
+    assert answers(memory.experiences) == before
+    gone = row_ids(memory.experiences)
+    new = memory.experiences.add("Marta is allergic to peanuts and to hazelnuts.")
+    gone -= row_ids(memory.experiences)
+    assert (bool(new), len(gone), memory.experiences.add(DEPLOY_AGAIN)) == (True, 1, None)
+    free.set()
+    maker.join()
+    assert served_by(memory.experiences) == STATIC
+    memory.process()
+    assert served_by(memory.experiences) == LETTERS
+    assert is_whole(memory.experiences)
+
+
+def test_a_kill_in_the_middle_goes_on_where_it_was(
+    open_memory: OpenMemory, on: dict[str, Any], tmp_path: Path, storage: dict[str, Any]
+) -> None:
+    """R4, C10: the old ones serve until then, and only what is missing is embedded again."""
+    store = tell(open_memory(**on))
+    before, told = answers(store), row_ids(store)
+    store.close()
+    command = [
+        sys.executable,
+        str(INDEXER),
+        str(tmp_path / "home"),
+        json.dumps(storage),
+        "die",
+        json.dumps(on),
+    ]
+    for _ in range(2):
+        assert subprocess.run(command, capture_output=True, check=False).returncode == -signal.SIGKILL
+    memory = open_memory(**on)
+    letters = Counting()
+    embed_by(memory, letters, StaticEmbedder())
+    store = memory.experiences
+    assert (answers(store), served_by(store), row_ids(store)) == (before, STATIC, told)
+    had = made_by(store, LETTERS)
+    assert 5 < len(had) < len(told), "the second went on where the first was"
+    while store.tend():
+        pass
+    given = [text for text in letters.given if text != experience_vectors.PLAIN]
+    assert len(given) == len(told) - len(had)
+    assert (served_by(store), made_by(store, LETTERS), made_by(store, STATIC)) == (LETTERS, told, set())
+
+
+def test_a_kill_before_the_old_ones_went_leaves_none(open_memory: OpenMemory) -> None:
+    """R4: whoever looks next takes them away."""
+    memory = open_memory(**LOCAL)
+    store = tell(memory)
+    embed_by(memory, Letters(), StaticEmbedder())
+
+    def die(scope: object) -> None:
+        raise StorageUnavailable
+
+    store._vectors.store.clear = die  # type: ignore[method-assign]
+    memory.process()
+    assert (served_by(store), made_by(store, STATIC)) == (LETTERS, row_ids(store))
+    again = open_memory(**LOCAL)
+    embed_by(again, Letters(), StaticEmbedder())
+    again.process()
+    assert made_by(again.experiences, STATIC) == set()
+
+
+def test_who_takes_over_while_one_is_added_is_asked(open_memory: OpenMemory) -> None:
+    """R4, R5: what was compared with vectors that serve no longer is compared again, so nothing is told twice."""
+    memory = open_memory(**LOCAL)
+    store = tell(memory)
+
+    class Overtaken(StaticEmbedder):
+        """Another takes over while this one embeds."""
+
+        def embed(self, texts: Sequence[str]) -> Rows:
+            rows = super().embed(texts)
+            while store.tend():
+                pass
+            return rows
+
+    embed_by(memory, Letters(), Overtaken())
+    assert store.add("The deploy failed, because the disk on the build server was full!") is None
+    assert served_by(store) == LETTERS
+    embed_by(memory, StaticEmbedder(), Letters())
+    assert store.add("Marta is allergic to peanuts and to hazelnuts.")
+    memory.process()
+    assert served_by(store) == STATIC
+    assert is_whole(store)
+
+
+def test_the_settings_change_the_embedder(open_memory: OpenMemory, tiny: Path) -> None:
+    """R4: from the bundled one to a transformer, during which the first serves; and back, when the transformer is
+    not at hand: words find, health says so, no question embeds, and the next look of the indexer makes them."""
+    before = answers(tell(open_memory(**LOCAL)))
+    onnx = open_memory(**LOCAL, embeddings={"provider": "onnx", "path": str(tiny)})
+    assert answers(onnx.experiences) == before
+    onnx.process()
+    transformer = served_by(onnx.experiences)
+    assert transformer not in ("", STATIC)
+    back = open_memory(**LOCAL)
+    assert back.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
+    assert (served_by(back.experiences), made_by(back.experiences, STATIC)) == (transformer, set())
+    [reason] = back.health().reasons
+    assert transformer in reason
+    assert "by words only" in reason
+    back.process()
+    assert (answers(back.experiences), back.health().status) == (before, "green")
+    assert is_whole(back.experiences)
+
+
+def test_an_embedder_whose_files_are_gone(open_memory: OpenMemory, tiny: Path) -> None:
+    """R4: words find, nothing is added, and what is there waits for it."""
+    settings = {**LOCAL, "embeddings": {"provider": "onnx", "path": str(tiny / "model")}}
+    (tiny / "model").mkdir()
+    for name in ("model.onnx", "tokenizer.json"):
+        shutil.copy(tiny / name, tiny / "model")
+    tell(open_memory(**settings))
+    shutil.move(tiny / "model", tiny / "away")
+    memory = open_memory(**settings)
+    memory.process()
+    assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
+    assert str(tiny / "model") in " ".join(memory.health().reasons)
+    with pytest.raises(ModelError):
+        memory.experiences.add(DEPLOY)
+    shutil.move(tiny / "away", tiny / "model")
+    memory = open_memory(**settings)
+    assert memory.experiences.add(DEPLOY) is None
+    assert memory.health().status == "green"
+
+
+def test_who_adds_without_the_old_embedder_waits_for_the_new_one(open_memory: OpenMemory) -> None:
+    """R4, R5: nothing could be compared otherwise."""
+    first = open_memory(**LOCAL)
+    embed_by(first, Letters())
+    tell(first)
+    memory = open_memory(**LOCAL)
+    assert memory.experiences.add(DEPLOY_AGAIN) is None
+    assert served_by(memory.experiences) == STATIC
+    assert is_whole(memory.experiences)
+
+
+def test_no_question_makes_them_all(open_memory: OpenMemory) -> None:
+    """R4, R5: where the vectors are gone, one who asks makes a few; where that is not all, words find."""
+    store = tell(open_memory(**LOCAL))
+    assert all(store.add(f"Ada has met {n} people and {n + 1} dogs in the park.") for n in range(60))
+    store._vectors.store.clear(store._vectors.scope(STATIC))
+    memory = open_memory(**LOCAL)
+    assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
+    assert len(made_by(memory.experiences, STATIC)) == experience_vectors.LOOSE
+    assert "by words only" in memory.health().reasons[0]
+    assert memory.experiences.query("Who is scared at night?", 1)
+    assert is_whole(memory.experiences)
+    assert memory.health().status == "green"
+
+
+def test_a_text_that_is_refused_holds_up_no_change(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R4: nor does one without a direction; words find both. An embedder that fails leaves the old ones as they
+    are, and health says so."""
+    monkeypatch.setattr(experience_vectors, "BATCH", 1)
+    memory = open_memory(**LOCAL)
+    store = tell(memory)
+    bare = store.add("1 + 1 = 2, 2 + 2 = 4, 4 + 4 = 8, 8 + 8 = 16")
+    before = answers(store)
+
+    class Picky(Letters):
+        works = False
+
+        def embed(self, texts: Sequence[str]) -> Rows:
+            if not self.works or TEA in texts:
+                raise ModelError("The text is too long. Cut it.")
+            return super().embed(texts)
+
+    embed_by(memory, picky := Picky(), StaticEmbedder())
+    memory.process()
+    assert (answers(store), served_by(store)) == (before, STATIC)
+    assert "too long" in " ".join(memory.health().reasons)
+    picky.works = True
+    memory.process()
+    assert memory.index() == 0
+    assert served_by(store) == LETTERS
+    [tea] = [one.id for one in store.list() if one.text == TEA]
+    assert row_ids(store) - made_by(store, LETTERS) == {tea, bare}
+    assert memory.health().status == "green"
+    again = open_memory(**LOCAL)
+    embed_by(again, picky)
+    assert answers(again.experiences) == answers(store), "nor do they hold up whoever asks"
+    assert again.health().status == "green"
+
+
+def test_a_store_of_vectors_that_is_away_holds_up_nothing_else(open_memory: OpenMemory) -> None:
+    """R4, S2: it is tried again later, and health says what is wrong."""
+    tell(open_memory(**LOCAL))
+    memory = open_memory(**LOCAL, vectors={"store": "chroma", "chroma_url": "http://127.0.0.1:1"})
+    memory.process()
+    assert "127.0.0.1:1" in memory.health().reasons[0]
+    assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
+    assert memory.recall("Why did the deploy fail?", 1)
+
+
+def test_where_nothing_was_told_no_store_is_opened(open_memory: OpenMemory) -> None:
+    """K2, R4: the background opens none."""
+    memory = open_memory(**LOCAL, vectors={"store": "chroma"})
+    memory.process()
+    assert not (memory.home.profile("default") / "tmp").exists()
