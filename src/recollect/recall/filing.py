@@ -137,8 +137,9 @@ def file_document(tx: Transaction, owner: str, document_id: str, document: Docum
     items.put([_claim(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
     if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
         Opinions(tx, owner).apply(uncited)
+    cites = {cited for _, one in stated for cited in _cited(one)}
     citations = Citations(tx, owner)
-    settle(tx, owner, citations.put(document_id, {cited for _, one in stated for cited in _cited(one)}))
+    settle(tx, owner, citations.put(document_id, cites, now))
 
 
 def refile_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:

@@ -126,7 +126,7 @@ class Opinions:
 
     def _end(self, item: str, until: datetime, record_id: int | None = None) -> None:
         kind, ref = parts(item)
-        self._items.end(kind, [ref], until, record_id)
+        self._items.end(kind, [ref], until, until, record_id)
         if kind == "experience":
             self._tx.run(
                 "UPDATE experiences SET until = ? WHERE owner = ? AND id = ? AND until IS NULL",
