@@ -92,13 +92,13 @@ class Opinions:
         )
         return {row[0] for row in rows}
 
-    def corrected(self, record_ids: Iterable[int]) -> set[int]:
-        """Those of the records that a person corrected."""
+    def corrected(self, record_ids: Iterable[int]) -> dict[int, int]:
+        """Those of the records that a person corrected, each with the last that says what is so instead."""
         rows = self._tx.many(
-            "SELECT item FROM corrections WHERE owner = ? AND item = ?",
+            "SELECT item, record_id FROM corrections WHERE owner = ? AND item = ? ORDER BY record_id",
             [(self._owner, f"turn:{id_}") for id_ in record_ids],
         )
-        return {int(parts(row[0])[1]) for row in rows}
+        return {int(parts(item)[1]): by for item, by in rows}
 
     def apply(self, among: Container[str] | None = None) -> None:
         """Put on these items, or on all, what was said of them. A document says itself which of its claims have
@@ -144,7 +144,7 @@ def ended_lines(database: Database, owner: str) -> set[str]:
     return database.read(look)
 
 
-def corrected(tx: Transaction, owner: str, record_ids: Iterable[int]) -> set[int]:
+def corrected(tx: Transaction, owner: str, record_ids: Iterable[int]) -> dict[int, int]:
     return Opinions(tx, owner).corrected(record_ids)
 
 

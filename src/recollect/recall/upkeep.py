@@ -147,11 +147,16 @@ class Upkeep:
             if remember:
                 at = self._database.read(lambda tx: History(tx).said_at(record_id))
                 remember(JournalRecord(digest, "", "learned", told, "user", 1.0, at, "private-user"))
-            self._database.write(lambda tx: Opinions(tx, self._owner).correct(item, record_id, now))
+            self._database.write(lambda tx: self._end(tx, item, record_id, now))
             self._end_claims_of(found, record_id, now)
         if found.pinned:
             self._database.write(lambda tx: self._repin(tx, item, new, now))
         return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new), 0.0, {}))
+
+    def _end(self, tx: Transaction, item: str, by: int, now: datetime) -> None:
+        """End an item. A run of a memory-agent that learned from it lands before, or sees this."""
+        Documents(tx, self._owner).lock(now)
+        Opinions(tx, self._owner).correct(item, by, now)
 
     def _end_claims_of(self, turn: Found, by: int, now: datetime) -> None:
         """End the claims that rest on a corrected turn alone."""
