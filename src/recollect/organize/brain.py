@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Corrected: TypeAlias = Callable[[Transaction, str, Iterable[int]], Mapping[int, int]]
 """Which of an owner's records a person corrected, and the record that says what is so instead: nothing is learned
-from these."""
+from these. So it is with a correction that stands in its document."""
 
 
 @dataclass(frozen=True, slots=True)

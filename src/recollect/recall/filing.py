@@ -28,6 +28,7 @@ from recollect.types import (
     AssistantMessage,
     Document,
     Item,
+    Note,
     Record,
     SystemMessage,
     ToolCall,
@@ -55,7 +56,7 @@ def ready(record: Record) -> Ready | None:
     """What takes its time is done before the transaction that stores a record. None: it is not found."""
     if isinstance(record, ToolCall) or (isinstance(record, SystemMessage) and record.summary):
         return None
-    speaker = record.speaker if isinstance(record, UserMessage | AssistantMessage) else ""
+    speaker = record.speaker if isinstance(record, UserMessage | AssistantMessage | Note) else ""
     text = without_injected(record.text)
     return Ready(speaker, text, see(text)) if text else None
 
