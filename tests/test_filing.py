@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,87 @@ def test_an_index_made_anew_knows_what_documents_said(
     memory.process()
     assert found() == known
     assert memory.verify() == []
+
+
+# Since when it is known
+
+
+def anew_or_not(memory: Memory) -> Iterator[Memory]:
+    """The memory, and once more with an index made anew."""
+    yield memory
+    memory.rebuild()
+    memory._parts.indexer.run_dry()
+    yield memory
+
+
+def ends(memory: Memory, as_of: datetime | None = None) -> dict[str, datetime | None]:
+    return {hit.text: hit.until for hit in memory.recall("Who lives in Porto?", 10, as_of=as_of)}
+
+
+def test_as_of_a_time_an_end_that_was_learned_later_does_not_show(
+    memory: Memory, porto: int, clock: FakeClock
+) -> None:
+    """R3, O21: nor in the ranking; one that was learned before does. Whether the index was made anew or not."""
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
+    held = clock.turn(days=5)
+    clock.turn(days=5)
+    day = f"{held - timedelta(days=3):%Y-%m-%d}"
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}, until {day} by r{porto + 1}]")
+    known = clock.turn(days=5)
+    for look in anew_or_not(memory):
+        then = look.recall("Who lives in Porto?", as_of=held, explain=True)
+        assert {hit.text: hit.until for hit in then}.keys() >= {"Alice lives in Porto.", "I live in Porto."}
+        assert not [hit for hit in then if hit.until or "ended" in hit.parts]
+        for as_of in (known, None):
+            hits = {hit.text: hit for hit in look.recall("Who lives in Porto?", as_of=as_of, explain=True)}
+            assert str(hits["Alice lives in Porto."].until).startswith(day)
+            assert str(hits["I live in Porto."].until).startswith(day)
+            assert hits["Alice lives in Porto."].parts["ended"]
+    memory.documents.rollback(memory.documents.changesets(1)[0].id)
+    assert not any(ends(memory, clock.turn(days=1)).values())
+
+
+def test_what_was_said_has_ended_since_the_last_claim_of_it_did(
+    memory: Memory, alice: Agent, clock: FakeClock
+) -> None:
+    """R3, O21: in whatever order the documents are filed when the index is made anew."""
+    ids = memory.append_many(alice, [UserMessage("I live in Porto."), UserMessage("My flat in Porto is small.")])
+    at_first, at_last = (f"[r{ids[0]}, until 2026-02-01]", f"[r{ids[1]}, until 2026-02-01]")
+    write(memory, "one", f"Alice has a home in Porto. [r{ids[0]}]", f"Alice pays for Porto. {at_last}")
+    write(memory, "two", f"Alice pays rent in Porto. {at_first}", f"Alice sleeps in Porto. [r{ids[1]}]")
+    between = clock.turn(days=5)
+    clock.turn(days=5)
+    write(memory, "one", f"Alice has a home in Porto. {at_first}", f"Alice pays for Porto. {at_last}")
+    write(memory, "two", f"Alice pays rent in Porto. {at_first}", f"Alice sleeps in Porto. {at_last}")
+    now = clock.turn(days=5)
+    for look in anew_or_not(memory):
+        said = ("I live in Porto.", "My flat in Porto is small.")
+        assert [ends(look, between)[text] for text in said] == [None, None]
+        assert all(ends(look, now)[text] for text in said)
+
+
+@pytest.mark.parametrize("outdated", [False, True])
+def test_as_of_a_time_what_a_person_ended_later_does_not_show(
+    memory: Memory, porto: int, clock: FakeClock, outdated: bool
+) -> None:
+    """R3, R11: the person's word counts from when it was said, also of what ended in its document after that."""
+    write(memory, "notes", "The flat in Porto is yellow.")
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
+    held = clock.turn(days=5)
+    clock.turn(days=5)
+    [own] = [hit.id for hit in memory.list("document") if "yellow" in hit.text]
+    if outdated:
+        memory.feedback(own, "outdated")
+        text = "The flat in Porto is yellow."
+    else:
+        memory.correct(f"turn:{porto}", "I live in Braga.")
+        text = "I live in Porto."
+    told = clock.turn(days=5)
+    clock.turn(days=5)
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}, until 2026-02-01]")
+    for look in anew_or_not(memory):
+        assert ends(look, held)[text] is None
+        assert ends(look, told)[text] is not None
 
 
 class Planned:

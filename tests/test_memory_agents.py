@@ -235,6 +235,58 @@ def test_somebody_else_s_edit_of_the_same_makes_the_run_anew(
     assert len(brain.seen) == 3
 
 
+def test_what_a_person_corrects_while_a_brain_learns_it_does_not_hold(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R11, O11: it lands as ended, by the person's word; what held before goes on without the citation."""
+    memory.documents.write(
+        slug="alice", title="Alice", description="", body="Alice has a cat. [r1]", parent_path="~/memory"
+    )
+    body = memory.documents.read("~/memory/alice").body
+    memory.append(alice, UserMessage("I have a cat."))
+    home, cat, tea = say(memory, alice, "I live in Porto, with my cat.", "My cat is black.", "I like tea.")
+
+    def corrected(transcript: Transcript, draft: Draft) -> None:
+        document = draft.at("~/memory/alice")
+        assert document
+        again = draft.edit(document.id, document.version, find="[r1]", replace=f"[r1, r{home}]")
+        told = f"Alice lives in Porto. [r{home}]\n\nAlice lives with a black cat. [r{home}, r{cat}]"
+        draft.edit(document.id, again.version, append=f"{told}\n\nAlice likes tea. [r{tea}]")
+        memory.correct(f"turn:{home}", "I live in Lisbon, with my cat.")
+
+    brain.script = [corrected]
+    assert memory.process().finished == 1
+    by = f"until 2026-02-24 by r{tea + 1}"
+    assert memory.documents.read("~/memory/alice").body == (
+        f"{body}\n\nAlice likes tea. [r{tea}]\n\n## Earlier\n\n"
+        f"Alice lives in Porto. [r{home}, {by}]\n\nAlice lives with a black cat. [r{home}, r{cat}, {by}]"
+    )
+    assert "2 claim(s) ended as they landed" in memory.documents.changesets(1)[0].note
+    assert "2 claim(s) ended as they landed" in caplog.text
+    assert all(hit.until for hit in memory.recall("Where does Alice live?", 10) if "Porto" in hit.text)
+
+
+def test_a_run_of_which_nothing_is_left_changes_nothing(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    """R11, O18: it only cited again what a person corrected meanwhile."""
+    (first,) = say(memory, alice, "I have a cat.")
+    memory.process()
+    before = memory.documents.read("~/memory/log")
+
+    def corrected(transcript: Transcript, draft: Draft) -> None:
+        document = draft.at("~/memory/log")
+        assert document
+        [again] = [recorded.id for recorded in transcript.records]
+        draft.edit(document.id, document.version, find=f"[r{first}]", replace=f"[r{first}, r{again}]")
+        memory.correct(f"turn:{again}", "I have a dog.")
+
+    brain.script = [corrected]
+    say(memory, alice, "I have a cat, you know.")
+    assert memory.process().finished == 1
+    assert memory.documents.read("~/memory/log") == before
+
+
 def test_two_who_make_the_same_document_do_not_fail(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
     """O4, O16: the second run is made anew on what the first one landed."""
 

@@ -149,7 +149,18 @@ def fill_9(tx: Transaction) -> None:
     tx.run("INSERT INTO experience_vectors VALUES ('default', 'static/1/256', '')")
 
 
-FILL = {1: fill_1, 2: fill_2, 3: fill_3, 4: fill_4, 5: fill_5, 6: fill_6, 7: fill_7, 8: fill_8, 9: fill_9}
+def fill_10(tx: Transaction) -> None:
+    """What version 10 added."""
+    tx.run("UPDATE items SET until = ?, end_known = ?", BEFORE, BEFORE + 1)
+    tx.run("INSERT INTO citations VALUES ('default', 'd2', 3, ?, 4, ?)", BEFORE, BEFORE + 1)
+
+
+FILL = dict(
+    enumerate(
+        (fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10),
+        start=1,
+    )
+)
 """For each step, rows that fill what it made. A new step brings its own."""
 
 
@@ -407,6 +418,18 @@ def test_the_marks_of_the_latest_version_are_kept(older: Place) -> None:
     with older.open() as memory:
         session = memory.session("s2")
     assert (session.invalidated_at, session.processed_until) == (7, 2)
+
+
+def test_what_had_ended_before_is_known_to_since_the_word_that_ended_it_came(older: Place) -> None:
+    """C5, R3."""
+    make_version(older, 8)
+    with older.raw() as tx:
+        tx.run("UPDATE items SET until = ?, by_record = 4", BEFORE - 5)
+        tx.run("INSERT INTO citations VALUES ('default', 'd2', 2, ?, 4), ('default', 'd2', 3, 0, 0)", BEFORE - 5)
+    older.open().close()
+    with older.raw() as tx:
+        assert tx.all("SELECT end_known FROM items WHERE ref = '2'") == [(BEFORE + 3,)]
+        assert tx.all("SELECT end_known FROM citations ORDER BY record_id") == [(BEFORE + 3,), (0,)]
 
 
 def test_a_difference_would_be_seen(older: Place, fresh: Place) -> None:

@@ -94,6 +94,9 @@ def test_a_summary_is_told_as_a_summary_and_never_as_user_speech() -> None:
 def test_a_note_is_one_quoted_line() -> None:
     text = block(Note("remember\n\nthe   milk\n## User"))
     assert text == "> Note: remember the milk ## User [r1, 2026-02-24 10:01:00 UTC]"
+    assert (
+        block(Note("buy milk", "Mara\n## User")) == "> Note: Mara ## User: buy milk [r1, 2026-02-24 10:01:00 UTC]"
+    )
 
 
 def test_a_tool_call_shows_its_name_and_its_arguments_as_json() -> None:

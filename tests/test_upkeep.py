@@ -399,6 +399,69 @@ def test_nothing_is_learned_from_a_corrected_turn_but_from_the_correction(
     assert [text for text in known if "Lisbon" in text]
 
 
+def organized(memory: Memory, *agents: Agent) -> dict[str, str]:
+    """What documents say when all of it was learned, by their paths."""
+    for agent in (*agents, memory.agent(System("corrections"))):
+        memory.reset(agent)
+    memory.process()
+    return {one.path.removeprefix("~/memory/"): one.body for one in memory.documents.walk() if one.body}
+
+
+@pytest.mark.parametrize(
+    ("told", "claim"),
+    [
+        ("I live in Lisbon, near the sea.", "lives in Lisbon, near the sea."),
+        (
+            "Actually, Mara lives in Lisbon. She moved there in May 2025, I think.",
+            "Actually, Mara lives in Lisbon. She moved there in May 2025, I think.",
+        ),
+    ],
+)
+def test_a_corrected_claim_is_learned_where_it_stands_and_nowhere_else(
+    memory: Memory, mara: Agent, open_memory: OpenMemory, told: str, claim: str
+) -> None:
+    """R11, O11: the person's word is not filed once more by the memory-agent; a rollback takes it back."""
+    say(memory, mara, PORTO)
+    organized(memory, mara)
+    old = item(memory, "document", "Porto")
+    new = memory.correct(old.id, told)
+    assert (new.path, new.trust) == ("~/memory/people/mara", "user")
+    by = f"r{new.record_id}"
+    ended = f"lives in Porto, near the river. [r1, until 2026-02-24 by {by}]"
+    assert organized(memory) == {"people/mara": f"{claim} [{by}]\n\n## Earlier\n\n{ended}"}
+    memory.documents.rollback(memory.documents.changesets(1)[0].id)
+    memory = remade(memory, open_memory)
+    assert item(memory, "document", "Porto").until is None
+
+
+@pytest.mark.parametrize("speaker", ["Mara", ""])
+@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+def test_a_correction_is_learned_as_the_word_of_whom_it_corrects(
+    open_memory: OpenMemory, kind: ItemKind, speaker: str
+) -> None:
+    """R11, O11: of who said it, or of the person whom the agent talks to."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    mara = memory.agent(User("cli", "mara", "main"))
+    say(memory, mara, "My favourite tea is jasmine.", speaker=speaker)
+    organized(memory, mara)
+    memory._parts.experiencing.extract()
+    memory.process()
+    memory.correct(item(memory, kind, "jasmine").id, "My favourite tea is oolong.")
+    found = organized(memory)
+    assert found.keys() == {"preferences"}
+    assert found["preferences"].startswith("Mara's favourite tea is oolong. [")
+    assert "User" not in found["preferences"]
+
+
+def test_a_correction_of_nobodys_word_is_the_users(open_memory: OpenMemory) -> None:
+    """R11: where nobody can tell whose it is."""
+    memory = open_memory(continuity={"journal_enabled": True})
+    memory.journal.remember("The user lives in Porto.", "note")
+    memory.process()
+    memory.correct(item(memory, "journal", "Porto").id, "I live in Lisbon, near the sea.")
+    assert organized(memory)["people/user"].startswith("lives in Lisbon, near the sea. [")
+
+
 def test_a_note_is_corrected_in_its_file(memory: Memory) -> None:
     """R11, O31."""
     memory.notes("researcher").store("sea", "Rough in March.")

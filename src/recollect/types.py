@@ -103,10 +103,11 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark beside the conversation."""
+    """A remark beside the conversation. `speaker` names whose it is, where that is known."""
 
     type: ClassVar = "note"
     text: str
+    speaker: str = ""
     provenance: Provenance = field(default="agent", kw_only=True)
     at: datetime | None = field(default=None, kw_only=True)
 

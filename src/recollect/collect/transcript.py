@@ -93,7 +93,8 @@ def _block(recorded: Recorded, foreground: bool, tool_result_chars: int) -> str:
             return _spoken("System Message", about, stamp, record.text)
         case Note():
             text = without_injected(record.text)
-            return f"> Note: {' '.join(text.split())} {stamp}" if text else ""
+            called = f"{_line(record.speaker)}: " if record.speaker else ""
+            return f"> Note: {called}{' '.join(text.split())} {stamp}" if text else ""
         case ToolCall():
             arguments = json.dumps(_stripped(dict(record.arguments)), ensure_ascii=False, indent=2)
             return f"### Tool Call: {_line(record.name)} {stamp}\n\n{_fenced(arguments, 'json')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from recollect.organize.draft import Draft
 
 
-Corrected: TypeAlias = Callable[[Transaction, str, Iterable[int]], Set[int]]
-"""Which of an owner's records a person corrected: nothing is learned from these."""
+Corrected: TypeAlias = Callable[[Transaction, str, Iterable[int]], Mapping[int, int]]
+"""Which of an owner's records a person corrected, and the record that says what is so instead: nothing is learned
+from these. So it is with a correction that stands in its document."""
 
 
 @dataclass(frozen=True, slots=True)

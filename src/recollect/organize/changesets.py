@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypedDict, Unpack
 
 from recollect.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
-from recollect.organize.claims import Lead
+from recollect.organize.claims import EARLIER, Lead, claims, paragraphs, parse
 from recollect.organize.differences import same, undone
 from recollect.organize.documents import MEMORY_ID, Documents
 from recollect.organize.draft import Draft, stale
@@ -97,6 +97,41 @@ def _speak_of_the_same(draft: Draft, edit: Edit, current: Document) -> bool:
         for side in (edit.after, current)
     )
     return not ours.isdisjoint(theirs)
+
+
+def end_corrected(draft: Draft, by: Mapping[int, int], now: datetime) -> int:
+    """Let no claim of the draft hold that cites what a person corrected since the draft was begun; `by` names for
+    each such record the one that says what is so instead. A claim that held before only loses the citation. How
+    many end."""
+    count = 0
+    for edit in draft.changes:
+        parts = paragraphs(edit.after.body) if edit.after else []
+        held = {one.text for one in claims(edit.before.body) if one.current} if edit.before else set()
+        for paragraph in list(parts):
+            claim = parse(paragraph)
+            if not claim or not claim.current or by.keys().isdisjoint(claim.records):
+                continue
+            at = parts.index(paragraph)
+            records = tuple(record for record in claim.records if record not in by)
+            if records and claim.text in held:
+                parts[at] = str(replace(claim, records=records))
+                continue
+            last = max(by[record] for record in claim.records if record in by)
+            ended = replace(claim, until=f"{now.astimezone(UTC):%Y-%m-%d}", by=last)
+            parts[at : at + 1] = []
+            parts += [str(ended)] if EARLIER in parts else [EARLIER, str(ended)]
+            count += 1
+        if edit.after and parts != paragraphs(edit.after.body):
+            _put(draft, edit, replace(edit.after, body="\n\n".join(parts)))
+    return count
+
+
+def _put(draft: Draft, edit: Edit, after: Document) -> None:
+    """Have the draft make this of the document instead."""
+    if edit.before and same(edit.before, after):
+        del draft.edits[edit.id]
+    else:
+        draft.edits[edit.id] = replace(edit, after=after)
 
 
 def _check_base(rows: Documents, edit: Edit) -> None:

@@ -9,7 +9,7 @@ that only grew in between does no harm: it stays for what the transcript does no
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -50,7 +50,7 @@ class Handover:
         self,
         database: Database,
         lifecycle: Lifecycle,
-        corrected: Corrected = lambda *_: frozenset(),
+        corrected: Corrected = lambda *_: {},
         *,
         batch_records: int,
         batch_chars: int,
@@ -115,7 +115,9 @@ class Handover:
         until = stretch.until if len(records) == len(stretch.records) else records[-1].id
         return Parcel(session, until, text, agent)
 
-    def _fitting(self, stretch: Stretch, agent: Standing, corrected: Set[int]) -> tuple[tuple[Recorded, ...], str]:
+    def _fitting(
+        self, stretch: Stretch, agent: Standing, corrected: Container[int]
+    ) -> tuple[tuple[Recorded, ...], str]:
         """As many of the records as make a transcript that is not too long, but one at least; and the transcript,
         without those that were corrected."""
         records = stretch.records

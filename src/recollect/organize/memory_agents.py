@@ -34,8 +34,8 @@ from recollect.errors import (
     StorageUnavailable,
 )
 from recollect.organize.brain import Brain, Corrected, Outcome, Transcript
-from recollect.organize.changesets import commit, rebase
-from recollect.organize.documents import MEMORY
+from recollect.organize.changesets import commit, end_corrected, rebase
+from recollect.organize.documents import MEMORY, Documents
 from recollect.organize.draft import Draft
 from recollect.organize.edits import FileDocument
 from recollect.organize.guard import Guard
@@ -81,7 +81,7 @@ class MemoryAgents:
         brain: Brain,
         clock: Clock,
         patience: Patience,
-        corrected: Corrected = lambda *_: frozenset(),
+        corrected: Corrected = lambda *_: {},
         *,
         keys: Callable[[str], Iterable[str]],
         context_chars: int,
@@ -220,13 +220,15 @@ class MemoryAgents:
         usage, said = outcome.usage, clean(outcome.said)[:LONGEST_NOTE]
         self._note(tx, agent, transcript, said, now)
         Inbox(tx).hold(lease)
+        if ended := self._end_corrected(tx, transcript, draft, now):
+            log.warning("item %s: %s", lease.item.id, ended)
         changeset = commit(
             tx,
             draft,
             now,
             cause="run",
             author=agent.id,
-            note=said,
+            note=f"{said} {ended}".strip(),
             session_id=transcript.session_id,
             after=transcript.after,
             until=transcript.until,
@@ -238,6 +240,14 @@ class MemoryAgents:
             cost=usage.cost,
         )
         Inbox(tx).finish(lease, now, changeset.id if changeset else None)
+
+    def _end_corrected(self, tx: Transaction, transcript: Transcript, draft: Draft, now: datetime) -> str:
+        """End what a person corrected while the brain learned it, and say so. Whoever corrects takes the owner's
+        tree first: a correction that is not seen here sees what lands."""
+        Documents(tx, transcript.owner).lock(now)
+        by = self._corrected(tx, transcript.owner, [recorded.id for recorded in transcript.records])
+        ended = end_corrected(draft, by, now) if by else 0
+        return f"{ended} claim(s) ended as they landed: a person had corrected what they cite." if ended else ""
 
     def _note(self, tx: Transaction, agent: Standing, transcript: Transcript, said: str, now: datetime) -> None:
         """Tell the run in the memory-agent's own session. It holds what was done, not what was read, and

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from datetime import datetime
 from typing import NamedTuple
 
 from recollect.storage.base import Transaction
+from recollect.types import micros, moment
 
 
 class Cited(NamedTuple):
@@ -17,6 +19,16 @@ class Cited(NamedTuple):
     by_record: int
 
 
+class Ended(NamedTuple):
+    """A record of which every claim has ended: when the first did, since when that is known of all, and what says
+    so."""
+
+    record_id: int
+    until: datetime
+    known: datetime
+    by_record: int | None
+
+
 class Citations:
     """What the documents of an owner cite now, seen through a transaction."""
 
@@ -24,8 +36,8 @@ class Citations:
         self._tx = tx
         self._owner = owner
 
-    def put(self, document_id: str, cites: Set[Cited]) -> set[int]:
-        """Say what a document cites. The records for which that is another answer than before."""
+    def put(self, document_id: str, cites: Set[Cited], now: datetime) -> set[int]:
+        """Say what a document cites by now. The records for which that is another answer than before."""
         before = self.of(document_id)
         self._tx.many(
             "DELETE FROM citations WHERE owner = ? AND document_id = ? AND record_id = ? AND until = ? "
@@ -33,8 +45,9 @@ class Citations:
             [(self._owner, document_id, *cited) for cited in sorted(before - cites)],
         )
         self._tx.many(
-            "INSERT INTO citations (owner, document_id, record_id, until, by_record) VALUES (?, ?, ?, ?, ?)",
-            [(self._owner, document_id, *cited) for cited in sorted(cites - before)],
+            "INSERT INTO citations (owner, document_id, record_id, until, by_record, end_known) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            [(self._owner, document_id, *cited, micros(now)) for cited in sorted(cites - before)],
         )
         return {cited.record_id for cited in before ^ cites}
 
@@ -45,11 +58,14 @@ class Citations:
         )
         return {Cited(*row) for row in rows}
 
-    def ended(self, records: Iterable[int]) -> list[Cited]:
-        """Those of the records of which every claim has ended, each with the first end."""
+    def ended(self, records: Iterable[int]) -> list[Ended]:
+        """Those of the records of which every claim has ended."""
+        known = "SELECT max(k.end_known) FROM citations k WHERE k.owner = c.owner AND k.record_id = c.record_id"
         rows = self._tx.many(
-            "SELECT record_id, until, by_record FROM citations WHERE owner = ? AND record_id = ? "
+            f"SELECT record_id, until, ({known}), by_record FROM citations c WHERE owner = ? AND record_id = ? "
             "ORDER BY until, by_record LIMIT 1",
             [(self._owner, record) for record in sorted(records)],
         )
-        return [cited for row in rows if (cited := Cited(*row)).until]
+        return [
+            Ended(record, moment(until), moment(known), by or None) for record, until, known, by in rows if until
+        ]

@@ -13,7 +13,6 @@ from recollect.recall.citations import Citations
 from recollect.recall.experience_rows import ExperienceRows
 from recollect.recall.items import Items
 from recollect.storage.base import Transaction
-from recollect.types import moment
 
 
 def settle(tx: Transaction, owner: str, records: Iterable[int]) -> None:
@@ -25,12 +24,12 @@ def settle(tx: Transaction, owner: str, records: Iterable[int]) -> None:
         for line in _line_of(tx, int(ref)):
             items.revive("journal", [line])
             experiences.revive(line)
-    for cited in Citations(tx, owner).ended(looked_at):
-        until, by = moment(cited.until), cited.by_record or None
-        items.end("turn", [str(cited.record_id)], until, by)
-        for line in _line_of(tx, cited.record_id):
-            items.end("journal", [line], until, by)
-            experiences.end(line, until, by)
+    for ended in Citations(tx, owner).ended(looked_at):
+        end = ended[1:]
+        items.end("turn", [str(ended.record_id)], *end)
+        for line in _line_of(tx, ended.record_id):
+            items.end("journal", [line], *end)
+            experiences.end(line, *end)
 
 
 def settle_lines(tx: Transaction, owner: str, lines: Iterable[str], now: datetime) -> None:

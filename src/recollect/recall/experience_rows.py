@@ -74,13 +74,13 @@ class ExperienceRows:
             Items(self._tx, self._owner).put([_item(one)], now)
         return bool(added)
 
-    def end(self, record: str, until: datetime, by_record: int | None) -> None:
-        """What was made of this line of the journal stopped being true."""
+    def end(self, record: str, until: datetime, known: datetime, by_record: int | None) -> None:
+        """What was made of this line of the journal stopped being true, which is known since then."""
         rows = self._tx.all(
             "UPDATE experiences SET until = ? WHERE owner = ? AND record = ? AND until IS NULL RETURNING id",
             *(micros(until), self._owner, record),
         )
-        Items(self._tx, self._owner).end(KIND, [row[0] for row in rows], until, by_record)
+        Items(self._tx, self._owner).end(KIND, [row[0] for row in rows], until, known, by_record)
 
     def revive(self, record: str) -> None:
         """It holds again, unless a person ended it; its vector may be gone."""

@@ -28,6 +28,7 @@ from recollect.types import (
     AssistantMessage,
     Document,
     Item,
+    Note,
     Record,
     SystemMessage,
     ToolCall,
@@ -55,7 +56,7 @@ def ready(record: Record) -> Ready | None:
     """What takes its time is done before the transaction that stores a record. None: it is not found."""
     if isinstance(record, ToolCall) or (isinstance(record, SystemMessage) and record.summary):
         return None
-    speaker = record.speaker if isinstance(record, UserMessage | AssistantMessage) else ""
+    speaker = record.speaker if isinstance(record, UserMessage | AssistantMessage | Note) else ""
     text = without_injected(record.text)
     return Ready(speaker, text, see(text)) if text else None
 
@@ -137,8 +138,9 @@ def file_document(tx: Transaction, owner: str, document_id: str, document: Docum
     items.put([_claim(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
     if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
         Opinions(tx, owner).apply(uncited)
+    cites = {cited for _, one in stated for cited in _cited(one)}
     citations = Citations(tx, owner)
-    settle(tx, owner, citations.put(document_id, {cited for _, one in stated for cited in _cited(one)}))
+    settle(tx, owner, citations.put(document_id, cites, now))
 
 
 def refile_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:

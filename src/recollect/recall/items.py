@@ -24,17 +24,18 @@ NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "a
 
 _NEW = (
     "items (owner, kind, ref, thread, agent_id, session_id, record_id, speaker, trust, at, since, until, "
-    "by_record, text, stems, length, flags)"
+    "by_record, end_known, text, stems, length, flags)"
 )
 _FOUND = (
     "SELECT i.id, i.kind, i.ref, i.text, i.at, i.trust, i.speaker, i.agent_id, i.session_id, i.record_id, "
-    "i.thread, i.since, i.until, i.gone, i.nudge, i.pinned, i.by_record, h.type, h.data FROM items i "
-    "LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
+    "i.thread, i.since, i.until, i.end_known, i.gone, i.nudge, i.pinned, i.by_record, h.type, h.data "
+    "FROM items i LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
 )
 
 
 class Found(NamedTuple):
-    """An item as its row has it; of a turn, `type` and `data` are those of its record."""
+    """An item as its row has it: `end_known` is when it came to be known that it has ended. Of a turn, `type` and
+    `data` are those of its record."""
 
     id: int
     kind: ItemKind
@@ -49,6 +50,7 @@ class Found(NamedTuple):
     thread: str
     since: datetime
     until: datetime | None
+    end_known: datetime | None
     gone: datetime | None
     nudge: float
     pinned: bool
@@ -113,9 +115,10 @@ class Items:
         given = list({(item.kind, item.ref): item for item in items}.values())
         known = self._known([(item.kind, item.ref) for item in given])
         self._tx.many(
-            "UPDATE items SET gone = NULL, until = ?, by_record = ?, stamp = NULL WHERE id = ?",
+            "UPDATE items SET gone = NULL, until = ?, by_record = ?, stamp = NULL, "
+            "end_known = CASE WHEN ? = 1 THEN COALESCE(end_known, ?) END WHERE id = ?",
             [
-                (_optional(item.until), item.by_record, known[item.kind, item.ref])
+                (*_end(item), int(item.until is not None), micros(now), known[item.kind, item.ref])
                 for item in given
                 if (item.kind, item.ref) in known
             ],
@@ -149,19 +152,21 @@ class Items:
             [(micros(now), self._owner, kind, ref) for ref in refs],
         )
 
-    def end(self, kind: ItemKind, refs: Iterable[str], until: datetime, by_record: int | None = None) -> None:
-        """They stopped being true; the first time that is said, counts."""
+    def end(
+        self, kind: ItemKind, refs: Iterable[str], until: datetime, known: datetime, by_record: int | None = None
+    ) -> None:
+        """They stopped being true, which is known since then; what was known first, counts."""
         self._tx.many(
-            "UPDATE items SET until = ?, by_record = ?, stamp = NULL "
-            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL",
-            [(micros(until), by_record, self._owner, kind, ref) for ref in refs],
+            "UPDATE items SET until = ?, end_known = ?, by_record = ?, stamp = NULL "
+            "WHERE owner = ? AND kind = ? AND ref = ? AND (until IS NULL OR end_known > ?)",
+            [(micros(until), micros(known), by_record, self._owner, kind, ref, micros(known)) for ref in refs],
         )
 
     def revive(self, kind: ItemKind, refs: Iterable[str]) -> list[str]:
         """They hold again, but for those that a person corrected, or called outdated, unless that was said in a
         talk. The refs of those that had ended."""
         revived = self._tx.many(
-            "UPDATE items SET until = NULL, by_record = NULL, stamp = NULL "
+            "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL, stamp = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NOT NULL AND NOT EXISTS (SELECT 1 "
             "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref) "
             "AND (kind = 'turn' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
@@ -295,7 +300,7 @@ class Items:
         return (
             *(self._owner, item.kind, item.ref, item.thread, item.agent_id, item.session_id, item.record_id),
             *(_name(item.speaker), item.trust, micros(item.at), micros(item.since) if item.since else arrived),
-            *(_optional(item.until), item.by_record),
+            *(*_end(item), arrived if item.until else None),
         )
 
 
@@ -326,23 +331,15 @@ def _role(item: Item) -> int:
     return PERSON if item.trust == "user" else 0
 
 
-def _optional(time: datetime | None) -> int | None:
-    return None if time is None else micros(time)
+def _end(item: Item) -> tuple[int | None, int | None]:
+    return micros(item.until) if item.until else None, item.by_record
 
 
 def _found(row: Row) -> Found:
     id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, thread = row[:11]
-    since, until, gone, nudge, pinned, by_record, type_, data = row[11:]
+    since, until, end_known, gone, nudge, pinned, by_record, type_, data = row[11:]
+    times = moment(since), *map(optional_moment, (until, end_known, gone))
     return Found(
         *(id_, kind, ref, text, moment(at), trust, speaker, agent_id, session_id, record_id, thread),
-        *(
-            moment(since),
-            optional_moment(until),
-            optional_moment(gone),
-            nudge,
-            bool(pinned),
-            by_record,
-            type_ or "",
-            data or "",
-        ),
+        *(*times, nudge, bool(pinned), by_record, type_ or "", data or ""),
     )

@@ -19,6 +19,8 @@ Verdict: TypeAlias = Literal["useful", "wrong", "outdated"]
 NUDGES: dict[Verdict, float] = {"useful": 0.25, "wrong": -0.5, "outdated": -0.5}
 FADES = 0.5  # what a verdict counts when it is given again, of what it counted before
 
+_OF_CLAIMS = "substr(item, 1, 9) = 'document:'"
+
 
 class Opinions:
     """What was said of one owner's items, seen through a transaction. `item` is a hit's id."""
@@ -63,14 +65,16 @@ class Opinions:
         return bool(self._tx.run("DELETE FROM pins WHERE owner = ? AND item = ?", self._owner, item))
 
     def correct(self, item: str, record_id: int, now: datetime) -> None:
-        """A record says what is so instead: the item ends, and what says the same."""
+        """A record says what is so instead: the item ends, and what says the same. A claim ends in its document,
+        and holds again where that says so."""
         for one in self._pair(item):
             self._tx.run(
                 "INSERT INTO corrections (owner, item, record_id, at) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (owner, item, record_id) DO NOTHING",
                 *(self._owner, one, record_id, micros(now)),
             )
-            self._end(one, now, record_id)
+            if not one.startswith("document:"):
+                self._end(one, now, record_id)
 
     def _pair(self, item: str) -> list[str]:
         """A line of the journal and the experiences that came from it, or the other way round; the item first."""
@@ -92,13 +96,17 @@ class Opinions:
         )
         return {row[0] for row in rows}
 
-    def corrected(self, record_ids: Iterable[int]) -> set[int]:
-        """Those of the records that a person corrected."""
+    def corrected(self, record_ids: Iterable[int]) -> dict[int, int]:
+        """Those of the records that a person corrected, each with the last that says what is so instead; and those
+        that do say so, where they stand in the place of the claim they corrected: they have been learned."""
+        asked = [*record_ids]
         rows = self._tx.many(
-            "SELECT item FROM corrections WHERE owner = ? AND item = ?",
-            [(self._owner, f"turn:{id_}") for id_ in record_ids],
+            "SELECT item, record_id FROM corrections WHERE owner = ? AND item = ? ORDER BY record_id",
+            [(self._owner, f"turn:{id_}") for id_ in asked],
         )
-        return {int(parts(row[0])[1]) for row in rows}
+        claims = f"SELECT record_id FROM corrections WHERE owner = ? AND {_OF_CLAIMS}"
+        stated = {row[0] for row in self._tx.all(claims, self._owner)}
+        return {id_: id_ for id_ in asked if id_ in stated} | {int(parts(item)[1]): by for item, by in rows}
 
     def apply(self, among: Container[str] | None = None) -> None:
         """Put on these items, or on all, what was said of them. A document says itself which of its claims have
@@ -109,7 +117,7 @@ class Opinions:
         for (item,) in self._tx.all("SELECT DISTINCT item FROM feedback WHERE owner = ?", self._owner):
             if among is None or item in among:
                 self._items.mark(*parts(item), nudge=self.nudge(item))
-        corrected = "SELECT item, at, record_id FROM corrections WHERE owner = ?"
+        corrected = f"SELECT item, at, record_id FROM corrections WHERE owner = ? AND NOT {_OF_CLAIMS}"
         outdated = "SELECT item, at, NULL FROM feedback WHERE owner = ? AND verdict = 'outdated'"
         ended = self._tx.all(f"{corrected} UNION {outdated} ORDER BY 2", self._owner, self._owner)
         for item, at, record_id in ended:
@@ -126,7 +134,7 @@ class Opinions:
 
     def _end(self, item: str, until: datetime, record_id: int | None = None) -> None:
         kind, ref = parts(item)
-        self._items.end(kind, [ref], until, record_id)
+        self._items.end(kind, [ref], until, until, record_id)
         if kind == "experience":
             self._tx.run(
                 "UPDATE experiences SET until = ? WHERE owner = ? AND id = ? AND until IS NULL",
@@ -144,7 +152,7 @@ def ended_lines(database: Database, owner: str) -> set[str]:
     return database.read(look)
 
 
-def corrected(tx: Transaction, owner: str, record_ids: Iterable[int]) -> set[int]:
+def corrected(tx: Transaction, owner: str, record_ids: Iterable[int]) -> dict[int, int]:
     return Opinions(tx, owner).corrected(record_ids)
 
 

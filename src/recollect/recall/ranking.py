@@ -80,17 +80,21 @@ class Ranked:
         return {name: round(part, 3) for name, part in zip(WEIGHTS, parts, strict=True) if part}
 
 
-def rank(view: View, question: Question, query: Numbers, places: Places, now: int) -> Ranked:
-    """The places by how well they answer the question; `query` is its vector, centred, or zeros."""
+def rank(
+    view: View, question: Question, query: Numbers, places: Places, now: int, *, known: int = NEVER
+) -> Ranked:
+    """The places by how well they answer the question; `query` is its vector, centred, or zeros. An end that came
+    to be known after `known` is none."""
     around = view.around(places)
     near = _Nearness(view, around, places)
-    parts = _fixed(view, question, around, places, now)
+    until = np.where(view.about["end_known"][places] > known, NEVER, view.about["until"][places])
+    parts = _fixed(view, question, around, places, until <= now)
     gated = parts[_GATED].copy() if question.wants or question.period else None
     scores = _sum(parts, near.to(query), gated)
     if len(places) and query.any():
         moved = query + FEEDBACK * near.middle(heaviest(scores, FEEDBACK_FROM))
         scores = _sum(parts, near.to(moved / np.linalg.norm(moved)), gated)
-    scores = _below_successor(view, places, scores)
+    scores = _below_successor(view, places, until, scores)
     order = np.argsort(-scores, kind="stable")
     order = order[((parts[_ROW["words"]] > 0) | (parts[0] > WEIGHTS["vector"] * FLOOR))[order]]
     return Ranked(places[order], scores[order], order, parts)
@@ -141,11 +145,9 @@ class _Nearness:
         return np.asarray(towards / (np.linalg.norm(towards) + np.float32(1e-9)), np.float32)
 
 
-def _fixed(view: View, question: Question, around: Around, places: Places, now: int) -> Numbers:
+def _fixed(view: View, question: Question, around: Around, places: Places, ended: NDArray[np.bool_]) -> Numbers:
     """The parts, a row each and weighted, but for those that depend on the question's vector."""
-    flags, kind, trust, until, nudge = (
-        view.about[name][places] for name in ("flags", "kind", "trust", "until", "nudge")
-    )
+    flags, kind, trust, nudge = (view.about[name][places] for name in ("flags", "kind", "trust", "nudge"))
     parts = np.zeros((len(WEIGHTS), len(places)), np.float32)
     parts[_ROW["words"]] = _words(view, question, around)
     parts[_ROW["subject"]] = _subject(view, question, places, flags)
@@ -154,7 +156,7 @@ def _fixed(view: View, question: Question, around: Around, places: Places, now: 
     if question.period:
         parts[_ROW["when"]] = _when(question.period, view.about["at"][places])
     parts[_ROW["nudge"]] = nudge
-    parts[_ROW["ended"]] = (until <= now) & (kind != _TURN)
+    parts[_ROW["ended"]] = ended & (kind != _TURN)
     parts[_ROW["data"]] = (trust == _TOOL) | (trust == _WEB)
     parts[_ROW["asks"]] = flags & ASKS != 0
     parts *= np.array(list(WEIGHTS.values()), np.float32)[:, None]
@@ -208,9 +210,9 @@ def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
     return np.where(at < start - DAY, 0, late)
 
 
-def _below_successor(view: View, places: Places, scores: Numbers) -> Numbers:
+def _below_successor(view: View, places: Places, until: NDArray[np.int64], scores: Numbers) -> Numbers:
     """What a record here says has ended, stands below that record."""
-    until, by = view.about["until"][places], view.about["by"][places]
+    by = view.about["by"][places]
     ended = np.flatnonzero((until != NEVER) & (by != 0))
     if not len(ended):
         return scores

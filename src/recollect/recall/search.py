@@ -101,7 +101,8 @@ class Recall:
         checked_count(top_k, "top_k", 1, MOST)
         asked = checked_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
         view, found, query = self._candidates(question, scope, asked, max(POOL, EACH * top_k))
-        ranked = rank(view, found.question, query, found.places, micros(asked))
+        known = micros(asked) if scope.as_of else NEVER
+        ranked = rank(view, found.question, query, found.places, micros(asked), known=known)
         return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
 
     # Candidates
@@ -227,6 +228,8 @@ class Recall:
                 one = found.get(id_)
                 if one is None or _has_left(one, scope):
                     continue
+                if scope.as_of and one.end_known and one.end_known > scope.as_of:
+                    one = one._replace(until=None)
                 text = _text(one)
                 said = _said(one, text, view.stems(int(place))) or id_
                 first, known, _ = kept.get(said, (at, one, text))

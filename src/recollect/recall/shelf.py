@@ -32,7 +32,7 @@ SHORT = 2.0  # an item of this many content words counts half in its thread's ve
 DAMPING = 10  # items' worth of trust in a mean of zero
 
 _ABOUT: Mapping[str, type[np.generic]] = {
-    **dict.fromkeys(("id", "at", "since", "gone", "until", "by", "record", "stems"), np.int64),
+    **dict.fromkeys(("id", "at", "since", "gone", "until", "end_known", "by", "record", "stems"), np.int64),
     **dict.fromkeys(("count", "length", "thread", "speaker", "agent", "before", "after"), np.int32),
     **dict.fromkeys(("kind", "trust", "flags"), np.uint8),
     **dict.fromkeys(("nudge", "share", "norm", "lends"), np.float32),
@@ -136,6 +136,7 @@ class Shelf:
         about = self._about
         about["gone"][places] = [NEVER if row[9] is None else row[9] for row in rows]
         about["until"][places] = [NEVER if row[10] is None else row[10] for row in rows]
+        about["end_known"][places] = [row[18] or 0 for row in rows]
         about["by"][places] = [row[11] or 0 for row in rows]
         about["nudge"][places] = [row[15] for row in rows]
 

@@ -17,7 +17,7 @@ _NOT_SHELVED = (
 )
 _SHELVED = (
     "SELECT i.id, i.stamp, i.kind, i.thread, i.speaker, i.agent_id, i.trust, i.at, i.since, i.gone, i.until, "
-    "i.by_record, i.record_id, i.length, i.flags, i.nudge, i.stems, v.vector FROM items i "
+    "i.by_record, i.record_id, i.length, i.flags, i.nudge, i.stems, v.vector, i.end_known FROM items i "
     "LEFT JOIN item_vectors v ON v.embedder_id = ? AND v.item_id = i.id"
 )
 

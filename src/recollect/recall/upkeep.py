@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,15 +10,18 @@ from hashlib import blake2b
 from typing import get_args
 
 from recollect.collect.agents import Agents
-from recollect.collect.descriptors import System
+from recollect.collect.descriptors import System, User
 from recollect.collect.history import History
+from recollect.collect.sessions import Sessions
 from recollect.collect.turns import Turns
 from recollect.errors import InputError, StaleWrite, UnknownHit
 from recollect.gate import checked_count, checked_name, checked_text, checked_time
 from recollect.journal.records import JournalRecord
 from recollect.organize.claims import EARLIER, INFERRED, Claim, paragraphs, parse
 from recollect.organize.documents import Documents
-from recollect.organize.edits import SUBJECTS, cleaned, sentence
+from recollect.organize.edits import PEOPLE, SUBJECTS, cleaned, sentence
+from recollect.organize.rules.speakers import third_person
+from recollect.organize.rules.voices import called
 from recollect.organize.tree import Content, Tree
 from recollect.recall.filing import text_of
 from recollect.recall.items import Found, Items
@@ -37,6 +41,8 @@ LONGEST = 20_000  # characters of a correction
 LONGEST_ID = 2_000
 AT_ONCE = 200  # items that are looked at together
 AUTHOR = "person"
+
+_FIRST_PERSON = re.compile(r"(?:I|My|We|Our)\b")
 
 Remember = Callable[[JournalRecord], object]
 """`Journal.append`: what stands there already is not written again."""
@@ -139,19 +145,24 @@ class Upkeep:
         now = self._clock()
         digest = blake2b(f"{found.name} {told}".encode(), digest_size=12).hexdigest()
         key = f"{found.name} {digest}"
-        record_id = self._turns.append(self._agent(now), Note(told, provenance="user"), key)
+        speaker = self._database.read(lambda tx: self._speaker(tx, found))
+        record_id = self._turns.append(self._agent(now), Note(told, speaker, provenance="user"), key)
         new = f"turn:{record_id}"
         if found.kind == "document":
-            new = self._restate(found, told, record_id, now)
-        else:
-            if remember:
-                at = self._database.read(lambda tx: History(tx).said_at(record_id))
-                remember(JournalRecord(digest, "", "learned", told, "user", 1.0, at, "private-user"))
-            self._database.write(lambda tx: Opinions(tx, self._owner).correct(item, record_id, now))
-            self._end_claims_of(found, record_id, now)
+            new = self._restate(found, told, record_id, now, speaker)
+        if remember:
+            at = self._database.read(lambda tx: History(tx).said_at(record_id))
+            remember(JournalRecord(digest, "", "learned", told, "user", 1.0, at, "private-user"))
+        self._database.write(lambda tx: self._end(tx, item, record_id, now))
+        self._end_claims_of(found, record_id, now)
         if found.pinned:
             self._database.write(lambda tx: self._repin(tx, item, new, now))
         return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new), 0.0, {}))
+
+    def _end(self, tx: Transaction, item: str, by: int, now: datetime) -> None:
+        """End an item. A run of a memory-agent that learned from it lands before, or sees this."""
+        Documents(tx, self._owner).lock(now)
+        Opinions(tx, self._owner).correct(item, by, now)
 
     def _end_claims_of(self, turn: Found, by: int, now: datetime) -> None:
         """End the claims that rest on a corrected turn alone."""
@@ -190,7 +201,18 @@ class Upkeep:
         Opinions(tx, self._owner).unpin(old)
         Opinions(tx, self._owner).pin(new, now)
 
-    def _restate(self, found: Found, told: str | None, record_id: int | None, now: datetime) -> str:
+    def _speaker(self, tx: Transaction, found: Found) -> str:
+        """Whose word is corrected: who said it, whom it is about, or whom the agent it was said to talks to; empty
+        where nobody can tell."""
+        said = Items(tx, self._owner).find("turn", str(found.record_id)) or found
+        session = Sessions(tx).peek(said.session_id)
+        agent = Agents(tx).peek(session.agent_id) if session else None
+        talks = agent and agent.owner == self._owner and Agents(tx).get(agent.owner, agent.id).descriptor
+        return said.speaker or found.speaker or (called(talks.user_id) if isinstance(talks, User) else "")
+
+    def _restate(
+        self, found: Found, told: str | None, record_id: int | None, now: datetime, speaker: str = ""
+    ) -> str:
         """End a claim where it stands, and put what is so in its place, if it was told. The id of that."""
         for tries in range(TRIES, 0, -1):
             document = self._documents.find(found.thread)
@@ -198,7 +220,7 @@ class Upkeep:
             if not (document and paragraph):
                 raise InputError(f"{found.name} has left its document meanwhile. List what there is now.")
             claim = parse(paragraph)
-            new = _stated(document, told, record_id) if told and record_id else None
+            new = _stated(document, told, record_id, speaker) if told and record_id else None
             if new and claim and claim.by == record_id:
                 return _ref(document, new)  # it was begun before, and came this far
             if not claim and not new:
@@ -265,9 +287,13 @@ def _paragraph(document: Document, ref: str) -> str | None:
     return None
 
 
-def _stated(document: Document, told: str, record_id: int) -> Claim:
-    """What a person said, as a claim: one paragraph, that goes on where the title ends if that is its subject."""
+def _stated(document: Document, told: str, record_id: int, speaker: str) -> Claim:
+    """What a person said, as a claim: one paragraph, that names who says "I", and goes on where the title ends if
+    that is its subject."""
     text = cleaned(" ".join(told.split()), "The correction", LONGEST).removeprefix(INFERRED).lstrip("# ")
+    me = document.title if document.path.startswith(PEOPLE) else speaker
+    if me and _FIRST_PERSON.match(text):
+        text = third_person(text, me, "")
     after = text.removeprefix(f"{document.title} ")
     dropped = document.path.startswith(SUBJECTS) and after[:1].islower()
     return Claim(after if dropped else text, (record_id,))

@@ -43,18 +43,16 @@ class Said:
 
 def voices(transcript: Transcript) -> list[Said]:
     """What was said, in order."""
-    user = transcript.user.title() if transcript.user.isalpha() else transcript.user
+    user = called(transcript.user) or USER
     heard = [
-        (r, role, _name(r, role, user or USER))
-        for r in transcript.records
-        if (role := _role(r, transcript.foreground))
+        (r, role, _name(r, role, user)) for r in transcript.records if (role := _role(r, transcript.foreground))
     ]
     speakers = list(dict.fromkeys(name for _, role, name in heard if role in {"person", "assistant"}))
     said: list[Said] = []
     last: Said | None = None
     for recorded, role, me in heard:
         text = without_injected(_text(recorded))
-        if role not in {"person", "assistant"}:
+        if role not in {"person", "assistant"} or (isinstance(recorded.record, Note) and recorded.record.speaker):
             said.append(Said(recorded, role, me, "", text))
             continue
         other = last if last and last.me != me else None
@@ -65,6 +63,11 @@ def voices(transcript: Transcript) -> list[Said]:
             last = Said(recorded, role, me, you, text)
         said.append(last)
     return said
+
+
+def called(user: str) -> str:
+    """The name of somebody of whom only the address is known."""
+    return user.title() if user.isalpha() else user
 
 
 def names(said: Iterable[Said]) -> frozenset[str]:

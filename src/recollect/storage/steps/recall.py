@@ -189,4 +189,19 @@ STEPS = (
             )""",
         ),
     ),
+    Migration(
+        10,
+        "since when it is known that something has ended",
+        (
+            # Of what ended before, the next best: when the word that ended it came.
+            "ALTER TABLE items ADD COLUMN end_known BIGINT",
+            "UPDATE items SET end_known = COALESCE("
+            "(SELECT h.recorded_at FROM session_history h WHERE h.id = items.by_record), "
+            "(SELECT min(f.at) FROM feedback f WHERE f.owner = items.owner AND f.verdict = 'outdated' "
+            "AND f.item = items.kind || ':' || items.ref), until) WHERE until IS NOT NULL",
+            "ALTER TABLE citations ADD COLUMN end_known BIGINT NOT NULL DEFAULT 0",
+            "UPDATE citations SET end_known = COALESCE("
+            "(SELECT h.recorded_at FROM session_history h WHERE h.id = citations.by_record), until)",
+        ),
+    ),
 )
