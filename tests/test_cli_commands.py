@@ -123,7 +123,7 @@ def test_what_is_said_of_all_lines_counts_where_a_line_says_nothing(home: Path, 
         one, two, note = (one.record for one in memory.history(memory.agent(User("cli", "mara", "lines"))))
     assert one == UserMessage("One.", "Mara", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
     assert two == UserMessage("Two.", "Jonas", at=datetime(2026, 3, 6, 9, tzinfo=UTC))
-    assert note == Note("x", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
+    assert note == Note("x", "Mara", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
 
 
 def test_nothing_said_is_not_stored(home: Path, line: Line) -> None:

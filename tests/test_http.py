@@ -99,7 +99,7 @@ RECORDS: list[dict[str, Any]] = [
         "provenance": "web",
         "at": "2026-03-05T12:00:03Z",
     },
-    {"type": "note", "text": "aside", "provenance": "agent", "at": "2026-03-05T12:00:04Z"},
+    {"type": "note", "text": "aside", "speaker": "", "provenance": "agent", "at": "2026-03-05T12:00:04Z"},
     {
         "type": "system_message",
         "text": "boot",
