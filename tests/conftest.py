@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import shutil
 import subprocess
@@ -42,6 +43,16 @@ def absent(what: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(f"{what}, and CI must have it")
     pytest.skip(what)
+
+
+@pytest.fixture(autouse=True)
+def _log_as_before() -> Iterator[None]:
+    """What a command shows of the log in this process, it shows no longer than its test."""
+    log = logging.getLogger("recollect")
+    handlers, level = log.handlers[:], log.level
+    yield
+    log.handlers = handlers
+    log.setLevel(level)
 
 
 class PostgresServer:
