@@ -142,6 +142,9 @@ def test_an_aws_secret_key_behind_its_name_is_gone(secret: str) -> None:
         ("I paid with 4111 1111 1111 1111 today", "1111", "card number"),
         ("378282246310005", "378282246310005", "card number"),
         ("the value is q8Zr2LmX0vTb7KcN4wYd", "q8Zr2LmX0vTb7KcN4wYd", "random token"),
+        ('{"user" : "bob", "pass" : "hunter2abc"}', "hunter2abc", "token"),
+        ("'pass' => 'hunter2abc'", "hunter2abc", "token"),
+        ("my P\u0130N is 4711", "4711", "PIN"),
     ],
 )
 def test_what_gives_a_secret_away(text: str, secret: str, kind: str) -> None:

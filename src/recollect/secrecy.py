@@ -142,7 +142,7 @@ _MARKER = re.compile(
 )
 _LONG_WORD = re.compile(r"\S{20,}")  # a shorter one is a secret only where its name or its digits say so
 _HINT = re.compile("pass|pw|secret|token|key|pin|code|kennwort|contrase|clave|mdp|cv")  # something of a name
-_NAME_PART = re.compile("pass$|^(?:passe|code|key)")  # of a name of several words
+_NAME_PART = re.compile("pass[\"']{0,2}$|^(?:passe|code|key)")  # of a name of several words
 _FRAME_HINT, _FOUR_DIGITS = re.compile("://|^-u|--user|authoriz|bearer|----"), re.compile(r"\d{4}")
 _ROUNDS = 5  # a marker is shorter than its secret was, and so may bring a name and a value together
 _MOST_WORDS, _LONGEST_CLAUSE, _LONGEST_QUOTE, _LONGEST_PLACEHOLDER = 12, 300, 5_000, 100
@@ -185,7 +185,7 @@ _KEY_LIKE, _CARD_LIKE, _NAME_LIKE, _FRAME_LIKE = (1 << bit for bit in range(4))
 
 def suspicion(word: str) -> int:
     """Not 0 where a word may be, name or frame a secret: a text without such a word has none."""
-    word = word.lower()
+    word = word.lower().replace("\u0307", "")  # what İ becomes, beside an i
     found = _NAME_LIKE if _HINT.search(word) and (_NAME.search(word) or _NAME_PART.search(word)) else 0
     others = (_KEY_LIKE, _LONG_WORD), (_CARD_LIKE, _FOUR_DIGITS), (_FRAME_LIKE, _FRAME_HINT)
     return found | sum(kind for kind, pattern in others if pattern.search(word))
@@ -196,10 +196,10 @@ _suspicions = Remembered(suspicion)
 
 def _spans(text: str) -> list[_Span]:
     """Where the secrets are, in order. Those that overlap become one, so that no part is left over."""
+    text = _MARKER.sub(lambda marker: ";" * len(marker[0]), text)
     suspected = reduce(or_, map(_suspicions.__getitem__, text.split()), 0)
     if not suspected or (suspected == _CARD_LIKE and not _CARD_START.search(text)):
         return []
-    text = _MARKER.sub(lambda marker: ";" * len(marker[0]), text)
     looks = ((_KEY_LIKE, _shaped), (_CARD_LIKE, _cards), (_FRAME_LIKE, _around), (_NAME_LIKE, _named))
     found = [span for kind, look in looks if suspected & kind for span in look(text)]
     apart: list[_Span] = []
