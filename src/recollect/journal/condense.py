@@ -1,8 +1,8 @@
 """Many records told in few words, by rule.
 
-What is said twice is told once. While there is room, sentences stand whole, the most informative first; where
-there is not, what is left of a sentence is its kernel: each number, name, date and negation with the word it
-belongs to. Kernels stand in the order of time, under whom they are about:
+What is said twice is told once. Where there is room for a fifth of the text, the sentences that say most stand
+whole; of the others, and where there is less, what is left is the kernel: each number, name, date and negation
+with the word it belongs to. All stands in the order of time, under whom it is about:
 
     (2023-05) Caroline: LGBTQ support group 7 May; adoption agencies. Melanie: 3 kids; not sleeping.
 
@@ -31,8 +31,8 @@ ALIKE = 0.8  # the share of words that two clauses have in common to count as on
 COMPARED = 8  # clauses that one is compared with
 TOGETHER = 12  # clauses that are told as one because only a number differs
 FIRST = 0.95  # the share of the worth that is told in the fewest words before anything is told in more
-ROOMY = 0.22  # the share of the text from which on it is told in sentences
-SENTENCE = 4  # words; less, with nothing exact, is an exclamation
+ROOMY, LEAST = 0.22, 150  # the share of the text, and the characters, from which on it is told in sentences
+SENTENCES = 0.85  # the share of the budget that they may take before the kernels of the others
 COURTESY = 0.15  # what a name in a courtesy is worth
 
 KERNEL, WIDER, WHOLE = 1, 2, 3  # the forms in which a clause is told
@@ -56,14 +56,15 @@ class Item(NamedTuple):
 
 @dataclass(slots=True)
 class _Clause:
-    """`own`: where the words stand that it alone tells; `worth` is what these are worth, `exact` without who says
-    or does it."""
+    """`named`: the sentence itself names its subject; `own`: where the words stand that it alone tells; `worth` is
+    what these are worth, `exact` without who says it."""
 
     day: str
     subject: str
     text: str
     words: list[Word]
     pairs: dict[Pair, set[int]]
+    named: bool
     own: set[int] = field(default_factory=set)
     worth: float = 0.0
     exact: float = 0.0
@@ -72,7 +73,8 @@ class _Clause:
 
 @dataclass(slots=True)
 class _Entry:
-    """What is told as one. `forms` are nothing, the kernel, more and the whole; `told` is the one that fits."""
+    """What is told as one. `forms` are nothing, the kernel, more and the whole; `told` is the one that fits. It
+    `exclaims` where it has one word that says something, or none, and denies nothing."""
 
     order: int
     period: str
@@ -81,7 +83,12 @@ class _Entry:
     exact: float
     weight: float
     forms: Sequence[str]
+    exclaims: bool
     told: int = 0
+
+
+_Step = tuple[int, Sequence[_Entry], float]
+"""A form, what to tell in it, one thing after the other, and the share of the budget that may be used up then."""
 
 
 def condense(items: Sequence[Item], budget: int) -> str:
@@ -100,8 +107,8 @@ def condense(items: Sequence[Item], budget: int) -> str:
     found = _distinct(_read(pieces[0])) if pieces else []
     _weigh(found)
     entries = _entries(found, _precision(found, budget))
-    roomy = budget >= ROOMY * sum(len(item.text) for item in items)
-    return _fit(entries, _sentences(entries) if roomy else _kernels(entries), budget)
+    roomy = budget >= max(ROOMY * sum(len(item.text) for item in items), LEAST)
+    return _fit(entries, _sentences(entries, budget) if roomy else _kernels(entries), budget)
 
 
 def _pieces(items: Sequence[Item]) -> Iterator[list[Item]]:
@@ -125,12 +132,13 @@ def _read(items: Sequence[Item]) -> list[_Clause]:
     names = proper(clause.text for _, clause in found)
     read = []
     for day, (subject, under, text) in found:
-        sentence = words(text, names)
+        sentence, named = words(text, names), False
         if not subject and (own := _leading(text, sentence)):
+            named = True
             subject, under, text = text[: sentence[own - 1].end], True, text[sentence[own].start :]
             sentence = words(text, names)
         if any(word.kind != "filler" for word in sentence):
-            read.append(_Clause(day, subject, text, sentence, pairs(sentence, subject if under else "")))
+            read.append(_Clause(day, subject, text, sentence, pairs(sentence, subject if under else ""), named))
     return read
 
 
@@ -192,7 +200,7 @@ def _weigh(found: Sequence[_Clause]) -> None:
                 kind = kinds.get(pair[0], "name")
                 worth = COURTESY if kind == "name" and pair[1] in _COURTESIES else WORTH[kind]
                 clause.worth += worth
-                clause.exact += worth if pair[0] in kinds else 0.0
+                clause.exact += worth if clause.named or pair[0] in kinds else 0.0
         clause.weight = clause.worth + sum(rarity[w.value] for w in clause.words if w.kind == "content") / 8
 
 
@@ -217,10 +225,16 @@ def _entries(found: Sequence[_Clause], precision: int) -> list[_Entry]:
             worth=sum(clause.worth for _, clause, _ in family),
             exact=sum(clause.exact for _, clause, _ in family),
             weight=sum(clause.weight for _, clause, _ in family),
+            exclaims=all(_exclaims(clause) for _, clause, _ in family),
             forms=[merged(texts) for texts in zip(*(told for _, _, told in family), strict=True)],
         )
         for (period, subject, *_), family in families.items()
     ]
+
+
+def _exclaims(clause: _Clause) -> bool:
+    said = [word.kind for word in clause.words if word.kind != "filler"]
+    return len(said) <= 1 - clause.named and "negation" not in said
 
 
 def _precision(found: Sequence[_Clause], budget: int) -> int:
@@ -234,51 +248,53 @@ def _precision(found: Sequence[_Clause], budget: int) -> int:
     return 4
 
 
-def _fit(entries: Sequence[_Entry], steps: Iterator[tuple[_Entry, int]], budget: int) -> str:
+def _fit(entries: Sequence[_Entry], steps: Sequence[_Step], budget: int) -> str:
     opened: set[tuple[str, ...]] = set()
     room = budget
-    for entry, form in steps:
-        if entry.told >= form:
-            continue
-        cost = len(entry.forms[form]) - len(entry.forms[entry.told])
-        period, group = (entry.period,), (entry.period, entry.subject)
-        if not entry.told:
-            cost += (
-                2
-                + (period not in opened) * (len(entry.period) + 3)
-                + (group not in opened) * (len(entry.subject) + 2)
-            )
-        if cost <= room:
-            room -= cost
-            entry.told = form
-            opened |= {period, group}
+    for form, some, share in steps:
+        for entry in some:
+            cost = len(entry.forms[form]) - len(entry.forms[entry.told])
+            period, group = (entry.period,), (entry.period, entry.subject)
+            if not entry.told:
+                cost += (
+                    2
+                    + (period not in opened) * (len(entry.period) + 3)
+                    + (group not in opened) * (len(entry.subject) + 2)
+                )
+            if entry.told < form and cost <= room - (1 - share) * budget:
+                room -= cost
+                entry.told = form
+                opened |= {period, group}
     return _render([entry for entry in entries if entry.told])
 
 
-def _sentences(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, int]]:
-    """What to tell, one thing after the other, while there is room: sentences, and kernels of those that do not
-    fit. What has nothing exact comes last, and an exclamation not at all."""
+def _sentences(entries: Sequence[_Entry], budget: int) -> list[_Step]:
+    """What is exact in sentences, then kernels of what did not fit, then the rest. An exclamation is told only
+    where there is room for everything."""
     exact = sorted((entry for entry in entries if entry.exact), key=lambda e: _dense(e.exact, e, WHOLE))
-    yield from ((entry, WHOLE) for entry in exact)
-    yield from ((entry, KERNEL) for entry in exact)
-    rest = [entry for entry in entries if len(entry.forms[WHOLE].split()) >= SENTENCE]
-    yield from ((entry, WHOLE) for entry in sorted(rest, key=lambda e: _dense(e.weight, e, WHOLE)))
+    all_fits = sum(len(entry.forms[WHOLE]) for entry in entries) <= budget
+    rest = [entry for entry in entries if all_fits or not entry.exclaims]
+    return [
+        (WHOLE, exact, SENTENCES),
+        (KERNEL, exact, 1.0),
+        (WHOLE, sorted(rest, key=lambda e: _dense(e.weight, e, WHOLE)), 1.0),
+        (KERNEL, rest, 1.0),
+    ]
 
 
-def _kernels(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, int]]:
-    """The same, where only the most exact has room, and that in the fewest words."""
+def _kernels(entries: Sequence[_Entry]) -> list[_Step]:
+    """Where only the most exact has room, and that in the fewest words."""
     by_worth = sorted((entry for entry in entries if entry.worth), key=lambda e: _dense(e.worth, e, KERNEL))
     sofar = list(accumulate(entry.worth for entry in by_worth))
     first = bisect_left(sofar, FIRST * sofar[-1]) + 1 if sofar else 0
     by_weight = sorted(entries, key=lambda e: _dense(e.weight, e, WHOLE))
-    for form, some in (
-        (KERNEL, by_worth[:first]),
-        (WIDER, by_worth[:first]),
-        (WHOLE, by_weight),
-        (KERNEL, by_worth),
-        (WIDER, by_weight),
-    ):
-        yield from ((entry, form) for entry in some)
+    return [
+        (KERNEL, by_worth[:first], 1.0),
+        (WIDER, by_worth[:first], 1.0),
+        (WHOLE, by_weight, 1.0),
+        (KERNEL, by_worth, 1.0),
+        (WIDER, by_weight, 1.0),
+    ]
 
 
 def _dense(worth: float, entry: _Entry, form: int) -> tuple[float, int]:
