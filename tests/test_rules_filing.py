@@ -215,6 +215,27 @@ def test_a_statement_made_twice_in_one_talk_is_one_claim(memory: Memory) -> None
     assert f"works as a nurse. [r{ids[0]}, r{ids[2]}]" in paragraphs(tree(memory)["~/memory/people/mara"])
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_statement_made_again_and_again_in_one_talk_is_one_claim(memory: Memory, known: bool) -> None:
+    """O11, O10: one paragraph cites them all, whether the talk or an earlier one said it first."""
+    said = ["I work as a nurse."] * 3
+    ids = [*tell(memory, said[0]), *tell(memory, *said[1:])] if known else tell(memory, *said)
+    cited = ", ".join(f"r{record}" for record in ids)
+    assert tree(memory) == {"~/memory/people/mara": f"works as a nurse. [{cited}]"}
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_claim_repeated_and_contradicted_in_one_talk_is_ended(memory: Memory, known: bool) -> None:
+    """O11: with every record that said it, whether the talk or an earlier one said it first."""
+    said = ["I live in Porto.", "I live in Porto.", "I moved to Lisbon."]
+    first, again, new = [*tell(memory, said[0]), *tell(memory, *said[1:])] if known else tell(memory, *said)
+    assert paragraphs(tree(memory)["~/memory/people/mara"]) == [
+        f"moved to Lisbon. [r{new}]",
+        EARLIER,
+        f"lives in Porto. [r{first}, r{again}, until 2026-02-24 by r{new}]",
+    ]
+
+
 @pytest.mark.parametrize("apart", [True, False])
 def test_a_contradicted_claim_is_ended(memory: Memory, apart: bool, clock: FakeClock) -> None:
     """O11: it stays, with the day and the record that ended it."""

@@ -93,13 +93,22 @@ class Page:
         return True
 
 
+@dataclass(slots=True)
+class Standing:
+    """A claim as it stands on its page now: one that is cited again reads differently from then on."""
+
+    page: Page
+    known: Known
+
+
 class Filing:
     """Files the statements of one run into a draft."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._pages: dict[str, Page] = {}
-        self._fresh: dict[str, list[tuple[Page, Known]]] = {}
+        self._fresh: dict[str, list[Standing]] = {}
+        self._stored: dict[Lead, Standing] = {}
         self.added = self.merged = self.ended = self.refused = 0
 
     def file(self, statements: Sequence[Statement]) -> None:
@@ -114,26 +123,26 @@ class Filing:
             self.refused += 1
             return None
         contradicted = []
-        for page, known, verdict in self._known(found, leads, statement):
-            if verdict == "different" or known.paragraph not in page.current:
+        for standing, verdict in self._known(found, leads, statement):
+            if verdict == "different" or standing.known.paragraph not in standing.page.current:
                 continue
             if verdict == "same":
-                return self._cite(page, known, statement)
-            contradicted.append((page, known))
+                return self._cite(standing, statement)
+            contradicted.append(standing)
         said = (statement.at, statement.records[-1])
-        newer = max((self._said(known, statement) for _, known in contradicted), default=said)
+        newer = max((self._said(old.known, statement) for old in contradicted), default=said)
         if newer > said:
             claim = _ended(claim, *newer)
         else:
-            for page, known in contradicted:
-                self.ended += page.replace(known.paragraph, _ended(known.claim, *said))
+            for old in contradicted:
+                self.ended += old.page.replace(old.known.paragraph, _ended(old.known.claim, *said))
         page = self._open_page(statement)
         page.add(claim)
         self.added += 1
         if claim.current:
-            known = Known(page.path, str(claim), claim, statement.text)
+            standing = Standing(page, Known(page.path, str(claim), claim, statement.text))
             for key in found:
-                self._fresh.setdefault(key, []).append((page, known))
+                self._fresh.setdefault(key, []).append(standing)
         return None
 
     def write(self) -> int:
@@ -145,17 +154,23 @@ class Filing:
 
     def _known(
         self, found: frozenset[str], leads: Sequence[Lead], statement: Statement
-    ) -> Iterator[tuple[Page, Known, Verdict]]:
+    ) -> Iterator[tuple[Standing, Verdict]]:
         """The current claims that the statement repeats or contradicts: those of this run, then those that
         were there."""
         about = found - {subject_key(statement.subject)}
-        fresh = {id(known): (page, known) for key in sorted(about) for page, known in self._fresh.get(key, ())}
-        for page, known in fresh.values():
-            if verdicts := _judged(known.sentence, statement):
-                yield page, known, self._settled(verdicts, known, statement)
+        fresh = {id(one): one for key in sorted(about) for one in self._fresh.get(key, ())}
+        for one in fresh.values():
+            if verdicts := _judged(one.known.sentence, statement):
+                yield one, self._settled(verdicts, one.known, statement)
         for lead in leads:
-            if (verdicts := _judged(lead.sentence, statement)) and (stored := self._draft.known(lead)):
-                yield self._page(stored.path), stored, self._settled(verdicts, stored, statement)
+            if (verdicts := _judged(lead.sentence, statement)) and (stored := self._standing(lead)):
+                yield stored, self._settled(verdicts, stored.known, statement)
+
+    def _standing(self, lead: Lead) -> Standing | None:
+        """The claim that was there before this run; none where it is there no more."""
+        if lead not in self._stored and (known := self._draft.known(lead)):
+            self._stored[lead] = Standing(self._page(known.path), known)
+        return self._stored.get(lead)
 
     def _settled(self, verdicts: tuple[Verdict, Verdict], known: Known, statement: Statement) -> Verdict:
         """The verdict on the one that was said first. Data contradicts nobody's word, nobody another's, and no
@@ -178,17 +193,18 @@ class Filing:
             return False
         return self._find(f"{MEMORY}/people/{_slug(who)}") is not None
 
-    def _cite(self, page: Page, known: Known, statement: Statement) -> None:
+    def _cite(self, standing: Standing, statement: Statement) -> None:
         """The claim was made again: it cites that too, unless it is a person's word and data repeats it."""
-        if statement.source and not known.claim.source:
+        claim = standing.known.claim
+        if statement.source and not claim.source:
             return
-        records = sorted({*known.claim.records, *statement.records})
+        records = sorted({*claim.records, *statement.records})
         if len(records) > MOST_CITED:
             records = [records[0], *records[1 - MOST_CITED :]]
-        claim = known.claim
         source = claim.source if statement.source else ""
         cited = Claim(claim.text, tuple(records), claim.inferred and statement.inferred, source)
-        self.merged += page.replace(known.paragraph, cited)
+        self.merged += standing.page.replace(standing.known.paragraph, cited)
+        standing.known = standing.known._replace(paragraph=str(cited), claim=cited)
 
     def _said(self, known: Known, statement: Statement) -> tuple[datetime, int]:
         """When a claim was made last, and in which record."""
