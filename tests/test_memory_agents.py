@@ -16,6 +16,7 @@ from recollect import (
     AssistantMessage,
     Memory,
     MemoryAgent,
+    System,
     SystemMessage,
     Task,
     ToolResult,
@@ -264,6 +265,41 @@ def test_what_a_person_corrects_while_a_brain_learns_it_does_not_hold(
     assert "2 claim(s) ended as they landed" in memory.documents.changesets(1)[0].note
     assert "2 claim(s) ended as they landed" in caplog.text
     assert all(hit.until for hit in memory.recall("Where does Alice live?", 10) if "Porto" in hit.text)
+
+
+def test_a_correction_that_a_brain_learns_while_it_is_made_holds(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R11: the run begins when the person's word stands in its document, and before it counts as a correction."""
+    (home,) = say(memory, alice, "I live in Porto.")
+    memory.process()
+    document = memory.documents.write(
+        slug="alice",
+        title="Alice",
+        description="",
+        body=f"Alice lives in Porto. [r{home}]",
+        parent_path="~/memory",
+    )
+    (old,) = (hit.id for hit in memory.list("document") if "Porto" in hit.text)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("recollect.recall.opinions.Opinions.correct", killed)
+        with pytest.raises(KeyboardInterrupt):
+            memory.correct(old, "Alice lives in Lisbon.")
+
+    def corrected(transcript: Transcript, draft: Draft) -> None:
+        [told] = [recorded.id for recorded in transcript.records]
+        draft.edit(document.id, document.version + 1, append=f"Alice has moved. [r{told}]")
+        memory.correct(old, "Alice lives in Lisbon.")
+
+    brain.script = [corrected]
+    memory.sleep(memory.agent(System("corrections")))
+    assert memory.process().finished == 1
+    held = [claim.text for claim in claims(memory.documents.read(document.id).body) if claim.current]
+    assert held == ["Alice lives in Lisbon.", "Alice has moved."]
 
 
 def test_a_run_of_which_nothing_is_left_changes_nothing(

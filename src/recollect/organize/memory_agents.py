@@ -245,7 +245,8 @@ class MemoryAgents:
         """End what a person corrected while the brain learned it, and say so. Whoever corrects takes the owner's
         tree first: a correction that is not seen here sees what lands."""
         Documents(tx, transcript.owner).lock(now)
-        by = self._corrected(tx, transcript.owner, [recorded.id for recorded in transcript.records])
+        corrected = self._corrected(tx, transcript.owner, [recorded.id for recorded in transcript.records])
+        by = {record: other for record, other in corrected.items() if other != record}  # a correction holds
         ended = end_corrected(draft, by, now) if by else 0
         return f"{ended} claim(s) ended as they landed: a person had corrected what they cite." if ended else ""
 
