@@ -267,6 +267,26 @@ def test_what_a_person_corrects_while_a_brain_learns_it_does_not_hold(
     assert all(hit.until for hit in memory.recall("Where does Alice live?", 10) if "Porto" in hit.text)
 
 
+def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    """R11, O9: somebody else's edit came first, and the draft was laid over it."""
+    memory.documents.write(slug="log", title="Log", description="", body="Hers.", parent_path="~/memory")
+    (record,) = say(memory, alice, "I have a cat.")
+
+    def raced(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        memory.correct(f"turn:{record}", "I have a dog.")
+        log = memory.documents.read("~/memory/log")
+        memory.documents.edit(log.id, log.version, append="A person's remark.")
+
+    brain.script = [raced]
+    assert memory.process().finished == 1
+    assert "A person's remark." in memory.documents.read("~/memory/log").body
+    assert "1 claim(s) ended as they landed" in memory.documents.changesets(1)[0].note
+    assert len(brain.seen) == 1
+
+
 def test_a_correction_that_a_brain_learns_while_it_is_made_holds(
     memory: Memory, alice: Agent, brain: ScriptedBrain, monkeypatch: pytest.MonkeyPatch
 ) -> None:

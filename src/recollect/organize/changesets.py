@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypedDict, Unpack
@@ -99,11 +100,12 @@ def _speak_of_the_same(draft: Draft, edit: Edit, current: Document) -> bool:
     return not ours.isdisjoint(theirs)
 
 
-def end_corrected(draft: Draft, by: Mapping[int, int], now: datetime) -> int:
-    """Let no claim of the draft hold that cites what a person corrected since the draft was begun; `by` names for
-    each such record the one that says what is so instead. A claim that held before only loses the citation. How
-    many end."""
-    count = 0
+def end_corrected(draft: Draft, by: Mapping[int, int], now: datetime) -> tuple[Draft, int]:
+    """A draft of which no claim holds that cites what a person corrected since it was begun; `by` names for each
+    such record the one that says what is so instead. A claim that held before only loses the citation. And how
+    many end. What was given stays as it is: landing may be tried again."""
+    draft, count = copy(draft), 0
+    draft.edits = dict(draft.edits)
     for edit in draft.changes:
         parts = paragraphs(edit.after.body) if edit.after else []
         held = {one.text for one in claims(edit.before.body) if one.current} if edit.before else set()
@@ -123,7 +125,7 @@ def end_corrected(draft: Draft, by: Mapping[int, int], now: datetime) -> int:
             count += 1
         if edit.after and parts != paragraphs(edit.after.body):
             _put(draft, edit, replace(edit.after, body="\n\n".join(parts)))
-    return count
+    return draft, count
 
 
 def _put(draft: Draft, edit: Edit, after: Document) -> None:

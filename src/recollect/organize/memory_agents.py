@@ -220,7 +220,8 @@ class MemoryAgents:
         usage, said = outcome.usage, clean(outcome.said)[:LONGEST_NOTE]
         self._note(tx, agent, transcript, said, now)
         Inbox(tx).hold(lease)
-        if ended := self._end_corrected(tx, transcript, draft, now):
+        draft, ended = self._end_corrected(tx, transcript, draft, now)
+        if ended:
             log.warning("item %s: %s", lease.item.id, ended)
         changeset = commit(
             tx,
@@ -241,14 +242,17 @@ class MemoryAgents:
         )
         Inbox(tx).finish(lease, now, changeset.id if changeset else None)
 
-    def _end_corrected(self, tx: Transaction, transcript: Transcript, draft: Draft, now: datetime) -> str:
-        """End what a person corrected while the brain learned it, and say so. Whoever corrects takes the owner's
-        tree first: a correction that is not seen here sees what lands."""
+    def _end_corrected(
+        self, tx: Transaction, transcript: Transcript, draft: Draft, now: datetime
+    ) -> tuple[Draft, str]:
+        """The draft with an end to what a person corrected while the brain learned it, and a note that says so.
+        Whoever corrects takes the owner's tree first: a correction that is not seen here sees what lands."""
         Documents(tx, transcript.owner).lock(now)
         corrected = self._corrected(tx, transcript.owner, [recorded.id for recorded in transcript.records])
         by = {record: other for record, other in corrected.items() if other != record}  # a correction holds
-        ended = end_corrected(draft, by, now) if by else 0
-        return f"{ended} claim(s) ended as they landed: a person had corrected what they cite." if ended else ""
+        draft, ended = end_corrected(draft, by, now)
+        note = f"{ended} claim(s) ended as they landed: a person had corrected what they cite." if ended else ""
+        return draft, note
 
     def _note(self, tx: Transaction, agent: Standing, transcript: Transcript, said: str, now: datetime) -> None:
         """Tell the run in the memory-agent's own session. It holds what was done, not what was read, and
