@@ -214,6 +214,33 @@ def test_what_was_said_has_ended_since_the_last_claim_of_it_did(
         assert all(ends(look, now)[text] for text in said)
 
 
+@pytest.mark.parametrize("steps", [["earlier"], ["earlier", "alice"], ["alice", "earlier"]])
+def test_an_end_is_known_since_it_was_first_told_wherever_its_claim_is_moved_to(
+    memory: Memory, porto: int, clock: FakeClock, steps: list[str]
+) -> None:
+    """R3, O21: as of a time between, what was said has ended; but not as of one when a claim of it held again."""
+    ended = f"Alice lives in Porto. [r{porto}, until 2026-02-01 by r{porto + 1}]"
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
+    held = clock.turn(days=5)
+    clock.turn(days=5)
+    write(memory, "alice", ended)
+    known = clock.turn(days=5)
+    for slug in steps:
+        clock.turn(days=5)
+        write(memory, slug, ended if slug == "earlier" else "Alice likes tea.")
+    for look in anew_or_not(memory):
+        assert ends(look, held)["I live in Porto."] is None
+        assert ends(look, known)["I live in Porto."] is not None
+    clock.turn(days=5)
+    write(memory, "earlier", f"Alice lives in Porto. [r{porto}]")
+    again = clock.turn(days=5)
+    clock.turn(days=5)
+    write(memory, "earlier", ended)
+    for look in anew_or_not(memory):
+        assert ends(look, again)["I live in Porto."] is None
+        assert ends(look)["I live in Porto."] is not None
+
+
 @pytest.mark.parametrize("outdated", [False, True])
 def test_as_of_a_time_what_a_person_ended_later_does_not_show(
     memory: Memory, porto: int, clock: FakeClock, outdated: bool

@@ -1,4 +1,9 @@
-"""The rows of `citations`: which records the documents of an owner cite, and whether that still holds."""
+"""The rows of `citations`: which records the documents of an owner cite, and whether that still holds.
+
+What a document cites no longer stays, under no document: of a claim that held, when it last did (`end_known`);
+of one that had ended, since when that was known. So an end is known since then wherever its claim is moved to, in
+whatever order documents are filed.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +25,8 @@ class Cited(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A record of which every claim has ended: when the first did, since when that is known of all, and what says
-    so."""
+    """A record of which every claim has ended: when the first did, since when that is known and none held, and
+    what says so."""
 
     record_id: int
     until: datetime
@@ -39,11 +44,19 @@ class Citations:
     def put(self, document_id: str, cites: Set[Cited], now: datetime) -> set[int]:
         """Say what a document cites by now. The records for which that is another answer than before."""
         before = self.of(document_id)
-        self._tx.many(
-            "DELETE FROM citations WHERE owner = ? AND document_id = ? AND record_id = ? AND until = ? "
-            "AND by_record = ?",
-            [(self._owner, document_id, *cited) for cited in sorted(before - cites)],
+        left = [(self._owner, document_id, *cited) for cited in sorted(before - cites)]
+        which = (
+            "FROM citations WHERE owner = ? AND document_id = ? AND record_id = ? AND until = ? AND by_record = ?"
         )
+        self._tx.many(
+            "INSERT INTO citations (owner, document_id, record_id, until, by_record, end_known) SELECT owner, '', "
+            f"record_id, until, by_record, CASE until WHEN 0 THEN ? ELSE end_known END {which} "
+            "ON CONFLICT (owner, document_id, record_id, until, by_record) DO UPDATE SET "
+            "end_known = excluded.end_known "
+            "WHERE (excluded.until = 0) = (excluded.end_known > citations.end_known)",
+            [(micros(now), *row) for row in left],
+        )
+        self._tx.many(f"DELETE {which}", left)
         self._tx.many(
             "INSERT INTO citations (owner, document_id, record_id, until, by_record, end_known) "
             "VALUES (?, ?, ?, ?, ?, ?)",
@@ -60,12 +73,16 @@ class Citations:
 
     def ended(self, records: Iterable[int]) -> list[Ended]:
         """Those of the records of which every claim has ended."""
-        known = "SELECT max(k.end_known) FROM citations k WHERE k.owner = c.owner AND k.record_id = c.record_id"
+        seen = "FROM citations k WHERE k.owner = c.owner AND k.record_id = c.record_id"
+        known = f"SELECT min(k.end_known) {seen} AND k.until > 0"
+        held = f"SELECT COALESCE(max(k.end_known), 0) {seen} AND k.until = 0"
         rows = self._tx.many(
-            f"SELECT record_id, until, ({known}), by_record FROM citations c WHERE owner = ? AND record_id = ? "
-            "ORDER BY until, by_record LIMIT 1",
+            f"SELECT record_id, until, by_record, ({known}), ({held}) FROM citations c "
+            "WHERE owner = ? AND record_id = ? AND document_id <> '' ORDER BY until, by_record LIMIT 1",
             [(self._owner, record) for record in sorted(records)],
         )
         return [
-            Ended(record, moment(until), moment(known), by or None) for record, until, known, by in rows if until
+            Ended(record, moment(until), moment(max(known, held)), by or None)
+            for record, until, by, known, held in rows
+            if until
         ]
