@@ -207,6 +207,25 @@ def test_a_corrected_claim_stands_among_the_earlier_ones(memory: Memory, mara: A
         assert list(hits).index(ended) > list(hits).index(best)
 
 
+@pytest.mark.parametrize(
+    ("told", "claim"),
+    [
+        ("I/O errors fill the log.", "I/O errors fill the log."),
+        ("I-95 is closed.", "I-95 is closed."),
+        ("I. Newton lived there.", "I. Newton lived there."),
+        ("I\u2019m in Lisbon, off I-95.", "is in Lisbon, off I-95."),
+    ],
+)
+def test_a_correction_tells_of_the_person_only_where_they_say_so(
+    memory: Memory, mara: Agent, told: str, claim: str
+) -> None:
+    """R11: not every word that begins with "I" is the one who speaks."""
+    say(memory, mara, PORTO)
+    document = write(memory, "mara", "lives in Porto. [r1]")
+    memory.correct(item(memory, "document", "Porto").id, told)
+    assert memory.documents.read(document.id).body.startswith(f"{claim} [r2]")
+
+
 def test_a_correction_is_a_record_of_the_persons(memory: Memory, mara: Agent) -> None:
     """R11: history says who said it."""
     say(memory, mara, PORTO)

@@ -42,7 +42,7 @@ LONGEST_ID = 2_000
 AT_ONCE = 200  # items that are looked at together
 AUTHOR = "person"
 
-_FIRST_PERSON = re.compile(r"(?:I|My|We|Our)\b")
+_FIRST_PERSON = re.compile(r"(?:I|My|We|Our)[\s'\u2019]")  # and not "I/O", "I-95" or "I. Newton"
 
 Remember = Callable[[JournalRecord], object]
 """`Journal.append`: what stands there already is not written again."""
@@ -293,7 +293,7 @@ def _stated(document: Document, told: str, record_id: int, speaker: str) -> Clai
     text = cleaned(" ".join(told.split()), "The correction", LONGEST).removeprefix(INFERRED).lstrip("# ")
     me = document.title if document.path.startswith(PEOPLE) else speaker
     if me and _FIRST_PERSON.match(text):
-        text = third_person(text, me, "")
+        text = third_person(text.replace("\u2019", "'"), me, "")
     after = text.removeprefix(f"{document.title} ")
     dropped = document.path.startswith(SUBJECTS) and after[:1].islower()
     return Claim(after if dropped else text, (record_id,))

@@ -35,7 +35,7 @@ _ADVERB = (
     r"|ever|once|last|first|[a-z]{2,}ly)"
 )
 _PRONOUN = re.compile(
-    r"\b(?:(I|we|you|u)(?:'(m|ve|ll|d|re|s))?(?![\w'])"
+    r"\b(?:(I(?![/-]\w)|we|you|u)(?:'(m|ve|ll|d|re|s))?(?![\w'])"
     rf"(?:((?:\s+{_ADVERB})*)\s+(?!(?:my|me|your|our|us|I|we|you)\b)([a-z]+(?:-[a-z]+)*(?:'t)?))?"
     r"|(me|my|mine|myself|us|our|ours|ourselves|your|yours|yourself|yourselves)(?![\w']))",
     re.IGNORECASE,
