@@ -104,6 +104,15 @@ BAD_RECORDS: dict[str, tuple[Any, str]] = {
         r"UserMessage\.text has 10,485,760 characters; the limit is 1,000,000\. Split it, or raise "
         r"collect\.max_record_chars",
     ),
+    "a speaker of a whole text": (
+        UserMessage("x", speaker="x" * 100_000),
+        r"UserMessage\.speaker has 100,000 characters; the limit is 200\. Make it shorter",
+    ),
+    "an assistant's name that is too long": (
+        AssistantMessage("x", "x" * 201),
+        r"AssistantMessage\.speaker has 201",
+    ),
+    "the name of a note's writer that is too long": (Note("x", "x" * 201), r"Note\.speaker has 201 characters"),
     "10 MB of arguments": (
         ToolCall("t", {"a": ["x" * 900_000] * 10}),
         r"ToolCall\.arguments is longer than 1,000,000 characters\. Split it, or raise collect\.max_record_chars",

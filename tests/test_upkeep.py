@@ -481,6 +481,13 @@ def test_a_correction_of_nobodys_word_is_the_users(open_memory: OpenMemory) -> N
     assert organized(memory)["people/user"].startswith("lives in Lisbon, near the sea. [")
 
 
+def test_a_page_whose_title_is_no_name_is_corrected(memory: Memory) -> None:
+    """R11: it is longer than a speaker's name may be."""
+    document = write(memory, "mara", "lives in Porto. [r1]", title="Mara " * 60)
+    memory.correct(item(memory, "document", "Porto").id, "Somebody lives in Lisbon.")
+    assert memory.documents.read(document.id).body.startswith("Somebody lives in Lisbon. [r1]")
+
+
 def test_a_note_is_corrected_in_its_file(memory: Memory) -> None:
     """R11, O31."""
     memory.notes("researcher").store("sea", "Rough in March.")

@@ -56,7 +56,7 @@ def optional_moment(micros: int | None) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What a person said. `speaker` names them where several people talk."""
+    """What a person said. `speaker` names them where several people talk, in at most 200 characters."""
 
     type: ClassVar = "user_message"
     text: str
@@ -67,7 +67,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What the agent answered."""
+    """What the agent answered. `speaker` names it where it has a name, in at most 200 characters."""
 
     type: ClassVar = "assistant_message"
     text: str
@@ -103,7 +103,8 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark beside the conversation. `speaker` names whose it is, where that is known."""
+    """A remark beside the conversation. `speaker` names whose it is, where that is known, in at most 200
+    characters."""
 
     type: ClassVar = "note"
     text: str

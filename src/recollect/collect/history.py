@@ -20,6 +20,8 @@ from recollect.types import PROVENANCES, Record, Recorded, micros, moment
 
 log = logging.getLogger("recollect.collect")
 
+LONGEST_SPEAKER = 200  # characters
+
 Written: TypeAlias = tuple[str, str, int, str]
 """A record ready to be stored: type, provenance, at, data."""
 
@@ -217,6 +219,8 @@ def _checked(value: object, name: str, default: object, what: str, limit: int) -
     if not _fits(value, name, default):
         wanted = "a mapping" if name == "arguments" else "a bool" if isinstance(default, bool) else "text"
         raise InputError(f"{what} must be {wanted}, not {type(value).__name__}. Pass {wanted}.")
+    if name == "speaker":
+        return checked_text(value, what, LONGEST_SPEAKER)
     if isinstance(value, str):
         return checked_text(value, what, limit, LONGER_RECORDS)
     if isinstance(value, Mapping):

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from recollect.recall.words import ASSISTANT, PERSON, SECRET, read
-from recollect.secrecy import redact
+from recollect.secrecy import has_secret, redact
 from recollect.storage.base import EVERY, Param, Row, Transaction
 from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
 
@@ -319,7 +319,8 @@ def _prefix(owner: str) -> str:
 
 
 def _name(speaker: str) -> str:
-    return "" if speaker.strip().lower() in NAMELESS else speaker.strip()
+    name = speaker.strip()
+    return "" if name.lower() in NAMELESS or has_secret(name) else name
 
 
 def _role(item: Item) -> int:

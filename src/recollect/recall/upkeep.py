@@ -21,7 +21,7 @@ from recollect.organize.claims import EARLIER, INFERRED, Claim, paragraphs, pars
 from recollect.organize.documents import Documents
 from recollect.organize.edits import PEOPLE, SUBJECTS, cleaned, sentence
 from recollect.organize.rules.speakers import third_person
-from recollect.organize.rules.voices import called
+from recollect.organize.rules.voices import called, sayable
 from recollect.organize.tree import Content, Tree
 from recollect.recall.filing import text_of
 from recollect.recall.items import Found, Items
@@ -208,7 +208,8 @@ class Upkeep:
         session = Sessions(tx).peek(said.session_id)
         agent = Agents(tx).peek(session.agent_id) if session else None
         talks = agent and agent.owner == self._owner and Agents(tx).get(agent.owner, agent.id).descriptor
-        return said.speaker or found.speaker or (called(talks.user_id) if isinstance(talks, User) else "")
+        name = said.speaker or found.speaker or (called(talks.user_id) if isinstance(talks, User) else "")
+        return sayable(name)
 
     def _restate(
         self, found: Found, told: str | None, record_id: int | None, now: datetime, speaker: str = ""

@@ -21,8 +21,10 @@ from datetime import datetime
 from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
+from recollect.organize.edits import LONGEST_SLUG
 from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
 from recollect.organize.rules.statements import Statement
+from recollect.secrecy import has_secret
 from recollect.types import Document
 
 FULL = 4_000  # characters of a document, from which on new claims go to the next page
@@ -302,7 +304,9 @@ def _parts(text: str) -> list[str]:
 
 
 def _slug(name: str) -> str:
-    return _SLUG.sub("-", name.casefold()).strip("-")[:60]
+    """The name as a step of a path; nothing where it cannot be one."""
+    slug = _SLUG.sub("-", name.casefold()).strip("-")[:60].encode()[:LONGEST_SLUG].decode(errors="ignore")
+    return "" if has_secret(slug) else slug
 
 
 def _plain(text: str) -> str:

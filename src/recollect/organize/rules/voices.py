@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from recollect.collect.history import LONGEST_SPEAKER
 from recollect.collect.transcript import without_injected
 from recollect.organize.brain import Transcript
+from recollect.secrecy import has_secret
 from recollect.types import AssistantMessage, Note, Recorded, ToolResult, UserMessage
 
 USER = "User"
@@ -43,7 +45,7 @@ class Said:
 
 def voices(transcript: Transcript) -> list[Said]:
     """What was said, in order."""
-    user = called(transcript.user) or USER
+    user = sayable(called(transcript.user)) or USER
     heard = [
         (r, role, _name(r, role, user)) for r in transcript.records if (role := _role(r, transcript.foreground))
     ]
@@ -70,6 +72,11 @@ def called(user: str) -> str:
     return user.title() if user.isalpha() else user
 
 
+def sayable(name: str) -> str:
+    """The name; nothing where it is a secret, or longer than any."""
+    return "" if len(name) > LONGEST_SPEAKER or has_secret(name) else name
+
+
 def names(said: Iterable[Said]) -> frozenset[str]:
     """The names that speakers may call each other by."""
     return frozenset(name for one in said if one.role == "person" for name in (one.me, *one.me.split())) - {USER}
@@ -87,7 +94,7 @@ def _role(recorded: Recorded, foreground: bool) -> Role | None:
         case Note(provenance="user"):
             return "person"
         case AssistantMessage() if foreground:
-            return "person" if record.speaker.strip() else "assistant"
+            return "person" if sayable(record.speaker.strip()) else "assistant"
         case AssistantMessage() | Note():
             return "agent"
         case _:
@@ -97,7 +104,7 @@ def _role(recorded: Recorded, foreground: bool) -> Role | None:
 def _name(recorded: Recorded, role: Role, user: str) -> str:
     record = recorded.record
     if role == "person":
-        return " ".join(getattr(record, "speaker", "").split()) or user
+        return sayable(" ".join(getattr(record, "speaker", "").split())) or user
     return ASSISTANT if role == "assistant" else AGENT
 
 
