@@ -76,12 +76,12 @@ def fill(home: Path, clock: FakeClock, worded: Wording = str) -> None:
         mara = memory.agent(User(worded("slack")[:200], worded("mara")[:200], worded("general")[:200]))
         nightly = memory.agent(Cron(worded("nightly")[:200], worded("Nightly backup")))
         records: list[Record] = [
-            UserMessage(worded("I live in Malmö."), worded("Mara")),
+            UserMessage(worded("I live in Malmö."), worded("Mara")[:200]),
             ToolCall(worded("web_search"), {worded("q"): worded("hotel Lisbon")}, "c1"),
-            UserMessage(worded("I moved to Lisbon."), worded("Mara")),
+            UserMessage(worded("I moved to Lisbon."), worded("Mara")[:200]),
             Note(worded("She moved.")),
             ToolResult(worded("Casa do Fado costs 84 EUR a night."), worded("web_search"), "c1", provenance="web"),
-            UserMessage("My key is sk-ant-abcdefghij0123456789, keep it safe.", worded("Mara")),
+            UserMessage("My key is sk-ant-abcdefghij0123456789, keep it safe.", worded("Mara")[:200]),
         ]
         for record in records:
             memory.append(mara, record)
