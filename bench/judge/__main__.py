@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from recollect import UserMessage
 from recollect.organize.brain import Transcript
 from recollect.organize.rules.conflicts import SURE, keys
-from recollect.organize.rules.features import Features, features
+from recollect.organize.rules.features import Pair, alone
 from recollect.organize.rules.judging import FILE, SCALE
 from recollect.organize.rules.reading import read
 from recollect.organize.rules.statements import find_statements
@@ -48,10 +48,11 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A pair as the finder tells it."""
+    """A pair as the finder tells it: the features that say whether both are about the same, and all."""
 
     writer: str
-    features: Features
+    topic: list[int]
+    change: list[int]
     supersedes: bool
 
 
@@ -89,7 +90,11 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _told(writer: str, speaker: str, old: str, new: str, supersedes: bool) -> Told:
-    return Told(writer, features(read(old), read(new), stem(speaker.lower())), supersedes)
+    me = stem(speaker.lower())
+    pair = Pair(read(old), read(new), me)
+    topic = [feature for make, given in pair.topic() for feature in make(*given)]
+    change = [feature for make, given in pair.change() for feature in make(*given)]
+    return Told(writer, topic, [*topic, *change, *alone(pair.new, me), *pair.rest()], supersedes)
 
 
 def _compared(writer: str, stream: dict[str, Any]) -> Iterator[Told]:
@@ -133,7 +138,7 @@ def _claim(text: str, speaker: str, at: datetime) -> str:
 
 def table(pairs: Sequence[Told]) -> dict[int, int]:
     """The features that stand in more than one pair, numbered."""
-    counts = Counter(feature for pair in pairs for feature in set(pair.features.change))
+    counts = Counter(feature for pair in pairs for feature in set(pair.change))
     return {feature: n for n, feature in enumerate(sorted(f for f, count in counts.items() if count >= SEEN))}
 
 
@@ -198,8 +203,8 @@ def stored(result: Fit, known: dict[int, int]) -> bytes:
 def main() -> None:
     pairs = told()
     known = table(pairs)
-    topic = _padded([pair.features.topic for pair in pairs], known)
-    change = _padded([pair.features.change for pair in pairs], known)
+    topic = _padded([pair.topic for pair in pairs], known)
+    change = _padded([pair.change for pair in pairs], known)
     labels = np.array([pair.supersedes for pair in pairs], float)
     writers = np.array([pair.writer for pair in pairs])
     counts = np.array([_count(pair.writer) for pair in pairs])

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 from zlib import crc32
 
 from recollect.organize.rules.reading import ASPECTS, NEGATION, Reading, bucket, overlap
@@ -18,13 +17,6 @@ _TWOS, _THREES = 89 * _KIND, 90 * _KIND
 _SAME, _HEAD, _NAMED, _BOTH, _OTHER, _ME = range(6)
 _DENIALS = frozenset(("not", "than", "instead"))
 _YEARS = frozenset(map(str, range(2000, 2100)))
-
-
-class Features(NamedTuple):
-    """Where the weights of a pair stand: those for being about the same, and all."""
-
-    topic: list[int]
-    change: list[int]
 
 
 def _at(kind: int, a: int = 0, b: int = 0) -> int:
@@ -41,13 +33,6 @@ def _word(word: str) -> int:
 def _parts(word: int) -> tuple[int, int]:
     """What a word adds to the number of a feature as the one and as the other of two, before it is cut."""
     return word * _ONE & _BITS, word * _TWO & _BITS
-
-
-def features(old: Reading, new: Reading, me: str) -> Features:
-    pair = Pair(old, new, me)
-    topic = [feature for make, given in pair.topic() for feature in make(*given)]
-    change = [feature for make, given in pair.change() for feature in make(*given)]
-    return Features(topic, [*topic, *change, *alone(new, me), *pair.rest()])
 
 
 # What features stand for: each from a few numbers or a word, so that many pairs have the same
