@@ -24,7 +24,7 @@ from mcp import Client, MCPError, StdioServerParameters, types
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from recollect import Memory, System, UserMessage
+from recollect import Agent, Memory, System, User, UserMessage
 from recollect.serve.callers import caller
 from recollect.serve.mcp import http_app, resources, server
 from recollect.serve.memories import Memories
@@ -47,6 +47,11 @@ def home(tmp_path: Path) -> Path:
     place.mkdir()
     (place / "recollect.toml").write_text(ON)
     return place
+
+
+def talker(memory: Memory) -> Agent:
+    """The agent of a client, whose memory-agent may have been heard from since."""
+    return next(agent for agent in memory.agents() if isinstance(agent.descriptor, User))
 
 
 @contextmanager
@@ -163,7 +168,7 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
     else:
         over_http(home, work, "?agent=mara%27s%20client" if mode == "legacy" else "", mode=mode)
     with Memory.open(home) as memory:
-        agent = memory.agents()[0]
+        agent = talker(memory)
         assert agent.cache_key.startswith("/connectors/mcp/")
         assert agent.cache_key.endswith("/mara%27s%20client")
         assert [one.record.provenance for one in memory.history(agent)] == ["agent", "agent"]
@@ -292,7 +297,7 @@ def test_two_clients_at_once_over_http_each_in_its_profile(home: Path) -> None:
         asyncio.run(main(url))
     with Memory.open(home, "work") as memory:
         assert [one.cache_key for one in memory.agents()] == ["/connectors/mcp/work/cursor"]
-        assert len(memory.history(memory.agents()[0])) == 20
+        assert len(memory.history(talker(memory))) == 20
     with Memory.open(home) as memory:  # the older protocol names the client only when it begins
         assert [one.descriptor.channel_id for one in memory.agents()] == ["client"]  # type: ignore[union-attr]
 
@@ -309,8 +314,7 @@ def test_two_processes_share_a_home(home: Path) -> None:
 
     asyncio.run(main())
     with Memory.open(home) as memory:
-        agents = [agent for agent in memory.agents() if agent.cache_key.startswith("/connectors")]
-        assert len({one.record.text for one in memory.history(agents[0])}) == 20  # type: ignore[union-attr]
+        assert len({one.record.text for one in memory.history(talker(memory))}) == 20  # type: ignore[union-attr]
 
 
 def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(home: Path) -> None:
@@ -351,7 +355,7 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(home: Path) ->
     notes = home / "profiles/default/workers/killer/memory"
     with Memory.open(home) as memory:
         assert memory.check() == []
-        agent = memory.agents()[0]
+        agent = talker(memory)
         said = {one.record.text for one in memory.history(agent) if isinstance(one.record, UserMessage)}
     for number in done:
         if number % 2:
@@ -399,7 +403,7 @@ def test_a_hostile_client_name_is_only_a_name(home: Path) -> None:
     assert len(workers) == 1
     assert re.fullmatch(r"[A-Za-z0-9_-]+", workers[0])
     with Memory.open(home) as memory:
-        assert "\x1b" not in memory.agents()[0].cache_key
+        assert "\x1b" not in talker(memory).cache_key
 
 
 def test_the_endpoint_leaves_hosts_to_the_guard_before_it(home: Path) -> None:
