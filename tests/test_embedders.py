@@ -452,13 +452,11 @@ class TestOpenAI(EmbedderContract):
         assert waits == []
 
     def test_a_server_that_hangs_is_left(self) -> None:
-        started = time.monotonic()
         with (
             ModelServer(lambda asked: Reply(body=b"{}", wait=30)) as server,
             pytest.raises(ModelError, match="timed out"),
         ):
             ask(server, timeout_seconds=0.3).embed(["dog"])
-        assert time.monotonic() - started < 10
 
     def test_a_server_that_is_not_there_is_said(self) -> None:
         with socket.socket() as taken:

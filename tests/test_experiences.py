@@ -663,15 +663,14 @@ def test_asking_waits_for_nobody_who_writes(open_memory: OpenMemory, clock: Fake
     def hold(tx: Transaction) -> None:
         tx.run("UPDATE experiences SET category = 'held'")
         held.set()
-        free.wait(10)
+        free.wait(60)
 
     holder = threading.Thread(target=lambda: memory._database.write(hold))
     holder.start()
     held.wait(10)
-    start = time.monotonic()
     assert memory.experiences.query("Which tea?")
     assert TEA in memory.context(ada, "Which tea?")
-    assert time.monotonic() - start < 2
+    assert holder.is_alive()
     free.set()
     holder.join()
     memory.process()

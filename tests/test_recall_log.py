@@ -197,16 +197,15 @@ def test_taking_down_waits_for_no_disk(memory: Memory, database: Database, clock
     def hold(tx: Transaction) -> None:
         tx.run("DELETE FROM recalls")
         held.set()
-        free.wait(10)
+        free.wait(60)
 
     holder = threading.Thread(target=lambda: database.write(hold))
     with closing(RecallLog(database, "default", clock)) as log:
         holder.start()
         held.wait(10)
-        start = time.monotonic()
         for number in range(100):
             log.note("search", "", f"question {number}", ())
-        assert time.monotonic() - start < 1
+        assert holder.is_alive()
         free.set()
         holder.join()
         assert [told.question for told in log.recent(100)] == [f"question {n}" for n in range(99, -1, -1)]

@@ -192,11 +192,12 @@ class Documents:
         return [Reference(*row) for row in rows]
 
     def referrers(self, document_id: str) -> list[tuple[str, Reference]]:
-        """The current documents that link to it or name it in their body, each with how."""
+        """The current documents that link to it or name it in their body, each with how. SQLite takes the index of
+        targets for a range of kinds, and the whole owner for a choice of them."""
         rows = self._tx.all(
             "SELECT r.source_id, r.target_id, r.kind FROM document_references r JOIN documents d "
             "ON d.owner = r.owner AND d.id = r.source_id AND d.version = r.source_version "
-            "WHERE r.owner = ? AND r.target_id = ? AND r.kind IN ('link', 'body') AND d.valid_to IS NULL",
+            "WHERE r.owner = ? AND r.target_id = ? AND r.kind < 'parent' AND d.valid_to IS NULL",
             *(self._owner, document_id),
         )
         return [(row[0], Reference(row[1], row[2])) for row in rows]

@@ -238,23 +238,26 @@ class Items:
 
     def pinned(self) -> list[Found]:
         """The newest first."""
+        which = f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.at DESC, i.id DESC"
+        return [_found(row) for row in self._tx.all(which, self._owner)]
+
+    def newest(
+        self, kinds: Sequence[ItemKind], since: datetime | None, before: Found | None, limit: int
+    ) -> list[Found]:
+        """The newest first, from the one after `before` on, and said since then."""
+        marks = ", ".join("?" * len(kinds))
         rows = self._tx.all(
-            f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.at DESC, i.id DESC", self._owner
+            f"{_FOUND} AND (i.at, i.id) < (?, ?) AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL "
+            "ORDER BY i.at DESC, i.id DESC LIMIT ?",
+            *(self._owner, micros(before.at) if before else EVERY, before.id if before else EVERY),
+            *(*kinds, micros(since) if since else 0, limit),
         )
         return [_found(row) for row in rows]
 
-    def newest(
-        self, kinds: Sequence[ItemKind], since: datetime | None, before: Found | None, limit: int, thread: str = ""
-    ) -> list[Found]:
-        """The newest first, from the one after `before` on: said since then, and of this thread, if named."""
-        marks = ", ".join("?" * len(kinds))
-        within = " AND i.thread = ? AND i.kind <> 'turn'" if thread else ""
-        rows = self._tx.all(
-            f"{_FOUND} AND (i.at, i.id) < (?, ?) AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL{within} "
-            "ORDER BY i.at DESC, i.id DESC LIMIT ?",
-            *(self._owner, micros(before.at) if before else EVERY, before.id if before else EVERY),
-            *(*kinds, micros(since) if since else 0, *((thread,) if thread else ()), limit),
-        )
+    def stated(self, document_id: str, limit: int = EVERY) -> list[Found]:
+        """A document's claims, the newest first. A sum is in no index of times, so the index of threads serves."""
+        which = f"{_FOUND} AND i.thread = ? AND i.kind = 'document' AND i.kind <> 'turn' AND i.gone IS NULL"
+        rows = self._tx.all(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", self._owner, document_id, limit)
         return [_found(row) for row in rows]
 
     def by_time(self, ids: Iterable[int], before: Found | None) -> list[int]:

@@ -208,11 +208,7 @@ class _Looking:
         threads = {*self._documents_of(key)}
         for document_id in self._documents_of(key):
             threads |= {source for source, one in self._documents.referrers(document_id) if one.kind == "body"}
-        found = {
-            one.id: one
-            for thread in sorted(threads)
-            for one in self._items.newest(("document",), None, None, CLAIMS, thread)
-        }
+        found = {one.id: one for thread in sorted(threads) for one in self._items.stated(thread, CLAIMS)}
         found |= self._items.get([id_ for id_ in self._holding(name) if id_ not in found])
         for claim in found.values():
             if claim.kind == "document" and not claim.gone and key in self._named(claim):

@@ -106,8 +106,7 @@ class Upkeep:
         found = set(items.said_by(subject, EVERY))
         for document_id, _, slug, title in Documents(tx, self._owner).titles():
             if name in (fold(title), fold(slug)):
-                stated = items.newest(("document",), None, None, EVERY, thread=document_id)
-                found.update(one.id for one in stated)
+                found.update(one.id for one in items.stated(document_id))
         holding = [set(items.holding(stem, EVERY)) for stem in read(subject).stems]
         return found | set.intersection(*holding) if holding else found
 
