@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from recollect import Agent, Memory, User, UserMessage
+from recollect.collect.sessions import Sessions
 from recollect.organize.leads import Leads
 from recollect.recall import backlog
 from recollect.recall.citations import Citations
@@ -276,12 +277,15 @@ class Planned:
         self.plans.append(str(self._tx.all(f"EXPLAIN QUERY PLAN {sql}", *params)))
         return []
 
+    def one(self, sql: str, *params: Param) -> None:
+        self.all(sql, *params)
+
     def many(self, sql: str, rows: Iterable[tuple[Param, ...]]) -> list[Row]:
         return [found for params in rows for found in self.all(sql, *params)]
 
 
-def test_what_a_changeset_or_a_context_looks_up_comes_from_an_index(tmp_path: Path) -> None:
-    """S2: a document of ten claims, or a context, costs as much among a million items as among a hundred."""
+def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
+    """S2: a document of ten claims, a context or health costs as much among a million items as among a hundred."""
     with Memory.open(tmp_path) as memory:
 
         def look(tx: Transaction) -> list[str]:
@@ -291,13 +295,17 @@ def test_what_a_changeset_or_a_context_looks_up_comes_from_an_index(tmp_path: Pa
             Citations(planned, "default").of("d")
             Leads(planned, "default").about([{"key"}])
             Items(planned, "default").ended("journal")
+            Items(planned, "default").pinned()
+            Sessions(planned).marked()
             plans: list[str] = planned.plans
             return plans
 
-        ends, ended, of, leads, lines = memory._database.read(look)
+        ends, ended, of, leads, lines, pinned, marked = memory._database.read(look)
     assert "idx_items_thread (owner=? AND thread=?)" in ends
     assert "idx_citations_record (owner=? AND record_id=?)" in ended
     assert "(owner=? AND document_id=?)" in of
     assert "idx_claim_keys_key (owner=? AND key=?)" in leads
     assert "COVERING INDEX idx_items_ended (owner=? AND kind=?)" in lines
+    assert "idx_items_pinned (owner=?)" in pinned
+    assert "idx_sessions_invalidated_at (invalidated_at>?)" in marked
     assert "TEMP B-TREE" not in ends + ended + of + leads

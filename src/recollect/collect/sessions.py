@@ -180,7 +180,7 @@ class Sessions:
         """How many sessions of the whole home are marked, and when what the oldest mark names arrived."""
         row = self._tx.one(
             "SELECT count(*), min(COALESCE((SELECT min(h.recorded_at) FROM session_history h "
-            "WHERE h.id = s.invalidated_at), s.created_at)) FROM sessions s WHERE invalidated_at IS NOT NULL"
+            "WHERE h.id = s.invalidated_at), s.created_at)) FROM sessions s WHERE invalidated_at > 0"
         )
         return (row[0], optional_moment(row[1])) if row else (0, None)
 

@@ -146,7 +146,7 @@ class Continuity:
             raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
         if not self.is_on:
             return ""
-        self.write_all(wait=False)
+        self.keep_up()
         return session_context(
             self._journal.pages,
             self._journal.zone,

@@ -237,8 +237,8 @@ class Items:
         return [_found(row) for row in rows]
 
     def pinned(self) -> list[Found]:
-        """The newest first."""
-        which = f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.at DESC, i.id DESC"
+        """The newest first. A sum is in no index of times, so that of pinned items serves."""
+        which = f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.at + 0 DESC, i.id DESC"
         return [_found(row) for row in self._tx.all(which, self._owner)]
 
     def newest(
@@ -255,7 +255,7 @@ class Items:
         return [_found(row) for row in rows]
 
     def stated(self, document_id: str, limit: int = EVERY) -> list[Found]:
-        """A document's claims, the newest first. A sum is in no index of times, so the index of threads serves."""
+        """A document's claims, the newest first; by the index of threads, as `pinned` by its own."""
         which = f"{_FOUND} AND i.thread = ? AND i.kind = 'document' AND i.kind <> 'turn' AND i.gone IS NULL"
         rows = self._tx.all(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", self._owner, document_id, limit)
         return [_found(row) for row in rows]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
 
@@ -56,19 +58,34 @@ def status(
         raise typer.Exit(1)
 
 
-def _watch(memory: Memory, *, as_json: bool) -> None:
-    import time
+def _watch(memory: Memory, *, as_json: bool) -> Never:
+    """Until Ctrl-C. An interrupt raised wherever it comes may be lost in there; this one is waited for, and
+    a second one is raised."""
+    from queue import Empty, SimpleQueue
 
     from rich.live import Live
 
-    with Live(console=console(quiet=as_json), auto_refresh=False) as live:
-        while True:
-            looked = _looked(memory)
-            if as_json:
-                print_json(dict(zip(("health", "totals", "unindexed"), looked, strict=True)), in_a_line=True)
-                sys.stdout.flush()
-            live.update(_drawn(*looked), refresh=True)
-            time.sleep(EVERY)
+    over: SimpleQueue[int] = SimpleQueue()
+
+    def stop(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        over.put(number)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        with Live(console=console(quiet=as_json), auto_refresh=False) as live:
+            while over.empty():
+                looked = _looked(memory)
+                if as_json:
+                    print_json(dict(zip(("health", "totals", "unindexed"), looked, strict=True)), in_a_line=True)
+                    sys.stdout.flush()
+                live.update(_drawn(*looked), refresh=True)
+                with suppress(Empty):
+                    over.get(timeout=EVERY)
+                    break
+    finally:
+        signal.signal(signal.SIGINT, before)
+    raise KeyboardInterrupt
 
 
 def _looked(memory: Memory) -> tuple[Health, Totals, int]:
