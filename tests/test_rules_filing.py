@@ -128,9 +128,38 @@ def test_each_kind_of_knowledge_has_its_place(memory: Memory) -> None:
 
 def test_the_subject_is_left_out_where_the_title_names_it(memory: Memory) -> None:
     """O10: in lower case the claim goes on where the title ends; any other names its subject."""
-    tell(memory, "I work as a nurse.", "My sister Mia lives in Berlin.")
+    tell(memory, "I work as a nurse.", "My garden is in Porto.")
     told = [claim.text for claim in memory.documents.claims("~/memory/people/mara")]
-    assert sorted(told) == ["Mara's sister Mia lives in Berlin.", "works as a nurse."]
+    assert sorted(told) == ["Mara's garden is in Porto.", "works as a nurse."]
+
+
+def test_whoever_is_talked_of_has_a_document(memory: Memory) -> None:
+    """O8, O11: one that the talk shows to be a person, or a project; known from then on."""
+    tell(memory, "My sister Mia lives in Berlin.", "The release of Harbor is on 5 May 2026.")
+    tell(memory, "Mia sold the old van to a baker.", "Harbor has four thousand users in Oslo.")
+    tell(memory, "Nothing in Berlin is cheap, the van cost 4,000 euros.")
+    told = {path: [text.split(" [")[0] for text in body.split("\n\n")] for path, body in tree(memory).items()}
+    assert told["~/memory/people/mia"] == ["Mara's sister Mia lives in Berlin.", "sold the old van to a baker."]
+    assert told["~/memory/projects/harbor"] == [
+        "The release of Harbor is on 5 May 2026.",
+        "has four thousand users in Oslo.",
+    ]
+    assert any("Nothing in Berlin is cheap" in text for text in told["~/memory/people/mara"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tejo Ferries wants live delays, and it needs them in May.",
+        "Lisbon has four hills that I like.",
+        "Android needs a new build, I said so in April.",
+        "Yesterday was the day I sold the van.",
+    ],
+)
+def test_what_is_no_person_has_no_document_of_a_person(memory: Memory, text: str) -> None:
+    """O8."""
+    tell(memory, text)
+    assert [path for path in tree(memory) if path.startswith("~/memory/people/")] == ["~/memory/people/mara"]
 
 
 def test_a_person_with_an_assistant(memory: Memory) -> None:

@@ -70,7 +70,7 @@ def test_a_sentence_is_told_in_the_third_person(said: str, told: str) -> None:
     """O8, O10: "I" is the speaker, dates are absolute, filler is gone."""
     [statement] = find(UserMessage(said, "Ann"), UserMessage("Okay.", "Bob"))
     assert statement.text == told
-    assert (statement.subject, statement.records, statement.at) == ("Ann", (1,), AT)
+    assert (statement.speaker, statement.records, statement.at) == ("Ann", (1,), AT)
 
 
 def test_you_is_the_other_one() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
@@ -24,6 +24,7 @@ from recollect.organize.draft import Draft
 from recollect.organize.edits import LONGEST_SLUG
 from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
 from recollect.organize.rules.statements import Statement
+from recollect.organize.rules.subjects import capitals, leading_name
 from recollect.secrecy import has_secret
 from recollect.types import Document
 
@@ -111,12 +112,13 @@ class Filing:
         self._pages: dict[str, Page] = {}
         self._fresh: dict[str, list[Standing]] = {}
         self._stored: dict[Lead, Standing] = {}
+        self._unknown: set[str] = set()
         self.added = self.merged = self.ended = self.refused = 0
 
     def file(self, statements: Sequence[Statement]) -> None:
         about = [keys(statement.text) for statement in statements]
         for statement, found, leads in zip(statements, about, self._draft.about(about), strict=True):
-            self._file(statement, found, leads)
+            self._file(self._placed(statement), found, leads)
 
     def _file(self, statement: Statement, found: frozenset[str], leads: Sequence[Lead]) -> None:
         """`found` is what the statement is about, `leads` what was known about that before this run."""
@@ -159,7 +161,7 @@ class Filing:
     ) -> Iterator[tuple[Standing, Verdict]]:
         """The current claims that the statement repeats or contradicts: those of this run, then those that
         were there."""
-        about = found - {subject_key(statement.subject)}
+        about = found - {subject_key(statement.speaker)}
         fresh = {id(one): one for key in sorted(about) for one in self._fresh.get(key, ())}
         for one in fresh.values():
             if verdicts := _judged(one.known.sentence, statement):
@@ -191,7 +193,7 @@ class Filing:
     def _is_anothers(self, known: Known, statement: Statement) -> bool:
         """Whether the claim is about another person, whom the statement does not name."""
         who = known.sentence.split(" ", 1)[0].removesuffix("'s")
-        if subject_key(who) == subject_key(statement.subject) or who in statement.text:
+        if subject_key(who) == subject_key(statement.speaker) or who in statement.text:
             return False
         return self._find(f"{MEMORY}/people/{_slug(who)}") is not None
 
@@ -219,6 +221,28 @@ class Filing:
         return Claim(_plain(text), statement.records, statement.inferred, statement.source)
 
     # Pages
+
+    def _placed(self, statement: Statement) -> Statement:
+        """What seems to be about its speaker goes to another document where there is one by a name in it: that of
+        a person with whose name it begins, or of a project."""
+        if statement.category != "people" or statement.subject != statement.speaker:
+            return statement
+        first = leading_name(statement.text)
+        if page := self._known_by("people", first):
+            return replace(statement, subject=page.title)
+        if statement.text.startswith(statement.speaker):
+            return statement
+        for name in (first, *capitals(statement.text)):
+            if page := self._known_by("projects", name):
+                return replace(statement, category="projects", subject=page.title)
+        return statement
+
+    def _known_by(self, kind: str, name: str) -> Page | None:
+        path = f"{MEMORY}/{kind}/{_slug(name)}"
+        if not name or (path in self._unknown and path not in self._pages):
+            return None
+        self._unknown.add(path)
+        return self._find(path)
 
     def _open_page(self, statement: Statement) -> Page:
         """The page that takes the statement: its document, or the first page below that has room."""
@@ -275,7 +299,7 @@ class Filing:
 def _judged(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | None:
     """What the statement is to a known sentence, and the other way round; none where each stands by itself."""
     sure = SURE_IN_CHAT if statement.in_chat else SURE
-    verdicts = judge_both(sentence, statement.text, statement.subject, sure)
+    verdicts = judge_both(sentence, statement.text, statement.speaker, sure)
     return None if verdicts == ("different", "different") else verdicts
 
 

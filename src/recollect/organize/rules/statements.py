@@ -21,6 +21,7 @@ from recollect.organize.rules.gist import FLOOR, Unit, gists, joined_text, photo
 from recollect.organize.rules.questions import is_fragment, joined
 from recollect.organize.rules.sentences import prose, sentences, tell, telling, trimmed, without_captions
 from recollect.organize.rules.speakers import third_person
+from recollect.organize.rules.subjects import Subjects, subjects
 from recollect.organize.rules.voices import Said, names, voices
 from recollect.organize.rules.worth import Category, category, is_told_to_assistant, worth
 from recollect.secrecy import has_secret
@@ -76,17 +77,13 @@ _TWO_STATES = re.compile(
     r"([A-Z][\w.-]* )((?:lives|works|studies|is|has) [^,;.]{3,80}?),? and "
     r"((?:lives|works|studies|is|has)(?! been (?:for|since)\b) [^;]{3,120})"
 )
-_PROJECT = re.compile(
-    r"\b(?:[Pp]roject|[Rr]epo(?:sitory)?) ([A-Z][\w-]+)|\b([A-Z][\w-]+) (?:project|repo(?:sitory)?|app|service)\b"
-)
-_PROJECTS = ("roject", "epo", " app", " service")  # one of them stands in every project's name
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One claim, told in the third person. `records` are the one to three it came from, `at` is when it was
-    said; `subject` is whom or what it is about, empty for nobody in particular; `in_chat`: told to another
-    person."""
+    said; `subject` is whom or what it is about, empty for nobody in particular; `speaker` is the person who said
+    it; `in_chat`: told to another person."""
 
     text: str
     records: tuple[int, ...]
@@ -95,6 +92,7 @@ class Statement:
     subject: str
     inferred: bool = False
     source: Source = ""
+    speaker: str = ""
     in_chat: bool = False
 
 
@@ -106,16 +104,16 @@ def find_statements(transcript: Transcript, *, density: float = DENSITY) -> list
     `density` of the characters that were said."""
     said = voices(transcript)
     called = names(said)
-    projects = _projects(said)
+    about = subjects(said)
     found: list[_Weighed] = []
     for one in said:
-        found.extend(_data(one) if one.role == "data" else _claims(one, called, projects))
+        found.extend(_data(one) if one.role == "data" else _claims(one, called, about))
     spoken = sum(len(one.text) for one in said if one.role in {"person", "agent"})
     rest = sum(min(len(one.text), LONGEST_SENTENCE) for one in said if one.role in {"assistant", "data"})
     return _kept(found, density * (spoken + rest))
 
 
-def _claims(said: Said, called: frozenset[str], projects: frozenset[str]) -> Iterator[_Weighed]:
+def _claims(said: Said, called: frozenset[str], about: Subjects) -> Iterator[_Weighed]:
     text, captions = without_captions(prose(said.text))
     units = [*_accepted(said), *_units(text, said, called)]
     if captions:
@@ -125,10 +123,11 @@ def _claims(said: Said, called: frozenset[str], projects: frozenset[str]) -> Ite
         claim = joined_text(part, said.me)
         asked = (said.asked_in,) if any(unit.answers for unit in part) else ()
         for told in _apart(claim):
-            kind, subject = _place(told, said, projects)
+            kind, subject = _place(told, said, about)
             chat = said.role == "person" and bool(said.you) and not said.to_assistant
             records = (*asked, said.recorded.id)
-            yield value, Statement(told, records, said.recorded.at, kind, subject, in_chat=chat)
+            speaker = said.me if said.role == "person" else ""
+            yield value, Statement(told, records, said.recorded.at, kind, subject, speaker=speaker, in_chat=chat)
 
 
 def _apart(claim: str) -> tuple[str, ...]:
@@ -217,27 +216,17 @@ def _data(said: Said) -> Iterator[_Weighed]:
         yield 0.3, Statement(text, (recorded.id,), recorded.at, "events", "", source=source)
 
 
-def _place(text: str, said: Said, projects: frozenset[str]) -> tuple[Category, str]:
+def _place(text: str, said: Said, about: Subjects) -> tuple[Category, str]:
     """What kind of knowledge a claim is, and about whom or what."""
     kind = category(text)
-    first = text.removeprefix("Project ").removeprefix("The ").split(" ", 1)[0].removesuffix("'s")
-    if kind == "people" and not text.startswith(said.me):
-        named = first if first in projects else next((name for name in projects if name in text.split()), "")
-        if named:
-            return "projects", named
+    group, name = about.of(text, said.me)
+    if kind == "people" and (group == "projects" or said.role == "person"):
+        return group, name
     if said.role == "person":
         return kind, said.me
     if said.role == "assistant":
         return "events", ""
     return ("events" if kind in {"people", "preferences"} else kind), ""
-
-
-def _projects(said: Sequence[Said]) -> frozenset[str]:
-    heard = [one.text[:2_000] for one in said if one.role != "data"]
-    found = [_PROJECT.findall(text) for text in heard if any(word in text for word in _PROJECTS)]
-    return frozenset(
-        name for pairs in found for pair in pairs for name in pair if name not in {"", "The", "This", "My"}
-    )
 
 
 def _date_last(text: str) -> str:
