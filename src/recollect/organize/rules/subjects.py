@@ -26,10 +26,10 @@ _MAYBE_PERSON = re.compile(
     rf"\b({_NAME}) (said|says|asked|asks|wants|wanted|needs|needed|likes|liked|prefers|knows|agreed|promised"
     r"|suggested|called|moved|works|worked|told|joined|wrote|hopes|plans|helps|helped)\b"
 )
-_THING = r"(?:project|repo(?:sitory)?|app|service|release|launch|roadmap|beta|API|backend|database)"
+_WORK = r"(?:project|repo(?:sitory)?|app|service|release|launch|roadmap|backend)"
 _PROJECT = re.compile(
-    rf"\b(?:[Pp]roject|[Rr]epo(?:sitory)?) ([A-Z][\w-]+)|\b([A-Z][\w-]+) (?={_THING}\b)"
-    rf"|\b{_THING} of ([A-Z][\w-]+)"
+    rf"\b(?:[Pp]roject|[Rr]epo(?:sitory)?) ([A-Z][\w-]+)|\b([A-Z]\w+) (?={_WORK}\b)"
+    rf"|\b(?:{_WORK}|API|beta|database) of ([A-Z][\w-]+)"
     r"|\b([A-Z][\w-]+),? (?:is )?(?:our|my) (?:[\w-]+ ){0,3}(?:project|app|service)\b"
 )
 _LEADING = re.compile(
@@ -40,7 +40,8 @@ _NOT_NAMES = frozenset(
     """The This That These Those My Our Your His Her Their Its It He She They We You There Here When While After
     Before If Since Because Although Though But And So Also Then Now Today Yesterday Tomorrow Monday Tuesday
     Wednesday Thursday Friday Saturday Sunday January February March April May June July August September October
-    November December Every Each All Some Many Most Both No None One Two Three Someone Everyone Nobody""".split()
+    November December Every Each All Some Many Most Both No None One Two Three Someone Everyone Nobody
+    Who What Which Other Based Home Mr Mrs Ms Dr""".split()
 )
 
 
@@ -89,7 +90,8 @@ def _people(text: str) -> Iterator[str]:
     """Those of whom something is said that is said of people only, or two things that mostly are."""
     maybe: dict[str, set[str]] = {}
     for found in _MAYBE_PERSON.finditer(text):
-        if not text[: found.start()].rpartition(" ")[0].rpartition(" ")[2][:1].isupper():
+        before = text.rfind(" ", 0, max(found.start() - 1, 0)) + 1  # "Tejo Ferries wants" is no Ferries
+        if not text[before : before + 1].isupper():
             maybe.setdefault(found[1], set()).add(found[2])
     certain = {next(filter(None, found.groups())) for found in _PERSON.finditer(text)}
     yield from (certain | {name for name, does in maybe.items() if len(does) > 1}) - _NOT_NAMES
