@@ -62,6 +62,15 @@ def test_cron_is_read_in_the_zone_of_the_journal(zone: str, last: str, due: str)
     assert timetable.next_run(at(last)) == at(due)
 
 
+def test_nothing_runs_before_its_time_in_the_hour_that_comes_twice() -> None:
+    """O25: the clock goes back from 03:00 to 02:00 at 01:00 UTC; a run that came early would come again and again."""
+    timetable = Timetable(ZoneInfo("Europe/Berlin"), "*/15 * * * *", seed="home")
+    last = at("2026-10-25 00:40")
+    for due in ("00:45", "01:00", "01:15"):
+        last = timetable.next_run(last)
+        assert timedelta() <= last - at(f"2026-10-25 {due}") <= timedelta(minutes=1.5)
+
+
 def test_cron_comes_before_the_interval() -> None:
     """O25, K1"""
     now = at("2026-03-05 10:00")

@@ -61,8 +61,8 @@ class Timetable:
         if not self._cron:
             return last.astimezone(UTC) + self._interval + self._delay(self._interval)
         times = CronSim(self._cron, last.astimezone(self._zone))
-        first, second = next(times), next(times)
-        return first.astimezone(UTC) + self._delay(second - first)
+        first, second = [next(times).astimezone(UTC) for _ in range(2)]  # in a zone, an hour may come twice
+        return first + self._delay(second - first)
 
     def _delay(self, between: timedelta) -> timedelta:
         return min(self._jitter, between / 10) * self._part
