@@ -32,8 +32,8 @@ log = logging.getLogger("recollect.journal")
 
 
 class Continuity:
-    """Everything that the section `[continuity]` of the settings switches on or off. `ended` gives the ids of
-    records that hold no longer."""
+    """Everything that the section `[continuity]` of the settings switches on or off. `extract` makes experiences,
+    `ended` gives the ids of records that hold no longer, `resync` brings the index up to pages that were rewritten."""
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class Continuity:
         summarize: Summarize | None = None,
         extract: Callable[[], object] | None = None,
         ended: Callable[[], Set[str]] = frozenset,
+        resync: Callable[[], object] | None = None,
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -68,6 +69,7 @@ class Continuity:
             owner=f"profile {profile}, process {os.getpid()}",
             summarize=summarize,
             flush=self.write_all if settings.flush_pre_compaction else None,
+            resync=resync,
             ended=ended,
         )
         self._schedules = self._open_schedules(database, f"{home.path}/{profile}", profile)
