@@ -477,12 +477,12 @@ def test_a_rewrite_that_would_lose_something_is_refused(pages: Pages, monkeypatc
 
     def run(spoil: Callable[[merging.Plan], merging.Plan]) -> str:
         monkeypatch.setattr(merging.Merger, "plan", lambda *given: spoil(plan(*given)))
-        jobs = {"compaction": compaction(pages).run}
+        timetable = Timetable(UTC, interval=timedelta(hours=1))
         hourly = Schedule(
-            Timetable(UTC, interval=timedelta(hours=1)), jobs, lambda: NOW, lambda: OLD, lambda at: None
+            "compaction", compaction(pages).run, timetable, lambda: NOW, lambda: OLD, lambda at: None
         )
         hourly.tick()
-        return hourly.remarks()[0]
+        return hourly.error
 
     item, by_hand = Item("", OLD), b"by hand\n"
     learned = merging.Old(encode(render(STAY["learned"])), item, 1.0, "operational")
