@@ -21,6 +21,7 @@ from recollect.journal.merging import Limits
 from recollect.journal.pages import Pages
 from recollect.journal.records import JournalRecord, Sensitivity, encode, parse, render
 from recollect.journal.schedule import Schedule, Timetable
+from recollect.testing import FakeClock
 from recollect.journal.specifics import specifics
 
 NOW = datetime(2026, 3, 12, 3, 0, tzinfo=UTC)
@@ -625,7 +626,7 @@ def test_a_busy_agent(pages: Pages, days_in_all: int) -> None:
         must = [line for day in days[:-7] for line in (day[n] for n in valued)]
         must += [line for day in days[-7:] for line in day]
         limits = Limits(len(must) * 3 // 2, sum(map(len, must)) * 3 // 2)
-        result = compaction(pages, limits).run(today + timedelta(hours=4))
+        result = Compaction(pages, FakeClock(today + timedelta(hours=4)), UTC, limits).run()
         ran += result.ran
         assert len(pages.memory.read_text()) < limits.max_chars
         assert result.records_after <= limits.max_records
