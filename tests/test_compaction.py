@@ -21,8 +21,8 @@ from recollect.journal.merging import Limits
 from recollect.journal.pages import Pages
 from recollect.journal.records import JournalRecord, Sensitivity, encode, parse, render
 from recollect.journal.schedule import Schedule, Timetable
-from recollect.testing import FakeClock
 from recollect.journal.specifics import specifics
+from recollect.testing import FakeClock
 
 NOW = datetime(2026, 3, 12, 3, 0, tzinfo=UTC)
 OLD = NOW - timedelta(days=10)
