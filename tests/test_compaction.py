@@ -22,6 +22,7 @@ from recollect.journal.pages import Pages
 from recollect.journal.records import JournalRecord, Sensitivity, encode, parse, render
 from recollect.journal.schedule import Schedule, Timetable
 from recollect.journal.specifics import specifics
+from recollect.testing import FakeClock
 
 NOW = datetime(2026, 3, 12, 3, 0, tzinfo=UTC)
 OLD = NOW - timedelta(days=10)
@@ -477,12 +478,12 @@ def test_a_rewrite_that_would_lose_something_is_refused(pages: Pages, monkeypatc
 
     def run(spoil: Callable[[merging.Plan], merging.Plan]) -> str:
         monkeypatch.setattr(merging.Merger, "plan", lambda *given: spoil(plan(*given)))
-        jobs = {"compaction": compaction(pages).run}
+        timetable = Timetable(UTC, interval=timedelta(hours=1))
         hourly = Schedule(
-            Timetable(UTC, interval=timedelta(hours=1)), jobs, lambda: NOW, lambda: OLD, lambda at: None
+            "compaction", compaction(pages).run, timetable, lambda: NOW, lambda: OLD, lambda at: None
         )
         hourly.tick()
-        return hourly.remarks()[0]
+        return hourly.error
 
     item, by_hand = Item("", OLD), b"by hand\n"
     learned = merging.Old(encode(render(STAY["learned"])), item, 1.0, "operational")
@@ -625,7 +626,7 @@ def test_a_busy_agent(pages: Pages, days_in_all: int) -> None:
         must = [line for day in days[:-7] for line in (day[n] for n in valued)]
         must += [line for day in days[-7:] for line in day]
         limits = Limits(len(must) * 3 // 2, sum(map(len, must)) * 3 // 2)
-        result = compaction(pages, limits).run(today + timedelta(hours=4))
+        result = Compaction(pages, FakeClock(today + timedelta(hours=4)), UTC, limits).run()
         ran += result.ran
         assert len(pages.memory.read_text()) < limits.max_chars
         assert result.records_after <= limits.max_records

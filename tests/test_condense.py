@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -71,6 +72,19 @@ def test_with_some_room_it_is_told_in_sentences() -> None:
     assert not {"Argh", "Hooray", "Found", "dead"} & set(told.replace(";", " ").replace(".", " ").split())
     labels = {entry.split(":")[0] for entry in entries(told) if "API" in entry}
     assert labels == {""}, "what was booked is no label of what follows"
+
+
+def test_courtesies_and_what_an_assistant_says_of_itself_make_room() -> None:
+    """O27: a name in a courtesy is no reason to tell it."""
+    chat = (
+        "Ada: Sounds great, Ben. → As an AI language model, I don't have personal preferences or opinions.",
+        "Ben: That's so sweet, Ada. → There are 3 lens shops in Porto, the largest is Foto Lima:",
+        "Ada: I love Porto. → Love it, Ada. You could look at the reviews of the shops there for a while, too.",
+    )
+    told = condense(journal(*chat), 170)
+    assert "There are 3 lens shops in Porto, the largest is Foto Lima." in told
+    assert "I love Porto" in told
+    assert not [courtesy for courtesy in ("great", "language model", "sweet", "Love it") if courtesy in told]
 
 
 def test_what_is_short_is_told_where_there_is_room() -> None:
@@ -155,12 +169,10 @@ def test_it_condenses_its_own_words_again() -> None:
 
 def measured_against(before: list[Item], told: str) -> list[str]:
     """The numbers that stand in no clause of the source with the words that they stand with now."""
-    stood = [
-        set(text.replace(",", " ").replace(".", " ").split()) for item in before for text in entries(item.text)
-    ]
+    stood = [set(re.sub("[,.:]", " ", text).split()) for item in before for text in entries(item.text)]
     wrong = []
     for entry in entries(told):
-        words = set(entry.replace(",", " ").replace(".", " ").split())
+        words = set(re.sub("[,.:]", " ", entry).split())
         numbers = {word for word in words if word.isdigit() and len(word) > 2}
         wrong += [entry for number in numbers if not any(number in one and len(one & words) > 1 for one in stood)]
     return wrong

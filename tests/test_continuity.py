@@ -157,7 +157,8 @@ def test_the_tool_remembers_within_its_schema(home: Path, clock: FakeClock) -> N
 
 
 def test_compaction_keeps_what_must_be_kept_and_says_what_it_did(home: Path, clock: FakeClock) -> None:
-    """O25, O30, SC1 to SC4: under the target, LONGMEMORY.md first in the context, what must be kept is there."""
+    """O25, O29, O30, SC1 to SC4: under the target, LONGMEMORY.md first in the context, what must be kept is there;
+    what was told is found at once."""
     settings = ON | {
         "memory_compaction_enabled": True,
         "memory_compaction_schedule_cron": "0 3 * * *",
@@ -172,6 +173,7 @@ def test_compaction_keeps_what_must_be_kept_and_says_what_it_did(home: Path, clo
         assert result.ran, result.reason
         assert (result.records_before, result.compacted) == (41, 40)
         assert result.chars_after < 6_000 <= result.chars_before
+        assert [hit.id for hit in memory.list("journal") if hit.id.startswith("journal:compaction-")]
         context = memory.session_context()
         assert context.index("Long-term memory") < context.index("Mara is allergic to nuts.")
         assert not memory.compact_journal().ran, "there is nothing to do twice"

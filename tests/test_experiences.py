@@ -565,8 +565,8 @@ def test_extraction_has_a_schedule_without_compaction_and_one_of_its_own(
         schedule.tick()
         assert [one.text for one in memory.experiences.list()] == [DEPLOY]
     both = {**JOURNAL, "experience_extraction_cron": "0 3 * * *", "memory_compaction_enabled": True}
-    jobs = [list(one._jobs) for one in open_memory("p2", continuity=both)._parts.continuity._schedules]
-    assert jobs == [["compaction"], ["extraction"]], "compaction begins with an extraction"
+    jobs = [one._name for one in open_memory("p2", continuity=both)._parts.continuity._schedules]
+    assert jobs == ["compaction", "extraction"], "compaction begins with an extraction"
 
 
 def test_a_turn_becomes_an_experience_in_the_background(open_memory: OpenMemory) -> None:

@@ -218,7 +218,6 @@ def test_reading_a_journal_that_is_not_there_makes_nothing(journal: Journal) -> 
     """K2: no file, no folder."""
     assert (journal.records(), journal.day(DAY), journal.long_memory()) == ([], [], "")
     assert journal.append() == 0
-    assert journal.stamp() == journal.stamp()
     assert not (journal.pages.root / "memory").exists()
     assert not journal.pages.memory.exists()
 
@@ -287,13 +286,11 @@ def test_no_page_lies_in_another(paths: dict[str, str]) -> None:
 
 
 def test_changes_are_seen(journal: Journal) -> None:
-    """O22: a person's edit counts at once, and another stamp lets an index notice it."""
+    """O22: a person's edit counts at once, and survives the next append."""
     kept, gone = journal.remember("Tea."), journal.remember("Mistake.")
-    stamp = journal.stamp()
     page = journal.pages.memory
     page.write_text(page.read_text().replace(render(gone), "- mended by hand\n").replace("Tea.", "Green tea."))
     assert [record.text for record in journal.records()] == ["Green tea."]
-    assert journal.stamp() != stamp
     journal.remember("More.")
     assert "- mended by hand\n" in page.read_text()
     assert kept.id in page.read_text()
@@ -310,9 +307,9 @@ def test_the_oldest_records_go_to_the_archive(tmp_path: Path, clock: FakeClock, 
     journal = Journal(Pages(tmp_path), clock, UTC, window)
     written, rewrites = [], 0
     for number in range(100):
-        before = journal.pages.stamp(journal.pages.before(journal.pages.memory))
+        before = journal.pages.read(journal.pages.before(journal.pages.memory))
         written.append(journal.remember(f"number {number}"))
-        rewrites += journal.pages.stamp(journal.pages.before(journal.pages.memory)) != before
+        rewrites += journal.pages.read(journal.pages.before(journal.pages.memory)) != before
         page = journal.pages.read(journal.pages.memory).decode()
         assert window.holds(len(journal.records()), len(page))
     rolled = [line.record for line in parse(archived(journal))]

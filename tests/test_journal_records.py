@@ -172,7 +172,6 @@ def test_reading_makes_nothing(pages: Pages) -> None:
     """K2: no file appears before the first write."""
     assert pages.read(pages.memory) == pages.end(pages.memory, 10) == b""
     assert pages.days() == []
-    assert pages.stamp(pages.memory) == (0, 0)
     assert not pages.root.exists()
 
 

@@ -194,6 +194,17 @@ WARM = "How warm is it in Lisbon now?"
             [UserMessage(WARM), AssistantMessage("18 degrees."), AssistantMessage(" ")],
             f"User: {WARM} → 18 degrees.",
         ),
+        (
+            [
+                UserMessage(WARM),
+                AssistantMessage("**Here is what the stations say:**\n\n1. Belém: 18.\n2. Sintra: 15."),
+            ],
+            f"User: {WARM} → **Here is what the stations say:** 1. Belém: 18.",
+        ),
+        (
+            [UserMessage(WARM), AssistantMessage("I'm so glad that you asked me! It is 18 degrees. Enjoy it.")],
+            f"User: {WARM} → I'm so glad that you asked me! It is 18 degrees.",
+        ),
         ([UserMessage(f'<recollect-context id="1">Old.</recollect-context>{WARM}')], f"User: {WARM}"),
         (
             [UserMessage("The password is hunter2!x, keep it safe.")],

@@ -54,6 +54,22 @@ def test_text_that_is_none_is_found_all_the_same(journal: Memory) -> None:
     assert len(found) == 5
 
 
+def test_a_line_that_may_be_part_of_a_record_is_not_found(journal: Memory) -> None:
+    """R1, S4: nobody knows how secret it is."""
+    journal.journal.remember("The boiler key hangs behind the mirror.", "learned", "secret")
+    page = journal.home.profile("default") / "MEMORY.md"
+    edit(page, '"secret"}}', '"secret"}')
+    assert texts(journal, "boiler key mirror") == ["The boiler is serviced by Ferreira."]
+
+
+def test_what_a_person_marks_as_secret_on_one_page_is_found_on_none(journal: Memory) -> None:
+    """R1, S4: the page of its day, which nobody rewrites, says otherwise."""
+    journal.journal.remember("The boiler key hangs behind the mirror.", "learned", "private-user")
+    assert len(texts(journal, "boiler")) == 2
+    edit(journal.home.profile("default") / "MEMORY.md", '"private-user"', '"secret"')
+    assert texts(journal, "boiler") == ["The boiler is serviced by Ferreira."]
+
+
 def test_a_page_that_cannot_be_filed_keeps_no_other_from_it(
     memory: Memory, database: Database, clock: FakeClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -472,6 +472,21 @@ def test_a_correction_is_learned_as_the_word_of_whom_it_corrects(
     assert "User" not in found["preferences"]
 
 
+@pytest.mark.parametrize("kind", ["journal", "experience"])
+def test_with_a_line_end_the_claims_that_it_tells(open_memory: OpenMemory, kind: ItemKind) -> None:
+    """R11, O11: what else was said in the turn that it sums up holds."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    mara = memory.agent(User("cli", "mara", "main"))
+    say(memory, mara, f"{PORTO} My sister Ines works as a nurse in Faro.")
+    organized(memory, mara)
+    memory._parts.experiencing.extract()
+    memory.process()
+    new = memory.correct(item(memory, kind, "Porto").id, "I live in Lisbon, near the sea.")
+    body = organized(memory)["people/mara"]
+    assert f"lives in Porto, near the river. [r1, until 2026-02-24 by r{new.record_id}]" in body
+    assert "Mara's sister Ines works as a nurse in Faro. [r1]" in body
+
+
 def test_a_correction_of_nobodys_word_is_the_users(open_memory: OpenMemory) -> None:
     """R11: where nobody can tell whose it is."""
     memory = open_memory(continuity={"journal_enabled": True})

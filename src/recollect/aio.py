@@ -96,7 +96,6 @@ class AsyncJournal(Face):
     day = awaited(Journal.day)
     records_of_days = awaited(Journal.records_of_days)
     long_memory = awaited(Journal.long_memory)
-    stamp = awaited(Journal.stamp)
 
 
 class AsyncNotes(Face):

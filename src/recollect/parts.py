@@ -64,8 +64,11 @@ class Parts:
         self.mending = Mending(database)
         summarize = open_summarize(settings, database, clock, profile)
         extract = (lambda: self.experiencing.extract()) if settings.continuity.experience_store_enabled else None
-        given = (database, clock, summarize, extract, partial(ended_lines, database, profile))
-        self.continuity = Continuity(settings.continuity, home, profile, *given)
+        self.continuity = Continuity(
+            *(settings.continuity, home, profile, database, clock, summarize, extract),
+            ended=partial(ended_lines, database, profile),
+            resync=lambda: self.indexer.look(),
+        )
         self.experiencing: Experiencing = Experiencing(
             *(settings.continuity, database, profile, clock, self.continuity),
             embedders=lambda: self.embedders,

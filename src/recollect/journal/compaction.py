@@ -69,9 +69,9 @@ class Compaction:
         self._resync = resync
         self._ended = ended
 
-    def run(self, now: datetime | None = None, *, force: bool = False) -> Result:
+    def run(self, *, force: bool = False) -> Result:
         """Compact if MEMORY.md is over a limit, or in any case with `force`. Skipped while another one runs."""
-        now = now or self._clock()
+        now = self._clock()
         with self._pages.compacting(self._owner, now) as free:
             result = self._run(now, force) if free else Result(False, "Another compaction is running.")
         if result.ran and self._resync:
@@ -79,13 +79,13 @@ class Compaction:
         log.info("compaction: %s", result.reason)
         return result
 
-    def remark(self, now: datetime | None = None) -> str:
+    def remark(self) -> str:
         """What a person should know: that what must be kept alone is more than the target. Or nothing."""
         limits = self._limits
         data = self._pages.read(self._pages.memory)
         if not limits.exceeded(data.count(b"\n") + 1, len(data)):
             return ""
-        page = split(data, (now or self._clock()) - limits.min_age)
+        page = split(data, self._clock() - limits.min_age)
         if not limits.exceeded(page.kept_records, page.kept_chars):
             return ""
         return (
@@ -154,17 +154,16 @@ class Compaction:
         records = kept + len(plan.told) + sum(line.record is not None for line in parse(tail))
         size = chars(plan.page, tail)
         over = self._limits.exceeded(records, size)
-        return Result(
-            True,
-            f"{len(plan.gone):,} of {before.records_before:,} record(s) compacted; {before.chars_before:,} "
+        return replace(
+            before,
+            ran=True,
+            reason=f"{len(plan.gone):,} of {before.records_before:,} record(s) compacted; {before.chars_before:,} "
             f"characters brought to {size:,}{', over the target: the rest must be kept.' if over else '.'}",
-            before.records_before,
-            records,
-            len(plan.gone),
-            before.chars_before,
-            size,
-            plan.block,
-            over,
+            records_after=records,
+            compacted=len(plan.gone),
+            chars_after=size,
+            block=plan.block,
+            over_target=over,
         )
 
 

@@ -45,6 +45,8 @@ _COURTESIES = word_set(
     "gorgeous stunning sounds looks agree agreed right true fun good love totally definitely absolutely exactly "
     "sorry appreciate excited proud welcome course luck hope ah haha yay something thing way lot"
 )
+_ONESELF = word_set("i we my our")  # "I love Paris" is none: "love it, Paris" is
+_ABOUT_ITSELF = re.compile(r"\bas an? (?:AI|(?:large )?language model)\b", re.IGNORECASE)
 
 
 class Item(NamedTuple):
@@ -74,7 +76,8 @@ class _Clause:
 @dataclass(slots=True)
 class _Entry:
     """What is told as one. `forms` are nothing, the kernel, more and the whole; `told` is the one that fits. It
-    `exclaims` where it has one word that says something, or none, and denies nothing."""
+    `exclaims` where it has one word that says something, or none, beside courtesies, and denies nothing; or where
+    an assistant speaks of itself."""
 
     order: int
     period: str
@@ -233,7 +236,10 @@ def _entries(found: Sequence[_Clause], precision: int) -> list[_Entry]:
 
 
 def _exclaims(clause: _Clause) -> bool:
-    said = [word.kind for word in clause.words if word.kind != "filler"]
+    if _ABOUT_ITSELF.search(clause.text):
+        return True
+    polite = _COURTESIES if _ONESELF.isdisjoint(word.value for word in clause.words) else frozenset()
+    said = [word.kind for word in clause.words if word.kind != "filler" and word.value not in polite]
     return len(said) <= 1 - clause.named and "negation" not in said
 
 
@@ -269,16 +275,16 @@ def _fit(entries: Sequence[_Entry], steps: Sequence[_Step], budget: int) -> str:
 
 
 def _sentences(entries: Sequence[_Entry], budget: int) -> list[_Step]:
-    """What is exact in sentences, then kernels of what did not fit, then the rest. An exclamation is told only
-    where there is room for everything."""
-    exact = sorted((entry for entry in entries if entry.exact), key=lambda e: _dense(e.exact, e, WHOLE))
+    """What is exact in sentences, then as much as fits of what did not, then the rest. An exclamation is told
+    only where there is room for everything."""
     all_fits = sum(len(entry.forms[WHOLE]) for entry in entries) <= budget
     rest = [entry for entry in entries if all_fits or not entry.exclaims]
+    exact = sorted((entry for entry in rest if entry.exact), key=lambda e: _dense(e.exact, e, WHOLE))
     return [
         (WHOLE, exact, SENTENCES),
         (KERNEL, exact, 1.0),
+        (WIDER, exact, 1.0),
         (WHOLE, sorted(rest, key=lambda e: _dense(e.weight, e, WHOLE)), 1.0),
-        (KERNEL, rest, 1.0),
     ]
 
 

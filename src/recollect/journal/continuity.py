@@ -20,7 +20,7 @@ from recollect.journal.journal import Journal, Window
 from recollect.journal.merging import Limits, Summarize
 from recollect.journal.pages import Pages
 from recollect.journal.progress import Progress
-from recollect.journal.schedule import Job, Schedule, Timetable
+from recollect.journal.schedule import Schedule, Timetable
 from recollect.journal.summaries import Summaries
 from recollect.storage.base import Database
 from recollect.types import Clock
@@ -32,8 +32,8 @@ log = logging.getLogger("recollect.journal")
 
 
 class Continuity:
-    """Everything that the section `[continuity]` of the settings switches on or off. `ended` gives the ids of
-    records that hold no longer."""
+    """Everything that the section `[continuity]` of the settings switches on or off. `extract` makes experiences,
+    `ended` gives the ids of records that hold no longer, `resync` brings the index up to rewritten pages."""
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class Continuity:
         summarize: Summarize | None = None,
         extract: Callable[[], object] | None = None,
         ended: Callable[[], Set[str]] = frozenset,
+        resync: Callable[[], object] | None = None,
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -68,33 +69,37 @@ class Continuity:
             owner=f"profile {profile}, process {os.getpid()}",
             summarize=summarize,
             flush=self.write_all if settings.flush_pre_compaction else None,
+            resync=resync,
             ended=ended,
         )
         self._schedules = self._open_schedules(database, f"{home.path}/{profile}", profile)
 
     def _open_schedules(self, database: Database, seed: str, profile: str) -> list[Schedule]:
-        """When to extract and to compact. Extraction comes before each compaction, and at times of its own."""
-        settings, zone = self._settings, self._journal.zone
+        """When to extract and to compact. Extraction comes before each compaction, and at times of its own. A cron
+        expression that is wrong is said also where nothing would run by it."""
+        settings = self._settings
         interval = timedelta(milliseconds=settings.memory_compaction_interval_ms)
 
-        def schedule(name: str, cron: str, jobs: dict[str, Job]) -> Schedule:
+        def times(cron: str) -> Timetable:
+            return Timetable(self._journal.zone, cron, interval, seed=seed)
+
+        def schedule(name: str, job: Callable[[], object], timetable: Timetable, row: str) -> Schedule:
             return Schedule(
-                Timetable(zone, cron, interval, seed=seed),
-                jobs,
-                self._clock,
-                lambda: database.read(lambda tx: Progress(tx).last_run(profile, name)),
-                lambda at: database.write(lambda tx: Progress(tx).ran(profile, name, at)),
+                *(name, job, timetable, self._clock),
+                lambda: database.read(lambda tx: Progress(tx).last_run(profile, row)),
+                lambda at: database.write(lambda tx: Progress(tx).ran(profile, row, at)),
             )
 
-        own = settings.experience_extraction_cron
-        extraction: dict[str, Job] = {"extraction": self._extract} if self._extract else {}
-        jobs = {} if own else extraction
+        made: list[Schedule] = []
+        shared = times(settings.memory_compaction_schedule_cron)
+        own = times(settings.experience_extraction_cron) if settings.experience_extraction_cron else None
         if settings.memory_compaction_enabled:
-            jobs = {"compaction": self._extract_and_compact}
-        made = [schedule("compaction", settings.memory_compaction_schedule_cron, jobs)]
-        if own:
-            made.append(schedule("extraction", own, extraction))
-        return [one for one in made if one.has_jobs]
+            made.append(schedule("compaction", self._extract_and_compact, shared, "compaction"))
+        elif self._extract and not own:
+            made.append(schedule("extraction", self._extract, shared, "compaction"))
+        if self._extract and own:
+            made.append(schedule("extraction", self._extract, own, "extraction"))
+        return made
 
     @property
     def is_on(self) -> bool:
@@ -161,7 +166,7 @@ class Continuity:
     def remarks(self) -> list[str]:
         """A sentence for each thing that a person should know of."""
         found = [self._summaries.elsewhere, self._summaries.error] if self._summaries else []
-        found += [remark for schedule in self._schedules for remark in schedule.remarks()]
+        found += [schedule.error for schedule in self._schedules]
         if self._settings.memory_compaction_enabled:
             try:
                 found.append(self._compaction.remark())

@@ -1,7 +1,8 @@
 """What of the journal and of workers' notes can be found: page by page, so that only what changed is read again.
 
 A record of the journal stands in MEMORY.md and on its day's page: it is found once, by its id. What a person wrote
-between the records, a long-term summary and a note are found by their paragraphs. Secrets are not found.
+between the records, a long-term summary and a note are found by their paragraphs. Secrets are not found, nor lines
+that may be part of a record, of which nobody knows how secret it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from recollect.journal.pages import Pages
-from recollect.journal.records import JournalRecord, parse
+from recollect.journal.records import JournalRecord, looks_like_one, parse
 from recollect.journal.summaries import summarized_by
 from recollect.types import Item, ItemKind, Provenance
 
@@ -32,13 +33,13 @@ def note_pages(folder: Path) -> list[Path]:
 
 
 def journal_items(page: Path, root: Path) -> Iterator[Item]:
-    """What a page of the journal says."""
+    """What a page of the journal says. The item of a secret says nothing: so does then every other page of it."""
     written: list[str] = []
     for line in parse(page.read_bytes()):
-        if line.record is None:
-            written.append(line.raw)
-        elif not line.record.is_secret and line.record.text.strip():
+        if line.record:
             yield _of_record(line.record, _modified(page), _thread(page, root))
+        elif not looks_like_one(line.raw):
+            written.append(line.raw)
     yield from _paragraphs("journal", "".join(written), page, root)
 
 
@@ -47,8 +48,9 @@ def note_items(page: Path, root: Path) -> Iterator[Item]:
 
 
 def _of_record(record: JournalRecord, otherwise: datetime, thread: str) -> Item:
+    told = _text(record.text) if record.text.strip() and not record.is_secret else ""
     return Item(
-        *("journal", _text(record.id), _text(record.text), record.timestamp or otherwise, thread),
+        *("journal", _text(record.id), told, record.timestamp or otherwise, thread),
         session_id=_text(record.session_id),
         record_id=summarized_by(record.id),
         trust=trust_of(record),

@@ -11,7 +11,6 @@ import logging
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta, tzinfo
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,11 +129,6 @@ class Journal:
     def long_memory(self) -> str:
         """LONGMEMORY.md as it stands; empty where there is none."""
         return self.pages.read(self.pages.long_memory).decode("utf-8", "replace")
-
-    def stamp(self) -> str:
-        """Another one whenever somebody changed a page."""
-        pages = (self.pages.memory, self.pages.long_memory, *self.pages.days())
-        return blake2b(repr([(page.name, self.pages.stamp(page)) for page in pages]).encode()).hexdigest()[:32]
 
     def _write(self, records: Sequence[JournalRecord], *, look: bool) -> int:
         """`look`: the records may have been written before, by somebody who was stopped in the middle."""

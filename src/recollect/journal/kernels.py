@@ -52,7 +52,7 @@ def forms(text: str, sentence: Sequence[Word], own: set[int]) -> Sequence[str]:
     own = own or {next(at for at, word in enumerate(sentence) if word.kind != "filler")}
     kernel = _with_negations(sentence, own if len(own) > 1 else _widened(sentence, own))
     wide = _with_negations(sentence, _widened(sentence, kernel))
-    whole = text.rstrip(".!…。\uff01 ").replace(";", ",")
+    whole = text.rstrip(".!…。\uff01: ").replace(";", ",")
     return "", *(min(_telegram(text, sentence, some), whole, key=len) for some in (kernel, wide)), whole
 
 

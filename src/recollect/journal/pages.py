@@ -67,13 +67,6 @@ class Pages:
         except OSError as error:
             raise _failed("read", page, error) from error
 
-    def stamp(self, page: Path) -> tuple[int, int]:
-        """Changes when anybody changes the page."""
-        with suppress(OSError):
-            found = page.stat()
-            return found.st_size, found.st_mtime_ns
-        return 0, 0
-
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Nobody else writes meanwhile. To be held for a moment only."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import sha256
 
@@ -20,8 +19,6 @@ from recollect.errors import ConfigError, RecollectError
 from recollect.types import Clock
 
 log = logging.getLogger("recollect.journal")
-
-Job = Callable[[], object]
 
 JITTER = timedelta(minutes=5)
 LONGEST_WAIT = 300.0  # seconds; a machine may have slept, or its clock been put right
@@ -61,15 +58,15 @@ class Timetable:
         if not self._cron:
             return last.astimezone(UTC) + self._interval + self._delay(self._interval)
         times = CronSim(self._cron, last.astimezone(self._zone))
-        first, second = next(times), next(times)
-        return first.astimezone(UTC) + self._delay(second - first)
+        first, second = [next(times).astimezone(UTC) for _ in range(2)]  # in a zone, an hour may come twice
+        return first + self._delay(second - first)
 
     def _delay(self, between: timedelta) -> timedelta:
         return min(self._jitter, between / 10) * self._part
 
 
 class Schedule:
-    """Runs jobs, in their order, in a thread of its own; what one of them does wrong holds up no other.
+    """Runs a job when it is due, in a thread of its own.
 
     Never two runs at a time. `start` is idempotent. `stop` waits for the running job, and nothing follows it, also
     if `start` comes too late. `last_run` says when it ran last, `ran` keeps it; before the first run, that is when
@@ -77,24 +74,23 @@ class Schedule:
 
     def __init__(
         self,
+        name: str,
+        job: Callable[[], object],
         timetable: Timetable,
-        jobs: Mapping[str, Job],
         clock: Clock,
         last_run: Callable[[], datetime | None],
         ran: Callable[[datetime], object],
     ) -> None:
+        self._name = name
+        self._job = job
         self._timetable = timetable
-        self._jobs = dict(jobs)
         self._clock = clock
         self._last_run = last_run
         self._ran = ran
-        self._errors: dict[str, str] = {}
         self._running = threading.Lock()
         self._background = Background("schedule", self._step, AFTER_FAILURE)
-
-    @property
-    def has_jobs(self) -> bool:
-        return bool(self._jobs)
+        self.error = ""
+        """What went wrong when it ran last; empty where nothing did."""
 
     def next_run(self) -> datetime:
         """When it is due: in the past, if it is overdue. A clock that was ahead is forgotten."""
@@ -109,17 +105,9 @@ class Schedule:
         with self._running:
             if self.next_run() <= self._clock():
                 began = self._clock()
-                for name, job in self._jobs.items():
-                    if self._background.stopping():
-                        return 0.0  # it is made up for after the next start
-                    with suppress(Exception):  # it is in the log, and in `remarks`
-                        self._run(name, job)
+                self._run()
                 self._ran(began)
         return (self.next_run() - self._clock()).total_seconds()
-
-    def remarks(self) -> tuple[str, ...]:
-        """A sentence for each job that failed when it ran last."""
-        return tuple(self._errors.values())
 
     def start(self) -> None:
         self._background.start()
@@ -127,18 +115,17 @@ class Schedule:
     def stop(self) -> None:
         self._background.stop()
 
-    def _run(self, name: str, job: Job) -> object:
+    def _run(self) -> None:
+        self.error = ""
         try:
-            result = job()
+            self._job()
         except Exception as error:
-            self._errors[name] = f"The scheduled {name} failed: {error}"
-            unforeseen = not isinstance(error, RecollectError)
+            self.error = f"The scheduled {self._name} failed: {error}"
             log.error(
-                "the scheduled %s failed; it runs again when it is due: %s", name, error, exc_info=unforeseen
+                "the scheduled %s failed; it runs again when it is due: %s",
+                *(self._name, error),
+                exc_info=not isinstance(error, RecollectError),
             )
-            raise
-        self._errors.pop(name, None)
-        return result
 
     def _step(self) -> float:
         return min(max(self.tick(), SHORTEST_WAIT), LONGEST_WAIT)

@@ -28,7 +28,7 @@ _EDGES = (
 )
 _END = re.compile(r"(?<=[.!?…؟])[\"')\]\u201d\u2019»]*\s+|(?<=[。\uff01\uff1f])|\n+")
 _NO_END = re.compile(
-    r"(?:\b\d{1,2}|\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|ca|approx|e\.g|i\.e|z\.B|bzw|Nr)|\b[A-Z])\.\s+\Z"
+    r"(?:\b\d{1,2}|\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|ca|approx|e\.g|i\.e|z\.B|bzw|Nr)|\b[A-Z])\.[^\S\n]+\Z"
 )
 LABEL = re.compile(r"([^\W\d_][^\W\d]*(?: [A-Z][\w.'\u2019-]*){0,2})(?::\s+|\uff1a)(?=\S)")
 PERIOD = re.compile(r"\((\d{4}(?:-\d\d){0,2})\)\s+")  # when it was, before what is told of that time

@@ -8,6 +8,7 @@ stopped between writing a summary and moving the row is followed by one who find
 from __future__ import annotations
 
 import logging
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ log = logging.getLogger("recollect.journal")
 LOOK = timedelta(seconds=30)  # between two looks at all agents
 LONGEST = 200  # characters of a request, and of a reply
 _ENOUGH = 25  # characters that say something; a shorter sentence ("Hi!") takes the next one along
+_LEADS_IN = re.compile(
+    r"[:!\uff1a\uff01][*_\s]*\Z"
+)  # "Here are some tips:", "Happy to help!" take the next one along
 _READ = 10_000  # characters of a text that are looked at
 _RECORDS = 500  # read at once
 _TURNS = 200  # written at once
@@ -214,7 +218,7 @@ def _beginning(text: str) -> str:
         text = text[:_READ].rsplit(None, 1)[0]  # half a word may be half a secret
     for sentence in sentences(clean(text)):
         found = f"{found} {sentence}".strip()
-        if len(found) >= _ENOUGH:
+        if len(found) >= (LONGEST if _LEADS_IN.search(sentence) else _ENOUGH):
             break
     found = clean(" ".join(found.split()))  # a line break may part a secret from its name
     if len(found) <= LONGEST:

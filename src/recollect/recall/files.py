@@ -44,9 +44,9 @@ class Page(NamedTuple):
 
 class Files:
     """The pages of one kind of one owner: `pages` names them, `items` tells what one of them says. Where two pages
-    say something under one ref, what was changed last counts. `alone`: no other home keeps such pages of this
-    owner, so what is not in ours is gone; else only what was in ours before. What cannot be read or filed is said
-    in the log, is tried again, and keeps nothing else from being found."""
+    say something under one ref, what was changed last counts, but where one has no text, none does. `alone`: no
+    other home keeps such pages of this owner, so what is not in ours is gone; else only what was in ours before.
+    What cannot be read or filed is said in the log, is tried again, and keeps nothing else from being found."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Files:
         is_filed = None not in filing.values()
         gone: set[str] = set()
         if is_filed and all(page.said is not None for page in self._read.values()):
-            gone = filed if self._alone else filed & self._texts.keys()
+            gone = filed if self._alone else filed & (self._texts.keys() | _hidden(self._read))
             gone = gone.difference(*says.values())
             self._leave(gone)
         is_whole = is_filed and all(page.is_read for page in self._read.values())
@@ -142,14 +142,19 @@ class Files:
 def _newest(pages: dict[Path, Page]) -> dict[Path, dict[str, Item]]:
     """What counts of each page: of two that say something under one ref, the one that was changed last."""
     newest: dict[str, tuple[Path, Said]] = {}
+    hidden = _hidden(pages)
     for path, page in pages.items():
         for ref, said in (page.said or {}).items():
-            if ref not in newest or said.since > newest[ref][1].since:
+            if ref not in hidden and (ref not in newest or said.since > newest[ref][1].since):
                 newest[ref] = path, said
     counts: dict[Path, dict[str, Item]] = {path: {} for path in pages}
     for ref, (path, said) in newest.items():
         counts[path][ref] = said.item
     return counts
+
+
+def _hidden(pages: dict[Path, Page]) -> set[str]:
+    return {ref for page in pages.values() for ref, said in (page.said or {}).items() if not said.item.text}
 
 
 def _stamp(page: Path) -> Stamp | None:

@@ -108,6 +108,14 @@ class Indexer:
         self._database.write(lambda tx: Backlog(tx).do_some(self._clock()))
         return 1
 
+    def look(self) -> None:
+        """Look at the files now: they were changed."""
+        self._looked = -LOOK_EVERY
+        if self.running:
+            self.wake()
+        else:
+            self._look_at_files()
+
     def _look_at_files(self) -> int:
         if time.monotonic() < self._looked + LOOK_EVERY:
             return 0

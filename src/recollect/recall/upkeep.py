@@ -17,6 +17,7 @@ from recollect.collect.turns import Turns
 from recollect.errors import InputError, StaleWrite, UnknownHit
 from recollect.gate import checked_count, checked_name, checked_text, checked_time
 from recollect.journal.records import JournalRecord
+from recollect.journal.specifics import sentences
 from recollect.organize.claims import EARLIER, INFERRED, Claim, paragraphs, parse
 from recollect.organize.documents import Documents
 from recollect.organize.edits import PEOPLE, SUBJECTS, cleaned, sentence
@@ -163,15 +164,17 @@ class Upkeep:
         Documents(tx, self._owner).lock(now)
         Opinions(tx, self._owner).correct(item, by, now)
 
-    def _end_claims_of(self, turn: Found, by: int, now: datetime) -> None:
-        """End the claims that rest on a corrected turn alone."""
-        if turn.kind != "turn" or not turn.record_id:
+    def _end_claims_of(self, corrected: Found, by: int, now: datetime) -> None:
+        """End the claims that rest on a corrected turn alone. Where it was a line that sums the turn up, or the
+        experience of it: those that it tells."""
+        record = corrected.record_id
+        if corrected.kind == "document" or not record:
             return
-        record = turn.record_id
         for found in self._database.read(lambda tx: Items(tx, self._owner).claims_of(record)):
             document = self._documents.find(found.thread)
             claim = parse((document and _paragraph(document, found.ref)) or "")
-            if claim and claim.records == (record,):
+            meant = corrected.kind == "turn" or (claim and _tells(corrected.text, claim.text))
+            if claim and claim.records == (record,) and meant:
                 self._restate(found, None, by, now)
 
     def _check_correctable(self, found: Found, told: str) -> Remember | None:
@@ -250,6 +253,13 @@ class Upkeep:
             f"Nothing remembered has the id {item!r:.200}. An id is a kind and a name, e.g. 'turn:12'; "
             "recall and list give it with every hit."
         )
+
+
+def _tells(line: str, claim: str) -> bool:
+    """Whether a line has most words of a sentence of the claim."""
+    told = set(read(line).stems)
+    said = [set(read(one).stems) for one in sentences(claim)]
+    return any(2 * len(stems & told) > len(stems) for stems in said)
 
 
 def _first(
