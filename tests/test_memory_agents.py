@@ -30,7 +30,7 @@ from recollect.organize.claims import claims
 from recollect.organize.draft import Draft
 from recollect.organize.memory_agents import MOST_LOSSES
 from recollect.testing import FakeClock, ScriptedBrain, log_records
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, until
 
 ALICE = User("cli", "alice", "main")
 
@@ -697,6 +697,36 @@ def test_health_is_red_when_nobody_organizes(memory: Memory, alice: Agent, clock
     assert "Is a worker running?" in health.reasons[0]
     memory.process()
     assert memory.health().status == "green"
+
+
+def test_health_is_red_when_nobody_puts_agents_to_sleep(
+    memory: Memory, alice: Agent, clock: FakeClock, open_memory: OpenMemory
+) -> None:
+    """O6: a talk too short to be marked by an append is marked by sleep, which takes a worker, too."""
+    open_memory("silent").agent(User("cli", "bob", "main"))
+    memory.append(alice, UserMessage("one"))
+    clock.turn(minutes=60)
+    assert memory.health().status == "green"
+    clock.turn(minutes=2)
+    health = memory.health()
+    assert (health.status, health.marked) == ("red", 0)
+    assert "Is a worker running?" in health.reasons[0]
+    memory.process()
+    clock.turn(days=1)
+    assert (memory.health().status, memory.health().oldest) == ("green", None)
+
+
+def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
+    """O6: from the first round that fails to the next that does not."""
+    memory = open_memory(worker={"tick_seconds": 0.01, "threads": 2}, continuity={"journal_enabled": True})
+    memory._database.write(lambda tx: tx.run("ALTER TABLE journal_progress RENAME TO mislaid"))
+    memory.start()
+    until(lambda: memory.health().status == "yellow")
+    (reason,) = memory.health().reasons
+    assert reason.startswith("The worker fails, and tries again: ")
+    assert "journal_progress" in reason
+    memory._database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO journal_progress"))
+    until(lambda: memory.health().status == "green")
 
 
 def test_health_is_red_while_the_oldest_item_is_overdue(

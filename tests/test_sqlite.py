@@ -36,18 +36,11 @@ from recollect.storage.migrations import LATEST
 from recollect.storage.sqlite import APPLICATION_ID, SQLite, _patience, _Transaction
 from recollect.storage.sqlite_errors import translate
 from recollect.testing import in_threads
-from tests.conftest import absent
+from tests.conftest import absent, until
 
 PATIENT = 10.0  # seconds after which something that should have come is a failure
 
 ALICE = User("cli", "alice", "main")
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENT
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.001)
 
 
 def add(name: str) -> Callable[[Transaction], int]:

@@ -174,10 +174,11 @@ class Parts:
         return found
 
     def remarks(self) -> list[str]:
-        """What a person should know of recall."""
+        """What a person should know of the work that this process does, a sentence each."""
+        said = [self.brain.waits(), self.brain.remark(), *(worker.background.error for worker in self.workers)]
         opened = [self.__dict__[name] for name in ("indexer", "recall") if name in self.__dict__]
-        said = [self.mending.remark, self.experiencing.error, *(part.error for part in opened)]
-        return [remark for remark in said if remark]
+        said += [*self.continuity.remarks(), self.mending.remark, self.experiencing.error]
+        return list(dict.fromkeys(remark for remark in [*said, *(part.error for part in opened)] if remark))
 
     def wake(self) -> None:
         """There is something to organize."""
