@@ -37,6 +37,7 @@ from recollect.errors import (
     StorageConflict,
     StorageCorrupt,
     StorageError,
+    StorageFull,
     StorageUnavailable,
     UnknownAgent,
 )
@@ -463,7 +464,7 @@ class Failing:
         return self._database.write(work)
 
 
-@pytest.mark.parametrize("kind", [StorageBusy, StorageUnavailable, OutcomeUnknown])
+@pytest.mark.parametrize("kind", [StorageBusy, StorageFull, StorageUnavailable, OutcomeUnknown])
 def test_a_database_that_does_not_answer_ends_it(
     memory: Memory,
     database: Database,

@@ -23,7 +23,7 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.errors import BudgetReached, CapReached, ModelError, UnknownRecord
+from recollect.errors import BudgetReached, CapReached, ModelError, StorageFull, UnknownRecord
 from recollect.organize import memory_agents
 from recollect.organize.brain import Outcome, Transcript
 from recollect.organize.claims import claims
@@ -181,6 +181,20 @@ def test_at_the_cap_work_waits_visibly(
     health = memory.health()
     assert (health.status, health.reasons) == ("yellow", ("The day's cap is reached.",))
     brain.waiting = ""
+    assert memory.process().finished == 1
+
+
+def test_a_full_disk_is_no_fault_of_the_item(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+) -> None:
+    """O5: it waits, however long, and is done once there is room."""
+    brain.script = [StorageFull()] * 10
+    say(memory, alice, "one")
+    for _ in range(10):
+        assert memory.process().finished == 0
+        clock.turn(minutes=2)
+    (item,) = memory.inbox("pending")
+    assert (item.attempts, "free some space" in item.error) == (0, True)
     assert memory.process().finished == 1
 
 
@@ -720,6 +734,7 @@ def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
     """O6: from the first round that fails to the next that does not."""
     memory = open_memory(worker={"tick_seconds": 0.01, "threads": 2}, continuity={"journal_enabled": True})
     memory._database.write(lambda tx: tx.run("ALTER TABLE journal_progress RENAME TO mislaid"))
+    memory.append(memory.agent(ALICE), UserMessage("one"))
     memory.start()
     until(lambda: memory.health().status == "yellow")
     (reason,) = memory.health().reasons

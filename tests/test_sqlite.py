@@ -738,6 +738,22 @@ def test_work_goes_on_once_there_is_room_again(small_disk: Path) -> None:
         assert memory.history(memory.sessions(alice)[0])[-1].id == newest
 
 
+def test_a_worker_says_in_one_sentence_that_the_disk_is_full(
+    small_disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O3: it is no fault of the session, which stays marked and is handed over once there is room."""
+    with Memory.open(small_disk) as memory:
+        alice = memory.agent(ALICE)
+        append_until_full(memory, alice)
+        caplog.clear()
+        with pytest.raises(StorageFull, match="free some space"):
+            memory.process()
+        assert [record for record in caplog.records if record.exc_info] == []
+        assert memory.health().marked == 1
+        subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+        assert memory.process().finished > 0
+
+
 def test_a_home_on_a_full_disk_is_refused(small_disk: Path) -> None:
     fill(small_disk)
     with pytest.raises(StorageFull) as raised:

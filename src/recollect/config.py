@@ -174,8 +174,8 @@ def _read(file: Path) -> dict[str, Any]:
 
 def _flat(sections: Mapping[str, object]) -> Iterator[str]:
     for section, keys in sections.items():
-        if isinstance(keys, Mapping) and section in Settings.model_fields:
-            yield from (f"{section}.{key}" for key in keys)
+        if isinstance(keys, Mapping) and (keys or section in Settings.model_fields):
+            yield from (f"{section}.{key}" if key != "" else section for key in keys)
         else:
             yield section
 
@@ -209,7 +209,8 @@ def _explain(error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     given = "that" if key.startswith(SECRET) else repr(first["input"])
-    return f"The setting {key!r} cannot be {given}: {first['msg']}. See docs/configuration.md."
+    why = first["msg"].removeprefix("Value error, ")
+    return f"The setting {key!r} cannot be {given}: {why}. See docs/configuration.md."
 
 
 def _shown(default: object) -> str:
