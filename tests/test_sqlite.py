@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -776,6 +777,22 @@ def test_an_existing_home_on_a_full_disk_is_refused_and_kept(small_disk: Path) -
     with Memory.open(small_disk / "home") as memory:
         assert "before" in memory.transcript(alice.id)
         assert memory.check() == []
+
+
+def test_a_file_that_may_not_grow_is_said_with_what_to_do(tmp_path: Path) -> None:
+    """C10: a limit on the size of files is no full disk, and loses nothing that was acknowledged, either."""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(ALICE)
+        first = memory.append(alice, UserMessage("before"))
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+        try:
+            with pytest.raises(StorageError, match=r"disk I/O error.*Nothing was stored; check the disk"):
+                memory.append(alice, UserMessage("x" * 100_000))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        last = memory.append(alice, UserMessage("after"))
+        assert [recorded.id for recorded in memory.history(alice)] == [first, last]
 
 
 def append_until_full(memory: Memory, agent: Agent) -> tuple[list[int], StorageFull]:
