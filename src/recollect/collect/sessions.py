@@ -188,12 +188,12 @@ class Sessions:
         """Since when an agent of the home should have been asleep, and the news of its session marked: none where
         that was not due by then. Only where nobody advances the deadlines is there one for long."""
         row = self._tx.one(
-            "SELECT min(a.sleep_due) FROM agents a JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "
+            "SELECT a.sleep_due FROM agents a JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "
             "WHERE a.sleep_due <= ? AND a.kind <> 'memory-agent' AND EXISTS (SELECT 1 FROM session_history h "
-            "WHERE h.session_id = s.id AND h.id > COALESCE(s.processed_until, 0))",
+            "WHERE h.session_id = s.id AND h.id > COALESCE(s.processed_until, 0)) ORDER BY a.sleep_due LIMIT 1",
             micros(before),
         )
-        return optional_moment(row[0]) if row else None
+        return moment(row[0]) if row else None
 
     def mark_processed(self, session: Session, processed_until: int) -> bool:
         """Compare and swap: if mark and position are still those of `session` as it was read, move the
