@@ -9,7 +9,6 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from recollect.errors import RecollectError
-from recollect.secrecy import clean
 
 log = logging.getLogger("recollect")
 
@@ -67,7 +66,7 @@ class Background:
                 self.error = f"The {self._name} fails, and tries again: {error}"
                 log.error("the %s failed and is tried again in %s s: %s", self._name, wait, error)
             except Exception as error:
-                self.error = clean(f"The {self._name} fails, and tries again: {type(error).__name__}: {error}")
+                self.error = f"The {self._name} fails, and tries again: {type(error).__name__}: {error}"
                 log.exception("the %s failed in a way nobody foresaw; it is tried again in %s s", self._name, wait)
             if wait > 0:
                 with suppress(Empty):

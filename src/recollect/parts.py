@@ -33,6 +33,7 @@ from recollect.recall.filing import file_document, file_turns, ready
 from recollect.recall.items import Items
 from recollect.recall.mending import Mending
 from recollect.recall.opinions import corrected, ended_lines
+from recollect.secrecy import clean
 from recollect.storage.base import Database, Transaction
 from recollect.types import Clock
 
@@ -178,7 +179,8 @@ class Parts:
 
     def remarks(self) -> list[str]:
         """What a person should know of the work that this process does, a sentence each."""
-        said = [self.brain.waits(), self.brain.remark(), *(worker.background.error for worker in self.workers)]
+        said = [self.brain.waits(), self.brain.remark()]
+        said += [clean(worker.background.error) for worker in self.workers]
         said += [*self.continuity.remarks(), self.mending.remark, self.experiencing.error]
         said += [self.__dict__[name].error for name in ("indexer", "recall") if name in self.__dict__]
         return list(dict.fromkeys(filter(None, said)))
