@@ -730,6 +730,18 @@ def test_health_is_red_when_nobody_puts_agents_to_sleep(
     assert (memory.health().status, memory.health().oldest) == ("green", None)
 
 
+def test_health_is_green_while_what_waits_is_new(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """O6: a deadline that nobody looked at for days says nothing of what was said just now."""
+    memory.append(alice, UserMessage("one"))
+    memory.reset(alice)
+    memory.process()
+    clock.turn(days=7)
+    memory.append(alice, UserMessage("two"))
+    assert memory.health().status == "green"
+    clock.turn(minutes=61)
+    assert memory.health().status == "red"
+
+
 def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
     """O6: from the first round that fails to the next that does not."""
     memory = open_memory(worker={"tick_seconds": 0.01, "threads": 2}, continuity={"journal_enabled": True})

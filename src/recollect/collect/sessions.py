@@ -185,13 +185,15 @@ class Sessions:
         return (row[0], optional_moment(row[1])) if row else (0, None)
 
     def passed_over(self, before: datetime) -> datetime | None:
-        """Since when an agent of the home should have been asleep, and the news of its session marked: none where
-        that was not due by then. Only where nobody advances the deadlines is there one for long."""
+        """When something arrived that nobody marked, though its agent should have been asleep before this time;
+        none where deadlines are acted on."""
+        news = "session_history h WHERE h.session_id = s.id AND h.id > COALESCE(s.processed_until, 0)"
         row = self._tx.one(
-            "SELECT a.sleep_due FROM agents a JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "
-            "WHERE a.sleep_due <= ? AND a.kind <> 'memory-agent' AND EXISTS (SELECT 1 FROM session_history h "
-            "WHERE h.session_id = s.id AND h.id > COALESCE(s.processed_until, 0)) ORDER BY a.sleep_due LIMIT 1",
-            micros(before),
+            f"SELECT (SELECT min(h.recorded_at) FROM {news}) FROM agents a "
+            "JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "
+            "WHERE a.sleep_due <= ? AND a.kind <> 'memory-agent' "
+            f"AND EXISTS (SELECT 1 FROM {news} AND h.recorded_at <= ?) ORDER BY a.sleep_due LIMIT 1",
+            *(micros(before), micros(before)),
         )
         return moment(row[0]) if row else None
 
