@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +37,14 @@ if "TMPDIR" not in os.environ and SHARED_MEMORY.is_dir() and shutil.disk_usage(S
 OpenMemory = Callable[..., Memory]
 
 _schemas = itertools.count(1)
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait for something that comes at its own time."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.002)
 
 
 def absent(what: str) -> NoReturn:

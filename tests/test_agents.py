@@ -321,14 +321,6 @@ def test_the_most_recent_foreground_agent_is_the_user_heard_from_last(memory: Me
     assert found.id == bob.id
 
 
-def test_a_descriptor_that_cannot_be_stored_makes_no_agent(memory: Memory, database: Database) -> None:
-    """C1: refused before the first write."""
-    for bad in (User("cli", "", "main"), Task("a\0b"), Task("\udc00")):
-        with pytest.raises(InputError):
-            memory.agent(bad)
-    assert count(database, "agents") == 0
-
-
 def test_the_longest_descriptor_that_is_taken_is_taken_by_every_database(memory: Memory) -> None:
     """C1, C3: a key of 2,000 bytes, of a kind that no index can compress away."""
     dice = Random(7)

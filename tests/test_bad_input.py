@@ -443,7 +443,7 @@ def test_an_unknown_strategy_is_refused_with_those_there_are(memory: Memory, wro
 
 @pytest.mark.parametrize("name", sorted(ON_AN_AGENT.keys() - READS))
 def test_a_dead_agent_is_a_clear_error(memory: Memory, database: Database, clock: FakeClock, name: str) -> None:
-    """C4: and nothing changed."""
+    """C4: nothing changed, and what was said before can still be read."""
     scout = memory.agent(Subagent("s", "parent", "Scout"))
     memory.append(scout, Note("found it"))
     memory.sleep(scout)
@@ -453,6 +453,7 @@ def test_a_dead_agent_is_a_clear_error(memory: Memory, database: Database, clock
     with pytest.raises(AgentDead, match=r"/subagent/s is dead and takes no more messages\. Make a new one under"):
         ON_AN_AGENT[name](memory, scout)
     assert rows(database) == before
+    assert "found it" in memory.transcript(scout)
 
 
 def test_bad_words_for_reset_and_compaction_change_nothing(

@@ -13,6 +13,7 @@ import pytest
 
 from recollect.errors import MemoryClosed, OutcomeUnknown, StorageBusy, StorageError, StorageUnavailable
 from recollect.gather import LARGEST, Gather, _Ticket
+from tests.conftest import until
 
 PATIENT = 5.0  # seconds after which something that should have come is a failure
 
@@ -65,13 +66,6 @@ class Submitter(threading.Thread):
 
 def answered(jobs: Sequence[str]) -> list[str | BaseException]:
     return [f"{job}, done" for job in jobs]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENT
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.001)
 
 
 def in_line(gather: Gather[str, str], jobs: Sequence[str]) -> list[Submitter]:

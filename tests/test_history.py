@@ -28,7 +28,7 @@ from recollect import (
     UserMessage,
 )
 from recollect.collect.history import History, Stretch, from_row, to_row
-from recollect.errors import AgentDead, InputError, UnknownAgent
+from recollect.errors import AgentDead, InputError
 from recollect.storage.base import Database
 from recollect.testing import FakeClock, in_threads
 from recollect.types import micros
@@ -219,15 +219,6 @@ def test_an_append_returns_an_id_that_history_knows(open_memory: OpenMemory) -> 
     agent = here.agent(User("cli", "alice", "main"))
     record_id = here.append(agent.id, UserMessage("hello"))
     assert [recorded.id for recorded in history_of(there, agent)] == [record_id]
-
-
-def test_an_unknown_agent_is_an_error(memory: Memory, database: Database) -> None:
-    """C7: and nothing is stored."""
-    with pytest.raises(UnknownAgent, match=r"'nobody'.*memory\.agent"):
-        memory.append("nobody", UserMessage("hello"))
-    with pytest.raises(UnknownAgent, match=r"'nobody'.*memory\.agent"):
-        memory.append_many("nobody", [UserMessage("hello"), Note("there")])
-    assert count(database, "session_history") == count(database, "sessions") == 0
 
 
 def test_ids_grow_strictly_across_all_sessions(memory: Memory, alice: Agent) -> None:

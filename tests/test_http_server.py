@@ -26,9 +26,9 @@ from playwright.sync_api import sync_playwright
 
 from recollect import Memory, User
 from recollect.errors import StorageUnavailable
-from recollect.home import Home
 from recollect.serve import server
 from recollect.serve.http import events
+from recollect.serve.memories import Memories
 from recollect.serve.server import serve
 from tests.conftest import absent
 from tests.http_api import API, MARA
@@ -317,9 +317,38 @@ def test_a_worker_that_cannot_be_started_is_tried_again(
 
     monkeypatch.setattr(server, "PAUSE", 0.01)
     monkeypatch.setattr(subprocess, "Popen", fail_once)
-    with server._worker(Home(tmp_path)):
+    with Memories(tmp_path) as memories, server._worker(memories):
         until(lambda: len(tried) > 1)
     assert "no worker can be started: [Errno 11] Resource temporarily unavailable" in caplog.text
+
+
+def test_a_worker_that_keeps_failing_is_in_the_health(tmp_path: Path) -> None:
+    """O6: why it cannot start, and why what it runs fails; green again when that is mended."""
+    settings, profiles = tmp_path / "recollect.toml", tmp_path / "profiles"
+    settings.write_text(QUICK)
+    served = Served(tmp_path)
+    try:
+        until(served.workers)
+        settings.write_text(f"{QUICK}[collect]\nturn_treshold = 3\n")
+        os.kill(served.workers().pop(), signal.SIGKILL)
+        until(lambda: "the worker ended (1)" in str(served.ask("GET", "/health")["reasons"]))
+        health = served.ask("GET", "/health")
+        assert health["status"] == "yellow"
+        assert "Did you mean 'collect.turn_threshold'?" in health["reasons"][1]
+
+        profiles.write_text("in the way of the journal's folder")
+        settings.write_text(f"{QUICK}[continuity]\njournal_enabled = true\n")
+        served.agent("otto", "beta")
+        agent = served.agent("mara")
+        served.ask("POST", f"/agents/{agent}/turns", {"record": {"type": "user_message", "text": "I am Mara."}})
+        served.ask("POST", f"/agents/{agent}/end-turn")
+        until(lambda: "could not be locked" in str(served.ask("GET", "/health")["reasons"]))
+        assert "could not be locked" not in str(served.ask("GET", "/health?profile=beta")["reasons"])
+
+        profiles.unlink()
+        until(lambda: served.ask("GET", "/health") == {**health, "status": "green", "reasons": []})
+    finally:
+        served.end(signal.SIGTERM)
 
 
 def test_killed_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:

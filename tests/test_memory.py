@@ -19,7 +19,7 @@ from recollect.errors import InputError, MemoryClosed, StorageUnavailable, Unkno
 from recollect.organize.worker import Processed, Worker
 from recollect.testing import FakeClock, in_threads
 from recollect.types import utc_now
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, until
 
 ALICE = User("cli", "alice", "main")
 
@@ -56,6 +56,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "retry": (),
     "receipt": (1,),
     "health": (),
+    "remarks": (),
     "ledger": (),
     "session_context": (),
     "compact_journal": (),
@@ -75,13 +76,6 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "start": (),
 }
 """Every public call but `open` and `close`, with arguments it takes."""
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.005)
 
 
 def looping(tick: Callable[[], object], interval: float) -> Worker:

@@ -23,14 +23,14 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.errors import BudgetReached, CapReached, ModelError, UnknownRecord
+from recollect.errors import BudgetReached, CapReached, ModelError, StorageFull, UnknownRecord
 from recollect.organize import memory_agents
 from recollect.organize.brain import Outcome, Transcript
 from recollect.organize.claims import claims
 from recollect.organize.draft import Draft
 from recollect.organize.memory_agents import MOST_LOSSES
 from recollect.testing import FakeClock, ScriptedBrain, log_records
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, until
 
 ALICE = User("cli", "alice", "main")
 
@@ -181,6 +181,20 @@ def test_at_the_cap_work_waits_visibly(
     health = memory.health()
     assert (health.status, health.reasons) == ("yellow", ("The day's cap is reached.",))
     brain.waiting = ""
+    assert memory.process().finished == 1
+
+
+def test_a_full_disk_is_no_fault_of_the_item(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+) -> None:
+    """O5: it waits, however long, and is done once there is room."""
+    brain.script = [StorageFull()] * 10
+    say(memory, alice, "one")
+    for _ in range(10):
+        assert memory.process().finished == 0
+        clock.turn(minutes=2)
+    (item,) = memory.inbox("pending")
+    assert (item.attempts, "free some space" in item.error) == (0, True)
     assert memory.process().finished == 1
 
 
@@ -697,6 +711,49 @@ def test_health_is_red_when_nobody_organizes(memory: Memory, alice: Agent, clock
     assert "Is a worker running?" in health.reasons[0]
     memory.process()
     assert memory.health().status == "green"
+
+
+def test_health_is_red_when_nobody_puts_agents_to_sleep(
+    memory: Memory, alice: Agent, clock: FakeClock, open_memory: OpenMemory
+) -> None:
+    """O6: a talk too short to be marked by an append is marked by sleep, which takes a worker, too."""
+    open_memory("silent").agent(User("cli", "bob", "main"))
+    memory.append(alice, UserMessage("one"))
+    clock.turn(minutes=60)
+    assert memory.health().status == "green"
+    clock.turn(minutes=2)
+    health = memory.health()
+    assert (health.status, health.marked) == ("red", 0)
+    assert "Is a worker running?" in health.reasons[0]
+    memory.process()
+    clock.turn(days=1)
+    assert (memory.health().status, memory.health().oldest) == ("green", None)
+
+
+def test_health_is_green_while_what_waits_is_new(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """O6: a deadline that nobody looked at for days says nothing of what was said just now."""
+    memory.append(alice, UserMessage("one"))
+    memory.reset(alice)
+    memory.process()
+    clock.turn(days=7)
+    memory.append(alice, UserMessage("two"))
+    assert memory.health().status == "green"
+    clock.turn(minutes=61)
+    assert memory.health().status == "red"
+
+
+def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
+    """O6: from the first round that fails to the next that does not."""
+    memory = open_memory(worker={"tick_seconds": 0.01, "threads": 2}, continuity={"journal_enabled": True})
+    memory._database.write(lambda tx: tx.run("ALTER TABLE journal_progress RENAME TO mislaid"))
+    memory.append(memory.agent(ALICE), UserMessage("one"))
+    memory.start()
+    until(lambda: memory.health().status == "yellow")
+    (reason,) = memory.health().reasons
+    assert reason.startswith("The worker fails, and tries again: ")
+    assert "journal_progress" in reason
+    memory._database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO journal_progress"))
+    until(lambda: memory.health().status == "green")
 
 
 def test_health_is_red_while_the_oldest_item_is_overdue(

@@ -204,12 +204,15 @@ def test_an_address_that_is_none_is_refused_without_its_password(tmp_path: Path,
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:no-port", "no-such-host.invalid"])
-def test_a_server_that_is_not_there_is_said_without_the_password(tmp_path: Path, address: str) -> None:
+def test_a_server_that_is_not_there_is_said_once_and_without_the_password(
+    tmp_path: Path, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
     url = f"postgresql://me:hunter2@{address}/notes"
     with pytest.raises(StorageUnavailable, match=r"does not answer.*storage\.url") as raised:
         Memory.open(tmp_path, storage={"url": url, "connect_timeout": 1})
     assert address.split(":")[0] in str(raised.value)
     assert "hunter2" not in str(raised.value)
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize("name", ["", "No-Capitals", "a; DROP SCHEMA public", "../up", "x" * 64, 'quo"te'])
@@ -322,7 +325,7 @@ def test_two_writes_that_wait_for_each_other_are_both_done_in_the_end(postgres_u
 
     in_threads(2, count)
     assert database.read(lambda tx: tx.all("SELECT name, size FROM counts ORDER BY name")) == [("a", 2), ("b", 2)]
-    assert len(tries) == 3
+    assert len(tries) > 2
     database.close()
 
 

@@ -51,6 +51,9 @@ FORMATS: dict[str, st.SearchStrategy[str]] = {
     "SendGrid key": joined("SG.", drawn(URL_SAFE, 22), ".", drawn(URL_SAFE, 43)),
     "Twilio key": joined("SK", drawn(HEX, 32)),
     "Telegram token": joined(drawn("123456789", 9), ":", drawn(URL_SAFE, 35)),
+    "API token": joined(
+        st.sampled_from(["dckr_pat_", "dop_v1_", "shpat_", "xkeysib-", "lin_api_", "sntrys_"]), drawn(HEX, 32, 64)
+    ),
     "JWT": joined("eyJ", drawn(URL_SAFE, 20, 200), ".eyJ", drawn(URL_SAFE, 20, 300), ".", drawn(URL_SAFE, 43)),
 }
 
@@ -124,6 +127,8 @@ def test_an_aws_secret_key_behind_its_name_is_gone(secret: str) -> None:
         ("PIN is 4321", "4321", "PIN"),
         ("the door code is 4411#", "4411", "PIN"),
         ("CVV: 123", "123", "PIN"),
+        ("expires 12/27, cvv 123", "cvv 123", "PIN"),
+        ("the Wi-Fi key is SunnyDay2024", "SunnyDay2024", "token"),
         ("the API key is abc123def", "abc123def", "token"),
         ("client_secret: abc123def456", "abc123def456", "token"),
         ("SECRET_KEY=changeme", "changeme", "token"),

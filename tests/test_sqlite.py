@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -36,18 +37,11 @@ from recollect.storage.migrations import LATEST
 from recollect.storage.sqlite import APPLICATION_ID, SQLite, _patience, _Transaction
 from recollect.storage.sqlite_errors import translate
 from recollect.testing import in_threads
-from tests.conftest import absent
+from tests.conftest import absent, until
 
 PATIENT = 10.0  # seconds after which something that should have come is a failure
 
 ALICE = User("cli", "alice", "main")
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENT
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.001)
 
 
 def add(name: str) -> Callable[[Transaction], int]:
@@ -745,6 +739,22 @@ def test_work_goes_on_once_there_is_room_again(small_disk: Path) -> None:
         assert memory.history(memory.sessions(alice)[0])[-1].id == newest
 
 
+def test_a_worker_says_in_one_sentence_that_the_disk_is_full(
+    small_disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O3: it is no fault of the session, which stays marked and is handed over once there is room."""
+    with Memory.open(small_disk) as memory:
+        alice = memory.agent(ALICE)
+        append_until_full(memory, alice)
+        caplog.clear()
+        with pytest.raises(StorageFull, match="free some space"):
+            memory.process()
+        assert [record for record in caplog.records if record.exc_info] == []
+        assert memory.health().marked == 1
+        subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+        assert memory.process().finished > 0
+
+
 def test_a_home_on_a_full_disk_is_refused(small_disk: Path) -> None:
     fill(small_disk)
     with pytest.raises(StorageFull) as raised:
@@ -767,6 +777,22 @@ def test_an_existing_home_on_a_full_disk_is_refused_and_kept(small_disk: Path) -
     with Memory.open(small_disk / "home") as memory:
         assert "before" in memory.transcript(alice.id)
         assert memory.check() == []
+
+
+def test_a_file_that_may_not_grow_is_said_with_what_to_do(tmp_path: Path) -> None:
+    """C10: a limit on the size of files is no full disk, and loses nothing that was acknowledged, either."""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(ALICE)
+        first = memory.append(alice, UserMessage("before"))
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+        try:
+            with pytest.raises(StorageError, match=r"disk I/O error.*Nothing was stored; check the disk"):
+                memory.append(alice, UserMessage("x" * 100_000))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        last = memory.append(alice, UserMessage("after"))
+        assert [recorded.id for recorded in memory.history(alice)] == [first, last]
 
 
 def append_until_full(memory: Memory, agent: Agent) -> tuple[list[int], StorageFull]:

@@ -282,17 +282,6 @@ def quiet_log(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quiet_log")
-def test_once_does_what_is_due_and_says_so(tmp_path: Path) -> None:
-    """O1."""
-    with Memory.open(tmp_path, organize={"brain": "rules"}) as memory:
-        mara = memory.agent(User("cli", "mara", "main"))
-        memory.append(mara, UserMessage("I live in Porto.", "Mara"))
-        memory.sleep(mara)
-        told = run(memory, once=True, as_json=True)
-    assert told == {"organized": 1, "waiting": 0, "failed": 0, "health": "green", "reasons": []}
-
-
-@pytest.mark.usefixtures("quiet_log")
 def test_a_signal_ends_it_and_what_failed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """O1, O6: `stop` waits for the running tick."""
     brain = ScriptedBrain(BudgetReached("The run spent what it may."))

@@ -160,6 +160,7 @@ class AsyncMemory(Face):
     retry = awaited(Memory.retry)
     receipt = awaited(Memory.receipt)
     health = awaited(Memory.health)
+    remarks = awaited(Memory.remarks)
     ledger = awaited(Memory.ledger)
     recall = awaited(Memory.recall)
     recalls = awaited(Memory.recalls)

@@ -15,7 +15,7 @@ log = logging.getLogger("recollect")
 
 class Background:
     """Calls `step` until it is stopped; it returns how many seconds to wait before the next call. One that fails
-    is logged, and the next one comes after `after_failure` seconds.
+    is logged, and the next one comes after `after_failure` seconds; until one succeeds, `error` says why.
 
     `start` is idempotent. `stop` waits for the running step, and none follows it, also if `start` comes too late.
     """
@@ -28,6 +28,7 @@ class Background:
         self._wakes: SimpleQueue[None] = SimpleQueue()  # an Event would not outlive an interrupt within set()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self.error = ""
 
     @property
     def running(self) -> bool:
@@ -60,9 +61,12 @@ class Background:
             wait = self._after_failure
             try:
                 wait = self._step()
+                self.error = ""
             except RecollectError as error:
+                self.error = f"The {self._name} fails, and tries again: {error}"
                 log.error("the %s failed and is tried again in %s s: %s", self._name, wait, error)
-            except Exception:
+            except Exception as error:
+                self.error = f"The {self._name} fails, and tries again: {type(error).__name__}: {error}"
                 log.exception("the %s failed in a way nobody foresaw; it is tried again in %s s", self._name, wait)
             if wait > 0:
                 with suppress(Empty):

@@ -13,8 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from recollect.errors import ConfigError
 from recollect.sections import (
@@ -40,17 +39,10 @@ SECRET = ("storage.url", "models.api_key", "embeddings.api_key")
 """Keys whose value is shown to nobody."""
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Every key there is, by section. Frozen: a memory's settings are those it was opened with."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_nested_delimiter="_",
-        env_nested_max_split=1,
-        extra="forbid",
-        frozen=True,
-        nested_model_default_partial_update=True,
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     storage: StorageSettings = StorageSettings()
     collect: CollectSettings = CollectSettings()
@@ -64,19 +56,16 @@ class Settings(BaseSettings):
     @classmethod
     def load(cls, file: Path | None = None, **arguments: Mapping[str, object]) -> Settings:
         """The settings of a home, with the environment and the arguments on top."""
-        written = _read(file) if file else {}
-        _check_known(_flat(written), f"{file}")
-        _check_known(_flat(_in_environment()), "the environment")
-        _check_known(_flat(arguments), "the arguments")
+        written = (_read(file), f"{file}") if file else ({}, "")
+        merged: dict[str, dict[str, object]] = {}
+        for sections, source in (written, (_in_environment(), "the environment"), (arguments, "the arguments")):
+            _check_known(sections, source)
+            for section, keys in sections.items():
+                merged.setdefault(section, {}).update(keys)
         try:
-            return _with_file(written)(**arguments)  # type: ignore[arg-type]  # pydantic checks them
+            return cls.model_validate(merged)
         except ValidationError as error:
             raise ConfigError(_explain(error)) from None
-        except SettingsError as error:
-            names = ", ".join(_lists_in_environment())
-            raise ConfigError(
-                f"{names} in the environment cannot be read. Write a list as JSON, e.g. '[\"cron\"]'."
-            ) from error
 
 
 def reference() -> str:
@@ -133,73 +122,46 @@ def known_keys() -> list[str]:
     ]
 
 
-class _Written(PydanticBaseSettingsSource):
-    """What the file says, already read."""
-
-    def __init__(self, settings: type[BaseSettings], written: Mapping[str, Any]) -> None:
-        super().__init__(settings)
-        self._written = dict(written)
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        return self._written.get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        return self._written
-
-
-def _with_file(written: Mapping[str, Any]) -> type[Settings]:
-    class Located(Settings):
-        @classmethod
-        def settings_customise_sources(
-            cls,
-            settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,
-            env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,
-            file_secret_settings: PydanticBaseSettingsSource,
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return init_settings, env_settings, _Written(settings_cls, written)
-
-    return Located
-
-
 def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}. Mend it and try again.") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{file} cannot be read: {why}. Mend it and try again.") from error
 
 
 def _flat(sections: Mapping[str, object]) -> Iterator[str]:
     for section, keys in sections.items():
-        if isinstance(keys, Mapping) and section in Settings.model_fields:
-            yield from (f"{section}.{key}" for key in keys)
+        if isinstance(keys, Mapping) and (keys or section in Settings.model_fields):
+            yield from (f"{section}.{key}" if key != "" else section for key in keys)
         else:
             yield section
 
 
-def _in_environment() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+def _in_environment() -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = {}
     for name, value in os.environ.items():
         if name.upper().startswith(PREFIX) and name.upper() not in NOT_SETTINGS:
             section, _, key = name[len(PREFIX) :].lower().partition("_")
-            found.setdefault(section, {})[key] = value
+            default = getattr(getattr(Settings.model_fields.get(section), "default", None), key, None)
+            found.setdefault(section, {})[key] = _list(name, value) if isinstance(default, tuple) else value
     return found
 
 
-def _lists_in_environment() -> Iterator[str]:
-    for section, keys in _in_environment().items():
-        for key in keys:
-            default = getattr(Settings.model_fields[section].default, key)
-            if isinstance(default, tuple):
-                yield f"{PREFIX}{section}_{key}".upper()
+def _list(name: str, value: str) -> object:
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ConfigError(
+            f"{name.upper()} in the environment cannot be read. Write a list as JSON, e.g. '[\"cron\"]'."
+        ) from error
 
 
-def _check_known(keys: Iterator[str], source: str) -> None:
+def _check_known(sections: Mapping[str, object], source: str) -> None:
     known = known_keys()
-    for key in keys:
+    for key in _flat(sections):
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
             raise ConfigError(f"Unknown setting {key!r} in {source}. Did you mean {near!r}?")
@@ -209,7 +171,8 @@ def _explain(error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     given = "that" if key.startswith(SECRET) else repr(first["input"])
-    return f"The setting {key!r} cannot be {given}: {first['msg']}. See docs/configuration.md."
+    why = first["msg"].removeprefix("Value error, ")
+    return f"The setting {key!r} cannot be {given}: {why}. See docs/configuration.md."
 
 
 def _shown(default: object) -> str:

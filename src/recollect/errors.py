@@ -151,6 +151,10 @@ class OutcomeUnknown(StorageError):
     Try again; with the same idempotency key nothing is stored twice."""
 
 
+NOT_NOW = (StorageBusy, StorageFull, StorageUnavailable, OutcomeUnknown)
+"""Errors that say nothing about the work: the database can do none just now."""
+
+
 class StorageConflict(StorageError):
     """The database refused it: a uniqueness or reference rule would be broken. Nothing was stored."""
 

@@ -26,13 +26,14 @@ from recollect.organize.memory_agents import MemoryAgents, Patience
 from recollect.organize.rules.brain import RulesBrain
 from recollect.organize.rules.conflicts import keys
 from recollect.organize.tree import Tree
-from recollect.organize.worker import Round, Worker
+from recollect.organize.worker import Processed, Worker
 from recollect.recall.experiencing import Experiencing
 from recollect.recall.files import Files
 from recollect.recall.filing import file_document, file_turns, ready
 from recollect.recall.items import Items
 from recollect.recall.mending import Mending
 from recollect.recall.opinions import corrected, ended_lines
+from recollect.secrecy import clean
 from recollect.storage.base import Database, Transaction
 from recollect.types import Clock
 
@@ -91,7 +92,10 @@ class Parts:
             on_said=self._said,
         )
         self.brain = brain or open_brain(settings, database, clock)
-        self.workers = open_workers(settings, database, self.lifecycle, self.brain, clock, self._advance)
+        self._handover = open_handover(settings, database, self.lifecycle)
+        self._memory_agents = open_memory_agents(settings, database, self.brain, clock)
+        tick = settings.worker.tick_seconds
+        self.workers = [Worker(self._round, clock, tick) for _ in range(settings.worker.threads)]
         self.documents = Tree(database, profile, clock, keys, file_document)
         self.query = open_query(settings, database, clock, profile)
 
@@ -177,19 +181,22 @@ class Parts:
         return found
 
     def remarks(self) -> list[str]:
-        """What a person should know of recall."""
-        opened = [self.__dict__[name] for name in ("indexer", "recall") if name in self.__dict__]
-        said = [self.mending.remark, self.experiencing.error, *(part.error for part in opened)]
-        return [remark for remark in said if remark]
+        """What a person should know of the work that this process does, a sentence each."""
+        said = [self.brain.waits(), self.brain.remark()]
+        said += [clean(worker.background.error) for worker in self.workers]
+        said += [*self.continuity.remarks(), self.mending.remark, self.experiencing.error]
+        said += [self.__dict__[name].error for name in ("indexer", "recall") if name in self.__dict__]
+        return list(dict.fromkeys(filter(None, said)))
 
     def wake(self) -> None:
         """There is something to organize."""
         for worker in self.workers:
             worker.wake()
 
-    def _advance(self, now: datetime) -> None:
+    def _round(self, now: datetime, stopping: Callable[[], bool]) -> Processed:
         self.continuity.keep_up()
         self.lifecycle.advance(now, self.profile)
+        return Processed(self._handover.run(now, stopping), *self._memory_agents.work(stopping))
 
 
 def open_brain(settings: Settings, database: Database, clock: Clock) -> Brain:
@@ -261,32 +268,24 @@ def open_lifecycle(settings: Settings, database: Database) -> Lifecycle:
     )
 
 
-def open_workers(
-    settings: Settings,
-    database: Database,
-    lifecycle: Lifecycle,
-    brain: Brain,
-    clock: Clock,
-    advance: Callable[[datetime], object],
-) -> list[Worker]:
-    """As many as the settings ask for, none of them started."""
-    organize, worker = settings.organize, settings.worker
-    handover = Handover(
+def open_handover(settings: Settings, database: Database, lifecycle: Lifecycle) -> Handover:
+    return Handover(
         *(database, lifecycle, corrected),
-        batch_records=organize.batch_records,
-        batch_chars=organize.batch_chars,
+        batch_records=settings.organize.batch_records,
+        batch_chars=settings.organize.batch_chars,
         tool_result_chars=settings.collect.tool_result_chars,
     )
+
+
+def open_memory_agents(settings: Settings, database: Database, brain: Brain, clock: Clock) -> MemoryAgents:
     patience = Patience(
-        lease=timedelta(seconds=worker.lease_seconds),
-        attempts=worker.max_attempts,
-        first=timedelta(seconds=worker.retry_seconds),
-        longest=timedelta(seconds=worker.retry_longest_seconds),
+        lease=timedelta(seconds=settings.worker.lease_seconds),
+        attempts=settings.worker.max_attempts,
+        first=timedelta(seconds=settings.worker.retry_seconds),
+        longest=timedelta(seconds=settings.worker.retry_longest_seconds),
     )
     given = (database, brain, clock, patience, corrected)
-    agents = MemoryAgents(*given, keys=keys, context_chars=organize.context_chars, file=file_document)
-    round_ = Round(advance, handover, agents)
-    return [Worker(round_, clock, worker.tick_seconds) for _ in range(worker.threads)]
+    return MemoryAgents(*given, keys=keys, context_chars=settings.organize.context_chars, file=file_document)
 
 
 def open_database(home: Home, storage: StorageSettings) -> Database:
@@ -323,7 +322,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
         if not chosen.path:
             raise ConfigError(
-                "embeddings.provider is 'onnx', but embeddings.path is empty. Name a model's folder."
+                "embeddings.provider is 'onnx', but embeddings.path names no model's folder. Set it."
             )
         path = Path(chosen.path).expanduser()
         return OnnxEmbedder(path, chosen.pooling, chosen.query_prefix, chosen.document_prefix)

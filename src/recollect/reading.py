@@ -121,9 +121,13 @@ class Reading:
     def health(self) -> Health:
         """Whether everything in the home is on its way: green, yellow or red, with the reasons."""
         overdue = timedelta(seconds=self.settings.worker.overdue_seconds)
-        remarks = [remark for remark in (self._parts.brain.waits(), self._parts.brain.remark()) if remark]
-        remarks += self._parts.continuity.remarks() + self._parts.remarks()
+        remarks = self.remarks()
         return self._read(lambda tx: health(tx, self.profile, self._clock(), overdue, remarks))
+
+    def remarks(self) -> list[str]:
+        """What a person should know of the work that this process does, a sentence each; health tells it, too."""
+        self._check_open()
+        return self._parts.remarks()
 
     def ledger(self, limit: int = 100) -> list[Call]:
         """The profile's calls of models and what each cost, newest first."""

@@ -38,9 +38,9 @@ _FORMATS = {
     "SendGrid key": r"SG\.[\w-]{16,}+\.[\w-]{16,}+",
     "Twilio key": r"(?<![A-Za-z0-9])(?:SK|AC)[0-9a-f]{32,}+",
     "Telegram token": r"(?<!\d)\d{8,10}:[\w-]{35,}+",
+    "API token": r"(?:dckr_[op]at_|do[opr]_v1_|shp(?:at|ca|pa|ss)_|xkeysib-|lin_api_|sntry[su]_)[\w-]{20,}+",
     "JWT": r"eyJ[\w-]{12,}+(?:\.[\w-]*+){0,4}",
 }
-_KINDS = tuple(_FORMATS)
 _FORMAT = re.compile("(?a)" + "|".join(f"(?P<k{n}>{pattern})" for n, pattern in enumerate(_FORMATS.values())))
 
 # Up to the END line; where there is none, as far as it looks like the inside of a key.
@@ -80,8 +80,8 @@ _NAME = re.compile(
         | pwd | (?<![^\W_])(?:mdp|pw))s?)
     | (?P<pin> (?<![^\W_])(?:pin(?:[ _-]?(?:code|number|nummer))? | cvv2? | cvc2?
         | (?:door|gate|alarm|access|entry|security|verification|lock|garage|safe)[ _-]code))
-    | (?P<token> (?:api|access|secret|private|auth|account|encryption|signing|master|license)[ _-]?key | token
-        | secret | (?<![^\W_])(?:clave|pass(?=["'\s]{0,2}[:=])))
+    | (?P<token> (?:api|access|secret|private|auth|account|encryption|signing|master|license|wi-?fi)[ _-]?key
+        | token | secret | (?<![^\W_])(?:clave|pass(?=["'\s]{0,2}[:=])))
     )(?:[_-]?\d{1,3})?(?![^\W_]|_[a-z])"""
 )
 _GAP = re.compile(
@@ -222,7 +222,7 @@ def _cards(text: str) -> Iterator[_Span]:
 def _shaped(text: str) -> Iterator[_Span]:
     for run in _LONG_WORD.finditer(text):
         for key in _FORMAT.finditer(text, *run.span()):
-            yield *key.span(), _KINDS[int((key.lastgroup or "")[1:])]
+            yield *key.span(), [*_FORMATS][int((key.lastgroup or "")[1:])]
         for long in _LONG.finditer(text, *run.span()):
             if (token := long["token"]) and _looks_random(token):
                 yield *long.span(), "random token"
@@ -273,7 +273,7 @@ def _value(text: str, name: re.Match[str], group: str) -> tuple[int, int] | None
     how, sure, start = gap.lastgroup or "", group != "token", gap.end()
     number = _NUMBER.match(text, start)
     if group == "pin":
-        aside = how == "beside" and not text[slice(*name.span())].isupper()
+        aside = how == "beside" and "cv" not in name[0] and not text[slice(*name.span())].isupper()
         return number.span(1) if number and not aside and len(number[1]) >= (3 if "cv" in name[0] else 4) else None
     if quoted := _quoted(text, start):
         return quoted if _is_value(text[slice(*quoted)], how, sure) else None

@@ -16,7 +16,7 @@ from recollect.collect.agents import Agents, Standing
 from recollect.collect.descriptors import is_mortal
 from recollect.collect.history import History
 from recollect.collect.sessions import Sessions
-from recollect.errors import OutcomeUnknown, RecollectError, StorageBusy, StorageUnavailable
+from recollect.errors import NOT_NOW, RecollectError
 from recollect.storage.base import Database, Transaction
 from recollect.types import Advance, AgentState
 
@@ -69,12 +69,12 @@ class Lifecycle:
     def advance(self, now: datetime, owner: str) -> Advance:
         """Act on every deadline of the home that has come, each in a short transaction of its own; tell
         what became of this owner's agents. An agent that cannot be carried on is logged and left as it
-        is; a database that does not answer ends it."""
+        is; a database that can do nothing just now ends it."""
         reached: dict[AgentState, list[str]] = {"sleeping": [], "dead": []}
         for agent_id in self._due(now):
             try:
                 agent = self._database.write(partial(self._step, agent_id=agent_id, now=now))
-            except (StorageBusy, StorageUnavailable, OutcomeUnknown):
+            except NOT_NOW:
                 raise
             except RecollectError as error:
                 log.error("agent %s could not be carried on and stays as it is: %s", agent_id, error)

@@ -184,6 +184,19 @@ class Sessions:
         )
         return (row[0], optional_moment(row[1])) if row else (0, None)
 
+    def passed_over(self, before: datetime) -> datetime | None:
+        """When something arrived that nobody marked, though its agent should have been asleep before this time;
+        none where deadlines are acted on."""
+        news = "session_history h WHERE h.session_id = s.id AND h.id > COALESCE(s.processed_until, 0)"
+        row = self._tx.one(
+            f"SELECT (SELECT min(h.recorded_at) FROM {news}) FROM agents a "
+            "JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "
+            "WHERE a.sleep_due <= ? AND a.kind <> 'memory-agent' "
+            f"AND EXISTS (SELECT 1 FROM {news} AND h.recorded_at <= ?) ORDER BY a.sleep_due LIMIT 1",
+            *(micros(before), micros(before)),
+        )
+        return moment(row[0]) if row else None
+
     def mark_processed(self, session: Session, processed_until: int) -> bool:
         """Compare and swap: if mark and position are still those of `session` as it was read, move the
         position to `processed_until`, the last record that was actually loaded, and clear the mark. A

@@ -20,7 +20,7 @@ from recollect.collect.history import History, Stretch
 from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions
 from recollect.collect.transcript import transcript
-from recollect.errors import OutcomeUnknown, StorageBusy, StorageUnavailable
+from recollect.errors import NOT_NOW
 from recollect.organize.brain import Corrected
 from recollect.organize.inbox import Inbox
 from recollect.secrecy import clean
@@ -65,14 +65,14 @@ class Handover:
 
     def run(self, now: datetime, stopping: Callable[[], bool] = lambda: False) -> int:
         """Hand over everything that is marked; how many transcripts that were. One session's failure is
-        logged and leaves that session marked; a database that does not answer ends it."""
+        logged and leaves that session marked; a database that can do nothing just now ends it."""
         delivered = 0
         for session in self._marked():
             if stopping():
                 break
             try:
                 delivered += self._carry(session, now)
-            except (StorageBusy, StorageUnavailable, OutcomeUnknown):
+            except NOT_NOW:
                 raise
             except Exception:
                 log.exception("session %s could not be handed over and stays marked", session.id)

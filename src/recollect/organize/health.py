@@ -58,13 +58,14 @@ def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
 
 
 def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remarks: Sequence[str]) -> Health:
-    """Red while anything is dead-lettered, or the oldest thing in a queue is overdue; yellow while there is
-    something else to know, which `remarks` tell."""
+    """Red while anything is dead-lettered, or the oldest thing in a queue, or that should be in one, is overdue;
+    yellow while there is something else to know, which `remarks` tell."""
     marked, since_mark = Sessions(tx).marked()
     open_items = Inbox(tx).open()
     dead = Inbox(tx).dead()
     error = Inbox(tx).last_error(owner)
-    oldest = min((since for since in (since_mark, open_items.since) if since), default=None)
+    waiting = (since_mark, open_items.since, Sessions(tx).passed_over(now - overdue))
+    oldest = min((since for since in waiting if since), default=None)
     red = []
     if dead:
         red.append(

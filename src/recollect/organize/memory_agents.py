@@ -23,15 +23,14 @@ from recollect.collect.descriptors import User, is_foreground
 from recollect.collect.history import History, to_row
 from recollect.collect.sessions import Sessions
 from recollect.errors import (
+    NOT_NOW,
     BudgetReached,
     CapReached,
     LeaseLost,
-    OutcomeUnknown,
     RecollectError,
     StaleWrite,
-    StorageBusy,
     StorageConflict,
-    StorageUnavailable,
+    StorageFull,
 )
 from recollect.organize.brain import Brain, Corrected, Outcome, Transcript
 from recollect.organize.changesets import commit, end_corrected, rebase
@@ -131,12 +130,12 @@ class MemoryAgents:
         try:
             with self._heartbeat(lease):
                 self._organize(lease)
-        except (StorageBusy, StorageUnavailable, OutcomeUnknown):
+        except (CapReached, StaleWrite, StorageFull) as error:
+            self._give_back(lease, str(error).partition("\n")[0])
+        except NOT_NOW:
             raise
         except LeaseLost:
             log.warning("item %s was taken over by another worker; this run was discarded", lease.item.id)
-        except (CapReached, StaleWrite) as error:
-            self._give_back(lease, str(error).partition("\n")[0])
         except BudgetReached as error:
             self._fail(lease, str(error), once=True)
         except RecollectError as error:

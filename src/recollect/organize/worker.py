@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.background import Background
-from recollect.organize.handover import Handover
-from recollect.organize.memory_agents import MemoryAgents
 from recollect.types import Clock
 
 
@@ -32,22 +30,8 @@ class Processed:
         )
 
 
-class Round:
-    """Everything that is due, done once."""
-
-    def __init__(
-        self, advance: Callable[[datetime], object], handover: Handover, memory_agents: MemoryAgents
-    ) -> None:
-        self._advance = advance
-        self._handover = handover
-        self._memory_agents = memory_agents
-
-    def __call__(self, now: datetime, stopping: Callable[[], bool]) -> Processed:
-        """`stopping` is asked between two pieces of work."""
-        self._advance(now)
-        handed_over = self._handover.run(now, stopping)
-        finished, failed = self._memory_agents.work(stopping)
-        return Processed(handed_over, finished, failed)
+Round = Callable[[datetime, Callable[[], bool]], Processed]
+"""Does everything that is due, once. The second argument is asked, between two pieces of work, whether to stop."""
 
 
 class Worker:
@@ -57,9 +41,7 @@ class Worker:
     also if `start` comes too late. A tick that fails is logged, and the next one comes all the same.
     """
 
-    def __init__(
-        self, round_: Callable[[datetime, Callable[[], bool]], Processed], clock: Clock, interval: float
-    ) -> None:
+    def __init__(self, round_: Round, clock: Clock, interval: float) -> None:
         self._round = round_
         self._clock = clock
         self._interval = interval

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,6 +17,15 @@ from recollect.types import Clock, utc_now
 DEFAULT = "default"
 
 
+class _Served(Memory):
+    """A memory that tells of the worker's work as of its own."""
+
+    heard: Callable[[], list[str]]
+
+    def remarks(self) -> list[str]:
+        return list(dict.fromkeys([*super().remarks(), *self.heard()]))
+
+
 class Memories:
     """Opens a profile's memory when it is first asked for. It starts no background work: that is a worker's, in a
     process of its own. Safe to share between threads."""
@@ -26,6 +35,7 @@ class Memories:
         self._clock = clock
         self._settings = settings
         self._open: dict[str, Memory] = {}
+        self._heard: dict[str, list[str]] = {}
         self._known = {DEFAULT}  # those with an agent, which none loses again
         self._gate = threading.Lock()
         self._closed = False
@@ -47,10 +57,14 @@ class Memories:
             if self._closed:
                 raise MemoryClosed
             if profile not in self._open:
-                self._open[profile] = Memory.open(
-                    self.home.path, profile, clock=self._clock, brain=None, **self._settings
-                )
+                made = _Served.open(self.home.path, profile, clock=self._clock, brain=None, **self._settings)
+                made.heard = lambda: [*self._heard.get("", ()), *self._heard.get(profile, ())]
+                self._open[profile] = made
             return self._open[profile]
+
+    def hear(self, remarks: dict[str, list[str]]) -> None:
+        """What the worker says now of its work, by profile; under no name, what everybody should know."""
+        self._heard = remarks
 
     def profiles(self) -> list[str]:
         """The default one, and all that have an agent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -12,7 +13,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -71,7 +72,7 @@ def serve(
                 if open_browser:
                     webbrowser.open(shown)
 
-            with _quiet_signals(), _worker(memories.home) if worker else _nobody():
+            with _quiet_signals(), _worker(memories) if worker else _nobody():
                 _Server(app, ready).run([listener])
 
 
@@ -156,35 +157,10 @@ def _nobody() -> Iterator[None]:
 
 
 @contextmanager
-def _worker(home: Home) -> Iterator[None]:
-    """A worker beside us, started again when it dies. It reads from a pipe that closes with us, however we end."""
+def _worker(memories: Memories) -> Iterator[None]:
+    """A worker beside us, started again when it dies."""
     over = threading.Event()
-    command = [sys.executable, "-m", "recollect", "worker", "--home", str(home.path), "--beside"]
-    environment = {name: value for name, value in os.environ.items() if name != TOKEN}  # it needs none
-
-    def keep() -> None:
-        while not over.is_set():
-            try:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    env=environment,
-                    start_new_session=True,
-                )
-            except OSError as error:  # no memory or no processes left just now
-                log.error("no worker can be started: %s. It is tried again in %g s", error, PAUSE)
-                over.wait(PAUSE)
-                continue
-            while process.poll() is None and not over.wait(0.2):
-                pass
-            if over.is_set():
-                _end(process)
-            else:
-                log.warning("the worker ended (%s): another one starts in %g s", process.returncode, PAUSE)
-                over.wait(PAUSE)
-
-    keeper = threading.Thread(target=keep, name="recollect-worker")
+    keeper = threading.Thread(target=_keep_worker, args=(memories, over), name="recollect-worker")
     keeper.start()
     try:
         yield
@@ -193,9 +169,55 @@ def _worker(home: Home) -> Iterator[None]:
         keeper.join()
 
 
+def _keep_worker(memories: Memories, over: threading.Event) -> None:
+    """What the worker says of itself, and that it ended, comes into the health of every memory."""
+    while not over.is_set():
+        said: dict[str, list[str]] = {}
+        try:
+            process = _start_worker(memories.home)
+        except OSError as error:  # no memory or no processes left just now
+            why = f"no worker can be started: {error}"
+        else:
+            with process:
+                listener = threading.Thread(target=_listen, args=(process, memories, said))
+                listener.start()
+                while process.poll() is None and not over.wait(0.2):
+                    pass
+                _end(process)
+                listener.join()
+            why = f"the worker ended ({process.returncode})"
+        if not over.is_set():
+            log.warning("%s. Another one is tried in %g s", why, PAUSE)
+            note = f"Nothing is organized: {why}. Another one is tried every few seconds."
+            memories.hear({**said, "": [note, *said.get("", ())]})
+            over.wait(PAUSE)
+
+
+def _start_worker(home: Home) -> subprocess.Popen[bytes]:
+    """It reads from a pipe that closes with us, however we end."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "recollect", "worker", "--home", str(home.path), "--beside"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={name: value for name, value in os.environ.items() if name != TOKEN},  # it needs none
+        start_new_session=True,
+    )
+
+
+def _listen(process: subprocess.Popen[bytes], memories: Memories, said: dict[str, list[str]]) -> None:
+    assert process.stdout
+    for line in process.stdout:
+        with suppress(ValueError, TypeError):  # a library that prints
+            said.update(json.loads(line))
+            memories.hear(said)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
+    """Let it finish what is under way, if it has not ended already."""
+    assert process.stdin
+    process.stdin.close()
     try:
-        process.communicate(timeout=PATIENCE)  # closes its pipe
+        process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         log.warning(
             "the worker did not finish in %g s, and is killed: another one takes over what it held", PATIENCE

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -37,6 +38,12 @@ def run(memory: Memory, *, once: bool, as_json: bool, beside: bool = False) -> d
         every = _Profiles(memory, stack)
         done = _work_once(every) if once else _work_until_told(every, console, beside=beside)
     return _sum(memory.health(), done.finished, console)
+
+
+def tell(remarks: Mapping[str, Sequence[str]]) -> None:
+    """What the server beside should say in the health of each profile (under no name: of all), in one line."""
+    with suppress(OSError):  # a server that is gone is noticed elsewhere
+        os.write(sys.stdout.fileno(), f"{json.dumps(remarks)}\n".encode())
 
 
 class _Profiles:
@@ -79,6 +86,7 @@ def _work_until_told(every: _Profiles, console: Console, *, beside: bool) -> Pro
     if beside:
         threading.Thread(target=stop_with_stdin, name="recollect-beside", daemon=True).start()
     console.print(f"[green]●[/] Working on {escape(str(every.first.home.path))}. Ctrl-C ends it.")
+    told_last = None
     try:
         while over.empty():
             try:
@@ -89,6 +97,9 @@ def _work_until_told(every: _Profiles, console: Console, *, beside: bool) -> Pro
             with suppress(Empty):
                 over.get(timeout=LOOK_AGAIN)
                 break
+            remarks = {name: memory.remarks() for name, memory in every.open.items()}
+            if beside and remarks != told_last:
+                tell(told_last := remarks)
     finally:
         console.print("Finishing what is under way … Ctrl-C again ends it at once.")
         done = sum((memory.stop() for memory in every.open.values()), Processed())

@@ -6,6 +6,7 @@ that the server closed is replaced and the work done again, as long as its commi
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -42,8 +43,13 @@ from recollect.types import micros, utc_now
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
 
+POOL = "recollect"
 MIGRATION_LOCK = 0x52434C54  # one process migrates at a time; the others wait for it
 _RETRIED = (pg.DeadlockDetected, pg.SerializationFailure)
+
+
+# What the pool logs of connections that it cannot make, our error says in one sentence.
+logging.getLogger("psycopg.pool").addFilter(lambda record: POOL not in (record.args or ()))
 
 
 class _Again(Exception):
@@ -86,7 +92,7 @@ class Postgres:
             timeout=timeout,
             reconnect_timeout=1.0,  # give up a connection early: the next call asks for a new one
             open=False,
-            name="recollect",
+            name=POOL,
             configure=self._configure,
             kwargs={
                 "application_name": "recollect",

@@ -54,6 +54,11 @@ def translate(error: apsw.Error, path: Path) -> RecollectError:
             return _full(path)
         case apsw.IOError() if _is_crowded(path):
             return _full(path)
+        case apsw.IOError():
+            return StorageError(
+                f"{path} could not be read or written ({error}). Nothing was stored; check the disk, its quota "
+                "and the largest size of a file (ulimit -f), and try again."
+            )
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError() | apsw.CantOpenError():
             return _closed_door(path, str(error))
         case apsw.NotADBError():

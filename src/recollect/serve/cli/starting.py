@@ -165,10 +165,16 @@ def worker(
 
     Example: recollect worker --once
     """
-    from recollect.serve.worker import run
+    from recollect.errors import RecollectError
+    from recollect.serve.worker import run, tell
 
-    with existing(home) as memory:
-        result = run(memory, once=once, as_json=as_json, beside=beside)
+    try:
+        with existing(home) as memory:
+            result = run(memory, once=once, as_json=as_json, beside=beside)
+    except RecollectError as error:
+        if beside:
+            tell({"": [str(error)]})
+        raise
     if as_json:
         print_json(result)
 
