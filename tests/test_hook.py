@@ -188,9 +188,7 @@ def test_the_host_speaks_for_nobody(fire: Fire, home: Path, transcript: Path) ->
     ]
 
 
-def test_a_talk_stays_one_wherever_the_host_goes(
-    fire: Fire, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_talk_stays_one_wherever_the_host_goes(fire: Fire, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """C3: the host's folder changes with each `cd`; the project it was started in does not."""
     monkeypatch.setenv(module.PROJECT, CWD)
     fire("UserPromptSubmit", prompt="Look into the tests.")

@@ -418,9 +418,9 @@ def test_where_all_are_at_work_the_next_is_told_so(
 def test_who_takes_no_answer_is_hung_up_on(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
     """S8: the answers that nobody takes would stay for ever."""
     monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
+    asked = 100_000 * head(method="GET", path="/openapi.json")
     with served(memories) as address, connected(address) as talking, pytest.raises(ConnectionError):
-        for _ in range(100_000):
-            talking.sendall(head(method="GET", path="/openapi.json"))
+        talking.sendall(asked)
 
 
 def test_a_websocket_is_closed(free: TestClient) -> None:

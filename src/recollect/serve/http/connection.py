@@ -1,4 +1,4 @@
-"""A connection: how many there are, how long one may say nothing or take nothing, and problems as everywhere else."""
+"""A connection: how many there are, how long one may say or take nothing, and problems as everywhere else."""
 
 from __future__ import annotations
 
