@@ -30,6 +30,7 @@ class Reply:
     status: int = 200
     body: bytes | None = None
     wait: float = 0.0
+    hold: threading.Event | None = None  # what it waits for, before
     input_tokens: int | None = 1_000
     output_tokens: int = 100
     headers: dict[str, str] = field(default_factory=dict)
@@ -108,6 +109,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         reply = self.server.model.answer(asked, {name.lower(): value for name, value in self.headers.items()})
+        if reply.hold:
+            reply.hold.wait(60)
         if reply.wait:
             self.server.model.stopping.wait(reply.wait)
         shape = anthropic if self.path.startswith("/v1/messages") else openai

@@ -210,7 +210,9 @@ def test_stored_text_commands_no_terminal(home: Path) -> None:
 
 
 def test_recall_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> None:
-    """R2: a profile that is not there, an index that is being made, or nothing to find."""
+    """R2: a profile that is not there, an index that is being made, no question, or nothing to find."""
+    blank = line("recall", " ", "--home", home)
+    assert (blank.code, "There is no question" in blank.err) == (2, True)
     answer = line("recall", "Lisbon", "--home", home, "--profile", "typo")
     assert answer.code == 1
     assert "'typo'" in answer.err

@@ -37,8 +37,11 @@ def transcript(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def fire(home: Path, transcript: Path, capsys: pytest.CaptureFixture[str]) -> Fire:
+def fire(
+    home: Path, transcript: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Fire:
     """Fires an event as Claude Code does; what the host adds to its context. Nothing must be complained of."""
+    monkeypatch.delenv(module.PROJECT, raising=False)
 
     def one(event: str, **more: str) -> str:
         told = {
@@ -163,6 +166,36 @@ def test_an_interrupted_reply_is_stored_with_the_next_prompt(fire: Fire, home: P
     write(transcript, entry("assistant", answer("Done.")))
     fire("Stop")
     assert said(home) == ["Rename the module.", "I renamed half of it.", "Now the other half.", "Done."]
+
+
+def test_the_host_speaks_for_nobody(fire: Fire, home: Path, transcript: Path) -> None:
+    """O10: what it puts into a person's message, or in the place of one, is not stored as their word."""
+    done = "<task-notification>\n<task-id>b2</task-id>\n<status>completed</status>\n</task-notification>"
+    opened = "<ide_opened_file>The user opened the file a.py in the IDE.</ide_opened_file>"
+    fire("UserPromptSubmit", prompt="Build it in the background.")
+    write(transcript, entry("user", [*answer(opened), *answer("Build it in the background.")]))
+    write(transcript, entry("assistant", answer("It builds.")))
+    fire("Stop", last_assistant_message="It builds.")
+    assert fire("UserPromptSubmit", prompt=done) == ""
+    write(transcript, entry("user", done), entry("assistant", answer("The build is done.")))
+    fire("Stop", last_assistant_message="The build is done.")
+    fire("UserPromptSubmit", prompt="<system-reminder>Be brief.</system-reminder>\n\nThank you for that.")
+    assert said(home) == [
+        "Build it in the background.",
+        "It builds.",
+        "The build is done.",
+        "Thank you for that.",
+    ]
+
+
+def test_a_talk_stays_one_wherever_the_host_goes(fire: Fire, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C3: the host's folder changes with each `cd`; the project it was started in does not."""
+    monkeypatch.setenv(module.PROJECT, CWD)
+    fire("UserPromptSubmit", prompt="Look into the tests.")
+    fire("Stop", cwd=f"{CWD}/tests", last_assistant_message="They are all green.")
+    assert said(home) == ["Look into the tests.", "They are all green."]
+    with Memory.open(home) as memory:
+        assert len(memory.agents()) == 1
 
 
 def test_a_compaction_ends_the_session(fire: Fire, home: Path, transcript: Path) -> None:

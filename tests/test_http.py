@@ -323,6 +323,8 @@ def test_a_wrong_request_is_told_what_is_wrong(api: Api) -> None:
     naive = {"record": {"type": "note", "text": "x", "at": "2026-03-05T12:00:00"}}
     assert "timezone" in api("append_turn", naive, agent_id=agent, status=422)["detail"]
     number = {"record": {"type": "note", "text": "x", "at": 0}}
+    typed = api.client.post("/api/v1/recall", content='{"query": "tea"}', headers={"content-type": "text/plain"})
+    assert "content-type: application/json" in typed.json()["detail"]
     assert "as text" in api("append_turn", number, agent_id=agent, status=422)["detail"]
     for written in ("0", "20260305", "2026-03-05"):
         assert "ISO 8601" in api("list_items", since=written, status=422)["detail"]

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from recollect.serve.http.app import create_app
 from recollect.serve.http.guard import COOKIE, Entry, Guard, is_loopback
 from recollect.serve.memories import Memories
 from recollect.serve.server import _Server, serve
+from tests.pages import served
 
 TOKEN = "s3cret-for-tests-only"
 HEALTH = "/api/v1/health"
@@ -370,6 +371,56 @@ def test_headers_without_end_are_refused(port: int) -> None:
     got = talk(port, head("x-long: " + "y" * 200_000, method="GET").rstrip())
     assert not got or b" 400 " in got[:40]
     assert b"200 OK" in talk(port, head("connection: close", method="GET", path=HEALTH))
+
+
+# How many
+
+
+def connected(address: str, sent: bytes = b"") -> socket.socket:
+    talking = socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=20)
+    talking.sendall(sent)
+    return talking
+
+
+def at_work(address: str) -> socket.socket:
+    """One whose request has come, and whose body is awaited."""
+    talking = connected(address, head("content-length: 100", "expect: 100-continue"))
+    assert b" 100 " in talking.recv(1 << 16)
+    return talking
+
+
+def test_there_is_room_for_who_asks(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: of more connections than there may be, whoever has been silent longest goes."""
+    monkeypatch.setattr(connection, "MOST", 3)
+    with served(memories) as address, ExitStack() as stack:
+        silent = [stack.enter_context(connected(address)) for _ in range(5)]
+        assert [one.recv(1) for one in silent[:2]] == [b"", b""]
+        silent[4].sendall(head("connection: close", method="GET", path=HEALTH))
+        assert b"200 OK" in silent[4].recv(1 << 16)
+
+
+def test_where_all_are_at_work_the_next_is_told_so(
+    memories: Memories, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S8: it is a problem as any other; and the end of the server waits for none of them."""
+    monkeypatch.setattr(connection, "MOST", 3)
+    with ExitStack() as stack:
+        with served(memories) as address:
+            for _ in range(3):
+                stack.enter_context(at_work(address))
+            got = talk(int(address.rpartition(":")[2]), head(method="GET", path=HEALTH))
+            assert b" 503 " in got[:40]
+            assert b"application/problem+json" in got
+        assert "a connection more than 3" in caplog.text
+        assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_who_takes_no_answer_is_hung_up_on(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: the answers that nobody takes would stay for ever."""
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
+    asked = 100_000 * head(method="GET", path="/openapi.json")
+    with served(memories) as address, connected(address) as talking, pytest.raises(ConnectionError):
+        talking.sendall(asked)
 
 
 def test_a_websocket_is_closed(free: TestClient) -> None:

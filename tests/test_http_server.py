@@ -74,8 +74,11 @@ class Served:
 
     def workers(self) -> set[int]:
         """Its child processes."""
-        found = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        return {int(pid) for children in found for pid in children.read_text().split()}
+        found: set[int] = set()
+        for children in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            with suppress(OSError):  # of a thread that has just ended
+                found.update(map(int, children.read_text().split()))
+        return found
 
     def end(self, how: signal.Signals) -> int:
         self.process.send_signal(how)
@@ -225,10 +228,13 @@ def test_listeners_share_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         await asyncio.to_thread(memory.documents.write, slug="a", title="A", description="", body="One.")
         for one in (first, second):
             assert [(await anext(one)).event for _ in range(2)] == ["changeset", "overview"]
+        looking = watch._task
+        assert looking
         watch.tell(None)
         for one in (first, second):
             with pytest.raises(StopAsyncIteration):
                 await anext(one)
+        await asyncio.wait([looking])  # one look may have been under way
         before = looks
         await asyncio.sleep(0.2)
         assert looks == before

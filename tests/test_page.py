@@ -149,8 +149,8 @@ def test_an_empty_view_teaches(client: TestClient, view: str) -> None:
         ("/relations?entity=Mara+Lindqvist", ["<svg", "Anders Holm", "What says so", "stroke-width"]),
         ("/relations?entity=Nobody", ["Nothing is known by the name"]),
         ("/sessions", ["mara (slack, general)", "Nightly backup", "A new day"]),
-        ("/inbox", ["Retry all that failed (1)", "The model was overloaded.", "1 attempt"]),
-        ("/inbox?state=done", ["changeset 1"]),
+        ("/inbox", ["Retry all that failed (1)", "The model was overloaded.", "1 attempt", "Nightly backup"]),
+        ("/inbox?state=done", ["changeset 1", "mara (slack, general)"]),
     ],
 )
 def test_a_view_shows_what_is_there(full: TestClient, view: str, words: list[str]) -> None:

@@ -84,6 +84,39 @@ def test_a_browser_is_told_why_it_is_refused(client: TestClient) -> None:
         assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json")
 
 
+def test_a_form_whose_login_has_ended_leads_to_the_login(client: TestClient) -> None:
+    """S8: a person sees no JSON; a program still gets its problem."""
+    sent = client.post("/items", data={"item": "turn:1", "do": "pin"})
+    assert (sent.status_code, sent.headers["location"]) == (303, "/login")
+    answer = client.post("/api/v1/recall", json={"query": "tea"})
+    assert (answer.status_code, answer.headers["content-type"]) == (401, "application/problem+json")
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "told"),
+    [("/nowhere", 404, "There is nothing at this address."), ("/items", 405, "Method Not Allowed.")],
+)
+def test_a_person_is_told_on_a_page_where_nothing_is(
+    client: TestClient, address: str, status: int, told: str
+) -> None:
+    """With the way back; a program gets a problem."""
+    client.headers["authorization"] = f"Bearer {TOKEN}"
+    page = client.get(address)
+    assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert told in page.text
+    assert 'href="/recall"' in page.text
+    assert client.get(address, headers={"accept": "*/*"}).json()["status"] == status
+
+
+def test_a_person_sees_no_json_where_something_broke(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing of the inside."""
+    client.headers["authorization"] = f"Bearer {TOKEN}"
+    monkeypatch.setattr("recollect.serve.page.visit.VIEWS", None)
+    page = client.get("/")
+    assert (page.status_code, page.headers["content-type"]) == (500, "text/html; charset=utf-8")
+    assert "The server&#39;s log says what" in page.text
+
+
 @pytest.mark.parametrize(("further", "is_told"), [((), True), (("--allow-host", "memory.lan"), False)])
 def test_who_listens_everywhere_is_told_of_names(tmp_path: Path, further: tuple[str, ...], is_told: bool) -> None:
     """S8: other machines call it by another name, which must be allowed."""

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,8 @@ from recollect.testing import ScriptedBrain
 from tests.model_servers import ModelServer, Reply, call, results, say
 
 WORKER = [sys.executable, "-m", "recollect", "worker"]
-QUICKLY = {"RECOLLECT_WORKER_TICK_SECONDS": "0.1", "RECOLLECT_WORKER_LEASE_SECONDS": "1"}
+QUICKLY = {"RECOLLECT_WORKER_TICK_SECONDS": "0.1"}
+SOON_LOST = {"RECOLLECT_WORKER_LEASE_SECONDS": "2"}
 RULES = {"RECOLLECT_ORGANIZE_BRAIN": "rules"}
 
 NOTE = {"slug": "log", "title": "Log", "description": "", "body": "", "parent_path": "~/memory"}
@@ -213,30 +213,36 @@ def test_it_works_until_it_is_told(tmp_path: Path, spawn: Spawn, number: signal.
 def test_what_is_under_way_is_finished_first(tmp_path: Path, spawn: Spawn) -> None:
     """O1: told in the middle of a run, with a model that takes its time; nothing follows it."""
     talk(tmp_path, "Mara", "Bob")
-    with ModelServer(lambda asked: say("NOTHING TO KEEP", wait=1.0)) as server:
-        worker = spawn(tmp_path, "--json", **asking(server))
+    is_told = threading.Event()
+    with ModelServer(lambda asked: say("NOTHING TO KEEP", hold=is_told, wait=1.0)) as server:
+        worker = spawn(tmp_path, **asking(server))
         wait_for(lambda: server.requests)
-        said = json.loads(end(worker))
+        worker.send_signal(signal.SIGTERM)
+        assert worker.stderr
+        while "Finishing what is under way" not in (line := worker.stderr.readline()):
+            assert line, "it ended without a word"
+        is_told.set()
+        assert "1 transcript(s) organized, 1 waiting" in worker.communicate(timeout=60)[1]
         assert len(server.requests) == 1
-    assert (said["organized"], said["waiting"]) == (1, 1)
 
 
 def test_two_workers_share_the_work(tmp_path: Path, spawn: Spawn) -> None:
     """O4: at the same time, and nothing is done twice."""
     talk(tmp_path, *(f"Person{number}" for number in range(6)))
-    asked_at: list[float] = []
+    both_ask = threading.Event()
 
-    def slowly(asked: dict[str, Any]) -> Reply:
-        asked_at.append(time.monotonic())
-        return say("NOTHING TO KEEP", wait=0.4)
+    def together(asked: dict[str, Any]) -> Reply:
+        if len(server.requests) == 2:  # a worker asks again when it was answered
+            both_ask.set()
+        return say("NOTHING TO KEEP", hold=both_ask)
 
-    with ModelServer(slowly) as server, Memory.open(tmp_path) as memory:
+    with ModelServer(together) as server, Memory.open(tmp_path) as memory:
         workers = [spawn(tmp_path, "--json", **asking(server)) for _ in range(2)]
+        wait_for(both_ask.is_set)
         wait_for(lambda: len(memory.inbox("done")) == 6)
         assert [json.loads(end(worker))["health"] for worker in workers] == ["green", "green"]
         assert len(server.requests) == 6
         assert all(item.attempts == 1 and item.losses == 0 for item in memory.inbox("done"))
-    assert min(later - earlier for earlier, later in pairwise(asked_at)) < 0.3, "one after the other"
 
 
 @pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
@@ -255,13 +261,13 @@ def test_what_a_killed_worker_held_is_finished_by_another(
         return say("DONE", wait=60 if len(server.requests) == 2 else 0)
 
     with ModelServer(model) as server, Memory.open(home, storage=storage) as memory:
-        first = spawn(home, **asking(server), **where)
+        first = spawn(home, **asking(server), **where, **SOON_LOST)
         wait_for(lambda: len(server.requests) == 2)
         first.kill()
         first.wait()
         (item,) = memory.inbox()
         assert (item.state, memory.documents.changesets()) == ("leased", [])
-        second = spawn(tmp_path / "other" if storage else home, "--json", **asking(server), **where)
+        second = spawn(tmp_path / "other" if storage else home, "--json", **asking(server), **where, **SOON_LOST)
         wait_for(lambda: memory.inbox("done"))
         assert json.loads(end(second))["organized"] == 1
         (item,) = memory.inbox()

@@ -23,8 +23,8 @@ def diff(old: Document | None, new: Document | None) -> str:
     if old and new:
         was, now = {k: v for k, v in was.items() if now[k] != v}, {k: v for k, v in now.items() if was[k] != v}
     lines = unified_diff(
-        [*(f"{name}: {value}" for name, value in was.items()), *(old.body.splitlines() if old else ())],
-        [*(f"{name}: {value}" for name, value in now.items()), *(new.body.splitlines() if new else ())],
+        [*(f"{name}: {value}" for name, value in was.items() if value), *(old.body.splitlines() if old else ())],
+        [*(f"{name}: {value}" for name, value in now.items() if value), *(new.body.splitlines() if new else ())],
         fromfile=_name(old),
         tofile=_name(new),
         lineterm="",

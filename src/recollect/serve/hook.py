@@ -10,9 +10,11 @@ transcript's entry could not be its key.
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
@@ -31,8 +33,15 @@ TURNS = 5  # at the transcript's end that are looked after: one may have been in
 HITS = 5  # what a prompt is given of what is known about it
 LEAST_WORDS = 3  # "go on" asks for nothing
 
+PROJECT = "CLAUDE_PROJECT_DIR"  # in the environment: where the host was started, wherever it has gone since
+
 _INTERRUPTED = "[Request interrupted"
-_NOT_SAID = ("<command-", "<local-command-", "<bash-", _INTERRUPTED)
+_NOT_SAID = re.compile(
+    r"<((?:command|local-command|bash)-[a-z-]+|ide_[a-z_]+|system-reminder|task-notification|teammate-message)\b"
+    r".*?</\1>",
+    re.DOTALL,
+)
+"""What the host puts into a person's message, or in the place of one."""
 
 
 def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, profile: str = DEFAULT) -> None:
@@ -40,7 +49,8 @@ def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, profile: str = DEFAU
     try:
         event = _event(stdin.read(LARGEST_EVENT + 1))
         with _memory(home, profile) as memory:
-            told = _heard(memory, event, memory.agent(caller("claude-code", profile, event.cwd)))
+            project = os.environ.get(PROJECT) or event.cwd
+            told = _heard(memory, event, memory.agent(caller("claude-code", profile, project)))
         if told:
             answer = {"hookEventName": event.name, "additionalContext": told}
             stdout.write(json.dumps({"hookSpecificOutput": answer}) + "\n")
@@ -86,7 +96,8 @@ def _event(data: bytes) -> _Event:
         "last_assistant_message",
         "source",
     )
-    return _Event(*(_clean(given.get(name)) for name in names))
+    event = _Event(*(_clean(given.get(name)) for name in names))
+    return replace(event, prompt=_said(event.prompt))
 
 
 def _memory(home: str | Path, profile: str) -> Memory:
@@ -170,9 +181,10 @@ def _turns(path: str) -> list[_Turn]:
             continue
         message = entry.get("message")
         text = _words(message.get("content")) if isinstance(message, dict) else ""
+        text = _said(text) if entry.get("type") == "user" else text
         if text.startswith(_INTERRUPTED) and turns:
             turns[-1] = turns[-1]._replace(interrupted=True)
-        elif not text or text.startswith(_NOT_SAID):
+        elif not text or text.startswith(_INTERRUPTED):
             continue
         elif entry.get("type") == "user":
             turns.append(_Turn(text))
@@ -215,6 +227,11 @@ def _words(content: object) -> str:
             return ""
         content = "\n\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
     return _clean(content)
+
+
+def _said(text: str) -> str:
+    """What a person said of a message, which may be nothing."""
+    return _NOT_SAID.sub("", text).strip()
 
 
 def _clean(value: object) -> str:

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -102,7 +103,8 @@ def _work_until_told(every: _Profiles, console: Console, *, beside: bool) -> Pro
                 tell(told_last := remarks)
     finally:
         console.print("Finishing what is under way … Ctrl-C again ends it at once.")
-        done = sum((memory.stop() for memory in every.open.values()), Processed())
+        with ThreadPoolExecutor(len(every.open) or 1) as all_at_once:  # else those that wait begin something new
+            done = sum(all_at_once.map(Memory.stop, every.open.values()), Processed())
     return done
 
 

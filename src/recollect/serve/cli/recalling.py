@@ -57,6 +57,8 @@ def recall(
     """
     from recollect.serve.hits import listing
 
+    if not question.strip():
+        raise typer.BadParameter("There is no question. Ask it in your own words")
     with existing(home, profile) as memory:
         hits = memory.recall(
             question,

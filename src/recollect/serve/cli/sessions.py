@@ -39,8 +39,8 @@ def agents(
     if as_json:
         print_json(found)
     else:
-        cells = [(one.cache_key, one.state, one.active_at, one.id) for one in found]
-        rows(("agent", "state", "heard from", "id"), cells, "There is none yet. See: recollect append --help")
+        cells = [(one.cache_key, one.state, one.active_at) for one in found]
+        rows(("agent", "state", "heard from"), cells, "There is none yet. See: recollect append --help")
 
 
 @group.command(name="list")

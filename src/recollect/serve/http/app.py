@@ -92,12 +92,13 @@ def api() -> FastAPI:
 def _mount(app: FastAPI, memories: Memories) -> None:
     """MCP and the page, imported here, because they are slow to."""
     from recollect.serve.mcp import http_app
-    from recollect.serve.page import routes
+    from recollect.serve.page import lost, routes
 
     endpoint = http_app(memories)
     app.state.running = endpoint.run
     app.router.routes.append(Route("/mcp", endpoint))
     app.router.routes += routes(memories)
+    app.add_exception_handler(HTTPException, lost(memories))
 
 
 @asynccontextmanager

@@ -1,26 +1,38 @@
-"""A connection, with an end to how long it may keep a request to itself, and with problems as everywhere else."""
+"""A connection: how many there are, how long one may say or take nothing, and problems as everywhere else."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 
 import h11
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from recollect.serve.http import problems
 from recollect.serve.http.problems import Refused
 
+log = logging.getLogger("recollect.serve")
+
+MOST = 500  # at once: each is an open file, and a process often has no more than 1,024
 HEAD_SECONDS = 20.0  # for the first line and the headers; the guard bounds the body
+ANSWER_SECONDS = 30.0  # in which some of an answer has to be taken
 
 
 class Connection(H11Protocol):
-    """uvicorn's, which would wait forever for a request that does not come, or not to its end."""
+    """uvicorn's, which would wait forever for a request that does not come, or not to its end, and for a client
+    that does not take its answer."""
 
-    _hanging_up: asyncio.TimerHandle | None = None
+    _hanging_up: asyncio.TimerHandle | None = None  # while a request is awaited
+    _silent_since = 0.0
+    _giving_up: asyncio.TimerHandle | None = None  # while an answer waits to be taken
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait()
+        if len(self.connections) > MOST:
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -30,9 +42,24 @@ class Connection(H11Protocol):
         super().on_response_complete()
         self._wait()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._giving_up = self.loop.call_later(ANSWER_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._go_on()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait(over=True)
+        self._go_on()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Who still sends, so that nothing was begun, or does not take the answer, would hold up the end."""
+        super().shutdown()
+        if self.conn.their_state is h11.SEND_BODY or self._giving_up:
+            self.transport.abort()
 
     def _wait(self, *, over: bool = False) -> None:
         """For the rest of a request's head: from when it is awaited until it is there, however it trickles. So for
@@ -40,9 +67,26 @@ class Connection(H11Protocol):
         awaited = not over and (self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE)
         if awaited and self._hanging_up is None:
             self._hanging_up = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+            self._silent_since = time.monotonic()  # the loop's clock stands still while many arrive
         elif not awaited and self._hanging_up is not None:
             self._hanging_up.cancel()
             self._hanging_up = None
+
+    def _go_on(self) -> None:
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+            self._giving_up = None
+
+    def _make_room(self) -> None:
+        """Whoever has been silent longest goes. Where all the others are at work, this one is told so."""
+        others = (one for one in self.connections if isinstance(one, Connection) and one is not self)
+        silent = [one for one in others if one._hanging_up is not None]
+        if silent:
+            longest = min(silent, key=lambda one: one._silent_since)
+            longest._wait(over=True)  # so that it is not chosen again before it is gone
+            longest.transport.close()
+        else:
+            self.app = _full
 
     def send_400_response(self, msg: str) -> None:
         answer = problems.answer(Refused(400, f"{msg} Send one that fits HTTP/1.1.", connection="close"))
@@ -50,3 +94,10 @@ class Connection(H11Protocol):
         for event in (head, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+
+async def _full(scope: Scope, receive: Receive, send: Send) -> None:
+    """What answers where there is no room."""
+    log.warning("a connection more than %d, all of them at work, was sent away", MOST)
+    told = Refused(503, f"{MOST} connections are at work already. Try again in a moment.", connection="close")
+    await problems.answer(told)(scope, receive, send)

@@ -151,15 +151,18 @@ class Guard:
             await self._refuse(scope, receive, dressed, error)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: Exception) -> None:
-        to_login = isinstance(error, Refused) and error.status == 401 and _is_page(scope)
+        to_login = isinstance(error, Refused) and error.status == 401 and is_page(scope)
         if isinstance(error, Refused) and (not to_login or _shows_something(scope)):
             who = (scope.get("client") or ("?",))[0]
             log.warning("refused %s %.200r from %s: %s", scope["method"], scope["path"], who, error)
         if to_login:
             return await RedirectResponse(_login(scope), 303)(scope, receive, send)
-        if isinstance(error, Refused) and _is_page(scope):
-            return await HTMLResponse(SORRY.format(error), error.status, error.headers)(scope, receive, send)
-        return await problems.answer(error)(scope, receive, send)
+        answer = problems.answer(error)
+        if is_page(scope):
+            told = error if isinstance(error, Refused) else problems.INSIDE
+            headers = error.headers if isinstance(error, Refused) else None
+            answer = HTMLResponse(SORRY.format(told), answer.status_code, headers)
+        return await answer(scope, receive, send)
 
     async def _admit(self, scope: Scope, receive: Receive) -> Receive:
         """What the request's body is read by, where it may come in."""
@@ -256,11 +259,14 @@ def _is_static(scope: Scope) -> bool:
 
 
 def _login(scope: Scope) -> str:
-    """Where a browser logs in, and then goes on to what it asked for."""
+    """Where a browser logs in, and then goes on to what it asked for; a form has to be sent again."""
+    if scope["method"] not in SAFE:
+        return "/login"
     asked = quote(scope["path"]) + (f"?{query.decode('latin-1')}" if (query := scope["query_string"]) else "")
     return "/login" if asked == "/" else f"/login?next={quote(asked, safe='')}"
 
 
-def _is_page(scope: Scope) -> bool:
+def is_page(scope: Scope) -> bool:
+    """Whether a person will see the answer: a browser follows a link, or sends a form."""
     wants = Headers(scope=scope).get("accept", "")
-    return scope["method"] in SAFE and "text/html" in wants and not scope["path"].startswith("/api/")
+    return "text/html" in wants and not scope["path"].startswith("/api/")

@@ -96,6 +96,8 @@ def answer(error: Exception) -> Response:
                 for one in error.errors()[:MOST_FAULTS]
             ]
             told = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
+            if error.body and isinstance(error.body, bytes):
+                told = "a body is only read with content-type: application/json"
             return _answer(422, f"The request does not fit: {told}. Nothing was changed.", "Input error", faults)
         case errors.RecollectError() if (status := status_of(error)) != 500:
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()

@@ -8,7 +8,9 @@ from starlette.staticfiles import StaticFiles
 
 from recollect.serve.memories import Memories
 from recollect.serve.page import changesets, documents, experiences, inbox, items, journal, overview, sessions
-from recollect.serve.page.visit import route
+from recollect.serve.page.visit import lost, route
+
+__all__ = ["lost", "routes"]
 
 
 def routes(memories: Memories) -> list[BaseRoute]:

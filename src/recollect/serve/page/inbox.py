@@ -6,7 +6,7 @@ from typing import cast, get_args
 
 from starlette.responses import Response
 
-from recollect.serve.page.visit import Visit
+from recollect.serve.page.visit import Visit, called
 from recollect.types import ItemState
 
 LISTED = 100
@@ -19,7 +19,10 @@ def inbox(visit: Visit) -> Response:
     found = visit.memory.inbox(*states, limit=visit.until(LISTED))
     counts = visit.memory.inbox_counts()
     part = visit.part(found, LISTED, sum(counts.get(one, 0) for one in states or STATES))
-    return visit.show("inbox.html", state=state, states=STATES, counts=counts, part=part)
+    memory = visit.memory
+    sessions = {one.session_id for one in part.shown}
+    who = {session: called(memory.get_agent(memory.session(session).agent_id)) for session in sessions}
+    return visit.show("inbox.html", state=state, states=STATES, counts=counts, part=part, who=who)
 
 
 def retry(visit: Visit) -> Response:

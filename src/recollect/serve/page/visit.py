@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
@@ -26,7 +26,7 @@ from recollect.gate import checked_position, checked_time
 from recollect.memory import Memory
 from recollect.secrecy import clean
 from recollect.serve.http import problems
-from recollect.serve.http.guard import COOKIE
+from recollect.serve.http.guard import COOKIE, is_page
 from recollect.serve.memories import DEFAULT, Memories
 from recollect.types import Agent
 
@@ -66,6 +66,9 @@ SORRY = {
     503: "Not at the moment",
     507: "There is no room left",
 }
+
+
+NOWHERE = "There is nothing at this address."
 
 
 def shortened(text: str, most: int = 400) -> str:
@@ -253,10 +256,26 @@ def _sorry(visit: Visit, error: RecollectError) -> Response:
     if status == 500:
         problems.note(error)
         told = problems.INSIDE
-    # without a profile: it may be what is not there
-    elsewhere = Visit(visit.memories, "", QueryParams(), has_login=visit.has_login)
+    return _apology(visit.memories, status, told, has_login=visit.has_login)
+
+
+def _apology(memories: Memories, status: int, told: str, *, has_login: bool) -> Response:
+    """Without a profile: it may be what is not there."""
+    elsewhere = Visit(memories, "", QueryParams(), has_login=has_login)
     title = SORRY.get(status, "It did not work")
     return elsewhere.render("error.html", status, zone=UTC, profiles=(), title=title, error=told)
+
+
+def lost(memories: Memories) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """What an application tells whoever is where nothing is: a person by a page, a program by a problem."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        if not isinstance(error, HTTPException) or not is_page(request.scope):
+            return problems.answer(error)
+        told = NOWHERE if error.status_code == 404 else f"{error.detail}. This address is for the page's forms."
+        return _apology(memories, error.status_code, told, has_login=COOKIE in request.cookies)
+
+    return answer
 
 
 def called(agent: Agent) -> str:
