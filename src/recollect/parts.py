@@ -177,6 +177,7 @@ class Parts:
         """What a person should know of recall."""
         opened = [self.__dict__[name] for name in ("indexer", "recall") if name in self.__dict__]
         said = [self.mending.remark, self.experiencing.error, *(part.error for part in opened)]
+        said += [self.indexer.outvoted(self.profile)] if "indexer" in self.__dict__ else []
         return [remark for remark in said if remark]
 
     def wake(self) -> None:
