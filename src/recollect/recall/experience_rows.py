@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from recollect.journal.summaries import summarized_by
+from recollect.recall.citations import Citations
 from recollect.recall.items import Items
 from recollect.storage.base import Row, Transaction
 from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
@@ -108,6 +109,16 @@ class ExperienceRows:
             [(self._owner, id_) for id_ in ids],
         )
 
+    def waiting(self) -> int:
+        """How many that hold may lack a vector of the embedder that serves, or is to serve."""
+        row = self._tx.one(
+            "SELECT count(*) FROM experiences e LEFT JOIN experience_vectors v ON v.owner = e.owner "
+            "WHERE e.owner = ? AND e.until IS NULL AND (e.bare = 1 OR v.owner IS NULL OR v.embedder = '' "
+            "OR v.coming <> '')",
+            self._owner,
+        )
+        return int(row[0]) if row else 0
+
     def has_record(self, record: str) -> bool:
         row = self._tx.one("SELECT 1 FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
         return row is not None
@@ -158,14 +169,18 @@ class ExperienceRows:
         return gone
 
     def refile(self, now: datetime) -> None:
-        """Make those items again that an index made anew has lost."""
+        """Make those items again that an index made anew has lost, which knows by then what documents cite."""
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM experiences e WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM items i "
             "WHERE i.owner = e.owner AND i.kind = ? AND i.ref = e.id AND i.gone IS NULL)",
             *(self._owner, KIND),
         )
-        if rows:
-            Items(self._tx, self._owner).put([_item(_experience(row)) for row in rows], now)
+        lost = [_experience(row) for row in rows]
+        items = Items(self._tx, self._owner)
+        items.put([_item(one) for one in lost], now, anew=True)
+        made = {record: one.id for one in lost if (record := summarized_by(one.record)) and one.until}
+        for ended in Citations(self._tx, self._owner).ended(made):
+            items.end(KIND, [made[ended.record_id]], *ended[1:])
 
     # Whose vectors serve
 

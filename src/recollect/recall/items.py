@@ -110,8 +110,9 @@ class Items:
             [(id_, _words(stems, prefix)) for id_, stems in items if stems],
         )
 
-    def put(self, items: Iterable[Item], now: datetime) -> None:
-        """Items that may be there: these come back if they had left, and end as they are said to."""
+    def put(self, items: Iterable[Item], now: datetime, *, anew: bool = False) -> None:
+        """Items that may be there: these come back if they had left, and end as they are said to. Where the index
+        is made `anew`, the others have been known since what they were made of was told."""
         given = list({(item.kind, item.ref): item for item in items}.values())
         known = self._known([(item.kind, item.ref) for item in given])
         self._tx.many(
@@ -123,7 +124,17 @@ class Items:
                 if (item.kind, item.ref) in known
             ],
         )
-        self.add([item for item in given if (item.kind, item.ref) not in known], now)
+        new = [item for item in given if (item.kind, item.ref) not in known]
+        self.add(self._known_before(new, now) if anew else new, now)
+
+    def _known_before(self, items: Sequence[Item], now: datetime) -> list[Item]:
+        """The items with the time since which they are known: that of their record, or else their own."""
+        rows = self._tx.many(
+            "SELECT id, recorded_at FROM session_history WHERE id = ?",
+            [(item.record_id,) for item in items if item.record_id],
+        )
+        told = {row[0]: moment(row[1]) for row in rows}
+        return [item._replace(since=min(told.get(item.record_id or 0, item.at), now)) for item in items]
 
     def replace(self, items: Iterable[Item], now: datetime) -> set[str]:
         """Of items that may be there, those that now say something else: what they said leaves, under a ref of
