@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from recollect.recall.words import ASSISTANT, PERSON, SECRET, read
+from recollect.recall.words import ASSISTANT, PERSON, Seen, see
 from recollect.secrecy import has_secret, redact
 from recollect.storage.base import EVERY, Param, Row, Transaction
 from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
@@ -34,8 +34,8 @@ _FOUND = (
 
 
 class Found(NamedTuple):
-    """An item as its row has it: `end_known` is when it came to be known that it has ended. Of a turn, `type` and
-    `data` are those of its record."""
+    """An item as its row has it: `end_known` is when it came to be known that it has ended, or a part of it, which
+    `by_record` says. Of a turn, `type` and `data` are those of its record."""
 
     id: int
     kind: ItemKind
@@ -61,23 +61,6 @@ class Found(NamedTuple):
     @property
     def name(self) -> str:
         return f"{self.kind}:{self.ref}"
-
-
-class Seen(NamedTuple):
-    """What the index sees of a text: in it, secrets have no place."""
-
-    text: str
-    stems: array[int]
-    length: int
-    flags: int
-
-
-def see(text: str) -> Seen:
-    stems, length, flags, suspicious = read(text)
-    if suspicious and (safe := redact(text)).found:
-        text, (stems, length, flags, _) = safe.text, read(safe.text)
-        flags |= SECRET
-    return Seen(text, stems, length, flags)
 
 
 class Items:
@@ -173,12 +156,20 @@ class Items:
             [(micros(until), micros(known), by_record, self._owner, kind, ref, micros(known)) for ref in refs],
         )
 
+    def surpass(self, kind: ItemKind, refs: Iterable[str], by_record: int, known: datetime) -> None:
+        """A part of them stopped being true, which is known since then; they hold."""
+        self._tx.many(
+            "UPDATE items SET by_record = ?, end_known = ?, stamp = NULL "
+            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL",
+            [(by_record, micros(known), self._owner, kind, ref) for ref in refs],
+        )
+
     def revive(self, kind: ItemKind, refs: Iterable[str]) -> list[str]:
-        """They hold again, but for those that a person corrected, or called outdated, unless that was said in a
-        talk. The refs of those that had ended."""
+        """They hold again, and all of them, but for those that a person corrected, or called outdated, unless that
+        was said in a talk. The refs of those of which that was not so."""
         revived = self._tx.many(
             "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL, stamp = NULL "
-            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NOT NULL AND NOT EXISTS (SELECT 1 "
+            "WHERE owner = ? AND kind = ? AND ref = ? AND end_known IS NOT NULL AND NOT EXISTS (SELECT 1 "
             "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref) "
             "AND (kind = 'turn' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
             "AND f.item = items.kind || ':' || items.ref AND f.verdict = 'outdated')) RETURNING ref",
