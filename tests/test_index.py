@@ -253,6 +253,40 @@ def test_a_damaged_full_text_index(tmp_path: Path, noticed_by: str, caplog: pyte
             assert memory.recall("lynx", 1)[0].text.startswith("The lynx")
 
 
+@pytest.mark.parametrize("damage", ["x'00'", "zeroblob(1024)", "'text'", f"x'{'007e' * 256}'"])
+def test_damaged_vectors_are_made_anew(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    """R1: recall goes on, by words and by the meaning of the others, and says so."""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        memory.append_many(alice, [UserMessage(text) for text in SAID])
+        memory.process()
+        before = found_by(memory), vectors(memory._database)
+        memory._database.write(lambda tx: tx.run(f"UPDATE item_vectors SET vector = {damage} WHERE item_id % 2"))
+    with Memory.open(tmp_path) as memory:
+        assert len(memory.recall("Where does the badger sleep?")) == 5
+        assert "vectors were damaged" in caplog.text
+        memory.process()
+        assert memory.verify() == []
+        assert (found_by(memory), vectors(memory._database)) == before
+
+
+@pytest.mark.parametrize("damage", ["x'00'", "x''"])
+def test_damaged_stems_are_made_anew(tmp_path: Path, damage: str) -> None:
+    """R1: noticed on open, where the newest item has them."""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        memory.append_many(alice, [UserMessage(text) for text in SAID])
+        memory.process()
+        before = found_by(memory)
+        memory._database.write(lambda tx: tx.run(f"UPDATE items SET stems = {damage}"))
+        memory._parts.recall._shelf = None
+        assert memory.recall("Where does the badger sleep?")
+    with Memory.open(tmp_path) as memory:
+        assert "is made anew" in memory.health().reasons[0]
+        memory.process()
+        assert found_by(memory) == before
+
+
 # R4
 
 

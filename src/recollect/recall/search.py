@@ -195,6 +195,9 @@ class Recall:
                     continue
                 assert self._shelf is not None, "it is of this state"
                 self._shelf.take_in(rows)
+                if damaged := self._shelf.damaged:
+                    self._mending.drop_vectors(damaged)
+                    self._shelf.damaged = []
                 self._shelf.stamp = rows[-1][1] if rows else state.stamp
                 if len(rows) < PAGE:
                     return self._shelf, waiting

@@ -187,6 +187,12 @@ class Shelves:
         self._tx.many("DELETE FROM item_vectors WHERE embedder_id = ? AND item_id = ?", rows)
         return len(rows)
 
+    def drop(self, item_ids: Sequence[int]) -> None:
+        """The vectors of these items, which are then to be made."""
+        rows = [(id_,) for id_ in item_ids]
+        self._tx.many("DELETE FROM item_vectors WHERE item_id = ?", rows)
+        self._tx.many("UPDATE items SET stamp = NULL WHERE id = ?", rows)
+
     # What a shelf reads
 
     def newer(self, owner: str, embedder_id: int | None, stamp: int, limit: int) -> list[Row]:

@@ -114,6 +114,14 @@ def checked_query(scope: Scope, query: Vector, k: int) -> Vector | None:
     return row if row.any() else None
 
 
+def unpacked(blobs: Sequence[object], dims: int) -> Vector:
+    """Vectors as rows of a database have them, 16 bits a part; zeros for those that are damaged."""
+    whole = (blob if isinstance(blob, bytes) and len(blob) == 2 * dims else bytes(2 * dims) for blob in blobs)
+    rows = np.frombuffer(b"".join(whole), "<f2").reshape(-1, dims).astype(np.float32)
+    rows[~np.isfinite(rows).all(axis=1)] = 0
+    return rows
+
+
 def ranked(found: Iterable[tuple[str, float]]) -> list[Near]:
     """Best first, equal ones by id. The sixth place is the last that every store computes alike."""
     near = [Near(id_, round(float(similarity), 6)) for id_, similarity in found]
