@@ -164,11 +164,11 @@ class Upkeep:
         Documents(tx, self._owner).lock(now)
         Opinions(tx, self._owner).correct(item, by, now)
 
-    def _end_claims_of(self, turn: Found, by: int, now: datetime) -> None:
-        """End the claims that rest on a corrected turn alone."""
-        if turn.kind != "turn" or not turn.record_id:
+    def _end_claims_of(self, corrected: Found, by: int, now: datetime) -> None:
+        """End the claims that rest alone on a turn that was corrected, by itself or by what sums it up."""
+        record = corrected.record_id
+        if corrected.kind == "document" or not record:
             return
-        record = turn.record_id
         for found in self._database.read(lambda tx: Items(tx, self._owner).claims_of(record)):
             document = self._documents.find(found.thread)
             claim = parse((document and _paragraph(document, found.ref)) or "")
