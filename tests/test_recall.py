@@ -196,6 +196,23 @@ def test_yesterday_is_that_of_the_configured_zone(open_memory: OpenMemory, clock
     assert "when" not in hit.parts
 
 
+def test_a_day_is_that_of_the_zone(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R2: what was said on it counts more than what was said beside it."""
+    memory = open_memory(continuity={"time_zone": "Asia/Tokyo"})
+    ann = memory.agent(User("cli", "ann", "main"))
+    clock.now = datetime(2026, 3, 10, 16, tzinfo=UTC)  # the 11th in Tokyo, an hour after midnight
+    for text, hours in (("ramen", 2), ("sushi", 26), ("udon", 0)):
+        tell(memory, ann, f"I ate {text}.", at=clock.now - timedelta(hours=hours))
+
+    def best() -> str:
+        hits = memory.recall("What did I eat yesterday?", explain=True)
+        return max(hits, key=lambda hit: hit.parts.get("when", 0.0)).text
+
+    assert best() == "I ate ramen."
+    clock.now -= timedelta(hours=3)
+    assert best() == "I ate sushi."
+
+
 def test_explain_tells_what_the_score_is_made_of(family: Memory) -> None:
     """R2: the parts add up to the score."""
     for hit in family.recall("What kind of dog does Ann have?", explain=True):

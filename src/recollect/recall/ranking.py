@@ -56,6 +56,7 @@ LENT_NEAR = 1.0  # how much of its words an item lends to the one beside it
 LENT_FAR = 0.5  # and to the one two away
 SHRINK = 1.0  # an item of this many content words keeps half of its similarity
 AFTER_DAYS = 30.0  # an event is told within about this time after it
+BESIDE = 0.95  # what a day beside the time counts that a question speaks of
 FEEDBACK = 0.6  # how far the question's vector moves
 FEEDBACK_FROM = 3  # towards this many of the best
 FULLY = 10  # the one that is this well placed by topic is fully about the question
@@ -218,10 +219,10 @@ def _subject(view: View, question: Question, places: Places, flags: NDArray[np.u
 
 
 def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
-    """1 within the time, and less and less after it."""
+    """1 within the time, a little less a day before or after it, and less and less then."""
     start, end = (micros(edge) for edge in asked)
-    late = np.clip(1 - (at - end - DAY) / (AFTER_DAYS * DAY), 0, 1)
-    return np.where(at < start - DAY, 0, late)
+    late = BESIDE * np.clip(1 - (at - end - DAY) / (AFTER_DAYS * DAY), 0, 1)
+    return np.where(at < start - DAY, 0, np.where((at >= start) & (at < end), 1, late))
 
 
 def _below_successor(
