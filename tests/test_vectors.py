@@ -27,8 +27,8 @@ from recollect.vectors.chroma import ChromaVectors
 from recollect.vectors.local import LocalVectors
 from recollect.vectors.nearest import Nearest
 from recollect.vectors.pgvector import PgVectors
-from recollect.vectors.testing import SCOPE, OpenVectors, VectorsContract, X, Y, found, items, unit_rows
 from tests.conftest import absent
+from tests.vectors_contract import SCOPE, OpenVectors, VectorsContract, X, Y, found, items, unit_rows
 
 TABLES = (
     "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND starts_with(tablename, 'vectors_')"
@@ -76,7 +76,7 @@ vectors.close()
 """
         subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
         assert found(vectors) == ["a", "c"]
-        assert vectors.count(SCOPE) == 2
+        assert len(vectors.ids(SCOPE)) == 2
 
 
 class TestLocalOnSQLite(OnFiles):
@@ -253,7 +253,7 @@ def test_a_store_that_slept_through_removals_reads_anew(sqlite: SQLite, monkeypa
         writer.remove(SCOPE, [f"n{place}"])
     assert sqlite.read(lambda tx: tx.one("SELECT count(*) FROM vectors WHERE vector IS NULL")) == (3,)
     assert found(sleeper, k=50) == ["n18", "n19"] == found(writer, k=50)
-    assert writer.count(SCOPE) == 2
+    assert len(writer.ids(SCOPE)) == 2
 
 
 def test_a_database_that_went_back_in_time_is_read_anew(sqlite: SQLite) -> None:

@@ -124,6 +124,8 @@ class Experiences:
             raise InputError(f"An experience needs at least {SHORTEST} characters. Tell it in a whole sentence.")
         if trust not in PROVENANCES:
             raise InputError(f"{trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
+        if isinstance(entities, str):
+            raise InputError(f"The entities cannot be {entities!r:.200}. Give a list of them.")
         names = named(told) if entities is None else tuple(clean(checked_name(n, "An entity")) for n in entities)
         return Experience(
             id=blake2b(told.encode(), digest_size=12).hexdigest(),

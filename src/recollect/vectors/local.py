@@ -77,9 +77,6 @@ class LocalVectors:
             copy.apply(rows, state.stamp)
             return copy.search(row, k)
 
-    def count(self, scope: Scope) -> int:
-        return len(self.ids(scope))
-
     def ids(self, scope: Scope) -> list[str]:
         sql = (
             "SELECT id FROM vectors WHERE scope_id = ? AND length(vector) = ?"  # one that is damaged is not there
