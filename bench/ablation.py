@@ -36,7 +36,7 @@ def variants() -> Iterator[tuple[str, Sequence[Change]]]:
     yield "without shrinking what is short", ((ranking, "SHRINK", NOTHING),)
     yield "without the second sum", ((ranking, "FEEDBACK", 0.0),)
     yield "without the gate on `answer` and `when`", ((ranking, "GATED", ()),)
-    yield "without superseded ones standing below", ((ranking, "_below_successor", lambda _, __, scores: scores),)
+    yield "without superseded ones standing below", ((ranking, "_below_successor", lambda *given: given[-1]),)
     yield "without less weight for frame words", ((question, "FRAMED", 1.0),)
     yield "without less weight for common words in the vector", ((search, "COMMON", EVERYTHING),)
     yield "without centring on the mean", ((shelf, "DAMPING", EVERYTHING),)

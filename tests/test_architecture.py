@@ -38,7 +38,6 @@ ALLOWED: dict[str, set[str]] = {
     "organize": {"organize", "collect", "models", *BELOW},
     "journal": {"journal", "collect", "models", "home", *BELOW},
     "vectors": {"vectors", *BELOW},
-    "vectors.testing": {"vectors", "testing", *BELOW},
     "recall": {"recall", "journal", "organize", "collect", "models", "vectors", *BELOW},
     "parts": {"recall", "journal", "organize", "collect", "models", "vectors", "storage", "home", *BELOW},
     "reading": {"recall", "organize", "collect", "models", "parts", "home", *BELOW},

@@ -156,6 +156,7 @@ def test_a_look_alike_hides_no_repetition(experiences: Experiences) -> None:
         ({"text": TEA, "trust": "rumour"}, "is no trust"),
         ({"text": TEA, "at": datetime(2026, 1, 1)}, "time"),  # noqa: DTZ001
         ({"text": TEA, "entities": [""]}, "entity must not be empty"),
+        ({"text": TEA, "entities": "Ada"}, "Give a list"),
     ],
 )
 def test_what_cannot_be_one_changes_nothing(

@@ -18,6 +18,7 @@ from recollect.recall.citations import Citations
 from recollect.recall.items import Items
 from recollect.storage.base import Database, Param, Row, Transaction
 from recollect.testing import FakeClock
+from tests.conftest import OpenMemory
 
 
 @pytest.mark.parametrize(
@@ -264,6 +265,35 @@ def test_as_of_a_time_what_a_person_ended_later_does_not_show(
     for look in anew_or_not(memory):
         assert ends(look, held)[text] is None
         assert ends(look, told)[text] is not None
+
+
+def test_what_was_written_down_is_known_since_it_was_told(
+    open_memory: OpenMemory, clock: FakeClock, database: Database
+) -> None:
+    """R1, R3: a line of the journal and an experience, whether the index was made anew or not; what is told today
+    of long ago was not known then."""
+    on = {"journal_enabled": True, "experience_store_enabled": True}
+    memory = open_memory(continuity=on)
+    memory._parts.continuity.write_all()
+    before = clock.turn(days=1)
+    clock.turn(days=1)
+    alice = memory.agent(User("cli", "alice", "main"))
+    memory.append(alice, UserMessage("I lived in Porto back then.", at=before - timedelta(days=99)))
+    memory.end_turn(alice)
+    memory.journal.remember("The flat in Porto is yellow and small.", "learned")
+    memory.process()
+    memory._parts.experiencing.extract()
+    told = clock.turn(days=5)
+    clock.turn(days=5)
+    for look in anew_or_not(memory):
+        for kind in ("journal", "experience"):
+            found = [
+                {hit.text for hit in look.recall("Who lived in Porto?", kinds=[kind], as_of=as_of)}
+                for as_of in (before, told, None)
+            ]
+            assert found[0] == set()
+            assert found[1] == found[2]
+            assert len(found[1]) == 2
 
 
 class Planned:

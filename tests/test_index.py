@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from recollect import Agent, Memory, User, UserMessage
 from recollect.errors import (
@@ -23,8 +24,10 @@ from recollect.errors import (
     StorageUnavailable,
 )
 from recollect.models.embedders.base import Identity, Rows
+from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall import backlog, indexing, search
 from recollect.recall.mending import Mending
+from recollect.serve.index import rebuild
 from recollect.storage.base import Database, Transaction
 from tests.conftest import OpenMemory
 from tests.indexer import Letters
@@ -250,6 +253,40 @@ def test_a_damaged_full_text_index(tmp_path: Path, noticed_by: str, caplog: pyte
             assert memory.recall("lynx", 1)[0].text.startswith("The lynx")
 
 
+@pytest.mark.parametrize("damage", ["x'00'", "zeroblob(1024)", "'text'", f"x'{'007e' * 256}'"])
+def test_damaged_vectors_are_made_anew(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    """R1: recall goes on, by words and by the meaning of the others, and says so."""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        memory.append_many(alice, [UserMessage(text) for text in SAID])
+        memory.process()
+        before = found_by(memory), vectors(memory._database)
+        memory._database.write(lambda tx: tx.run(f"UPDATE item_vectors SET vector = {damage} WHERE item_id % 2"))
+    with Memory.open(tmp_path) as memory:
+        assert len(memory.recall("Where does the badger sleep?")) == 5
+        assert "vectors were damaged" in caplog.text
+        memory.process()
+        assert memory.verify() == []
+        assert (found_by(memory), vectors(memory._database)) == before
+
+
+@pytest.mark.parametrize("damage", ["x'00'", "x''"])
+def test_damaged_stems_are_made_anew(tmp_path: Path, damage: str) -> None:
+    """R1: noticed on open, where the newest item has them."""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        memory.append_many(alice, [UserMessage(text) for text in SAID])
+        memory.process()
+        before = found_by(memory)
+        memory._database.write(lambda tx: tx.run(f"UPDATE items SET stems = {damage}"))
+        memory._parts.recall._shelf = None
+        assert memory.recall("Where does the badger sleep?")
+    with Memory.open(tmp_path) as memory:
+        assert "is made anew" in memory.health().reasons[0]
+        memory.process()
+        assert found_by(memory) == before
+
+
 # R4
 
 
@@ -269,6 +306,7 @@ def test_another_embedder_takes_over_when_it_is_done(
     again._parts.indexer.run()
     assert vectors(full._database)["static"] >= len(SAID)
     assert vectors(full._database)["letters"] > 0
+    assert again.unindexed() > 0
     assert answers(again) == before
     again.append(again.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
     again._parts.indexer.run()
@@ -278,6 +316,55 @@ def test_another_embedder_takes_over_when_it_is_done(
     assert again.verify() == []
     assert again.recall("badger", 1)[0].text.startswith("My badger")
     assert answers(again) != before
+
+
+def test_two_embedders_do_not_replace_each_other_for_ever(
+    full: Memory, open_memory: OpenMemory, database: Database
+) -> None:
+    """R4: whoever was opened last decides, once; the other makes no vectors, and says so in its health."""
+    later, letters = open_memory(), Letters()
+    later._parts.indexer._embedders = (letters,)
+    later.process()
+    assert set(vectors(database)) == {"letters"}
+    full.append(full.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
+    for memory in (full, later, full):
+        assert "The lynx is new." in [hit.text for hit in memory.recall("lynx", 9)]
+        memory.process()
+        assert set(vectors(database)) == {"letters"}
+    assert later.verify() == [], "what came by the other got its vector"
+    assert later.unindexed() == 0
+    assert later.health().status == "green"
+    assert any("letters/1/26" in reason for reason in full.health().reasons)
+    anew = open_memory()
+    anew.process()
+    assert set(vectors(database)) == {"static"}
+    later.process()
+    assert set(vectors(database)) == {"static"}
+    assert anew.health().status == "green"
+
+
+def test_a_change_that_is_taken_back_is_paid_once(
+    full: Memory, open_memory: OpenMemory, small_batches: None, database: Database
+) -> None:
+    """R4: what an embedder has made is not made again; what the other one began goes."""
+    begun = open_memory()
+    use_letters(begun)
+    begun._parts.indexer.run()
+    assert vectors(database)["letters"] > 0
+    back = open_memory()
+    asked: list[str] = []
+
+    class Counting(StaticEmbedder):
+        def embed(self, texts: Sequence[str]) -> Rows:
+            asked.extend(texts)
+            return super().embed(texts)
+
+    back._parts.indexer._embedders = (Counting(),)
+    back.process()
+    begun.process()
+    assert asked == []
+    assert set(vectors(database)) == {"static"}
+    assert back.verify() == []
 
 
 def test_who_cannot_embed_finds_by_words(full: Memory, open_memory: OpenMemory) -> None:
@@ -375,6 +462,17 @@ def test_an_embedder_that_fails_holds_up_no_question(memory: Memory, alice: Agen
     memory.process()
     assert memory.health().status == "green"
     assert memory.verify() == []
+
+
+def test_a_rebuild_ends_where_nothing_can_be_embedded(memory: Memory, alice: Agent) -> None:
+    """R1: with what words find, and says how much waits."""
+    memory.append(alice, UserMessage("I adopted a spaniel."))
+    memory._parts.indexer._embedders = (Broken(),)
+    assert rebuild(memory, Console(quiet=True)) == 1
+    assert memory.recall("spaniel")
+    memory._parts.indexer._embedders = (Letters(),)
+    memory._parts.indexer._again = 0.0
+    assert rebuild(memory, Console(quiet=True)) == 0
 
 
 class Picky(Letters):

@@ -196,6 +196,23 @@ def test_yesterday_is_that_of_the_configured_zone(open_memory: OpenMemory, clock
     assert "when" not in hit.parts
 
 
+def test_a_day_is_that_of_the_zone(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R2: what was said on it counts more than what was said beside it."""
+    memory = open_memory(continuity={"time_zone": "Asia/Tokyo"})
+    ann = memory.agent(User("cli", "ann", "main"))
+    clock.now = datetime(2026, 3, 10, 16, tzinfo=UTC)  # the 11th in Tokyo, an hour after midnight
+    for text, hours in (("ramen", 2), ("sushi", 26), ("udon", 0)):
+        tell(memory, ann, f"I ate {text}.", at=clock.now - timedelta(hours=hours))
+
+    def best() -> str:
+        hits = memory.recall("What did I eat yesterday?", explain=True)
+        return max(hits, key=lambda hit: hit.parts.get("when", 0.0)).text
+
+    assert best() == "I ate ramen."
+    clock.now -= timedelta(hours=3)
+    assert best() == "I ate sushi."
+
+
 def test_explain_tells_what_the_score_is_made_of(family: Memory) -> None:
     """R2: the parts add up to the score."""
     for hit in family.recall("What kind of dog does Ann have?", explain=True):
@@ -224,6 +241,67 @@ def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenM
     assert order.index("I moved to Lisbon.") < order.index("I live in Porto.")
     [old] = [hit for hit in hits if hit.text == "I live in Porto."]
     assert old.until
+
+
+def test_what_has_ended_in_part_stands_below_what_took_its_place(
+    open_memory: OpenMemory, clock: FakeClock
+) -> None:
+    """R2, R3, R7: among turns, lines and experiences, also where these were made later and where the index was
+    made anew; but not where something else is asked, nor as of a time when it held."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ann = memory.agent(User("cli", "ann", "main"))
+    began = clock()
+    for text in ("I live in Berlin and work as a nurse.", "We moved: I live in Lisbon now."):
+        memory.append_many(ann, [UserMessage(text, speaker="Ann"), AssistantMessage("Nice city!")])
+        memory.end_turn(ann)
+        memory.process()
+        clock.turn(days=1)
+    memory._parts.experiencing.extract()
+    memory.process()
+    for anew in (False, True):
+        if anew:
+            memory.rebuild()
+            memory.process()
+        for kind in ("turn", "journal", "experience"):
+            assert "Lisbon" in memory.recall("Where do I live?", kinds=[kind])[0].text
+            assert "nurse" in memory.recall("What is my work as a nurse like?", kinds=[kind])[0].text
+        assert "Berlin" in memory.recall("Where do I live?", as_of=began + timedelta(hours=1))[0].text
+        assert "Lisbon" in memory.recall("Where do I live?", 1)[0].text
+        assert "Lisbon" in memory.experiences.query("Where do I live?", 1)[0].text
+        assert "nurse" in memory.experiences.query("Who works as a nurse?", 1)[0].text
+
+
+def test_what_was_superseded_twice_stands_below_both(memory: Memory, alice: Agent) -> None:
+    """R2: the newest first, however near the words of the oldest are."""
+    numbers = ("My phone number is 555 1234.", "My phone number is 555 2345.", "Now it is 555 3456.")
+    said = tell(memory, alice, *numbers)
+    body = "\n\n".join(
+        f"The phone number is {number}. [r{said[place]}, until 2026-03-05 by r{said[place + 1]}]"
+        for place, number in enumerate(("555 1234", "555 2345"))
+    )
+    memory.documents.write(slug="phone", title="Phone", description="", body=body)
+    memory.process()
+    order = [hit.record_id for hit in memory.recall("What is my phone number?", 10, kinds=["turn"])]
+    assert order == said[::-1]
+
+
+def test_what_stands_beside_is_no_answer(memory: Memory, alice: Agent) -> None:
+    """R2: who goes on, and a claim below another, may speak of something else."""
+    tell(memory, alice, "PR 260 was merged.", "PR 480 was merged.", "PR 770 was merged.")
+    body = "PR 100 was merged.\n\nPR 300 was merged.\n\nPR 500 was merged."
+    memory.documents.write(slug="pulls", title="Pulls", description="", body=body)
+    memory.process()
+    for number in (260, 480, 770, 100, 300, 500):
+        assert texts(memory, f"Was PR {number} merged?")[0] == f"PR {number} was merged."
+
+
+@pytest.mark.parametrize("question", ["Ann", "Ann?", "What about Ann?", "Tell me about Ann."])
+def test_a_question_may_be_a_name(memory: Memory, alice: Agent, question: str) -> None:
+    """R2: of who speaks here: what is known of her is found."""
+    memory.append(alice, UserMessage("My parrot is called Kiki.", speaker="Ann"))
+    memory.documents.write(slug="ann", title="Ann", description="", body="Ann keeps a parrot.\n\nBen sails.")
+    memory.process()
+    assert texts(memory, question)[0] == "Ann keeps a parrot."
 
 
 def test_a_question_is_no_answer(memory: Memory, alice: Agent) -> None:
@@ -358,6 +436,7 @@ def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
         ("x", {"top_k": 0}, "Ask for 1 to"),
         ("x", {"top_k": 1_001}, "Ask for 1 to"),
         ("x", {"kinds": ("dream",)}, "is no kind"),
+        ("x", {"kinds": "turn"}, "Give a list"),
         ("x", {"since": datetime(2026, 1, 1)}, "since"),  # noqa: DTZ001
         ("a\0b", {}, "question"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from recollect.recall.items import see
+from recollect.recall.words import see
 from recollect.secrecy import clean, has_secret, redact
 
 LETTERS, DIGITS = string.ascii_letters, string.digits

@@ -390,6 +390,36 @@ def test_a_line_of_the_journal_and_its_experience_end_together(
     assert not [one for one in memory.experiences.list() if "at nine" in one.text]
 
 
+@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+@pytest.mark.parametrize("is_summed_up", [True, False])
+def test_a_turn_ends_with_what_sums_it_up(
+    open_memory: OpenMemory, clock: FakeClock, kind: ItemKind, is_summed_up: bool
+) -> None:
+    """R11, R2: they are one hit, so whichever of them was shown and corrected: also where the line is written
+    later, and where the index is made anew."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.end_turn(ada)
+    record = memory.append(ada, UserMessage("The harbour of Porto closes at nine in summer."))
+    document = write(memory, "harbour", f"The harbour of Porto closes at nine. [r{record}]")
+    if is_summed_up or kind != "turn":
+        memory.end_turn(ada)
+        memory._parts.experiencing.extract()
+        memory.process()
+    memory.correct(item(memory, kind, "at nine").id, "The harbour of Porto closes at ten in summer.")
+    memory.end_turn(ada)
+    memory._parts.experiencing.extract()
+    memory.process()
+    assert "until" in memory.documents.read(document.id).body
+    for _ in range(2):
+        old = [hit for hit in memory.list() if "at nine" in hit.text]
+        assert {"turn", "journal"} <= {hit.kind for hit in old}
+        assert all(hit.until for hit in old)
+        assert "at nine" not in memory.session_context()
+        memory.rebuild()
+        memory.process()
+
+
 def test_a_corrected_line_never_becomes_an_experience(open_memory: OpenMemory) -> None:
     """R11, R5: also where the extraction comes later."""
     memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})

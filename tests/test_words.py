@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -43,6 +43,19 @@ def test_scripts_without_blanks_go_by_pairs() -> None:
     assert content_words("我买了iPhone15手机")[5:] == ["iphone15", "手机", "手", "机"]
     assert set(read("小白").stems) <= set(read("我的猫叫小白").stems)
     assert content_words("猫") == ["猫"]
+
+
+def test_pictures_and_parts_of_words_are_found(memory: Memory, alice: Agent) -> None:
+    """R1: by the picture, and by what stands beside an apostrophe."""
+    said = [
+        "\U0001f600 on Friday \U0001f382",
+        "J'habite pr\u00e8s de l\u2019h\u00f4tel.",
+        "\u0130stanbul'da ya\u015f\u0131yorum",
+    ]
+    memory.append_many(alice, [UserMessage(text) for text in said])
+    for question, text in zip(("\U0001f382", "hotel", "\u0130STANBUL"), said, strict=True):
+        assert "words" in memory.recall(question, explain=True)[0].parts
+        assert memory.recall(question)[0].text == text
 
 
 def test_a_word_of_one_character_is_found(memory: Memory, alice: Agent) -> None:
@@ -113,6 +126,26 @@ def test_any_text_is_read(text: str) -> None:
         ("the past two months", day(1, 15), ASKED),
         ("yesterday", day(3, 17), day(3, 18)),
         ("today", day(3, 18), ASKED),
+        ("this evening", day(3, 18), ASKED),
+        ("an hour ago", ASKED - timedelta(days=1), ASKED),
+        ("in the last 24 hours", ASKED - timedelta(days=1), ASKED),
+        ("the week before last", day(3, 2), day(3, 9)),
+        ("the weekend before last", day(3, 7), day(3, 9)),
+        ("the month before last", day(1, 1), day(2, 1)),
+        ("the year before last", day(1, 1, 2024), day(1, 1, 2025)),
+        ("over the weekend", day(3, 14), day(3, 16)),
+        ("half a year ago", day(9, 12, 2025), day(9, 27, 2025)),
+        ("a fortnight ago", day(3, 3), day(3, 6)),
+        ("in early February", day(2, 1), day(3, 1)),
+        ("during 2024", day(1, 1, 2024), day(1, 1, 2025)),
+        ("the last month of 2024", day(1, 1, 2024), day(1, 1, 2025)),
+        ("on the 5th", day(3, 5), day(3, 6)),
+        ("on the 31st", day(1, 31), day(2, 1)),
+        ("on 04.03.2025", day(3, 4, 2025), day(3, 5, 2025)),
+        ("on 2025/03/04", day(3, 4, 2025), day(3, 5, 2025)),
+        ("between January and February", day(1, 1), day(3, 1)),
+        ("from 3 March to 5 May 2025", day(3, 3, 2025), day(5, 6, 2025)),
+        ("from November to February 2025", day(11, 1, 2024), day(3, 1, 2025)),
     ],
 )
 def test_the_time_a_question_speaks_of(question: str, start: datetime, end: datetime) -> None:
@@ -124,7 +157,8 @@ def test_the_time_a_question_speaks_of(question: str, start: datetime, end: date
     "question",
     [
         *("", "Where does May live?", "may I?", "Which of the 3 may work?", "Could this may help?", "on Mondays"),
-        *("on 31 February 2025", "on 31 February", "in 9999-99", "3 marches", "the maybe 3"),
+        *("on 31 February 2025", "on 31 February", "in 9999-99", "3 marches", "the maybe 3", "on the 99th"),
+        *("from Berlin to Prague this May", "between Ann and the weekly call"),
     ],
 )
 def test_no_time(question: str) -> None:

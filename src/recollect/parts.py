@@ -186,6 +186,7 @@ class Parts:
         said += [clean(worker.background.error) for worker in self.workers]
         said += [*self.continuity.remarks(), self.mending.remark, self.experiencing.error]
         said += [self.__dict__[name].error for name in ("indexer", "recall") if name in self.__dict__]
+        said += [self.indexer.outvoted(self.profile)] if "indexer" in self.__dict__ else []
         return list(dict.fromkeys(filter(None, said)))
 
     def wake(self) -> None:

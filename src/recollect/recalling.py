@@ -138,9 +138,10 @@ class Recalling(Keeping):
         self._parts.indexer.wake()
 
     def unindexed(self) -> int:
-        """How many records and items of the home wait for their place in the index."""
+        """How many records and items of the home, and experiences of the profile, wait for their place in the
+        index, or for the vectors of another embedder."""
         self._check_open()
-        return self._parts.indexer.left()
+        return self._parts.indexer.left() + self._parts.experiencing.left()
 
     def index(self) -> int:
         """Do some of the indexing that is due, in this thread. How much it was; 0: there is none."""

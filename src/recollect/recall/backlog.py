@@ -60,6 +60,8 @@ class Backlog:
         if self._tx.one("SELECT 1 FROM unfiled"):
             return None
         row = self._tx.one("SELECT id, owner, stems FROM items WHERE length > 0 ORDER BY id DESC LIMIT 1")
+        if row and (len(row[2]) % 4 or not row[2]):
+            return "missing"  # what the words are written from is damaged
         if row:
             newest = Items(self._tx, row[1]).holding(memoryview(row[2]).cast("I")[0], 1)
             return None if newest == [row[0]] else "words"

@@ -34,6 +34,14 @@ class Ended(NamedTuple):
     by_record: int | None
 
 
+class Surpassed(NamedTuple):
+    """A record of which a claim holds, and another has ended: by what, and since when that is known."""
+
+    record_id: int
+    by_record: int
+    known: datetime
+
+
 class Citations:
     """What the documents of an owner cite now, seen through a transaction."""
 
@@ -86,3 +94,14 @@ class Citations:
             for record, until, by, known, held in rows
             if until
         ]
+
+    def surpassed(self, records: Iterable[int]) -> list[Surpassed]:
+        """Those of the records of which some claim has ended, by the last that says so, and not every one."""
+        rows = self._tx.many(
+            "SELECT record_id, by_record, end_known FROM citations c WHERE owner = ? AND record_id = ? "
+            "AND document_id <> '' AND until > 0 AND by_record > 0 AND EXISTS (SELECT 1 FROM citations h "
+            "WHERE h.owner = c.owner AND h.record_id = c.record_id AND h.document_id <> '' AND h.until = 0) "
+            "ORDER BY by_record DESC LIMIT 1",
+            [(self._owner, record) for record in sorted(records)],
+        )
+        return [Surpassed(record, by, moment(known)) for record, by, known in rows]

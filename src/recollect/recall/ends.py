@@ -1,5 +1,6 @@
-"""What ends with what was said: a record has ended where every claim made of it has, in whatever document. With it
-end the line of the journal that sums its turn up, and the experience made of that line."""
+"""What ends with what was said: a record has ended where every claim made of it has, in whatever document, and is
+surpassed where some have. With it end, or are surpassed, the line of the journal that sums its turn up, and the
+experience made of that line."""
 
 from __future__ import annotations
 
@@ -24,7 +25,13 @@ def settle(tx: Transaction, owner: str, records: Iterable[int]) -> None:
         for line in _line_of(tx, int(ref)):
             items.revive("journal", [line])
             experiences.revive(line)
-    for ended in Citations(tx, owner).ended(looked_at):
+    citations = Citations(tx, owner)
+    for one in citations.surpassed(looked_at):
+        items.surpass("turn", [str(one.record_id)], *one[1:])
+        for line in _line_of(tx, one.record_id):
+            items.surpass("journal", [line], *one[1:])
+            experiences.surpass(line, *one[1:])
+    for ended in citations.ended(looked_at):
         end = ended[1:]
         items.end("turn", [str(ended.record_id)], *end)
         for line in _line_of(tx, ended.record_id):

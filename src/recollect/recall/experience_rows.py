@@ -4,12 +4,13 @@ was looked through for them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 from recollect.journal.summaries import summarized_by
+from recollect.recall.citations import Citations
 from recollect.recall.items import Items
 from recollect.storage.base import Row, Transaction
 from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
@@ -71,8 +72,18 @@ class ExperienceRows:
             *(micros(one.at), json.dumps(one.entities, ensure_ascii=False), f"{KIND}:"),
         )
         if added:
-            Items(self._tx, self._owner).put([_item(one)], now)
+            self._file([one], now)
         return bool(added)
+
+    def _file(self, some: Sequence[Experience], now: datetime, *, anew: bool = False) -> None:
+        """Make items of them, which have ended, or in part, where the records they sum up have."""
+        items, citations = Items(self._tx, self._owner), Citations(self._tx, self._owner)
+        items.put([_item(one) for one in some], now, anew=anew)
+        made = {record: one.id for one in some if (record := summarized_by(one.record))}
+        for ended in citations.ended(made):
+            items.end(KIND, [made[ended.record_id]], *ended[1:])
+        for passed in citations.surpassed(made):
+            items.surpass(KIND, [made[passed.record_id]], *passed[1:])
 
     def end(self, record: str, until: datetime, known: datetime, by_record: int | None) -> None:
         """What was made of this line of the journal stopped being true, which is known since then."""
@@ -84,15 +95,32 @@ class ExperienceRows:
 
     def revive(self, record: str) -> None:
         """It holds again, unless a person ended it; its vector may be gone."""
-        rows = self._tx.all(
+        self._tx.run(
             "UPDATE experiences SET until = NULL, bare = 1 WHERE owner = ? AND record = ? AND until IS NOT NULL "
             "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner "
             "AND c.item = ? || experiences.id) "
             "AND NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = experiences.owner "
-            "AND f.item = ? || experiences.id AND f.verdict = 'outdated') RETURNING id",
+            "AND f.item = ? || experiences.id AND f.verdict = 'outdated')",
             *(self._owner, record, f"{KIND}:", f"{KIND}:"),
         )
-        Items(self._tx, self._owner).revive(KIND, [row[0] for row in rows])
+        Items(self._tx, self._owner).revive(KIND, self._made_of(record))
+
+    def surpass(self, record: str, by_record: int, known: datetime) -> None:
+        """A part of what was made of this line of the journal stopped being true."""
+        Items(self._tx, self._owner).surpass(KIND, self._made_of(record), by_record, known)
+
+    def surpassed(self, ids: Iterable[str]) -> dict[str, int]:
+        """Those of which a part has ended, each with the record that says so."""
+        rows = self._tx.many(
+            "SELECT ref, by_record FROM items WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL "
+            "AND by_record IS NOT NULL",
+            [(self._owner, KIND, id_) for id_ in ids],
+        )
+        return {row[0]: row[1] for row in rows}
+
+    def _made_of(self, record: str) -> list[str]:
+        rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
+        return [row[0] for row in rows]
 
     def is_bare(self) -> bool:
         """Whether some that hold may lack their vectors."""
@@ -108,9 +136,18 @@ class ExperienceRows:
             [(self._owner, id_) for id_ in ids],
         )
 
+    def waiting(self) -> int:
+        """How many that hold may lack a vector of the embedder that serves, or is to serve."""
+        row = self._tx.one(
+            "SELECT count(*) FROM experiences e LEFT JOIN experience_vectors v ON v.owner = e.owner "
+            "WHERE e.owner = ? AND e.until IS NULL AND (e.bare = 1 OR v.owner IS NULL OR v.embedder = '' "
+            "OR v.coming <> '')",
+            self._owner,
+        )
+        return int(row[0]) if row else 0
+
     def has_record(self, record: str) -> bool:
-        row = self._tx.one("SELECT 1 FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
-        return row is not None
+        return bool(self._made_of(record))
 
     def get(self, ids: Iterable[str]) -> dict[str, Experience]:
         rows = self._tx.many(
@@ -158,14 +195,13 @@ class ExperienceRows:
         return gone
 
     def refile(self, now: datetime) -> None:
-        """Make those items again that an index made anew has lost."""
+        """Make those items again that an index made anew has lost, which knows by then what documents cite."""
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM experiences e WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM items i "
             "WHERE i.owner = e.owner AND i.kind = ? AND i.ref = e.id AND i.gone IS NULL)",
             *(self._owner, KIND),
         )
-        if rows:
-            Items(self._tx, self._owner).put([_item(_experience(row)) for row in rows], now)
+        self._file([_experience(row) for row in rows], now, anew=True)
 
     # Whose vectors serve
 

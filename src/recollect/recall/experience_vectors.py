@@ -53,6 +53,7 @@ class ExperienceVectors:
         self._lock = threading.Lock()
         self._opened: Vectors | None = None
         self._whole = ""  # the embedder of whom none was missing when we looked
+        self._chosen = ""  # the one that this process has named as the next to serve
         self._without: dict[str, set[str]] = defaultdict(set)  # by embedder: what it can make no vector of
         self._again = 0.0
         self.error = ""
@@ -82,7 +83,11 @@ class ExperienceVectors:
                 continue  # a row came in meanwhile
             if not (wanted := self._indexer().wanted()):
                 raise ModelError(self._indexer().error)
-            self._begin(wanted)
+            if not self._choose(wanted, served):
+                raise ModelError(
+                    f"{served.embedder} makes the vectors of experiences, since another process was started with "
+                    f"it. Start this one anew, with that embedder or to have them made by {wanted}."
+                )
             self._make_missing(wanted, EVERY)
         return serving
 
@@ -108,13 +113,14 @@ class ExperienceVectors:
     def _tend(self) -> int:
         served, is_bare = self._database.read(self._look)
         wanted = self._indexer().wanted()
-        if not wanted or (served.embedder == wanted == self._whole and not is_bare):
+        if not wanted or not self._choose(wanted, served):
+            return 0
+        if served.embedder == wanted == self._whole and not is_bare:
             return 0
         if not served.embedder and not self._database.read(lambda tx: ExperienceRows(tx, self._owner).ids()):
             return 0  # nothing was ever told: no store need be opened
         if served.embedder not in ("", wanted):
             self._at_hand(served.embedder)
-            self._begin(wanted)
         return self._make_missing(wanted, BATCH)
 
     def _look(self, tx: Transaction) -> tuple[Served, bool]:
@@ -131,16 +137,22 @@ class ExperienceVectors:
 
     # Making what is missing
 
-    def _begin(self, identity: str) -> None:
-        """This embedder is the next to serve."""
+    def _choose(self, wanted: str, served: Served) -> bool:
+        """Whether this embedder is to serve, as it does or as we say. We say so once: whoever was opened with
+        another one after us has chosen it since, and each would replace what the other made, without an end."""
 
         def work(tx: Transaction) -> None:
             rows = ExperienceRows(tx, self._owner)
-            rows.serve(rows.served(take=True)._replace(coming=identity))
-            Shelves(tx).embedder(identity)
+            rows.serve(rows.served(take=True)._replace(coming=wanted))
+            Shelves(tx).embedder(wanted)
 
-        if self._database.read(self._look)[0].coming != identity:
+        chosen = served.coming or served.embedder or wanted
+        if chosen != wanted:
+            if self._chosen == wanted:
+                return False
             self._database.write(work)
+        self._chosen = wanted
+        return True
 
     def _make_missing(self, identity: str, most: int) -> int:
         """So many of the vectors that rows lack of an embedder, and none that belong to no row, or to one that has

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from recollect.collect.transcript import without_injected
 from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_name, checked_position, checked_text, checked_time
+from recollect.journal.summaries import summarized_by
 from recollect.recall.behind import Behind
 from recollect.recall.ends import has_ended
 from recollect.recall.entities import named
@@ -40,6 +41,7 @@ SHORTEST, LONGEST = 20, 100_000  # characters of an experience
 NEAREST = 10  # that a new one is compared with: a look-alike may be nearer than what it repeats
 POOL = 50  # that are near a question, of which words choose
 MOST = 1_000  # that can be asked for
+AS_MUCH = 0.5  # of the score of what has ended in part, from which on what says so stands above it
 
 Group = Literal["category", "session", "entity"]
 Found: TypeAlias = list[Experience]
@@ -122,6 +124,8 @@ class Experiences:
             raise InputError(f"An experience needs at least {SHORTEST} characters. Tell it in a whole sentence.")
         if trust not in PROVENANCES:
             raise InputError(f"{trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
+        if isinstance(entities, str):
+            raise InputError(f"The entities cannot be {entities!r:.200}. Give a list of them.")
         names = named(told) if entities is None else tuple(clean(checked_name(n, "An entity")) for n in entities)
         return Experience(
             id=blake2b(told.encode(), digest_size=12).hexdigest(),
@@ -183,16 +187,21 @@ class Experiences:
 
     def query(self, question: str, top_k: int = 5) -> Found:
         """Those that answer best, best first, each with its score: half of it by meaning, half by the share of the
-        question's words that it holds. Where no vectors can be had, by words alone."""
+        question's words that it holds. Where no vectors can be had, by words alone. What has ended in part stands
+        below what says so."""
         checked_text(question, "The question", 1_000_000)
         if checked_position(top_k, "top_k") < 1 or top_k > MOST:
             raise InputError(f"top_k cannot be {top_k}. Ask for 1 to {MOST:,}.")
         near = self._meant(question, max(POOL, 2 * top_k))
-        found = self._database.read(lambda tx: self._candidates(tx, near))
+        found, surpassed = self._database.read(lambda tx: self._candidates(tx, near))
         asked = set(read(question).stems)
-        scored = [
-            replace(one, score=round((near.get(one.id, 0.0) + _share(asked, one.text)) / 2, 4)) for one in found
-        ]
+        scores = {one.id: (near.get(one.id, 0.0) + _share(asked, one.text)) / 2 for one in found}
+        made_of = {summarized_by(one.record): one.id for one in found}
+        for id_, by in sorted(surpassed.items(), key=lambda pair: -pair[1]):
+            newer = scores.get(made_of.get(by, ""), 0.0)
+            if newer >= AS_MUCH * scores[id_]:
+                scores[id_] = min(scores[id_], newer - 1e-4)
+        scored = [replace(one, score=round(scores[one.id], 4)) for one in found]
         best = sorted((one for one in scored if one.score > 0), key=lambda one: (-one.score, one.id))[:top_k]
         self.use(one.id for one in best)
         return best
@@ -208,11 +217,14 @@ class Experiences:
             log.warning("experiences are found by their words only: %s", error)
             return {}
 
-    def _candidates(self, tx: Transaction, near: dict[str, float]) -> Found:
+    def _candidates(self, tx: Transaction, near: dict[str, float]) -> tuple[Found, dict[str, int]]:
+        """Those that hold, and what says of some of them that a part does not."""
         rows = ExperienceRows(tx, self._owner)
-        if not near:
-            return rows.newest("", "", None, self._limits.most)
-        return [one for one in rows.get(near).values() if one.until is None]
+        if near:
+            found = [one for one in rows.get(near).values() if one.until is None]
+        else:
+            found = rows.newest("", "", None, self._limits.most)
+        return found, rows.surpassed(one.id for one in found)
 
     def list(
         self, category: str = "", *, session_id: str = "", since: datetime | None = None, limit: int = 100

@@ -16,6 +16,7 @@ from recollect.errors import ConfigError
 from recollect.journal.continuity import Continuity
 from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Embedder
+from recollect.recall.experience_rows import ExperienceRows
 from recollect.storage.base import Database
 from recollect.tooling import Tool
 from recollect.types import Clock
@@ -87,6 +88,12 @@ class Experiencing:
     def tend(self) -> int:
         """Some of the vectors that are still to be made. How much there was to do."""
         return self.store.tend() if self._settings.experience_store_enabled else 0
+
+    def left(self) -> int:
+        """How many experiences wait for their vectors."""
+        if not self._settings.experience_store_enabled:
+            return 0
+        return self._database.read(lambda tx: ExperienceRows(tx, self._owner).waiting())
 
     @property
     def error(self) -> str:

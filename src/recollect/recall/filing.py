@@ -20,8 +20,9 @@ from recollect.organize.claims import Claim, paragraphs, parse
 from recollect.organize.edits import PEOPLE, sentence
 from recollect.recall.citations import Citations, Cited
 from recollect.recall.ends import settle
-from recollect.recall.items import Items, Seen, see
+from recollect.recall.items import Items
 from recollect.recall.opinions import Opinions
+from recollect.recall.words import Seen, see
 from recollect.storage.base import Transaction
 from recollect.types import (
     PROVENANCES,

@@ -59,6 +59,7 @@ class Indexer:
         self._looked = -LOOK_EVERY
         self._again = 0.0
         self._identities: dict[int, str] = {}
+        self._chosen = ""  # the embedder that this process has named as the one to make the vectors
         self._background = Background("indexer", self._step, AFTER_FAILURE)
         self.error = ""
 
@@ -98,8 +99,10 @@ class Indexer:
         owner = ""
         while owner := self._next_owner(owner) or "":
             done += self.index(owner)
-        for owner in self._changing():
-            done += self._replace(owner)
+        if wanted := self.wanted():
+            self._choose(wanted)
+            for owner in self._database.read(lambda tx: Shelves(tx).changing_to(wanted)):
+                done += self._replace(owner)
         return done
 
     def _file_backlog(self) -> int:
@@ -130,11 +133,11 @@ class Indexer:
     def _index(self, owner: str, limit: int) -> int:
         waiting, state, missing = self._database.read(lambda tx: self._look(tx, owner, limit))
         serving, made = self._serving(state), list[tuple[int, bytes]]()
-        if not serving and state.embedder_id is None:
-            return 0  # nobody can say yet who makes the first vectors
         try:
             made = self.embed(serving, [one for one in waiting if one.item_id in missing]) if serving else []
-        except RecollectError:  # it is told; what only changed needs no vector
+        except RecollectError:  # it is told
+            serving = None
+        if not serving:  # what only changed needs no vector, the rest waits for who can make it
             waiting = [one for one in waiting if one.item_id not in missing]
         if not waiting:
             return 0
@@ -226,19 +229,35 @@ class Indexer:
 
     # Another embedder
 
-    def _changing(self) -> list[str]:
-        """The owners whose vectors another embedder made than the one that is configured."""
-        wanted = self.wanted()
-        return self._database.read(lambda tx: Shelves(tx).served_by_others(wanted)) if wanted else []
+    def _choose(self, wanted: str) -> None:
+        """Have the vectors of all owners made by this embedder. Said once: whoever was opened with another one
+        after us has chosen it since, and each would replace what the other made, without an end."""
+        if self._chosen != wanted:
+            if others := self._database.write(lambda tx: Shelves(tx).choose(wanted)):
+                log.warning("%s makes the vectors of profile %s anew", wanted, ", ".join(others))
+            self._chosen = wanted
+
+    def outvoted(self, owner: str) -> str:
+        """For a person: that another embedder than the one configured here makes an owner's vectors; empty where
+        that is not so, or not known."""
+        mine = self._identities.get(id(self._embedders[0]), "")
+        theirs = self._database.read(lambda tx: Shelves(tx).chosen(owner)) if mine else ""
+        if theirs in ("", mine):
+            return ""
+        return (
+            f"The vectors of this profile are made by {theirs}, and not by {mine}, which is configured here: the "
+            "worker that was started last decides. Start it anew with these settings, or this process with those."
+        )
 
     def _replace(self, owner: str) -> int:
         """A batch of vectors by the embedder that is configured; after the last one, these serve."""
         embedder = self._embedders[0]
-        embedder_id = self._database.write(lambda tx: self._coming(tx, owner, self.identity(embedder)))
-        state = self._database.read(lambda tx: Shelves(tx).state(owner))
-        waiting = self._database.read(lambda tx: Shelves(tx).behind(owner, state.coming_until, BATCH))
+        state, waiting, missing = self._database.read(lambda tx: self._look_behind(tx, owner))
+        embedder_id = state.coming_id
+        if embedder_id is None:
+            return 0
         try:
-            made = self.embed(embedder, waiting)
+            made = self.embed(embedder, [one for one in waiting if one.item_id in missing])
         except RecollectError:  # it is told, and tried again later
             return 0
 
@@ -261,9 +280,8 @@ class Indexer:
                 pass
         return len(waiting) or 1
 
-    def _coming(self, tx: Transaction, owner: str, identity: str) -> int:
+    def _look_behind(self, tx: Transaction, owner: str) -> tuple[State, list[Text], set[int]]:
         shelves = Shelves(tx)
-        state, embedder_id = shelves.take(owner), shelves.embedder(identity)
-        if state.coming_id != embedder_id:
-            shelves.keep(owner, state._replace(coming_id=embedder_id, coming_until=0))
-        return embedder_id
+        state = shelves.state(owner)
+        waiting = shelves.behind(owner, state.coming_until, BATCH)
+        return state, waiting, shelves.without_vector(state.coming_id or 0, [one.item_id for one in waiting])

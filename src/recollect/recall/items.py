@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from recollect.recall.words import ASSISTANT, PERSON, SECRET, read
+from recollect.recall.words import ASSISTANT, PERSON, Seen, see
 from recollect.secrecy import has_secret, redact
 from recollect.storage.base import EVERY, Param, Row, Transaction
 from recollect.types import Item, ItemKind, Provenance, micros, moment, optional_moment
@@ -34,8 +34,8 @@ _FOUND = (
 
 
 class Found(NamedTuple):
-    """An item as its row has it: `end_known` is when it came to be known that it has ended. Of a turn, `type` and
-    `data` are those of its record."""
+    """An item as its row has it: `end_known` is when it came to be known that it has ended, or a part of it, which
+    `by_record` says. Of a turn, `type` and `data` are those of its record."""
 
     id: int
     kind: ItemKind
@@ -61,23 +61,6 @@ class Found(NamedTuple):
     @property
     def name(self) -> str:
         return f"{self.kind}:{self.ref}"
-
-
-class Seen(NamedTuple):
-    """What the index sees of a text: in it, secrets have no place."""
-
-    text: str
-    stems: array[int]
-    length: int
-    flags: int
-
-
-def see(text: str) -> Seen:
-    stems, length, flags, suspicious = read(text)
-    if suspicious and (safe := redact(text)).found:
-        text, (stems, length, flags, _) = safe.text, read(safe.text)
-        flags |= SECRET
-    return Seen(text, stems, length, flags)
 
 
 class Items:
@@ -110,8 +93,9 @@ class Items:
             [(id_, _words(stems, prefix)) for id_, stems in items if stems],
         )
 
-    def put(self, items: Iterable[Item], now: datetime) -> None:
-        """Items that may be there: these come back if they had left, and end as they are said to."""
+    def put(self, items: Iterable[Item], now: datetime, *, anew: bool = False) -> None:
+        """Items that may be there: these come back if they had left, and end as they are said to. Where the index
+        is made `anew`, the others have been known since what they were made of was told."""
         given = list({(item.kind, item.ref): item for item in items}.values())
         known = self._known([(item.kind, item.ref) for item in given])
         self._tx.many(
@@ -123,7 +107,17 @@ class Items:
                 if (item.kind, item.ref) in known
             ],
         )
-        self.add([item for item in given if (item.kind, item.ref) not in known], now)
+        new = [item for item in given if (item.kind, item.ref) not in known]
+        self.add(self._known_before(new, now) if anew else new, now)
+
+    def _known_before(self, items: Sequence[Item], now: datetime) -> list[Item]:
+        """The items with the time since which they are known: that of their record, or else their own."""
+        rows = self._tx.many(
+            "SELECT id, recorded_at FROM session_history WHERE id = ?",
+            [(item.record_id,) for item in items if item.record_id],
+        )
+        told = {row[0]: moment(row[1]) for row in rows}
+        return [item._replace(since=min(told.get(item.record_id or 0, item.at), now)) for item in items]
 
     def replace(self, items: Iterable[Item], now: datetime) -> set[str]:
         """Of items that may be there, those that now say something else: what they said leaves, under a ref of
@@ -162,12 +156,20 @@ class Items:
             [(micros(until), micros(known), by_record, self._owner, kind, ref, micros(known)) for ref in refs],
         )
 
+    def surpass(self, kind: ItemKind, refs: Iterable[str], by_record: int, known: datetime) -> None:
+        """A part of them stopped being true, which is known since then; they hold."""
+        self._tx.many(
+            "UPDATE items SET by_record = ?, end_known = ?, stamp = NULL "
+            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL",
+            [(by_record, micros(known), self._owner, kind, ref) for ref in refs],
+        )
+
     def revive(self, kind: ItemKind, refs: Iterable[str]) -> list[str]:
-        """They hold again, but for those that a person corrected, or called outdated, unless that was said in a
-        talk. The refs of those that had ended."""
+        """They hold again, and all of them, but for those that a person corrected, or called outdated, unless that
+        was said in a talk. The refs of those of which that was not so."""
         revived = self._tx.many(
             "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL, stamp = NULL "
-            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NOT NULL AND NOT EXISTS (SELECT 1 "
+            "WHERE owner = ? AND kind = ? AND ref = ? AND end_known IS NOT NULL AND NOT EXISTS (SELECT 1 "
             "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref) "
             "AND (kind = 'turn' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
             "AND f.item = items.kind || ':' || items.ref AND f.verdict = 'outdated')) RETURNING ref",

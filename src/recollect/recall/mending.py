@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from recollect.collect.history import Said
 from recollect.errors import StorageCorrupt, StorageError
 from recollect.recall.backlog import Backlog, Fault
 from recollect.recall.filing import is_found
+from recollect.recall.shelves import Shelves
 from recollect.storage.base import Database, Transaction
 
 log = logging.getLogger("recollect.recall")
@@ -54,6 +56,14 @@ class Mending:
             return False
         self._say("The full-text index was damaged")
         return True
+
+    def drop_vectors(self, item_ids: Sequence[int]) -> None:
+        """Of these items, which are damaged; the indexer makes them anew, and words find the items until then."""
+        log.error("%d vectors were damaged, and are made anew", len(item_ids))
+        try:
+            self._database.write(lambda tx: Shelves(tx).drop(item_ids))
+        except StorageError as error:
+            log.warning("damaged vectors are made anew later: %s", error)
 
     def rebuild(self) -> None:
         """Forget all that is derived; the indexer makes it anew."""

@@ -10,6 +10,8 @@ from collections.abc import Container, Iterable
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from recollect.collect.history import History
+from recollect.journal.summaries import summarized_by, summary_id
 from recollect.recall.items import Items
 from recollect.storage.base import Database, Transaction
 from recollect.types import ItemKind, micros, moment
@@ -33,7 +35,7 @@ class Opinions:
     def judge(self, item: str, verdict: Verdict, recall_id: int | None, now: datetime) -> None:
         """Take a verdict down. Whoever says that something is outdated, ends it, and what says the same; what was
         said, was said."""
-        for one in self._pair(item) if verdict == "outdated" else [item]:
+        for one in self._written(item) if verdict == "outdated" else [item]:
             self._tx.run(
                 "INSERT INTO feedback (owner, item, verdict, recall_id, at) VALUES (?, ?, ?, ?, ?)",
                 *(self._owner, one, verdict, recall_id, micros(now)),
@@ -67,7 +69,7 @@ class Opinions:
     def correct(self, item: str, record_id: int, now: datetime) -> None:
         """A record says what is so instead: the item ends, and what says the same. A claim ends in its document,
         and holds again where that says so."""
-        for one in self._pair(item):
+        for one in self._same(item):
             self._tx.run(
                 "INSERT INTO corrections (owner, item, record_id, at) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (owner, item, record_id) DO NOTHING",
@@ -76,16 +78,26 @@ class Opinions:
             if not one.startswith("document:"):
                 self._end(one, now, record_id)
 
-    def _pair(self, item: str) -> list[str]:
-        """A line of the journal and the experiences that came from it, or the other way round; the item first."""
+    def _same(self, item: str) -> list[str]:
+        """The item first; of a turn, the line of the journal that sums it up and the experiences that came from
+        that line, also the others."""
         kind, ref = parts(item)
-        if kind == "journal":
-            other = "SELECT 'experience:' || id FROM experiences WHERE owner = ? AND record = ?"
+        line = ref if kind == "journal" else ""
+        if kind == "turn" and (session := History(self._tx).session_of(int(ref))):
+            line = summary_id(session, int(ref))
         elif kind == "experience":
-            other = "SELECT 'journal:' || record FROM experiences WHERE owner = ? AND id = ? AND record <> ''"
-        else:
+            came_from = "SELECT record FROM experiences WHERE owner = ? AND id = ?"
+            line = next((row[0] for row in self._tx.all(came_from, self._owner, ref)), "")
+        if not line:
             return [item]
-        return [item, *(row[0] for row in self._tx.all(other, self._owner, ref))]
+        turn = summarized_by(line)
+        made = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND record = ?", self._owner, line)
+        others = [f"journal:{line}", *(f"experience:{row[0]}" for row in made)]
+        return [*dict.fromkeys((item, *others, *([f"turn:{turn}"] if turn else [])))]
+
+    def _written(self, item: str) -> list[str]:
+        """The same, but what was said stands for itself."""
+        return [one for one in self._same(item) if parts(one)[0] != "turn"] if parts(item)[0] != "turn" else [item]
 
     def ended(self) -> set[str]:
         """The items that a person corrected or called outdated."""

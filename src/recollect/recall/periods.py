@@ -24,20 +24,28 @@ _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 _MONTH_DAY_YEAR = re.compile(rf"\b({_MONTH})\s+{_NTH},?\s+(\d{{4}})\b")
 _DAY_MONTH_YEAR = re.compile(rf"\b{_NTH}\s+(?:of\s+)?({_MONTH}),?\s+(\d{{4}})\b")
 _MONTH_YEAR = re.compile(rf"\b({_MONTH}),?\s*(?:of\s+)?(\d{{4}})\b")
-_BEFORE = r"\b(?:in|during|of|this(?!\s+may)|last|on|by|since)\s+"
+_BEFORE = r"\b(?:in|during|of|this(?!\s+may)|last|on|by|since)\s+(?:(?:early|mid|late)[\s-]+)?"
 _IN_MONTH = re.compile(rf"{_BEFORE}({_FULL})\b")
 _MONTH_DAY = re.compile(rf"({_BEFORE})?\b({_MONTH})\s+{_NTH}\b")
 _DAY_MONTH = re.compile(rf"\b(on\s+|since\s+)?(?:the\s+)?{_NTH}\s+(?:of\s+)?({_MONTH})(?!\w)")
-_ISO = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
-_IN_YEAR = re.compile(r"\b(?:in|since)\s+((?:19|20)\d\d)\b")
+_ISO = re.compile(r"\b(\d{4})[-/](\d\d)(?:[-/](\d\d))?\b")
+_DOTTED = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b")
+_ON_THE = re.compile(r"\bon the (\d{1,2})(?:st|nd|rd|th)\b")
+_IN_YEAR = re.compile(r"\b(?:in|since|during|of)\s+((?:19|20)\d\d)\b")
+_SPAN = re.compile(r"\b(?:between|from)\s+(.{1,40}?)\s+(?:and|to|until|till)\s+(.{1,40})")
 _AGO = re.compile(rf"\b(\d{{1,4}}|{_NUMBER})\s+(?:of\s+)?(day|week|month|year)s?\s+(?:ago|earlier|back)\b")
 _LAST_DAY = re.compile(rf"\b(?:last|past|previous|on|since)\s+({_WEEKDAY})\b")
 _LAST = re.compile(rf"\b(?:last|past|previous)\s+(?:(\d{{1,3}}|{_NUMBER})\s+)?(day|week|weekend|month|year)s?\b")
-_CALENDAR = re.compile(r"\b(last|previous|this)\s+(week|weekend|month|year)\b")
-_TODAY = re.compile(r"\b(?:today|this morning)\b")
+_CALENDAR = re.compile(r"\b(last|previous|this|over the|at the|on the)\s+(week|weekend|month|year)\b")
+_BEFORE_LAST = re.compile(r"\b(week|weekend|month|year) before last\b")
+_TODAY = re.compile(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b")
+_HOURS = re.compile(r"\b(?:last|past)\s+(?:\w+\s+)?hours?\b|\bhours? ago\b")
+_SAID_OTHERWISE = {"half a year": "6 months", "a fortnight": "2 weeks"}
 
 _SINCE = re.compile(r"\bsince\b")
-_TIMELY = re.compile(rf"\d|{'|'.join(MONTHS)}|day\b|ago\b|earlier|back\b|last\b|past\b|previous|this\b")
+_TIMELY = re.compile(
+    rf"\d|{'|'.join(MONTHS)}|day\b|tonight|end\b|ago\b|earlier|back\b|last\b|past\b|previous|this\b"
+)
 """Without any of these a question speaks of no time."""
 
 _LENGTH = {"day": 1, "week": 7, "weekend": 9, "month": 31, "year": 365}
@@ -56,6 +64,8 @@ def period(question: str, asked_at: datetime) -> Period | None:
     text = question.lower()
     if not _TIMELY.search(text):
         return None
+    for said, means in _SAID_OTHERWISE.items():
+        text = text.replace(said, means)
     for reading in _READINGS:
         try:
             if found := reading(text, asked_at):
@@ -63,6 +73,19 @@ def period(question: str, asked_at: datetime) -> Period | None:
         except (ValueError, OverflowError):
             return None
     return None
+
+
+def _span(text: str, asked: datetime) -> Period | None:
+    """From one time to another. "From March to June 2024" begins in 2024."""
+    if not (found := _SPAN.search(text)):
+        return None
+    first, last = (period(f"in {part}", asked) for part in found.groups())
+    if not (first and last):
+        return None
+    start = first.start
+    while start >= last.end:
+        start = start.replace(year=start.year - 1)
+    return Period(start, last.end)
 
 
 def _dated(text: str, asked: datetime) -> Period | None:
@@ -74,6 +97,8 @@ def _dated(text: str, asked: datetime) -> Period | None:
     if found := _ISO.search(text):
         first = _midnight(asked, int(found[1]), int(found[2]), int(found[3] or 1))
         return _day(first) if found[3] else _month(first)
+    if found := _DOTTED.search(text):
+        return _day(_midnight(asked, int(found[3]), int(found[2]), int(found[1])))
     if found := _MONTH_YEAR.search(text):
         return _month(_midnight(asked, int(found[2]), MONTHS[found[1][:3]]))
     return None
@@ -113,21 +138,35 @@ def _ago(text: str, asked: datetime) -> Period | None:
 
 def _calendar(text: str, asked: datetime) -> Period | None:
     """A week, month or year of the calendar. "Last week" is no such: who says it means the last days."""
+    if found := _BEFORE_LAST.search(text):
+        return _until(_before(_calendar_first(found[1], asked), found[1]), found[1])
     if not (found := _CALENDAR.search(text)):
         return None
+    which, unit = found.groups()
+    first = _calendar_first(unit, asked)
+    if unit == "weekend" and not which.startswith(("last", "previous")):
+        return Period(first + 5 * DAY, asked) if asked >= first + 5 * DAY else _until(first, unit)
+    if which == "this":
+        return Period(first, asked)
+    return _until(first, unit) if unit != "week" and which in ("last", "previous") else None
+
+
+def _calendar_first(unit: str, asked: datetime) -> datetime:
+    """When this week, month or year began; a weekend is of the week it ends."""
     today = _today(asked)
     monday = today - today.weekday() * DAY
-    first = {"month": today.replace(day=1), "year": today.replace(month=1, day=1)}.get(found[2], monday)
-    if found[1] == "this":
-        return None if found[2] == "weekend" else Period(first, asked)
-    match found[2]:
-        case "weekend":
-            return Period(monday - 2 * DAY, monday)
-        case "month":
-            return Period((first - DAY).replace(day=1), first)
-        case "year":
-            return Period(first.replace(year=first.year - 1), first)
-    return None
+    return {"month": today.replace(day=1), "year": today.replace(month=1, day=1)}.get(unit, monday)
+
+
+def _before(first: datetime, unit: str) -> datetime:
+    """When the week, month or year before this one began."""
+    last = first - DAY
+    return {"month": last.replace(day=1), "year": last.replace(month=1, day=1)}.get(unit, first - 7 * DAY)
+
+
+def _until(end: datetime, unit: str) -> Period:
+    """The week, weekend, month or year that ended then."""
+    return Period(end - 2 * DAY if unit == "weekend" else _before(end, unit), end)
 
 
 def _last(text: str, asked: datetime) -> Period | None:
@@ -146,11 +185,16 @@ def _near(text: str, asked: datetime) -> Period | None:
         return Period(today - DAY, asked)
     if "yesterday" in text:
         return _day(today - (2 if "day before yesterday" in text else 1) * DAY)
+    if _HOURS.search(text):
+        return Period(asked - DAY, asked)
+    if found := _ON_THE.search(text):
+        days = (today - count * DAY for count in range(62))
+        return next((_day(day) for day in days if day.day == int(found[1])), None)
     return Period(today, asked) if _TODAY.search(text) else None
 
 
 _READINGS: tuple[Callable[[str, datetime], Period | None], ...] = (
-    *(_dated, _in_month, _in_year, _ago, _calendar, _last, _near),
+    *(_span, _dated, _in_month, _in_year, _ago, _calendar, _last, _near),
 )
 
 

@@ -45,9 +45,9 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`words` has the content words, but for names of speakers, each with the number of its stem and what it
-    counts; `people` those it names; `wants` the flags that an answer has; `of_assistant`: it asks what the
-    assistant said."""
+    """`words` has the content words, each with the number of its stem and what it counts, but for `name_words`,
+    names of speakers beside others; `people` those it names; `wants` the flags that an answer has; `of_assistant`:
+    it asks what the assistant said."""
 
     text: str
     words: Mapping[str, tuple[int, float]]
@@ -63,14 +63,18 @@ def understand(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]]) 
     text = text[:LONGEST]
     folded = fold(text)
     people, name_words = _people(text, speakers)
-    words = {word: (stem_number(word), weight(word)) for word in content_words(text) if word not in name_words}
+    found = {word: (stem_number(word), weight(word)) for word in content_words(text)}
+    words = {word: counted for word, counted in found.items() if word not in name_words}
     wants = NUMBER * bool(_ASKS_NUMBER.search(folded)) | DATED * bool(_ASKS_TIME.search(folded))
+    wants |= NAMED * bool(_ASKS_NAME.search(folded))
+    if not words or (len(people) == 1 and not wants and all(counted < 1 for _, counted in words.values())):
+        words, name_words = found, set()  # it asks for whom it names, and for nothing else
     return Question(
         text=text,
         words=words,
         people=people,
         name_words=name_words,
-        wants=wants | NAMED * bool(_ASKS_NAME.search(folded)),
+        wants=wants,
         of_assistant=bool(_ASKS_ASSISTANT.search(folded)),
         period=period(text, asked_at),
     )

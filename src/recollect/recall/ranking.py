@@ -2,7 +2,7 @@
 
     vector    how near the item is to the question in meaning
     thread    how near all of its thread is: the session, the document
-    previous  how near the item before it is: a reply is about what it replies to
+    previous  how near what somebody else said before it is: a reply is about what it replies to
     words     the share of the question's words, rare ones counting more, that it or in part its neighbours hold
     subject   it was said by the one the question is about: the person it names; else the user, or the assistant
               where the question asks what that said
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from recollect.recall.periods import Period
 from recollect.recall.question import Question
-from recollect.recall.shelf import NEVER, Around, Numbers, Places, View, distinct
+from recollect.recall.shelf import NEVER, NOBODY, Around, Numbers, Places, View, distinct
 from recollect.recall.words import ASKS, ASSISTANT, PERSON, TELLS
 from recollect.types import ITEM_KINDS, PROVENANCES, micros
 
@@ -56,10 +56,12 @@ LENT_NEAR = 1.0  # how much of its words an item lends to the one beside it
 LENT_FAR = 0.5  # and to the one two away
 SHRINK = 1.0  # an item of this many content words keeps half of its similarity
 AFTER_DAYS = 30.0  # an event is told within about this time after it
+BESIDE = 0.95  # what a day beside the time counts that a question speaks of
 FEEDBACK = 0.6  # how far the question's vector moves
 FEEDBACK_FROM = 3  # towards this many of the best
 FULLY = 10  # the one that is this well placed by topic is fully about the question
 FLOOR = 0.1  # what holds no word of the question, nor stands beside one that does, must be this near to be found
+AS_MUCH = 0.5  # what ends a part of an item stands above it if it is as much about the question, or half
 DAY = 86_400_000_000  # microseconds
 
 _TURN = ITEM_KINDS.index("turn")
@@ -94,7 +96,7 @@ def rank(
     if len(places) and query.any():
         moved = query + FEEDBACK * near.middle(heaviest(scores, FEEDBACK_FROM))
         scores = _sum(parts, near.to(moved / np.linalg.norm(moved)), gated)
-    scores = _below_successor(view, places, until, scores)
+    scores = _below_successor(view, question, places, known, parts[0], scores)
     order = np.argsort(-scores, kind="stable")
     order = order[((parts[_ROW["words"]] > 0) | (parts[0] > WEIGHTS["vector"] * FLOOR))[order]]
     return Ranked(places[order], scores[order], order, parts)
@@ -123,7 +125,7 @@ class _Nearness:
         lent[:-1] = kept[:-1] * view.about["lends"][some]
         self._own, self._before = where[around.own], where[around.before]
         self._kept = WEIGHTS["vector"] * kept[self._own]
-        self._lent = WEIGHTS["previous"] * lent[self._before]
+        self._lent = WEIGHTS["previous"] * lent[self._before] * _is_reply(view, around)
         self._rows = view.vectors(some)
         self._threads, norms, self._thread = view.threads(places)
         self._even = WEIGHTS["thread"] / (norms + 1e-9)
@@ -143,6 +145,13 @@ class _Nearness:
         """The direction of these items; the shorter and the longer ones count less."""
         towards = (self._rows[self._own[best]] * self._share[best, None]).mean(axis=0)
         return np.asarray(towards / (np.linalg.norm(towards) + np.float32(1e-9)), np.float32)
+
+
+def _is_reply(view: View, around: Around) -> NDArray[np.bool_]:
+    """Whether somebody else spoke before: who goes on may be speaking of another thing."""
+    about, every = view.about, around.every
+    voices = np.append(about["speaker"][every] * len(PROVENANCES) + about["trust"][every], NOBODY)
+    return np.asarray(voices[around.own] != voices[around.before])
 
 
 def _fixed(view: View, question: Question, around: Around, places: Places, ended: NDArray[np.bool_]) -> Numbers:
@@ -173,21 +182,27 @@ def heaviest(weights: NDArray[np.floating], k: int) -> Places:
 
 def _words(view: View, question: Question, around: Around) -> Numbers:
     """Own words in full, those of neighbours as far as they lend."""
-    weights: dict[int, float] = {}
-    for stem, weight in question.words.values():
-        if view.count(stem):
-            weights[stem] = max(weights.get(stem, 0.0), weight)
-    if not weights or not len(around.own):
+    stems, shares = _shares(view, question)
+    if not stems or not len(around.own):
         return np.zeros(len(around.own), np.float32)
-    idf = np.array([weight * rarity(view, stem) for stem, weight in weights.items()], np.float32)
-    held = np.zeros((len(around.every) + 1, len(weights)), np.float32)
-    held[:-1] = view.holds(around.every, list(weights))
+    held = np.zeros((len(around.every) + 1, len(stems)), np.float32)
+    held[:-1] = view.holds(around.every, stems)
     lent = held.copy()
     lent[:-1] *= view.about["lends"][around.every, None]
     near = np.maximum(lent.take(around.before, axis=0), lent.take(around.after, axis=0))
     far = np.maximum(lent.take(around.far_before, axis=0), lent.take(around.far_after, axis=0))
     got = np.maximum(held.take(around.own, axis=0), np.maximum(LENT_NEAR * near, LENT_FAR * far))
-    return np.asarray(np.vecdot(got, idf / (idf.sum() + 1e-9)), np.float32)
+    return np.asarray(np.vecdot(got, shares), np.float32)
+
+
+def _shares(view: View, question: Question) -> tuple[list[int], Numbers]:
+    """The stems of the question that stand anywhere, and the share of it that each makes up."""
+    weights: dict[int, float] = {}
+    for stem, weight in question.words.values():
+        if view.count(stem):
+            weights[stem] = max(weights.get(stem, 0.0), weight)
+    idf = np.array([weight * rarity(view, stem) for stem, weight in weights.items()], np.float32)
+    return list(weights), idf / (idf.sum() + np.float32(1e-9))
 
 
 def rarity(view: View, stem: int) -> float:
@@ -204,23 +219,30 @@ def _subject(view: View, question: Question, places: Places, flags: NDArray[np.u
 
 
 def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
-    """1 within the time, and less and less after it."""
+    """1 within the time, a little less a day before or after it, and less and less then."""
     start, end = (micros(edge) for edge in asked)
-    late = np.clip(1 - (at - end - DAY) / (AFTER_DAYS * DAY), 0, 1)
-    return np.where(at < start - DAY, 0, late)
+    late = BESIDE * np.clip(1 - (at - end - DAY) / (AFTER_DAYS * DAY), 0, 1)
+    return np.where(at < start - DAY, 0, np.where((at >= start) & (at < end), 1, late))
 
 
-def _below_successor(view: View, places: Places, until: NDArray[np.int64], scores: Numbers) -> Numbers:
-    """What a record here says has ended, stands below that record."""
-    by = view.about["by"][places]
-    ended = np.flatnonzero((until != NEVER) & (by != 0))
-    if not len(ended):
+def _below_successor(
+    view: View, question: Question, places: Places, known: int, near: Numbers, scores: Numbers
+) -> Numbers:
+    """What a record here says has ended, stands below that record, or else below the best of what was made of it.
+    So does what has ended in part, where the record is about the question as well. The newest end comes first:
+    what was passed twice stands below both."""
+    about = {name: view.about[name][places] for name in ("by", "end_known", "until", "record", "kind")}
+    by = np.where(about["end_known"] > known, 0, about["by"])
+    passed = np.flatnonzero(by)
+    if not len(passed):
         return scores
-    turns = np.flatnonzero(view.about["kind"][places] == _TURN)
-    said = dict(zip(view.about["record"][places[turns]].tolist(), turns.tolist(), strict=True))
+    order = np.lexsort((scores, about["kind"] == _TURN))
+    made_of = dict(zip(about["record"][order].tolist(), order.tolist(), strict=True))
+    stems, shares = _shares(view, question)
+    topic = near + WEIGHTS["words"] * np.vecdot(view.holds(places, stems), shares)  # its own words alone
     lowered = scores.copy()
-    for at in ended:
-        newer = said.get(int(by[at]))
-        if newer is not None:
+    for at in passed[np.argsort(-by[passed], kind="stable")]:
+        newer = made_of.get(int(by[at]))
+        if newer is not None and (about["until"][at] != NEVER or topic[newer] >= AS_MUCH * topic[at]):
             lowered[at] = min(lowered[at], lowered[newer] - 1e-3)
     return lowered

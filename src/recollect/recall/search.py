@@ -100,16 +100,15 @@ class Recall:
         question = clean(checked_text(question, "The question", LONGEST))  # the embedder may be somebody else's
         checked_count(top_k, "top_k", 1, MOST)
         asked = checked_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
-        view, found, query = self._candidates(question, scope, asked, max(POOL, EACH * top_k))
-        known = micros(asked) if scope.as_of else NEVER
-        ranked = rank(view, found.question, query, found.places, micros(asked), known=known)
+        view, asks, query, places = self._candidates(question, scope, asked, max(POOL, EACH * top_k))
+        ranked = rank(view, asks, query, places, micros(asked), known=micros(asked) if scope.as_of else NEVER)
         return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
 
     # Candidates
 
     def _candidates(
         self, question: str, scope: Scope, asked: datetime, pool: int
-    ) -> tuple[View, _Candidates, Numbers]:
+    ) -> tuple[View, Question, Numbers, Places]:
         shelf = self._fresh()
         view = shelf.view()
         asks = understand(question, asked, view.speakers)
@@ -125,7 +124,7 @@ class Recall:
         near = view.nearest(query, pool, among) if query.any() else np.zeros(0, np.intp)
         best = np.concatenate([places[: pool // BESIDE], near[: pool // BESIDE]])
         every = view.with_neighbours(np.concatenate([places, near]), best)
-        return view, _Candidates(asks, every[_within(view, every, scope)]), query
+        return view, asks, query, every[_within(view, every, scope)]
 
     def _by_words(self, view: View, asks: Question, among: NDArray[np.bool_] | None, pool: int) -> list[int]:
         """The items that hold most of the question's rare words, and of equals the newest."""
@@ -195,6 +194,9 @@ class Recall:
                     continue
                 assert self._shelf is not None, "it is of this state"
                 self._shelf.take_in(rows)
+                if damaged := self._shelf.damaged:
+                    self._mending.drop_vectors(damaged)
+                    self._shelf.damaged = []
                 self._shelf.stamp = rows[-1][1] if rows else state.stamp
                 if len(rows) < PAGE:
                     return self._shelf, waiting
@@ -246,12 +248,6 @@ class Recall:
             hit(tx, self._owner, one, float(ranked.scores[at]), ranked.explain(at) if explain else {}, text)
             for at, one, text in kept.values()
         ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidates:
-    question: Question
-    places: Places
 
 
 def _identity(embedder_id: int | None, tx: Transaction) -> str:
@@ -336,6 +332,8 @@ def checked_scope(
     until: datetime | None,
     as_of: datetime | None,
 ) -> Scope:
+    if isinstance(kinds, str):
+        raise InputError(f"The kinds cannot be {kinds!r:.200}. Give a list of them.")
     wanted = tuple(kinds)
     unknown = [kind for kind in wanted if kind not in ITEM_KINDS]
     if unknown:

@@ -20,6 +20,7 @@ from recollect.recall.items import NAMELESS
 from recollect.recall.words import ASSISTANT, fold
 from recollect.storage.base import Row
 from recollect.types import ITEM_KINDS, PROVENANCES
+from recollect.vectors.base import unpacked
 from recollect.vectors.nearest import Nearest, roomy
 
 Places = NDArray[np.intp]
@@ -66,14 +67,10 @@ class Shelf:
         self._next_mean: Numbers | None = None
         self.mean = np.zeros(dims, np.float32)
         self.has_assistant = False
+        self.damaged: list[int] = []  # the items whose vectors could not be read, of those taken in last
 
     def __len__(self) -> int:
         return len(self._where)
-
-    @property
-    def bytes(self) -> int:
-        arrays = (*self._about.values(), self._stems, self._sums)
-        return sum(array.nbytes for array in arrays) + self._nearest.bytes + 200 * len(self)
 
     # Taking in
 
@@ -121,6 +118,7 @@ class Shelf:
         self._nearest.add(np.zeros((len(rows), self._dims), np.float32))
 
     def _add_stems(self, about: Mapping[str, NDArray[Any]], packed: Sequence[Any]) -> None:
+        packed = [one if len(one) % 4 == 0 else b"" for one in packed]  # damage is no reason to find nothing
         stems = np.frombuffer(b"".join(packed), "<u4")
         about["count"][:] = [len(one) // 4 for one in packed]
         about["stems"][:] = self._stem_count + np.cumsum(about["count"]) - about["count"]
@@ -162,10 +160,11 @@ class Shelf:
         if not new.any():
             return
         places = places[new]
-        packed = b"".join(row[17] for row, is_new in zip(rows, new, strict=True) if is_new)
-        vectors = np.frombuffer(packed, "<f2").reshape(-1, self._dims)
-        vectors = vectors.astype(np.float32)
+        packed = [row[17] for row, is_new in zip(rows, new, strict=True) if is_new]
+        vectors = unpacked(packed, self._dims)
         known = vectors.any(axis=1)
+        blank = bytes(2 * self._dims)  # what has no direction, and is no damage
+        self.damaged = [int(self._about["id"][places[at]]) for at in np.flatnonzero(~known) if packed[at] != blank]
         self._reckon(vectors[known])
         self._place(places[known], vectors[known])
 

@@ -109,9 +109,12 @@ class Shelves:
         return int(row[0]) if row else 0
 
     def waiting(self) -> int:
-        """How many items have no stamp, whoever's they are."""
-        row = self._tx.one("SELECT count(*) FROM items WHERE stamp IS NULL")
-        return int(row[0]) if row else 0
+        """How many items have no stamp, or no vector of the embedder to come, whoever's they are."""
+        row = self._tx.one(
+            "SELECT (SELECT count(*) FROM items WHERE stamp IS NULL), (SELECT count(*) FROM shelves s CROSS JOIN "
+            "items i WHERE s.coming_id IS NOT NULL AND i.owner = s.owner AND i.id > s.coming_until)"
+        )
+        return row[0] + row[1] if row else 0
 
     def behind(self, owner: str, after: int, limit: int) -> list[Text]:
         """Items in the order of their ids, stamped or not."""
@@ -149,11 +152,28 @@ class Shelves:
             *(owner, embedder_id),
         )
 
-    def served_by_others(self, identity: str) -> list[str]:
-        """The owners whose vectors another embedder made."""
+    def choose(self, identity: str) -> list[str]:
+        """Have this embedder make the vectors of all owners who have some. Those to whom that is another one."""
         rows = self._tx.all(
-            "SELECT s.owner FROM shelves s JOIN embedders e ON e.id = s.embedder_id WHERE e.identity <> ?",
+            "SELECT s.owner FROM shelves s JOIN embedders e ON e.id = COALESCE(s.coming_id, s.embedder_id) "
+            "WHERE e.identity <> ?",
             identity,
+        )
+        if rows:
+            number = self.embedder(identity)
+            sql = "UPDATE shelves SET coming_id = ?, coming_until = 0 WHERE owner = ?"
+            self._tx.many(sql, [(number, owner) for (owner,) in rows])
+        return [row[0] for row in rows]
+
+    def chosen(self, owner: str) -> str:
+        """The embedder that makes an owner's vectors, or is to make them next; empty where nobody has begun."""
+        state = self.state(owner)
+        return self.identity(state.coming_id or state.embedder_id)
+
+    def changing_to(self, identity: str) -> list[str]:
+        """The owners whose vectors this embedder is to make next."""
+        rows = self._tx.all(
+            "SELECT s.owner FROM shelves s JOIN embedders e ON e.id = s.coming_id WHERE e.identity = ?", identity
         )
         return [row[0] for row in rows]
 
@@ -166,6 +186,12 @@ class Shelves:
         )
         self._tx.many("DELETE FROM item_vectors WHERE embedder_id = ? AND item_id = ?", rows)
         return len(rows)
+
+    def drop(self, item_ids: Sequence[int]) -> None:
+        """The vectors of these items, which are then to be made."""
+        rows = [(id_,) for id_ in item_ids]
+        self._tx.many("DELETE FROM item_vectors WHERE item_id = ?", rows)
+        self._tx.many("UPDATE items SET stamp = NULL WHERE id = ?", rows)
 
     # What a shelf reads
 

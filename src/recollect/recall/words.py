@@ -19,7 +19,7 @@ import Stemmer
 
 from recollect.organize.rules.stems import IRREGULAR
 from recollect.remembered import Remembered
-from recollect.secrecy import suspicion
+from recollect.secrecy import redact, suspicion
 
 LONGEST = 100_000  # characters of a text that are read
 
@@ -52,7 +52,7 @@ an assistant without a name did; it held a secret, which was taken out; it asks,
 _SUSPICIOUS = 1 << 8
 QUESTION = 12  # content words of a question that tells nothing beside
 _ASKS = re.compile(r"[?\u061f\uff1f]\s*$")
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[\u2600-\u27bf\U0001f300-\U0001faff]")  # or a picture
 _NO_BLANKS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 UNSPACED = re.compile(f"[{_NO_BLANKS}]+")
 _PARTS = re.compile(f"[{_NO_BLANKS}]+|[^{_NO_BLANKS}]+")
@@ -91,6 +91,23 @@ def read(text: str) -> Read:
     return Read(array("I", sorted(set(stems))), len(stems), flags, suspicious)
 
 
+class Seen(NamedTuple):
+    """What the index sees of a text: in it, secrets have no place."""
+
+    text: str
+    stems: array[int]
+    length: int
+    flags: int
+
+
+def see(text: str) -> Seen:
+    stems, length, flags, suspicious = read(text)
+    if suspicious and (safe := redact(text)).found:
+        text, (stems, length, flags, _) = safe.text, read(safe.text)
+        flags |= SECRET
+    return Seen(text, stems, length, flags)
+
+
 def _read_piece(piece: str) -> tuple[tuple[int, ...], int]:
     """What stands between two blanks, in small letters: the numbers of its stems, and flags."""
     folded = fold(piece)
@@ -103,8 +120,7 @@ def _read_piece(piece: str) -> tuple[tuple[int, ...], int]:
         flags |= NUMBER
     if not TIMES.isdisjoint(words) or (digits and _DATE.search(folded)):
         flags |= DATED
-    contents = (word.removesuffix("'s") for word in _apart(words, folded))
-    return tuple(stem_number(word) for word in contents if not is_stop(word)), flags
+    return tuple(map(stem_number, _contents(words, folded))), flags
 
 
 _pieces = Remembered(_read_piece)
@@ -128,8 +144,14 @@ def fold(text: str) -> str:
 def content_words(text: str) -> list[str]:
     """The words that say something, in order."""
     folded = fold(text)
-    words = (word.removesuffix("'s") for word in _apart(_WORD.findall(folded), folded))
-    return [word for word in words if not is_stop(word)]
+    return _contents(_WORD.findall(folded), folded)
+
+
+def _contents(words: list[str], folded: str) -> list[str]:
+    """What of the words says something; of one with an apostrophe ("l'hotel"), the parts that do."""
+    whole = [word.removesuffix("'s") for word in _apart(words, folded)]
+    parts = [word.split("'") if "'" in word else [word] for word in whole if not is_stop(word)]
+    return [part for some in parts for part in some if len(some) == 1 or (len(part) > 1 and not is_stop(part))]
 
 
 def is_stop(word: str) -> bool:

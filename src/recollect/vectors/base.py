@@ -78,8 +78,6 @@ class Vectors(Protocol):
         of length zero. A large scope may be searched approximately: of texts, 95 of 100 are right, or more."""
         ...
 
-    def count(self, scope: Scope) -> int: ...
-
     def ids(self, scope: Scope) -> list[str]:
         """Every id, in no order."""
         ...
@@ -112,6 +110,14 @@ def checked_query(scope: Scope, query: Vector, k: int) -> Vector | None:
         raise InputError(f"k cannot be {k!r:.50}. Ask for 1 or more.")
     row = _checked(query, scope, "The query")
     return row if row.any() else None
+
+
+def unpacked(blobs: Sequence[object], dims: int) -> Vector:
+    """Vectors as rows of a database have them, 16 bits a part; zeros for those that are damaged."""
+    whole = (blob if isinstance(blob, bytes) and len(blob) == 2 * dims else bytes(2 * dims) for blob in blobs)
+    rows = np.frombuffer(b"".join(whole), "<f2").reshape(-1, dims).astype(np.float32)
+    rows[~np.isfinite(rows).all(axis=1)] = 0
+    return rows
 
 
 def ranked(found: Iterable[tuple[str, float]]) -> list[Near]:

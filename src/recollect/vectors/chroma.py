@@ -86,9 +86,6 @@ class ChromaVectors:
 
         return self._in(scope, work) or []
 
-    def count(self, scope: Scope) -> int:
-        return self._in(scope, lambda collection: collection.count()) or 0
-
     def ids(self, scope: Scope) -> list[str]:
         return self._in(scope, lambda collection: collection.get(include=[])["ids"]) or []
 

@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from recollect.errors import MemoryClosed, StorageCorrupt
+from recollect.errors import MemoryClosed
 from recollect.storage.base import Database, Row, Transaction
-from recollect.vectors.base import Item, Near, Scope, Vector, checked_items, checked_query, ranked
+from recollect.vectors.base import Item, Near, Scope, Vector, checked_items, checked_query, ranked, unpacked
 from recollect.vectors.nearest import Nearest, roomy
 
 T = TypeVar("T")
@@ -77,12 +77,11 @@ class LocalVectors:
             copy.apply(rows, state.stamp)
             return copy.search(row, k)
 
-    def count(self, scope: Scope) -> int:
-        return len(self.ids(scope))
-
     def ids(self, scope: Scope) -> list[str]:
-        sql = "SELECT id FROM vectors WHERE scope_id = ? AND vector IS NOT NULL"
-        return [id_ for (id_,) in self._read(lambda tx: tx.all(sql, _state(tx, scope).scope_id))]
+        sql = (
+            "SELECT id FROM vectors WHERE scope_id = ? AND length(vector) = ?"  # one that is damaged is not there
+        )
+        return [id_ for (id_,) in self._read(lambda tx: tx.all(sql, _state(tx, scope).scope_id, 2 * scope.dims))]
 
     def clear(self, scope: Scope) -> None:
         def work(tx: Transaction) -> None:
@@ -129,18 +128,17 @@ class _Copy:
         self._free: list[int] = []
 
     def apply(self, rows: Sequence[Row], stamp: int) -> None:
-        """Take in (id, vector) in the order of their stamps; without a vector, the id is gone."""
-        held = [(id_, blob) for id_, blob in rows if blob is not None]
-        if any(len(blob) != 2 * self._dims for _, blob in held):
-            raise StorageCorrupt("Vectors in the database have a wrong length. Rebuild the index.")
-        for id_ in (id_ for id_, blob in rows if blob is None):
-            if (place := self._where.pop(id_, None)) is not None:
+        """Take in (id, vector) in the order of their stamps; without a vector that is whole, the id is gone."""
+        vectors = unpacked([blob or b"" for _, blob in rows], self._dims)
+        has = np.count_nonzero(vectors, axis=1) > 0
+        for number in np.flatnonzero(~has).tolist():
+            if (place := self._where.pop(rows[number][0], None)) is not None:
                 self._alive[place] = False
                 self._free.append(place)
-        vectors = np.frombuffer(b"".join(blob for _, blob in held), "<f2").reshape(-1, self._dims)
-        known = [number for number, (id_, _) in enumerate(held) if id_ in self._where]
-        fresh = [number for number, (id_, _) in enumerate(held) if id_ not in self._where]
-        places = [self._where[held[number][0]] for number in known]
+        held = np.flatnonzero(has).tolist()
+        known = [number for number in held if rows[number][0] in self._where]
+        fresh = [number for number in held if rows[number][0] not in self._where]
+        places = [self._where[rows[number][0]] for number in known]
         reused = min(len(fresh), len(self._free))
         known, fresh = known + fresh[:reused], fresh[reused:]
         places += [self._free.pop() for _ in range(reused)]
@@ -150,7 +148,7 @@ class _Copy:
         self._alive = roomy(self._alive, len(self._ids))
         self._alive[places] = True
         for place, number in zip(places, known + fresh, strict=True):
-            self._ids[place], self._where[held[number][0]] = held[number][0], place
+            self._ids[place], self._where[rows[number][0]] = rows[number][0], place
         self.known = stamp
 
     def search(self, query: Vector, k: int) -> list[Near]:

@@ -43,12 +43,6 @@ class Nearest:
     def __len__(self) -> int:
         return self._count
 
-    @property
-    def bytes(self) -> int:
-        """What the rows take."""
-        codes = self._codes.itemsize * len(self._codes) if self._codes.size else 0
-        return self._count * (self._rows.itemsize * self._dims + codes)
-
     def add(self, rows: NDArray[Any]) -> int:
         """Append them; the place of the first one."""
         with self._lock:

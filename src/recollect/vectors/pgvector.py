@@ -74,10 +74,6 @@ class PgVectors:
 
         return self._in(scope, work) or []
 
-    def count(self, scope: Scope) -> int:
-        sql = f"SELECT count(*) FROM {_table(scope)}"
-        return self._in(scope, lambda tx: int(tx.all(sql)[0][0])) or 0
-
     def ids(self, scope: Scope) -> list[str]:
         sql = f"SELECT id FROM {_table(scope)}"
         return [id_ for (id_,) in self._in(scope, lambda tx: tx.all(sql)) or []]

@@ -208,9 +208,12 @@ def rebuild(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> Non
     from recollect.serve import index
 
     with existing(home) as memory:
-        index.rebuild(memory, console(quiet=as_json))
+        left = index.rebuild(memory, console(quiet=as_json))
+        reasons = memory.health().reasons if left else ()
     if as_json:
-        print_json({"rebuilt": True})
+        print_json({"rebuilt": not left})
+    elif left:
+        done(f"The index was made anew, but {left:,} items wait for their vectors. {' '.join(reasons)}".strip())
     else:
         done("The index was made anew.")
 
