@@ -179,6 +179,26 @@ def test_a_background_agent(memory: Memory) -> None:
     assert told["~/memory/events/2026-02"] == "Agent copied 40 GB to the archive. [r5]"
 
 
+def test_an_address_in_small_letters_is_a_title_like_any_name(memory: Memory) -> None:
+    """O8: the claim goes on where the title ends."""
+    learn(memory, memory.agent(User("web", "cust_881", "shop")), UserMessage("I moved to Lyon in 2021."))
+    assert tree(memory)["~/memory/people/cust_881"] == "moved to Lyon in 2021. [r1]"
+
+
+def test_what_is_said_in_another_language_ends_nothing(memory: Memory) -> None:
+    """O11: what cannot be read contradicts nothing; the same again is no second claim."""
+    for said in (
+        "Ich wohne in Leipzig bei Oma.",
+        "Wir wohnen in Dresden bei Oma.",
+        "Ich wohne in Leipzig bei Oma.",
+    ):
+        learn(memory, memory.agent(ALICE), UserMessage(said, "Mara", at=AT))
+    assert tree(memory)["~/memory/people/mara"].split("\n\n") == [
+        'said on 24 February 2026: "Ich wohne in Leipzig bei Oma". [r1, r7]',
+        'said on 24 February 2026: "Wir wohnen in Dresden bei Oma". [r4]',
+    ]
+
+
 def test_relative_dates_are_absolute(memory: Memory) -> None:
     """O10: reckoned from when it was said, not from when it was organized."""
     said = UserMessage("I met Leo yesterday in Rome.", "Mara", at=AT - timedelta(days=100))

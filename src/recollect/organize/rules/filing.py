@@ -40,6 +40,7 @@ TITLES = {
 }
 _OWN = {"people", "projects"}
 _SLUG = re.compile(r"[^\w]+")
+_QUOTES = ('".', '"')
 _SPLIT = f"\n\n{EARLIER}\n\n"
 
 
@@ -274,6 +275,8 @@ class Filing:
 
 def _judged(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | None:
     """What the statement is to a known sentence, and the other way round; none where each stands by itself."""
+    if sentence.endswith(_QUOTES) or statement.text.endswith(_QUOTES):
+        return ("same", "same") if sentence == statement.text else None  # what is quoted is not read
     sure = SURE_IN_CHAT if statement.in_chat else SURE
     verdicts = judge_both(sentence, statement.text, statement.subject, sure)
     return None if verdicts == ("different", "different") else verdicts
