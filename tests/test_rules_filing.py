@@ -199,6 +199,15 @@ def test_what_is_said_in_another_language_ends_nothing(memory: Memory) -> None:
     ]
 
 
+def test_what_says_nothing_without_what_it_ends_tells_that_too(memory: Memory) -> None:
+    """O10, O11: a claim stands by itself; it cites both, and a third one does not pile up."""
+    for said in ("I take sertraline, 50 mg.", "Actually it's 75 mg now.", "Correction: it's 90 mg now."):
+        learn(memory, memory.agent(ALICE), UserMessage(said, "Mara"))
+    told = tree(memory)["~/memory/people/mara"]
+    assert told.startswith("It's 90 mg now (earlier: takes sertraline, 50 mg). [r1, r7]\n\n## Earlier")
+    assert told.count("sertraline") == 3
+
+
 def test_relative_dates_are_absolute(memory: Memory) -> None:
     """O10: reckoned from when it was said, not from when it was organized."""
     said = UserMessage("I met Leo yesterday in Rome.", "Mara", at=AT - timedelta(days=100))

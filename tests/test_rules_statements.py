@@ -326,6 +326,8 @@ def test_what_is_quoted_is_not_the_speakers_own(said: str, told: str, category: 
     [
         ("Find me a hotel in Porto for March 2027.", False),
         ("Imagine I had a dog named Rex.", False),
+        ("Who is Charles Reynolds of Leeds in my book.", False),
+        ("Pricing: I offered 18 USD a seat.", True),
         ("Suppose my salary is 80,000 euros.", False),
         ("Candice is my sister from Lyon.", True),
         ("Turns out the flaky test needs UTC.", True),
@@ -336,6 +338,14 @@ def test_what_is_quoted_is_not_the_speakers_own(said: str, told: str, category: 
 def test_what_is_asked_of_an_assistant_is_told_from_facts(said: str, kept: bool) -> None:
     """O10: a request or a thought is no fact; what is to be remembered is one, whatever it is about."""
     assert bool(texts(UserMessage(said, "Ann"), AssistantMessage("Okay."))) == kept
+
+
+def test_a_text_that_is_handed_over_is_not_the_speakers_own() -> None:
+    """O12: what a mail says is not said by the one who shows it."""
+    mail = "From: Carla Ruiz\nSubject: Offer\n\nI live in Hamburg.\nMy phone number is 555-1234."
+    for asked in (f"Look what came:\n\n{mail}", "Please summarise this:\n\nI live in Hamburg and sell boats."):
+        said = find(UserMessage(f"I work in Porto. {asked}", "Ann"), AssistantMessage("Okay."))
+        assert [one.text for one in said] == ["Ann works in Porto."]
 
 
 def test_other_languages_are_told_an_assistant_word_for_word() -> None:

@@ -24,8 +24,8 @@ _PART = "morning|afternoon|evening|night"
 _ANOTHER = rf"(?! (?:{_PART})s|,? (?:the )?\d|,? (?:(?:and|or|to|through) )?(?:{_DAY}|{'|'.join(_MONTHS)})\b)"
 _MONTH = "|".join((*_MONTHS, *(f"{month[:3]}\\.?" for month in _MONTHS), "sept"))
 _NTH = r"\d{1,2}(?:st|nd|rd|th)?"
-_YEARLY = re.compile(
-    r"\b(?:birthday|anniversary|every|each|always|usually|annual\w*|yearly|born|holiday|celebrat\w+)\b",
+_HABIT = re.compile(
+    r"\b(?:birthday|anniversary|every|each|always|usually|often|annual\w*|yearly|born|holiday|celebrat\w+)\b",
     re.IGNORECASE,
 )
 _RELATIVE = re.compile(
@@ -38,7 +38,8 @@ _RELATIVE = re.compile(
     r"|previous) "
     rf"(?P<span>week(?:end)?|month|year|{'|'.join(_SEASONS)}|{_DAY}|{'|'.join(_MONTHS)})(?= |[.,;!?)]|$"
     rf"|(?P<s>'s\b))"
-    rf"|on (?P<weekday>{_DAY})(?= |[.,;!?)]|$)(?: (?P<then>{_PART})\b)?{_ANOTHER}"
+    rf"|(?P<prep>on|by|until|till|before|after|since|from) (?P<weekday>{_DAY})"
+    rf"(?= |[.,;!?)]|$)(?: (?P<then>{_PART})\b)?{_ANOTHER}"
     rf"|(?:back )?in (?P<month>{'|'.join(_MONTHS)})\b(?! of){_ANOTHER}"
     rf"|(?P<day>(?P<first>{_MONTH}) {_NTH}(?: ?[-\u2013] ?{_NTH})?|{_NTH}(?: of)? (?P<second>{_MONTH}))\b"
     r"(?!,? \d{4}|[-\u2013/:.]?\d)"
@@ -59,7 +60,8 @@ _TENSE = re.compile(
     r"(?P<back>\b(?:(?:was|were|had|did)(?:n't)?|since|born|(?:should|would|could|might|must) have)\b)"
     rf"|(?P<ahead>(?:\b(?:am|(?:is|are)(?:n't)?)|'(?:m|re|s)){_ADVERB} [a-z]+ing\b(?: {_DONE})?"
     rf"|^[a-z]+ing\b(?<!thing)(?: {_DONE})?|'ll\b"
-    r"|\b(?:will|won't|shall|gonna|might|let's|plans?|hopes?|wants?|intends?|can't wait|due|expires?|retires?)\b"
+    r"|\b(?:will|won't|shall|gonna|might|let's|plans?|hopes?|wants?|intends?|can't wait|due|expires?|retires?"
+    r"|starts?|begins?|arrives?|comes?)\b"
     r"|(?:'d|\bwould) (?:like|love)\b|(?:\bhave|\bhas|'ve got|\bthere(?:'s| is| are)) (?:an?|another|tickets)\b"
     r"|\b(?:decided|agreed|planned|promised|arranged|booked|invited)\b[^,;]{0,60}? (?:to|for)\b)"
     rf"|(?P<perfect>(?:\b(?:have|has)(?:n't)?|'ve){_ADVERB} (?!got\b|been\b){_DONE})"
@@ -88,6 +90,7 @@ _VERBS = frozenset({"may", "march"})  # months only where they are spelled as na
 _PREPOSITION = re.compile(
     r"\b(?:for|until|till|by|since|from|before|after|of|to|about|than|all)\s$", re.IGNORECASE
 )
+_NOT_AFTER = frozenset({"by", "until", "till"})
 _TOWARDS = re.compile(r"\b(?:for|to|until|till|by|from) (?:the )?\Z")
 _OWN = re.compile(r"(?:back in|in|on|over|during) ", re.IGNORECASE)
 _BEFORE = frozenset({"last", "past", "this past", "previous"})
@@ -194,11 +197,13 @@ def _when(span: str, side: str, today: date) -> str:
 def _on_weekday(found: re.Match[str], today: date) -> str:
     """A bare weekday is the last one where the verb looks back, the next one where it looks ahead; else it may
     be every week's."""
-    side = _side(found) or ("ahead" if _IS.search(found.string[: found.start()]) else "")
-    if not side:
+    prep = found["prep"]
+    is_ahead = prep.lower() in _NOT_AFTER or _IS.search(found.string[: found.start()])
+    side = _side(found) or ("back" if prep.lower() == "since" else "ahead" if is_ahead else "")
+    if not side or _HABIT.search(found.string):
         return found[0]
     day = _weekday(found["weekday"].lower(), -1 if side == "back" else 1, today)
-    return f"on {_day(day, found['then'])}"
+    return f"{prep} {_day(day, found['then'])}"
 
 
 def _in_month(found: re.Match[str], today: date) -> str:
@@ -213,7 +218,7 @@ def _in_year(found: re.Match[str], today: date) -> str:
     """A day of a month: the last one where the verb looks back, the next one where it looks ahead, else the
     nearest; or every year's."""
     name = found["first"] or found["second"]
-    if not name[0].isupper() or _YEARLY.search(found.string):
+    if not name[0].isupper() or _HABIT.search(found.string):
         return found[0]
     number = next(n for n, month in enumerate(_MONTHS, 1) if month.startswith(name[:3].lower()))
     nth = re.search(r"\d+", found["day"])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
@@ -23,6 +23,7 @@ from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
 from recollect.organize.edits import LONGEST_SLUG
 from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
+from recollect.organize.rules.leaning import LEANS
 from recollect.organize.rules.statements import Statement
 from recollect.secrecy import has_secret
 from recollect.types import Document
@@ -40,6 +41,7 @@ TITLES = {
 }
 _OWN = {"people", "projects"}
 _SLUG = re.compile(r"[^\w]+")
+_BEFORE = " (earlier: "
 _QUOTES = ('".', '"')
 _SPLIT = f"\n\n{EARLIER}\n\n"
 
@@ -137,6 +139,8 @@ class Filing:
         if newer > said:
             claim = _ended(claim, *newer)
         else:
+            if len(contradicted) == 1 and LEANS.match(claim.text):
+                claim = _with_earlier(claim, contradicted[0].known.claim)
             for old in contradicted:
                 self.ended += old.page.replace(old.known.paragraph, _ended(old.known.claim, *said))
         page = self._open_page(statement)
@@ -278,8 +282,11 @@ def _judged(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | No
     if sentence.endswith(_QUOTES) or statement.text.endswith(_QUOTES):
         return ("same", "same") if sentence == statement.text else None  # what is quoted is not read
     sure = SURE_IN_CHAT if statement.in_chat else SURE
+    _, leaned_on, earlier = sentence.rpartition(_BEFORE)
+    if leaned_on:
+        sentence = earlier if earlier[:1].isupper() else f"{statement.subject} {earlier}"
     verdicts = judge_both(sentence, statement.text, statement.subject, sure)
-    return None if verdicts == ("different", "different") else verdicts
+    return None if verdicts == ("different", "different") or (leaned_on and "same" in verdicts) else verdicts
 
 
 def _path(statement: Statement) -> str:
@@ -315,6 +322,13 @@ def _slug(name: str) -> str:
 def _plain(text: str) -> str:
     """Text that is one paragraph and links to nothing."""
     return " ".join(text.replace("[[", "[").replace("]]", "]").split()).removeprefix(INFERRED)
+
+
+def _with_earlier(claim: Claim, old: Claim) -> Claim:
+    """A claim such as "It's 75 mg now" says nothing without the one that it ends."""
+    earlier = old.text.rpartition(_BEFORE)[2].rstrip(".)")
+    records = tuple(sorted({old.records[0], *claim.records}))
+    return replace(claim, text=f"{claim.text.rstrip('.')}{_BEFORE}{earlier}).", records=records)
 
 
 def _ended(claim: Claim, at: datetime, by: int) -> Claim:

@@ -26,10 +26,10 @@ _KIN = "|".join(sorted(_HERS | _HIS | _ANYBODYS))
 _NAME = r"[A-Z][\w-]+"
 _MENTION = re.compile(
     rf"(?P<title>\b(?:Mr|Mrs|Ms|Dr|Miss|Prof)\b\.? )(?P<titled>{_NAME})"
-    rf"|(?P<whose>\b(?:[Mm]y|[Oo]ur)|\b{_NAME}'s|\b(?:[Hh]er|[Hh]is|[Tt]heir)) (?:[a-z]+ )?(?P<kin>{_KIN})\b"
-    rf"(?:,? (?P<named>{_NAME}))?"
-    rf"|^(?P<first>{_NAME}) (?:(?P<does>said|says|told|tells|thinks|loves|hates|likes|wants|lives|works|married)"
-    r"|(?:is|was|has|had|will|would|can|and|now|[a-z]+ed)\b)"
+    rf"|(?P<whose>\b(?:[Mm]y|[Oo]ur|[Yy]our)|\b{_NAME}'s|\b(?:[Hh]er|[Hh]is|[Tt]heir)) (?:[a-z]+ )?"
+    rf"(?P<kin>{_KIN})\b(?:,? (?P<named>{_NAME}))?"
+    rf"|^(?P<first>{_NAME})(?:'s\b| (?:(?P<does>said|says|told|tells|thinks|loves|hates|likes|wants|lives|works"
+    r"|married)|(?:is|was|has|had|will|would|can|and|now|[a-z]+ed)\b))"
     r"|(?<![.!?:] )(?<!^)(?<!\b(?:in|at|to|on|by|of) )(?<!\b(?:the|for|via) )(?<!\b(?:from|near|into|than) )"
     rf"(?<!called )(?<!named )\b(?P<name>{_NAME})(?!'s? [A-Z])"
 )
@@ -44,10 +44,11 @@ _HAS = re.compile(r" (?:been|got|had|become)\b")
 
 
 class Heard(NamedTuple):
-    """A sentence that was said before, by whom, and in which record."""
+    """A sentence that was said before, by whom, to whom, and in which record."""
 
     text: str
     speaker: str
+    to: str
     record: int
 
 
@@ -92,7 +93,7 @@ def _people(heard: Heard, before: Sequence[Heard], speakers: frozenset[str]) -> 
             name, woman, sure = found["title"] + found["titled"], _gender(found["title"].strip(" .").lower()), True
         elif kin := found["kin"]:
             name, woman, sure = found["named"] or _of(found["whose"], kin, heard, people), _gender(kin), True
-        elif name in speakers or name.lower() in _NOBODY:
+        elif name in speakers or name.isupper() or name.lower() in _NOBODY:
             continue
         elif found["first"] and not found["does"]:
             sure = any(_is_kin(name, one.text) for one in before)
@@ -105,6 +106,8 @@ def _of(whose: str, kin: str, heard: Heard, people: Mapping[str, _Person]) -> st
     """What somebody is called who has no name; nothing where it is not plain whose they are."""
     if whose.lower() in {"my", "our"}:
         return f"{heard.speaker}'s {kin}"
+    if whose.lower() == "your":
+        return f"{heard.to}'s {kin}" if heard.to else ""
     if whose.lower() not in {"her", "his", "their"}:
         return f"{whose} {kin}"
     first = next(iter(people.values()), None)

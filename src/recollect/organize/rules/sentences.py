@@ -20,6 +20,12 @@ _MARKUP = re.compile(
     re.MULTILINE,
 )
 _DRAWN_OUT = re.compile(r"([a-z])\1\1+(?!\.)")  # "sooo"; not "www."
+_PASTED = re.compile(
+    r"(?:(?:^|(?<=[.!?] ))[^\n.!?]{0,200}?\b(?:summari[sz]e|translate|rewrite|rephrase|proofread|correct|improve"
+    r"|edit|shorten|fix|review|explain|analy[sz]e|(?:reply|respond) to|read)\b[^\n]{0,200}:[ \t]*\n"
+    r"|^(?:(?:From|To|Cc|Subject|Sent|Date): [^\n]*\n\s*){2}).*",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
 _CAPTION = re.compile(r"\[shared image:\s*([^\]\n]{3,300})\]")
 _END = re.compile(  # what stands before the mark is looked at behind it: so the search goes from mark to mark
     r"[.!?…](?<!\b[A-Z].)(?<!\b(?:Mr|Dr|Ms|St|vs).)(?<!\bMrs.)(?<!(?:e\.g|i\.e|a\.m|p\.m).)[.!?…]*[\"')\]]*(?:\s+|$)"
@@ -29,7 +35,7 @@ _END = re.compile(  # what stands before the mark is looked at behind it: so the
 _OPENING = re.compile(
     "(?:"
     + either(
-        r"oh|ooh|ah|aww?|wow|who+a+h?|woah|yeah|yep|yup|yes|nope|nah|hey|hi|hello|hmm+|haha|lol|omg|well|so|and|but"
+        r"oh|ooh|ah|aww?|bro|bruh|dude|guys|mate|wow|who+a+h?|woah|yeah|yep|yup|yes|nope|nah|hey|hi|hello|hmm+|haha|lol|omg|well|so|and|but"
         r"|also|anyways?|okay|ok|actually|honestly|basically|plus|btw|by the way|you know what|i mean|to be honest"
         r"|guess what|in fact|like i said|as (?:i|you) (?:said|know)|luckily|fortunately|unfortunately"
         r"|speaking of [\w' ]{2,30},|one more thing|then(?= i\b|,)"
@@ -91,6 +97,11 @@ def prose(text: str) -> str:
     if "```" in text or "~~~" in text:
         text = _CODE.sub("\n", text)
     return _DRAWN_OUT.sub(r"\1", _MARKUP.sub("", _NO_PROSE.sub("", text))).replace("\u2019", "'")
+
+
+def own_words(text: str) -> str:
+    """What somebody says to an assistant, without a mail or another text that they hand it to work on."""
+    return _PASTED.sub("", text) if ":" in text and "\n" in text else text
 
 
 def without_captions(text: str) -> tuple[str, list[str]]:

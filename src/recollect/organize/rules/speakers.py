@@ -61,6 +61,9 @@ _BARE = re.compile(
     r"(?! (?:and|or|is|was|are|can|will|has)\b)|([a-z]+))\b(?!')",
     re.IGNORECASE,
 )
+_DONE_TO_ME = re.compile(
+    r"(?:took|made|cost|gave|helped|taught|reminded|brought|reminds|makes|helps|gives) (?:me|us)\b"
+)
 _NO_DOING = PRAISE | listed("nothing something anything everything being knowing during morning evening wedding")
 _FIRST_CLAUSE = re.compile(r"[;:]|,? (?:because|but|while|since|if)\b|, and (?:it|I|we|they|he|she)\b")
 _FINITE = re.compile(
@@ -158,6 +161,10 @@ def _with_subject(text: str) -> str:
     if not found:
         return text
     rest = text[0].lower() + text[1:]
+    if text[found.end() : found.end() + 1] == ":":
+        return text  # "Pricing: ..."
+    if _DONE_TO_ME.match(rest):
+        return f"It {rest}"
     doing, going, been, wanting, other = found.groups()[1:]
     if doing:
         return text if doing.lower() in _NO_DOING or _has_verb(rest) else f"I'm {rest}"

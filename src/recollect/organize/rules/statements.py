@@ -22,7 +22,15 @@ from recollect.organize.rules.domains import DOMAINS
 from recollect.organize.rules.gist import FLOOR, Unit, alone, gists, joined_text, photo
 from recollect.organize.rules.leaning import LEANS, Heard, resolved
 from recollect.organize.rules.questions import is_fragment, joined
-from recollect.organize.rules.sentences import prose, sentences, tell, telling, trimmed, without_captions
+from recollect.organize.rules.sentences import (
+    own_words,
+    prose,
+    sentences,
+    tell,
+    telling,
+    trimmed,
+    without_captions,
+)
 from recollect.organize.rules.speakers import third_person
 from recollect.organize.rules.tongues import is_foreign, is_wish, tells
 from recollect.organize.rules.voices import Said, names, voices
@@ -68,6 +76,10 @@ _THEN_ASKS = re.compile(
 )
 _WISH = re.compile(
     r"(?:please |from now on,? |in (?:the )?future,? )+|(?=(?:always|never|don't ever)\b)", re.IGNORECASE
+)
+_FORBIDS = re.compile(
+    r"(?:please )?(?:don't|do not) (?!(?:worry|forget|bother|mind|know|think|be|you|have|want|need|get me)\b)",
+    re.IGNORECASE,
 )
 _DONT = re.compile(r"^(?:don't|do not)(?: ever)? ", re.IGNORECASE)
 _LASTING = re.compile(r"\b(?:always|never|from now on|in (?:the )?future|every time|don't ever)\b", re.IGNORECASE)
@@ -132,7 +144,7 @@ def find_statements(transcript: Transcript, *, density: float = DENSITY) -> list
 def _claims(
     said: Said, called: frozenset[str], projects: frozenset[str], heard: deque[Heard]
 ) -> Iterator[_Weighed]:
-    text, captions = without_captions(prose(said.text))
+    text, captions = without_captions(own_words(prose(said.text)) if said.to_assistant else prose(said.text))
     chat = said.role == "person" and bool(said.you) and not said.to_assistant
     units = [*_accepted(said), *_units(text, said, called, heard, chat)]
     if captions:
@@ -182,7 +194,7 @@ def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], c
             whole = named if record else whole
             if unit and record:
                 unit = replace(unit, also=record, inferred=not sure or record != said.recorded.id)
-        heard.appendleft(Heard(whole, said.me, said.recorded.id))
+        heard.appendleft(Heard(whole, said.me, said.you, said.recorded.id))
         question = ""
         if not unit:
             continue
@@ -202,6 +214,8 @@ def _unit(place: int, sentence: str, cut: str, said: Said, *, about: bool) -> Un
     if said.to_assistant:
         if _LASTING.search(sentence) and (found := _WISH.match(cut)):
             cut, wish = f"I want the assistant to {_ever(cut[found.end() :])}", _ANSWER
+        elif _FORBIDS.match(cut):
+            cut, wish = f"I want the assistant to {_ever(cut.removeprefix('please '))}", _ANSWER
         elif found := _CALL.match(cut):
             cut, wish = f"I want to be called {cut[found.end() :]}", _ANSWER
         elif found := _CHOICE.match(cut):

@@ -58,8 +58,10 @@ _REQUEST = re.compile(
     r"(?:(?:please|can|could|would|write|make|give|show|tell|explain|list|create)\b|(?:add|analy[sz]e|book|calculate"
     r"|check|compare|convert|delete|describe|draft|find|fix|generate|help|look|open|recommend|remind|remove|rewrite"
     r"|run|schedule|search|send|suggest|summari[sz]e|translate|try|use) (?:me|us|my|our|the|an?|this|that|these"
-    r"|those|it|them|some|all|any|for|up|out|how|what|with|both|\d+)\b|here(?: is|'s| are)\b|i(?:'d"
-    r"| would) (?:like|love) (?:to (?:ask|know|hear|see|learn)|you|some|more|a list)|i (?:need|want) (?:you"
+    r"|those|it|them|some|all|any|for|up|out|how|what|with|both|\d+)\b|here(?: is|'s| are)\b"
+    r"|(?:who|where|why|which|how|what(?! i\b))\b|i(?:'d| would) (?:like|love) (?:to (?:ask|know|hear|see|learn)"
+    r"|you|some|more|a list)"
+    r"|i (?:need|want) (?:you"
     r"|some (?:help|advice|tips)|help|more|a list|to know)|i(?:'m| am|'ve been|was) wondering|i was wondering"
     r"|i(?:'ll| will) (?:send|give|provide|paste)|(?:maybe )?i(?:'ll| will) (?:check (?:it|them|those|that)"
     r"|look into)|assistant\b)",
@@ -79,7 +81,7 @@ _PREFERENCE = re.compile(
     r"|never (?:eats?|drinks?|uses?))\b"
 )
 _DECISION = re.compile(
-    r"\b(?:decided|decision|chose|have chosen|going with|went with|settled on|opted|agreed(?: to| on| that|:)"
+    r"\b(?:decided|decisions?|chose|have chosen|going with|went with|settled on|opted|agreed(?: to| on| that|:)"
     r"|picked|ruled out|instead of|switch(?:ed|ing) to)(?!\w)"
 )
 _LESSON = re.compile(
