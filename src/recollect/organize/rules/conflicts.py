@@ -8,7 +8,8 @@ from typing import Literal
 
 from recollect.organize.rules.judging import likelihood
 from recollect.organize.rules.reading import LONGEST, NEGATION, SMALL, Reading, read
-from recollect.organize.rules.stems import stem, words
+from recollect.organize.rules.stems import stem
+from recollect.organize.rules.words import listed
 
 Verdict = Literal["same", "supersedes", "different"]
 
@@ -22,7 +23,7 @@ chat with each other tell of feelings and doings, and seldom of a change."""
 
 _SOMEBODY = "Somebody"
 _SENTENCES = re.compile(r"[.!?;] +\w")
-_TURNING = words("up down out off over to from into will would rarely")
+_TURNING = listed("up down out off over to from into will would rarely")
 _TELLING = ("neg", "hypo", "end", "past")  # words that turn what a claim says
 
 
