@@ -275,7 +275,12 @@ def test_what_is_used_in_the_draft_cannot_be_deleted(draft: Draft, tree: Tree) -
 
 def test_targets_are_what_brackets_name() -> None:
     """O17: with or without a label, each once."""
-    assert targets("[[a]] [[b|B]] [[a|x]] [[ c d ]] [[]] [[|x]] [e] [[f\ng]] [[[h]]]") == ["a", "b", "c d", "h"]
+    assert targets("[[a]] [[b|B]] [[a|x]] [[ c d ]] [[]] [[ ]] [[|x]] [e] [[f\ng]] [[[h]]]") == [
+        "a",
+        "b",
+        "c d",
+        "h",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -298,3 +298,16 @@ def test_keys_do_not_depend_on_the_process() -> None:
         for seed in ("1", "2", "3")
     }
     assert runs == {f"{sorted(keys(sentence))}\n"}
+
+
+@pytest.mark.parametrize("name", ["u1", "cust_881", "Priya Nair", "Ann-Marie"])
+def test_a_name_of_several_parts_leads_from_nothing_to_nothing(name: str) -> None:
+    """O11: what two claims have in common is not the name of the one who made both."""
+    booked, moved = (
+        "{} would rather order catering from Mezze.",
+        "{} doesn't live in Cologne anymore, they moved to Bonn.",
+    )
+    assert judge(booked.format(name), moved.format(name), name) == judge(
+        booked.format("Eva"), moved.format("Eva"), "Eva"
+    )
+    assert judge(f"{name} lives in Porto.", f"{name} lives in Lisbon now.", name) == "supersedes"

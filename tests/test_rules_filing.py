@@ -37,7 +37,8 @@ from recollect.organize.guard import Guard
 from recollect.organize.leads import Leads
 from recollect.organize.rules.brain import RulesBrain
 from recollect.organize.rules.conflicts import keys
-from recollect.organize.rules.filing import FULL, Filing
+from recollect.organize.rules.filing import Filing
+from recollect.organize.rules.page import FULL
 from recollect.organize.rules.statements import Statement
 from recollect.storage.base import Database
 from recollect.testing import FakeClock
@@ -206,6 +207,35 @@ def test_a_background_agent(memory: Memory) -> None:
         "The retry didn't work because the token had expired. [r6]",
     ]
     assert told["~/memory/events/2026-02"] == "Agent copied 40 GB to the archive. [r5]"
+
+
+def test_an_address_in_small_letters_is_a_title_like_any_name(memory: Memory) -> None:
+    """O8: the claim goes on where the title ends."""
+    learn(memory, memory.agent(User("web", "cust_881", "shop")), UserMessage("I moved to Lyon in 2021."))
+    assert tree(memory)["~/memory/people/cust_881"] == "moved to Lyon in 2021. [r1]"
+
+
+def test_what_is_said_in_another_language_ends_nothing(memory: Memory) -> None:
+    """O11: what cannot be read contradicts nothing; the same again is no second claim."""
+    for said in (
+        "Ich wohne in Leipzig bei Oma.",
+        "Wir wohnen in Dresden bei Oma.",
+        "Ich wohne in Leipzig bei Oma.",
+    ):
+        learn(memory, memory.agent(ALICE), UserMessage(said, "Mara", at=AT))
+    assert tree(memory)["~/memory/people/mara"].split("\n\n") == [
+        'said on 24 February 2026: "Ich wohne in Leipzig bei Oma". [r1, r7]',
+        'said on 24 February 2026: "Wir wohnen in Dresden bei Oma". [r4]',
+    ]
+
+
+def test_what_says_nothing_without_what_it_ends_tells_that_too(memory: Memory) -> None:
+    """O10, O11: a claim stands by itself; it cites both, and a third one does not pile up."""
+    for said in ("I take sertraline, 50 mg.", "Actually it's 75 mg now.", "Correction: it's 90 mg now."):
+        learn(memory, memory.agent(ALICE), UserMessage(said, "Mara"))
+    told = tree(memory)["~/memory/people/mara"]
+    assert told.startswith("It's 90 mg now (earlier: takes sertraline, 50 mg). [r1, r7]\n\n## Earlier")
+    assert told.count("sertraline") == 3
 
 
 def test_relative_dates_are_absolute(memory: Memory) -> None:

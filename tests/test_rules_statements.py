@@ -28,7 +28,8 @@ def texts(*records: Record, foreground: bool = True) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "said", ["The launch of Falcon slipped to 11 May.", "PR 260 is merged.", "Priya Nair took over the budget."]
+    "said",
+    ["The launch of Falcon slipped to 11 May 2026.", "PR 260 is merged.", "Priya Nair took over the budget."],
 )
 def test_what_somebody_tells_an_assistant_of_things_is_kept(said: str) -> None:
     """O10: facts about projects, also where "I" is not in them; what is asked for is not."""
@@ -124,7 +125,7 @@ def test_what_a_picture_shows_is_part_of_the_turn() -> None:
             "The physio cleared User and they jogged three miles.",
             "people",
         ),
-        ("Since our wedding is on 20 May, which flowers fit?", "User's wedding is on 20 May.", "people"),
+        ("Since our wedding is on 20 May, which flowers fit?", "User's wedding is on 20 May 2026.", "people"),
         ("Remember that my dentist is Dr. Silva.", "User's dentist is Dr. Silva.", "people"),
     ],
 )
@@ -251,6 +252,114 @@ def test_a_sentence_with_a_secret_is_left_out_whole() -> None:
     ]
 
 
+# Whom it is about
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("My colleague Anita had a baby. She named him Leo.", "Anita named him Leo."),
+        ("Bed 1 is Mr. Alvarez, 72. He's allergic to nuts.", "Mr. Alvarez is allergic to nuts."),
+        ("My sister lives in Bergen. She's been to Oslo.", "Ann's sister has been to Oslo."),
+        (
+            "My wife Camila is from Chile. Camila opened a bar called Lumi. She sings in a choir.",
+            "Camila sings in a choir.",
+        ),
+        ("My boss Eva lives with her husband. He is a pilot.", "Eva's husband is a pilot."),
+        ("My aunt saw a man in Rome. His hat was red.", ""),
+        ("My brother Max moved to Rome. She was late for dinner in Lyon.", ""),
+        ("I met Tom and Max in Rome. He runs a bakery in Lyon.", ""),
+    ],
+)
+def test_he_and_she_are_named_where_it_is_plain_who_is_meant(said: str, told: str) -> None:
+    """O10: a claim says whom it is about; where that is not plain it stays with the sentence before."""
+    kept = texts(UserMessage(said, "Ann"), AssistantMessage("Okay."))
+    if told:
+        assert kept[-1] == told
+    else:
+        assert len(kept) == 1
+        assert kept[0].endswith(said.split(". ")[-1])
+
+
+def test_who_is_meant_may_be_said_in_a_record_before() -> None:
+    """O10: such a claim cites both, and is marked as inferred."""
+    asked = UserMessage("Should I invite Priya?", "Ann")
+    [statement] = find(asked, UserMessage("She starts a bakery in Antwerp in May 2027.", "Bob"))
+    assert statement.text == "Priya starts a bakery in Antwerp in May 2027."
+    assert (statement.records, statement.inferred) == ((1, 2), True)
+
+
+def test_each_sentence_told_to_an_assistant_is_a_claim() -> None:
+    """O10: one claim a paragraph; what leans on the sentence before stays with it."""
+    said = (
+        "I got tenure in 2021. Camila opened a bar in 2022. It failed because the rent doubled. I lead six people."
+    )
+    assert texts(UserMessage(said, "Ann"), AssistantMessage("Okay.")) == [
+        "Ann got tenure in 2021.",
+        "Camila opened a bar in 2022. It failed because the rent doubled.",
+        "Ann leads six people.",
+    ]
+
+
+def test_in_a_chat_it_means_the_sentence_before_or_none() -> None:
+    """O10: what stands between is not left out."""
+    said = "I got tenure in Rome in 2021. Wow! It rains here in Bergen all through the long dark winter."
+    assert not any(". It rains" in text for text in texts(UserMessage(said, "Ann"), UserMessage("Okay.", "Bob")))
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "category"),
+    [
+        ('My boss said "I am allergic to meetings".', 'Ann\'s boss said "I am allergic to meetings".', "people"),
+        ("Sara wrote: I'm pregnant with twins.", "Sara wrote: I'm pregnant with twins.", "people"),
+        ("My doctor says I should avoid coffee.", "Ann's doctor says they should avoid coffee.", "people"),
+    ],
+)
+def test_what_is_quoted_is_not_the_speakers_own(said: str, told: str, category: str) -> None:
+    """O8: "I" in another's words is another."""
+    [statement] = find(UserMessage(said, "Ann"), UserMessage("Okay.", "Bob"))
+    assert (statement.text, statement.category) == (told, category)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Find me a hotel in Porto for March 2027.", False),
+        ("Imagine I had a dog named Rex.", False),
+        ("Who is Charles Reynolds of Leeds in my book.", False),
+        ("Pricing: I offered 18 USD a seat.", True),
+        ("Suppose my salary is 80,000 euros.", False),
+        ("Candice is my sister from Lyon.", True),
+        ("Turns out the flaky test needs UTC.", True),
+        ("Remember that deploys happen on Tuesdays only.", True),
+        ("One more thing: don't ever restart the billing host.", True),
+    ],
+)
+def test_what_is_asked_of_an_assistant_is_told_from_facts(said: str, kept: bool) -> None:
+    """O10: a request or a thought is no fact; what is to be remembered is one, whatever it is about."""
+    assert bool(texts(UserMessage(said, "Ann"), AssistantMessage("Okay."))) == kept
+
+
+def test_a_text_that_is_handed_over_is_not_the_speakers_own() -> None:
+    """O12: what a mail says is not said by the one who shows it."""
+    mail = "From: Carla Ruiz\nSubject: Offer\n\nI live in Hamburg.\nMy phone number is 555-1234."
+    for asked in (f"Look what came:\n\n{mail}", "Please summarise this:\n\nI live in Hamburg and sell boats."):
+        said = find(UserMessage(f"I work in Porto. {asked}", "Ann"), AssistantMessage("Okay."))
+        assert [one.text for one in said] == ["Ann works in Porto."]
+
+
+def test_other_languages_are_told_an_assistant_word_for_word() -> None:
+    """O8, O10: with the day, since the rules cannot reckon their dates; wishes are preferences."""
+    said = "Hallo! Ich vertrage keine Laktose. Bitte antworte immer auf Deutsch. Danke, das war's für heute!"
+    found = find(UserMessage(said, "Ann"), AssistantMessage("Gern."))
+    assert [(one.text, one.category) for one in found] == [
+        ('Ann said on 5 March 2026: "Ich vertrage keine Laktose".', "people"),
+        ('Ann wants: "Bitte antworte immer auf Deutsch".', "preferences"),
+    ]
+    for name in ("Los Angeles", "Banco de Espa\u00f1a", "Van der Berg"):
+        assert texts(UserMessage(f"I met Leo at {name}.", "Ann")) == [f"Ann met Leo at {name}."]
+
+
 # How much, and at what cost
 
 
@@ -258,9 +367,10 @@ def test_the_best_claims_are_kept_within_the_density() -> None:
     """O10: what tells most comes first; over many transcripts claims take `density` of what was said."""
     said = [
         UserMessage(
-            f"I bought {n} tickets for the opera in Vienna on {n} May 2023. It went well in some way.", "Ann"
+            f"I bought {n} tickets for the opera in Vienna on {n % 28 + 1} May 2023. It went well in some way.",
+            "Ann",
         )
-        for n in range(1, 29)
+        for n in range(1, 129)
     ]
     chars = sum(len(record.text) for record in said)
     for density in (0.2, 0.4):
@@ -268,7 +378,7 @@ def test_the_best_claims_are_kept_within_the_density() -> None:
         size = sum(len(f"{statement.text} [r{statement.records[0]}]\n\n") for statement in kept)
         assert 0.8 * density <= size / chars <= 1.2 * density
     least = sum(len(statement.text) for statement in find(*said, density=0.0))
-    assert 100 < least < 400, "there is room for a few in any talk"
+    assert 600 < least < 1_000, "there is room for a few in any talk"
 
 
 def test_two_states_are_two_claims() -> None:
@@ -284,6 +394,13 @@ def test_what_lasts_by_its_kind_is_kept_however_little_room_there_is() -> None:
     kinds = [one.category for one in find(*chatter, *decided, density=0.1)]
     assert kinds.count("decisions") == 11
     assert kinds.count("people") < 8
+
+
+def test_a_correction_is_kept_however_little_room_there_is() -> None:
+    """O10: else what it corrects would stand."""
+    chatter = [UserMessage(f"I saw {n} films in Vienna on {n} May 2023.", "Ann") for n in range(1, 20)]
+    wrong = UserMessage("Correction: the demo is in room nine.", "Ann")
+    assert "The demo is in room nine." in [one.text for one in find(*chatter, wrong, density=0.1)]
 
 
 def test_the_same_transcript_gives_the_same_statements() -> None:
@@ -302,7 +419,10 @@ def test_the_same_transcript_gives_the_same_statements() -> None:
 )
 def test_other_languages_do_no_harm(text: str) -> None:
     """O8: what is kept of them is kept as it was said."""
-    assert all(statement.text[:-1] in text for statement in find(UserMessage(text, "Ann")))
+    for statement in find(UserMessage(text, "Ann")):
+        told = re.fullmatch(r'Ann said on 5 March 2026: "(.*)"\.', statement.text)
+        assert told
+        assert told[1] in text
 
 
 @pytest.mark.parametrize(

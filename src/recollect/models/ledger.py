@@ -7,7 +7,7 @@ was spent is never less than what the book says was.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -116,16 +116,9 @@ class Ledger:
             "FROM ledger WHERE at >= ? GROUP BY 1, model ORDER BY 1 DESC, model",
             micros(since),
         )
+        # PostgreSQL adds whole numbers up to a Decimal.
         return [
-            Total(
-                day=moment(row[0] * _DAY),
-                model=row[1],
-                calls=row[2],
-                failed=int(row[3]),
-                input_tokens=int(row[4]),  # PostgreSQL adds whole numbers up to a Decimal
-                output_tokens=int(row[5]),
-                cost=row[6],
-            )
+            Total(moment(row[0] * _DAY), row[1], row[2], int(row[3]), int(row[4]), int(row[5]), row[6])
             for row in rows
         ]
 
@@ -223,17 +216,5 @@ def day_of(now: datetime) -> datetime:
 
 
 def from_row(row: Row) -> Call:
-    return Call(
-        id=row[0],
-        at=moment(row[1]),
-        owner=row[2],
-        purpose=row[3],
-        model=row[4],
-        state=row[5],
-        input_tokens=row[6],
-        output_tokens=row[7],
-        cost=row[8],
-        estimated=bool(row[9]),
-        inbox_id=row[10],
-        error=row[11],
-    )
+    call = Call(row[0], moment(row[1]), *row[2:])
+    return replace(call, estimated=bool(call.estimated))  # a database may hold a whole number

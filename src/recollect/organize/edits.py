@@ -172,7 +172,7 @@ def cleaned(value: object, what: str, limit: int) -> str:
 
 def targets(body: str) -> list[str]:
     """What the `[[target]]` and `[[target|label]]` of a body name, each once."""
-    found = list(dict.fromkeys(target.strip() for target in _TARGET.findall(body)))
+    found = list(dict.fromkeys(target.strip() for target in _TARGET.findall(body) if target.strip()))
     if len(found) > MOST_TARGETS:
         raise InputError(f"A body names at most {MOST_TARGETS} [[targets]]; this one has {len(found)}. Split it.")
     return found

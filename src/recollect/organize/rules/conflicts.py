@@ -8,7 +8,8 @@ from typing import Literal
 
 from recollect.organize.rules.judging import likelihood
 from recollect.organize.rules.reading import LONGEST, NEGATION, SMALL, Reading, read
-from recollect.organize.rules.stems import stem, words
+from recollect.organize.rules.stems import stem
+from recollect.organize.rules.words import listed
 
 Verdict = Literal["same", "supersedes", "different"]
 
@@ -20,8 +21,9 @@ SURE_IN_CHAT = 0.85
 """From this likelihood on an older claim is ended. To lose a true claim is worse than to keep two; and people who
 chat with each other tell of feelings and doings, and seldom of a change."""
 
+_SOMEBODY = "Somebody"
 _SENTENCES = re.compile(r"[.!?;] +\w")
-_TURNING = words("up down out off over to from into will would rarely")
+_TURNING = listed("up down out off over to from into will would rarely")
 _TELLING = ("neg", "hypo", "end", "past")  # words that turn what a claim says
 
 
@@ -56,6 +58,8 @@ def judge_both(one: str, other: str, speaker: str, sure: float) -> tuple[Verdict
         return "same", "same"
     if max(len(one), len(other)) > LONGEST:
         return "different", "different"
+    if speaker and not speaker.isalpha():  # of "u17" and "Ann Lee" both words would count as something in common
+        one, other, speaker = one.replace(speaker, _SOMEBODY), other.replace(speaker, _SOMEBODY), _SOMEBODY
     first, second = read(one), read(other)
     if _says_no_more(first, second):
         return ("same" if _repeats(first, second) else "different"), "different"

@@ -22,6 +22,12 @@ _COUNT = rf"\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|an?|several|{'|'.join(_NUMBE
 _DAY = "|".join((*_WEEKDAYS, "mon", "tues?", "wed", "thur?s?", "fri"))  # "sat" and "sun" are words, too
 _PART = "morning|afternoon|evening|night"
 _ANOTHER = rf"(?! (?:{_PART})s|,? (?:the )?\d|,? (?:(?:and|or|to|through) )?(?:{_DAY}|{'|'.join(_MONTHS)})\b)"
+_MONTH = "|".join((*_MONTHS, *(f"{month[:3]}\\.?" for month in _MONTHS), "sept"))
+_NTH = r"\d{1,2}(?:st|nd|rd|th)?"
+_HABIT = re.compile(
+    r"\b(?:birthday|anniversary|every|each|always|usually|often|annual\w*|yearly|born|holiday|celebrat\w+)\b",
+    re.IGNORECASE,
+)
 _RELATIVE = re.compile(
     r"\b(?<!like )(?<!like just )(?:"
     r"(?P<near>the day before yesterday|the day after tomorrow|(?:earlier )?today|tonight|yesterday|tomorrow"
@@ -32,8 +38,11 @@ _RELATIVE = re.compile(
     r"|previous) "
     rf"(?P<span>week(?:end)?|month|year|{'|'.join(_SEASONS)}|{_DAY}|{'|'.join(_MONTHS)})(?= |[.,;!?)]|$"
     rf"|(?P<s>'s\b))"
-    rf"|on (?P<weekday>{_DAY})(?= |[.,;!?)]|$)(?: (?P<then>{_PART})\b)?{_ANOTHER}"
+    rf"|(?P<prep>on|by|until|till|before|after|since|from) (?P<weekday>{_DAY})"
+    rf"(?= |[.,;!?)]|$)(?: (?P<then>{_PART})\b)?{_ANOTHER}"
     rf"|(?:back )?in (?P<month>{'|'.join(_MONTHS)})\b(?! of){_ANOTHER}"
+    rf"|(?P<day>(?P<first>{_MONTH}) {_NTH}(?: ?[-\u2013] ?{_NTH})?|{_NTH}(?: of)? (?P<second>{_MONTH}))\b"
+    r"(?!,? \d{4}|[-\u2013/:.]?\d)"
     r"|(?P<about>recently|lately|the other (?:day|week)|a while ago)"
     r")",
     re.IGNORECASE,
@@ -42,7 +51,7 @@ _SPOT = re.compile(  # a word of each of them, in lower case: most sentences hav
     r"\b"
     + either(
         f"day|today|tonight|yesterday|tomorrow|week|month|year|{_PART}|{'|'.join((*_SEASONS, *_MONTHS))}|{_DAY}"
-        "|recently|lately|while"
+        f"|recently|lately|while|{'|'.join(month[:3] for month in _MONTHS)}"
     )
 )
 _ADVERB = r"(?: (?:also|not|never|all|still|just|now|only|both|finally|[a-z]+ly))*"
@@ -51,7 +60,8 @@ _TENSE = re.compile(
     r"(?P<back>\b(?:(?:was|were|had|did)(?:n't)?|since|born|(?:should|would|could|might|must) have)\b)"
     rf"|(?P<ahead>(?:\b(?:am|(?:is|are)(?:n't)?)|'(?:m|re|s)){_ADVERB} [a-z]+ing\b(?: {_DONE})?"
     rf"|^[a-z]+ing\b(?<!thing)(?: {_DONE})?|'ll\b"
-    r"|\b(?:will|won't|shall|gonna|might|let's|plans?|hopes?|wants?|intends?|can't wait|due|expires?|retires?)\b"
+    r"|\b(?:will|won't|shall|gonna|might|let's|plans?|hopes?|wants?|intends?|can't wait|due|expires?|retires?"
+    r"|starts?|begins?|arrives?|comes?)\b"
     r"|(?:'d|\bwould) (?:like|love)\b|(?:\bhave|\bhas|'ve got|\bthere(?:'s| is| are)) (?:an?|another|tickets)\b"
     r"|\b(?:decided|agreed|planned|promised|arranged|booked|invited)\b[^,;]{0,60}? (?:to|for)\b)"
     rf"|(?P<perfect>(?:\b(?:have|has)(?:n't)?|'ve){_ADVERB} (?!got\b|been\b){_DONE})"
@@ -80,6 +90,8 @@ _VERBS = frozenset({"may", "march"})  # months only where they are spelled as na
 _PREPOSITION = re.compile(
     r"\b(?:for|until|till|by|since|from|before|after|of|to|about|than|all)\s$", re.IGNORECASE
 )
+_NOT_AFTER = frozenset({"by", "until", "till"})
+_TOWARDS = re.compile(r"\b(?:for|to|until|till|by|from) (?:the )?\Z")
 _OWN = re.compile(r"(?:back in|in|on|over|during) ", re.IGNORECASE)
 _BEFORE = frozenset({"last", "past", "this past", "previous"})
 
@@ -185,11 +197,13 @@ def _when(span: str, side: str, today: date) -> str:
 def _on_weekday(found: re.Match[str], today: date) -> str:
     """A bare weekday is the last one where the verb looks back, the next one where it looks ahead; else it may
     be every week's."""
-    side = _side(found) or ("ahead" if _IS.search(found.string[: found.start()]) else "")
-    if not side:
+    prep = found["prep"]
+    is_ahead = prep.lower() in _NOT_AFTER or _IS.search(found.string[: found.start()])
+    side = _side(found) or ("back" if prep.lower() == "since" else "ahead" if is_ahead else "")
+    if not side or _HABIT.search(found.string):
         return found[0]
     day = _weekday(found["weekday"].lower(), -1 if side == "back" else 1, today)
-    return f"on {_day(day, found['then'])}"
+    return f"{prep} {_day(day, found['then'])}"
 
 
 def _in_month(found: re.Match[str], today: date) -> str:
@@ -200,9 +214,28 @@ def _in_month(found: re.Match[str], today: date) -> str:
     return f"in {name.capitalize()} {_nearest_year(number, -1 if side == 'back' else 1, today, itself=True)}"
 
 
+def _in_year(found: re.Match[str], today: date) -> str:
+    """A day of a month: the last one where the verb looks back, the next one where it looks ahead, else the
+    nearest; or every year's."""
+    name = found["first"] or found["second"]
+    if not name[0].isupper() or _HABIT.search(found.string):
+        return found[0]
+    number = next(n for n, month in enumerate(_MONTHS, 1) if month.startswith(name[:3].lower()))
+    nth = re.search(r"\d+", found["day"])
+    days = [date(year, number, int(nth[0]) if nth else 0) for year in range(today.year - 1, today.year + 2)]
+    side = "" if _TOWARDS.search(found.string, 0, found.start()) else _side(found)  # "slipped to 11 May"
+    if side in {"back", "perfect"}:
+        day = max(day for day in days if day <= today)
+    elif side == "ahead":
+        day = min(day for day in days if day >= today)
+    else:
+        day = min(days, key=lambda day: abs(day - today))
+    return f"{found[0]}{',' if found['first'] else ''} {day.year}"
+
+
 _TELLERS: tuple[tuple[str, Callable[[re.Match[str], date], str]], ...] = (
     *(("near", _near), ("ago", _ago), ("ahead", _ahead), ("span", _span), ("weekday", _on_weekday)),
-    *(("month", _in_month), ("about", lambda _, today: f"around {_month(today, 0)}")),
+    *(("month", _in_month), ("day", _in_year), ("about", lambda _, today: f"around {_month(today, 0)}")),
 )
 
 

@@ -24,8 +24,9 @@ _PROMISE = re.compile(
 )
 _LEARNED = re.compile(
     r"\b(?:fail(?:s|ed|ure|ing)?|broke|broken|crash\w*|error|exception|timed? ?out|root cause|turn(?:s|ed) out"
-    r"|because|cannot|can't|lesson|learned|works? (?:only|when|if|now|after|with)|doesn't work|does not work"
-    r"|didn't work|needs?|requires?|must|fix(?:ed)? by|workaround|decided|decision|passed|regression)\b",
+    r"|because|cannot|can't|lesson|learned|blocks|works|work (?:only|when|if|now|after|with)|doesn't work"
+    r"|does not work|didn't work|needs?|requires?|must|fix(?:ed)? by|workaround|decided|decision|passed"
+    r"|regression)\b",
     re.IGNORECASE,
 )
 _TALK = re.compile(
@@ -33,7 +34,8 @@ _TALK = re.compile(
     re.IGNORECASE,
 )
 _FAILED = re.compile(
-    r"error|fail|exception|denied|not found|no such|refused|timed? ?out|cannot|invalid|unable|missing",
+    r"error|fail|exception|denied|not found|no such|refused|timed? ?out|cannot|invalid|unable|missing"
+    r"|forbidden|exceeded|rejected|unauthori[sz]ed",
     re.IGNORECASE,
 )
 _CONCRETE = re.compile(

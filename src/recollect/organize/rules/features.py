@@ -15,6 +15,8 @@ _BITS = (1 << 48) - 1  # of which the upper 32 are the number of a feature
 _KIND, _ONE, _TWO = (one * 0x27D4EB2F & _BITS for one in (0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35))
 _TWOS, _THREES = 89 * _KIND, 90 * _KIND
 _SAME, _HEAD, _NAMED, _BOTH, _OTHER, _ME = range(6)
+_STAYED, _WENT, _CAME, _NEWS, _WAS = 15, 16, 17, 77, 78  # features of one word
+_VERBS, _AUXILIARIES, _BESIDE = 73, 75, 87  # and of two
 _DENIALS = frozenset(("not", "than", "instead"))
 _YEARS = frozenset(map(str, range(2000, 2100)))
 
@@ -91,12 +93,12 @@ def _aspect(name: str, *beside: int) -> tuple[int, ...]:
     return (_at(80, aspect), *(_at(kind, aspect, other) for kind, other in enumerate(beside, start=81)))
 
 
-def _was(name: str) -> tuple[int, ...]:
-    return (_at(78, _word(name)),)
+def _one(kind: int, word: str) -> tuple[int, ...]:
+    return (_at(kind, _word(word)),)
 
 
-def _both(name: str, before: str) -> tuple[int, ...]:
-    return (_at(87, _word(name), _word(before)),)
+def _two(kind: int, one: str, other: str) -> tuple[int, ...]:
+    return (_at(kind, _word(one), _word(other)),)
 
 
 def _slot(around: int, went: int, came: int, kinds: str, before: int, verb: str, subject: int) -> tuple[int, ...]:
@@ -126,30 +128,6 @@ def _denied(kinds: str, kept: int, subject: int) -> tuple[int, ...]:
 
 def _heads(old: str, new: str, me: str) -> tuple[int, ...]:
     return (_at(14, *(0 if head == me else _word(head) for head in (old, new))),)
-
-
-def _verbs(old: str, new: str) -> tuple[int, ...]:
-    return (_at(73, _word(old), _word(new)),)
-
-
-def _auxiliaries(old: str, new: str) -> tuple[int, ...]:
-    return (_at(75, _word(old), _word(new)),)
-
-
-def _stayed(word: str) -> tuple[int, ...]:
-    return (_at(15, _word(word)),)
-
-
-def _went(word: str) -> tuple[int, ...]:
-    return (_at(16, _word(word)),)
-
-
-def _came(word: str) -> tuple[int, ...]:
-    return (_at(17, _word(word)),)
-
-
-def _news(word: str) -> tuple[int, ...]:
-    return (_at(77, _word(word)),)
 
 
 def alone(new: Reading, me: str) -> list[int]:
@@ -200,9 +178,9 @@ class Pair:
             (_frame, frame),
             (_heads, (old.head, new.head, me)),
             (_slot, self._slot()),
-            *[(_stayed, (word,)) for word in self.shared],
-            *[(_went, (word,)) for word in self.gone],
-            *[(_came, (word,)) for word in self.come],
+            *[(_one, (_STAYED, word)) for word in self.shared],
+            *[(_one, (_WENT, word)) for word in self.gone],
+            *[(_one, (_CAME, word)) for word in self.come],
         ]
 
     def _slot(self) -> tuple[int | str, ...]:
@@ -233,13 +211,13 @@ class Pair:
         beside = (self.kept, self.subject, self.names, self.numbers, self.dates)
         return [
             (_turn, (self.kept, self.said, self.verbs, self.numbers, self.dates, days, denied)),
-            (_verbs, (old.verb, new.verb)),
-            (_auxiliaries, (old.auxiliary, new.auxiliary)),
+            (_two, (_VERBS, old.verb, new.verb)),
+            (_two, (_AUXILIARIES, old.auxiliary, new.auxiliary)),
             (_denied, (self._denied(), self.kept, self.subject)),
-            *[(_news, (word,)) for word in self.come],
-            *[(_was, (name,)) for name in old.aspects],
+            *[(_one, (_NEWS, word)) for word in self.come],
+            *[(_one, (_WAS, name)) for name in old.aspects],
             *[(_aspect, (name, *beside, self._is_near(found))) for name, found in new.aspects.items()],
-            *[(_both, (name, other)) for name in new.aspects for other in old.aspects],
+            *[(_two, (_BESIDE, name, other)) for name in new.aspects for other in old.aspects],
         ]
 
     def _denied(self) -> str:

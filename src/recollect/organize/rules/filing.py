@@ -15,20 +15,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
+from recollect.organize.claims import INFERRED, Claim, Known, Lead
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
 from recollect.organize.edits import LONGEST_SLUG
 from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
+from recollect.organize.rules.leaning import LEANS
+from recollect.organize.rules.page import Page
 from recollect.organize.rules.statements import Statement
 from recollect.organize.rules.subjects import capitals, leading_name
 from recollect.secrecy import has_secret
-from recollect.types import Document
 
-FULL = 4_000  # characters of a document, from which on new claims go to the next page
 MOST_CITED = 3  # records that a claim cites: the first that said it, and the last
 
 TITLES = {
@@ -41,59 +41,8 @@ TITLES = {
 }
 _OWN = {"people", "projects"}
 _SLUG = re.compile(r"[^\w]+")
-_SPLIT = f"\n\n{EARLIER}\n\n"
-
-
-@dataclass(slots=True)
-class Page:
-    """A document while claims are filed in it."""
-
-    path: str
-    title: str
-    description: str
-    document: Document | None
-    current: list[str] = field(default_factory=list)
-    earlier: list[str] = field(default_factory=list)
-    changed: bool = False
-
-    @classmethod
-    def of(cls, document: Document) -> Page:
-        current, _, earlier = f"\n\n{document.body}".partition(_SPLIT)
-        return cls(
-            document.path,
-            document.title,
-            document.description,
-            document,
-            _parts(current.removeprefix("\n\n")),
-            _parts(earlier),
-        )
-
-    @property
-    def body(self) -> str:
-        parts = [*self.current, EARLIER, *self.earlier] if self.earlier else self.current
-        return "\n\n".join(parts)
-
-    def is_full(self) -> bool:
-        return sum(len(part) + 2 for part in (*self.current, *self.earlier)) > FULL
-
-    def add(self, claim: Claim) -> None:
-        place, paragraph = (self.current if claim.current else self.earlier), str(claim)
-        if paragraph not in place:
-            place.append(paragraph)
-            self.changed = True
-
-    def replace(self, old: str, new: Claim) -> bool:
-        """Put the claim in place of the paragraph, if it still stands and says something else."""
-        if old not in self.current or old == str(new):
-            return False
-        place = self.current.index(old)
-        if new.current:
-            self.current[place] = str(new)
-        else:
-            del self.current[place]
-            self.earlier.append(str(new))
-        self.changed = True
-        return True
+_BEFORE = " (earlier: "
+_QUOTES = ('".', '"')
 
 
 @dataclass(slots=True)
@@ -138,6 +87,8 @@ class Filing:
         if newer > said:
             claim = _ended(claim, *newer)
         else:
+            if len(contradicted) == 1 and LEANS.match(claim.text):
+                claim = _with_earlier(claim, contradicted[0].known.claim)
             for old in contradicted:
                 self.ended += old.page.replace(old.known.paragraph, _ended(old.known.claim, *said))
         page = self._open_page(statement)
@@ -298,9 +249,14 @@ class Filing:
 
 def _judged(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | None:
     """What the statement is to a known sentence, and the other way round; none where each stands by itself."""
+    if sentence.endswith(_QUOTES) or statement.text.endswith(_QUOTES):
+        return ("same", "same") if sentence == statement.text else None  # what is quoted is not read
     sure = SURE_IN_CHAT if statement.in_chat else SURE
+    _, leaned_on, earlier = sentence.rpartition(_BEFORE)
+    if leaned_on:
+        sentence = earlier if earlier[:1].isupper() else f"{statement.speaker} {earlier}"
     verdicts = judge_both(sentence, statement.text, statement.speaker, sure)
-    return None if verdicts == ("different", "different") else verdicts
+    return None if verdicts == ("different", "different") or (leaned_on and "same" in verdicts) else verdicts
 
 
 def _path(statement: Statement) -> str:
@@ -323,10 +279,6 @@ def _new_page(path: str, title: str) -> Page:
     return Page(path, known_title, description, None)
 
 
-def _parts(text: str) -> list[str]:
-    return text.split("\n\n") if text else []
-
-
 def _slug(name: str) -> str:
     """The name as a step of a path; nothing where it cannot be one."""
     slug = _SLUG.sub("-", name.casefold()).strip("-")[:60].encode()[:LONGEST_SLUG].decode(errors="ignore")
@@ -336,6 +288,13 @@ def _slug(name: str) -> str:
 def _plain(text: str) -> str:
     """Text that is one paragraph and links to nothing."""
     return " ".join(text.replace("[[", "[").replace("]]", "]").split()).removeprefix(INFERRED)
+
+
+def _with_earlier(claim: Claim, old: Claim) -> Claim:
+    """A claim such as "It's 75 mg now" says nothing without the one that it ends."""
+    earlier = old.text.rpartition(_BEFORE)[2].rstrip(".)")
+    records = tuple(sorted({old.records[0], *claim.records}))
+    return replace(claim, text=f"{claim.text.rstrip('.')}{_BEFORE}{earlier}).", records=records)
 
 
 def _ended(claim: Claim, at: datetime, by: int) -> Claim:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from recollect.organize.rules.leaning import LEANS
 from recollect.organize.rules.sentences import tell
 from recollect.organize.rules.words import content_words
 
@@ -24,12 +25,29 @@ _PHOTO = re.compile(r"^(?:an? )?(?:photo(?:graphy|graph)?|picture|image)\b")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A sentence that may be kept. `answers`: it needs the question before it."""
+    """A sentence that may be kept. `also`: another record that it needs, for the question it answers or for who
+    is meant; `inferred`: who is meant was concluded; `lasts`: to be kept in any case."""
 
     place: int
     text: str
     worth: float
-    answers: bool = False
+    also: int = 0
+    inferred: bool = False
+    lasts: bool = False
+
+    def has_room(self, after: Unit) -> bool:
+        """Whether both fit into one claim."""
+        return len(self.text) + len(after.text) <= LONGEST_CLAIM and (not self.also or not after.also)
+
+    def joined(self, after: Unit) -> Unit:
+        return Unit(
+            self.place,
+            f"{self.text}. {after.text}",
+            self.worth + after.worth,
+            self.also or after.also,
+            self.inferred or after.inferred,
+            self.lasts or after.lasts,
+        )
 
 
 def photo(captions: Sequence[str], me: str) -> Unit:
@@ -44,11 +62,20 @@ def gists(units: Iterable[Unit], text: str, bonus: float) -> Iterator[tuple[floa
     words = content_words(text) if len(left) > 1 else frozenset()
     share = 1.0
     while left:
-        part = _gist(left, words)
+        part = _together(_gist(left, words), left[0])
         left = [unit for unit in left if unit not in part]
-        worth = sum(unit.worth for unit in part) + bonus
-        yield share / (1 + math.exp(-_SLOPE * (worth - _EVEN))), sorted(part, key=lambda unit: unit.place)
+        likely = _likely(sum(unit.worth for unit in part) + bonus)
+        yield share * likely, part
         share *= _AGAIN
+
+
+def alone(units: Iterable[Unit], bonus: float) -> Iterator[tuple[float, list[Unit]]]:
+    """Each unit as a claim, with how likely it will be asked for."""
+    return ((_likely(unit.worth + bonus), [unit]) for unit in units if unit.worth >= FLOOR)
+
+
+def _likely(worth: float) -> float:
+    return 1 / (1 + math.exp(-_SLOPE * (worth - _EVEN)))
 
 
 def joined_text(units: Sequence[Unit], subject: str) -> str:
@@ -62,6 +89,16 @@ def joined_text(units: Sequence[Unit], subject: str) -> str:
         else:
             text += f". {unit.text}"
     return f"{text}."
+
+
+def _together(part: Iterable[Unit], best: Unit) -> list[Unit]:
+    """Those of the units, in order, that stand with the best one: after a gap, "it" would mean something else."""
+    runs: list[list[Unit]] = []
+    for unit in sorted(part, key=lambda unit: unit.place):
+        if not runs or (LEANS.match(unit.text) and unit.place != runs[-1][-1].place + 1):
+            runs.append([])
+        runs[-1].append(unit)
+    return next(run for run in runs if best in run)
 
 
 def _gist(units: Sequence[Unit], words: frozenset[str]) -> list[Unit]:

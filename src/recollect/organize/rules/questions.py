@@ -30,8 +30,10 @@ _SMALL_TALK = re.compile(
     re.IGNORECASE,
 )
 _NO_ANSWER = re.compile(
-    r"(?:for|to|on|of|about|me|not|oops|all|so|keep|good|great|nice|of course)\b", re.IGNORECASE
+    r"(?:for|to|on|of|about|me|not|oops|all|so|keep|good|great|nice|of course|dunno|no (?:idea|clue))\b",
+    re.IGNORECASE,
 )
+_LEANS = re.compile(r" (?:you|he|she|it|they|him|her|his|them)", re.IGNORECASE)
 _NOW = re.compile(r",? (?:lately|recently|these days|so far|right now)\b", re.IGNORECASE)
 _LEAD = re.compile(r"(?:so|and|but|oh|wow|hey|by the way|btw|also|well|nice|cool)[, ]+", re.IGNORECASE)
 _DURATION = re.compile(
@@ -64,7 +66,7 @@ def joined(question: str, answer: str, me: str, you: str) -> str:
     if found := _ASKED.fullmatch(question):
         auxiliary = "" if found[2].lower() == "do" else f" {found[2].lower()}"
         return f"{me} on {found[1].lower()} they{auxiliary} {_told(found[3], you)}: {answer}"
-    if _OTHER.match(question) and len(question) <= 80 and " you" not in question:
+    if _OTHER.match(question) and " " in question and len(question) <= 80 and not _LEANS.search(question):
         return f"{me} on {question[0].lower()}{_told(question[1:], you)}: {answer}"
     return ""
 

@@ -10,7 +10,8 @@ from functools import lru_cache
 from zlib import crc32
 
 from recollect.organize.rules.domains import DOMAINS, table
-from recollect.organize.rules.stems import pairs, stem, words
+from recollect.organize.rules.stems import pairs, stem
+from recollect.organize.rules.words import listed
 
 LONGEST = 600  # characters of a claim that are read
 
@@ -19,24 +20,24 @@ _WORD = re.compile(
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
-SMALL = words(
+SMALL = listed(
     """a an the of to in on at by for with from into onto as and or but so is are was were be been being am has
     have had do does did will would can could it its this that these those there here he she they them his her
     their him who which what when where we us our i me my you your s t than then very just about because while
     after before up out off over down through all some any every each one own if not no never also too"""
 )
-AUXILIARIES = words(
+AUXILIARIES = listed(
     """is are was were be been being am has have had do does did will would can could should may might must isn't
     aren't wasn't weren't hasn't haven't hadn't don't doesn't didn't won't can't"""
 )
-_OF_LATE = words("now currently today nowadays lately recently new newly finally")
-_BEFORE_VERB = AUXILIARIES | words("not now also still just really finally")
-_ARTICLES = words("the a an our my his her their")
-_MONTHS = words(
+_OF_LATE = listed("now currently today nowadays lately recently new newly finally")
+_BEFORE_VERB = AUXILIARIES | listed("not now also still just really finally")
+_ARTICLES = listed("the a an our my his her their")
+_MONTHS = listed(
     """january february march april may june july august september october november december jan feb mar apr jun
     jul aug sep sept oct nov dec"""
 )
-_DAYS = words("monday tuesday wednesday thursday friday saturday sunday")
+_DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
 _NUMBERS = pairs("zero:0 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11 twelve:12")
 _ASPECTS = """
 end: quit stop leave end finish cease resign retire drop ditch dump abandon scrap cancel axe shelve kill

@@ -15,7 +15,16 @@ _NO_PROSE = re.compile(
     r"^[ \t]*(?:>|\||<|\{|\}|\[\d|//|/\*|\$ |import |def ).*$|<[^<>\n]{1,200}>|https?://\S+", re.MULTILINE
 )
 _MARKUP = re.compile(
-    r"^[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]", re.MULTILINE
+    r"^[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]"
+    r"|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])",
+    re.MULTILINE,
+)
+_DRAWN_OUT = re.compile(r"([a-z])\1\1+(?!\.)")  # "sooo"; not "www."
+_PASTED = re.compile(
+    r"(?:(?:^|(?<=[.!?] ))[^\n.!?]{0,200}?\b(?:summari[sz]e|translate|rewrite|rephrase|proofread|correct|improve"
+    r"|edit|shorten|fix|review|explain|analy[sz]e|(?:reply|respond) to|read)\b[^\n]{0,200}:[ \t]*\n"
+    r"|^(?:(?:From|To|Cc|Subject|Sent|Date): [^\n]*\n\s*){2}).*",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 _CAPTION = re.compile(r"\[shared image:\s*([^\]\n]{3,300})\]")
 _END = re.compile(  # what stands before the mark is looked at behind it: so the search goes from mark to mark
@@ -26,17 +35,18 @@ _END = re.compile(  # what stands before the mark is looked at behind it: so the
 _OPENING = re.compile(
     "(?:"
     + either(
-        r"oh|ooh|ah|aww?|wow|who+a+h?|woah|yeah|yep|yup|yes|nope|nah|hey|hi|hello|hmm+|haha|lol|omg|well|so|and|but"
+        r"oh|ooh|ah|aww?|bro|bruh|dude|guys|mate|wow|who+a+h?|woah|yeah|yep|yup|yes|nope|nah|hey|hi|hello|hmm+|haha|lol|omg|well|so|and|but"
         r"|also|anyways?|okay|ok|actually|honestly|basically|plus|btw|by the way|you know what|i mean|to be honest"
         r"|guess what|in fact|like i said|as (?:i|you) (?:said|know)|luckily|fortunately|unfortunately"
-        r"|speaking of [\w' ]{2,30},"
+        r"|speaking of [\w' ]{2,30},|one more thing|then(?= i\b|,)"
     )
     + r"(?:[\s,.!:\u2013\u2014-]+|$)|"
     + either(
         r"no|sure(?: thing)?|sorry|exactly|absolutely|definitely|totally|certainly|indeed|agreed|true|right"
         r"|thanks(?: so much| a lot)?|thank you(?: so much)?|cool|great|nice|awesome|amazing|of course|for sure"
         r"|no (?:worries|problem|way|doubts?)|wait|congrats|correction|good (?:question|point|idea|news)"
-        r"|great (?:question|point|idea|news)|aww|oops|woohoo|man"
+        r"|great (?:question|point|idea|news)|aww|oops|woohoo|man|i (?:misspoke|was wrong)|scratch that"
+        r"|my (?:bad|mistake)"
     )
     + r"(?:\s*[,.!:\u2013\u2014]+\s*|\s+[-\u2013\u2014]\s*|$))+",
     re.IGNORECASE,
@@ -57,13 +67,14 @@ _HEDGE = re.compile(
 _SPOT_HEDGE = spotting(_HEDGE)
 _TAG = re.compile(
     r"(?:,?\s+(?:too|as well|though|lol|haha|right|you know|huh|again|anyway|so far|i guess|if you ask me"
+    r"|by the way|btw"
     r"|in the end|isn't it|don't you think|at the same time|for sure|all the time|and (?:stuff|more|all that"
     r"|so on)))+\s*$",
     re.IGNORECASE,
 )
 _TAG_ENDS = (
     *("too", "well", "though", "lol", "haha", "right", "know", "huh", "again", "anyway", "far", "guess", "me"),
-    *("end", "it", "think", "time", "sure", "stuff", "more", "that", "on"),
+    *("end", "it", "think", "time", "way", "btw", "sure", "stuff", "more", "that", "on"),
 )
 _CLAUSE = re.compile(
     r"(\s+[-\u2013\u2014]+\s*|[\u2013\u2014]\s*|--+\s*|-\s+|;\s+|:\s+(?=[A-Za-z])|,\s+(?=(?:and (?:it|that|this"
@@ -72,6 +83,7 @@ _CLAUSE = re.compile(
     r"|i've|they|it's|how)|but|'cause|because|which|even though)\b))",
     re.IGNORECASE,
 )
+_QUOTE = re.compile(r"(^|[^\d])\"")  # after a number it stands for inches
 _JOINT = re.compile(r"(?:and|but|so|plus|though)\b,?\s+", re.IGNORECASE)
 _DEPENDENT = re.compile(
     r"(?:which|because|'cause|since|as|while|especially|even|not|how|whether|although|though)\b", re.IGNORECASE
@@ -84,7 +96,12 @@ def prose(text: str) -> str:
     text = text[:LONGEST]
     if "```" in text or "~~~" in text:
         text = _CODE.sub("\n", text)
-    return _MARKUP.sub("", _NO_PROSE.sub("", text)).replace("\u2019", "'")
+    return _DRAWN_OUT.sub(r"\1", _MARKUP.sub("", _NO_PROSE.sub("", text))).replace("\u2019", "'")
+
+
+def own_words(text: str) -> str:
+    """What somebody says to an assistant, without a mail or another text that they hand it to work on."""
+    return _PASTED.sub("", text) if ":" in text and "\n" in text else text
 
 
 def without_captions(text: str) -> tuple[str, list[str]]:
@@ -133,7 +150,10 @@ def trimmed(sentence: str, names: frozenset[str]) -> str:
     text = text.rstrip(" .!?…\"',-\u2013\u2014:;")
     if text.lower().endswith(_TAG_ENDS):
         text = _TAG.sub("", text)
-    return text.rstrip(" ,")
+    text = text.rstrip(" ,")
+    if text.count('"') % 2 and (quote := _QUOTE.search(text)):  # the other one was cut off
+        return f'"{text}' if quote[1].strip() else f'{text}"'
+    return text
 
 
 def tell(text: str) -> float:

@@ -61,6 +61,9 @@ _BARE = re.compile(
     r"(?! (?:and|or|is|was|are|can|will|has)\b)|([a-z]+))\b(?!')",
     re.IGNORECASE,
 )
+_DONE_TO_ME = re.compile(
+    r"(?:took|made|cost|gave|helped|taught|reminded|brought|reminds|makes|helps|gives) (?:me|us)\b"
+)
 _NO_DOING = PRAISE | listed("nothing something anything everything being knowing during morning evening wedding")
 _FIRST_CLAUSE = re.compile(r"[;:]|,? (?:because|but|while|since|if)\b|, and (?:it|I|we|they|he|she)\b")
 _FINITE = re.compile(
@@ -74,6 +77,11 @@ _ADJECTIVE = re.compile(
 _OBJECT = re.compile(
     r" (?:to|my|our|the|an?|some|it|that|this|with|in|for|at|on|up|out|about|into|another|two|three|\d+)\b|$"
 )
+_SPOT_QUOTED = re.compile(r"[\"\u201c:]|, I")
+_QUOTED = re.compile(
+    r"[\"\u201c][^\"\u201d]*[\"\u201d]?"
+    r"|(?<!\bI )(?<!\bwe )\b(?:said|says|wrote|writes|texted|replied|answered|asked|told me|goes)[:,] .*"
+)
 _CAUSES = re.compile(
     r"\b(?:let|lets|make|makes|made|help|helps|letting|making|helping|see|seeing|watch|hear|than|and|with|for)\s$"
 )
@@ -81,11 +89,16 @@ _CAUSES = re.compile(
 
 def third_person(text: str, me: str, you: str) -> str:
     """The sentence with `I`, `we` and `you` resolved: the first time by name, then by `they`. Where nobody
-    is named as the one who does it ("Went to Rome"), the speaker is."""
+    is named as the one who does it ("Went to Rome"), the speaker is. What is quoted stays as it is."""
     named = False
+
+    text = _with_subject(text)
+    quoted = [found.span() for found in _QUOTED.finditer(text)] if _SPOT_QUOTED.search(text) else []
 
     def resolved(found: re.Match[str]) -> str:
         nonlocal named
+        if any(start <= found.start() < end for start, end in quoted):
+            return found[0]
         pronoun = (found[1] or found[5]).lower()
         if pronoun != "i" and found[0][0].isupper() and found.string[: found.start()][-2:-1].isalnum():
             return found[0]  # "The Last of Us"
@@ -99,10 +112,10 @@ def third_person(text: str, me: str, you: str) -> str:
             return _ME.get(pronoun, _THEM[pronoun]).format(me) if by_name else _THEM[pronoun]
         return _subject(found, me if by_name else "they", by_name=by_name)
 
-    told = _PRONOUN.sub(resolved, _with_subject(text))
+    told = _PRONOUN.sub(resolved, text)
     if told.startswith(f"{me} ") and (second := _SECOND_VERB.match(told, len(me))):
         told = f"{me}{second[1]} {conjugated(second[2])}{told[second.end() :]}"
-    return told[:1].upper() + told[1:]
+    return told if me and told.startswith(me) else told[:1].upper() + told[1:]
 
 
 def _subject(found: re.Match[str], who: str, *, by_name: bool) -> str:
@@ -148,6 +161,10 @@ def _with_subject(text: str) -> str:
     if not found:
         return text
     rest = text[0].lower() + text[1:]
+    if text[found.end() : found.end() + 1] == ":":
+        return text  # "Pricing: ..."
+    if _DONE_TO_ME.match(rest):
+        return f"It {rest}"
     doing, going, been, wanting, other = found.groups()[1:]
     if doing:
         return text if doing.lower() in _NO_DOING or _has_verb(rest) else f"I'm {rest}"

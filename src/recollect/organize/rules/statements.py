@@ -7,9 +7,11 @@ share of what was said.
 
 from __future__ import annotations
 
+import math
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from recollect.organize.brain import Transcript
@@ -17,18 +19,28 @@ from recollect.organize.claims import Source
 from recollect.organize.rules.dates import absolute
 from recollect.organize.rules.deeds import failure, is_datum, is_deed, is_work
 from recollect.organize.rules.domains import DOMAINS
-from recollect.organize.rules.gist import FLOOR, Unit, gists, joined_text, photo
+from recollect.organize.rules.gist import FLOOR, Unit, alone, gists, joined_text, photo
+from recollect.organize.rules.leaning import LEANS, Heard, resolved
 from recollect.organize.rules.questions import is_fragment, joined
-from recollect.organize.rules.sentences import prose, sentences, tell, telling, trimmed, without_captions
+from recollect.organize.rules.sentences import (
+    own_words,
+    prose,
+    sentences,
+    tell,
+    telling,
+    trimmed,
+    without_captions,
+)
 from recollect.organize.rules.speakers import third_person
 from recollect.organize.rules.subjects import Subjects, subjects
+from recollect.organize.rules.tongues import is_foreign, is_wish, tells
 from recollect.organize.rules.voices import Said, names, voices
 from recollect.organize.rules.worth import Category, category, is_told_to_assistant, worth
 from recollect.secrecy import has_secret
 from recollect.types import ToolResult
 
 LASTING = frozenset(("preferences", "decisions", "lessons"))
-LEAST_ROOM = 300  # characters
+LEAST_ROOM = 900  # characters
 DENSITY = 0.37  # of what was said; the citations are counted
 LONGEST_SENTENCE = 400  # characters; what is longer was pasted, not said
 _CITATION = len(" [r1234]\n\n")
@@ -36,8 +48,16 @@ _ANSWER = 2.0  # what an answer is worth beyond its words
 _ASKED, _ASKS = 3.0, -1.0  # a record that answers is worth more, one that asks less
 _PASTED = 1_500  # characters of a message from which on it is not all the person's own words
 _MOST_DATA = 2  # claims from one result of a tool
+_IN_MIND = 12  # sentences in which it is looked whom "she" means
+MOST_RECORDS = 3  # that a claim comes from
 
 _CORRECTS = re.compile(r"(?:no|actually|correction|sorry|wait)\b[, ]", re.IGNORECASE)
+_CORRECTS_PLAINLY = re.compile(
+    r"(?:(?:no|oh|oops|wait|sorry|actually|hmm)\b[,.!: ]+)*"
+    r"(?:correction|(?:wait|no|sorry|oops), (?:actually|no|sorry|wait|i)\b|i (?:misspoke|meant|was wrong)"
+    r"|scratch that)",
+    re.IGNORECASE,
+)
 _STATE = re.compile(r"(?:the|my|our|i am|i'm)\b(?: [\w'-]+){1,6}\Z", re.IGNORECASE)
 _LEADING_DATE = re.compile(
     r"((?:On|In|Around) [^,]{3,36} \d{4}),? (?=(?:I|we)\b)"
@@ -45,6 +65,7 @@ _LEADING_DATE = re.compile(
     re.IGNORECASE,
 )
 _MIDDLE_DATE = re.compile(r"\b((?:I|we)(?:'ve)?) (around [A-Z][a-z]+ \d{4}) ([^,;]+)", re.IGNORECASE)
+_ONLY_DATE = re.compile(r"(?:on|in|around)\b[\w ]* \d{4}", re.IGNORECASE)
 _ASKING = (
     "can|could|would|will|do|does|did|don't|what|how|which|where|when|who|why|any|is|are|isn't|was|were|should|have"
     "|has|got any|am"
@@ -56,6 +77,10 @@ _THEN_ASKS = re.compile(
 )
 _WISH = re.compile(
     r"(?:please |from now on,? |in (?:the )?future,? )+|(?=(?:always|never|don't ever)\b)", re.IGNORECASE
+)
+_FORBIDS = re.compile(
+    r"(?:please )?(?:don't|do not) (?!(?:worry|forget|bother|mind|know|think|be|you|have|want|need|get me)\b)",
+    re.IGNORECASE,
 )
 _DONT = re.compile(r"^(?:don't|do not)(?: ever)? ", re.IGNORECASE)
 _LASTING = re.compile(r"\b(?:always|never|from now on|in (?:the )?future|every time|don't ever)\b", re.IGNORECASE)
@@ -106,28 +131,32 @@ def find_statements(transcript: Transcript, *, density: float = DENSITY) -> list
     called = names(said)
     about = subjects(said)
     found: list[_Weighed] = []
+    heard: deque[Heard] = deque(maxlen=_IN_MIND)
     for one in said:
-        found.extend(_data(one) if one.role == "data" else _claims(one, called, about))
+        found.extend(_data(one) if one.role == "data" else _claims(one, called, about, heard))
     spoken = sum(len(one.text) for one in said if one.role in {"person", "agent"})
     rest = sum(min(len(one.text), LONGEST_SENTENCE) for one in said if one.role in {"assistant", "data"})
     return _kept(found, density * (spoken + rest))
 
 
-def _claims(said: Said, called: frozenset[str], about: Subjects) -> Iterator[_Weighed]:
-    text, captions = without_captions(prose(said.text))
-    units = [*_accepted(said), *_units(text, said, called)]
+def _claims(said: Said, called: frozenset[str], about: Subjects, heard: deque[Heard]) -> Iterator[_Weighed]:
+    text, captions = without_captions(own_words(prose(said.text)) if said.to_assistant else prose(said.text))
+    chat = said.role == "person" and bool(said.you) and not said.to_assistant
+    units = [*_accepted(said), *_units(text, said, called, heard, chat)]
     if captions:
         units.append(photo(captions, said.me))
     bonus = _ASKED * bool(said.question) + _ASKS * ("?" in text)
-    for value, part in gists(units, said.text, bonus):
-        claim = joined_text(part, said.me)
-        asked = (said.asked_in,) if any(unit.answers for unit in part) else ()
-        for told in _apart(claim):
+    for value, part in gists(units, said.text, bonus) if chat else alone(units, bonus):
+        also = {unit.also for unit in part} - {0, said.recorded.id}
+        records = (*sorted(also)[: MOST_RECORDS - 1], said.recorded.id)
+        inferred = any(unit.inferred for unit in part)
+        for told in _apart(joined_text(part, said.me)):
             kind, subject = _place(told, said, about)
-            chat = said.role == "person" and bool(said.you) and not said.to_assistant
-            records = (*asked, said.recorded.id)
+            lasts = kind in LASTING or any(unit.lasts for unit in part)
             speaker = said.me if said.role == "person" else ""
-            yield value, Statement(told, records, said.recorded.at, kind, subject, speaker=speaker, in_chat=chat)
+            at = said.recorded.at
+            statement = Statement(told, records, at, kind, subject, inferred, speaker=speaker, in_chat=chat)
+            yield math.inf if lasts else value, statement
 
 
 def _apart(claim: str) -> tuple[str, ...]:
@@ -136,45 +165,85 @@ def _apart(claim: str) -> tuple[str, ...]:
     return (f"{found[1]}{found[2]}.", f"{found[1]}{found[3]}") if found else (claim,)
 
 
-def _units(text: str, said: Said, called: frozenset[str]) -> Iterator[Unit]:
+def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], chat: bool) -> list[Unit]:
+    """The sentences of a record that may be kept. One that leans on the one before goes on where that ends."""
     question = said.question if said.role == "person" else ""
     secret = has_secret(said.text)
+    units: list[Unit] = []
+    kept = -2
     for place, sentence in enumerate(sentences(text)):
         if len(sentence) > LONGEST_SENTENCE or (secret and has_secret(sentence)):
             continue
         cut = trimmed(sentence, called)
-        if sentence.endswith("?"):
-            if not (told := _THEN_ASKS.match(cut)):
-                continue
-            cut = told[1]
-        if question and is_fragment(cut) and (answer := _answer(cut, question, said)):
-            yield Unit(place, answer, _ANSWER + tell(answer), answers=True)
-        elif len(cut) > 5 and (unit := _unit(place, sentence, cut, said)):
-            yield unit
+        asks = sentence.endswith("?")
+        foreign = said.role == "person" and is_foreign(sentence)
+        told = _THEN_ASKS.match(cut) if asks else None
+        whole, cut = cut, told[1] if told else cut
+        if asks and not told:
+            unit = None
+        elif foreign:
+            unit = _foreign(place, sentence, said)
+        elif question and is_fragment(cut) and (answer := _answer(cut, question, said)):
+            unit = Unit(place, answer, _ANSWER + tell(answer), also=said.asked_in)
+        else:
+            named, record, sure = resolved(cut, heard, called) if said.role == "person" else (cut, 0, True)
+            about = bool(record) or (kept == place - 1 and bool(LEANS.match(cut)))
+            unit = _unit(place, sentence, named, said, about=about) if len(named) > 5 else None
+            whole = named if record else whole
+            if unit and record:
+                unit = replace(unit, also=record, inferred=not sure or record != said.recorded.id)
+        heard.appendleft(Heard(whole, said.me, said.you, said.recorded.id))
         question = ""
+        if not unit:
+            continue
+        if not chat and kept == place - 1 and LEANS.match(unit.text) and units[-1].has_room(unit):
+            units[-1] = units[-1].joined(unit)
+        else:
+            units.append(unit)
+        kept = place
+    return units
 
 
-def _unit(place: int, sentence: str, cut: str, said: Said) -> Unit | None:
+def _unit(place: int, sentence: str, cut: str, said: Said, *, about: bool) -> Unit | None:
+    """`about`: it is known whom the sentence is about."""
     if said.role != "person" and not (is_deed(cut) if said.role == "assistant" else is_work(cut)):
         return None
     wish = 0.0
     if said.to_assistant:
         if _LASTING.search(sentence) and (found := _WISH.match(cut)):
             cut, wish = f"I want the assistant to {_ever(cut[found.end() :])}", _ANSWER
+        elif _FORBIDS.match(cut):
+            cut, wish = f"I want the assistant to {_ever(cut.removeprefix('please '))}", _ANSWER
         elif found := _CALL.match(cut):
             cut, wish = f"I want to be called {cut[found.end() :]}", _ANSWER
         elif found := _CHOICE.match(cut):
             cut, wish = f"I decided to {cut[found.end() :]}", _ANSWER
-        cut = _REMEMBER.sub("", cut, count=1)
-    cut = telling(_date_last(absolute(cut, said.recorded.at)))
+        if found := _REMEMBER.match(cut):
+            cut, wish = cut[found.end() :], _ANSWER
+    cut = _date_last(absolute(cut, said.recorded.at))
+    short = telling(cut)
+    cut = cut if LEANS.match(short) else short
     value = worth(cut, correction=bool(_CORRECTS.match(sentence))) + wish
     if _STATE.match(cut) and cut.rsplit(" ", 1)[-1].lower() in DOMAINS:
         value = max(value, FLOOR)
+    if _ONLY_DATE.fullmatch(cut):
+        return None
     if value < FLOOR or (
-        said.to_assistant and not (wish or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED))
+        said.to_assistant and not (wish or about or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED))
     ):
         return None
-    return Unit(place, third_person(cut, said.me, said.you), value)
+    lasts = bool(wish or _CORRECTS_PLAINLY.match(sentence))
+    return Unit(place, third_person(cut, said.me, said.you), value, lasts=lasts)
+
+
+def _foreign(place: int, sentence: str, said: Said) -> Unit | None:
+    """A sentence in another language, word for word, with the day: it may tell of "yesterday"."""
+    if not tells(sentence, to_assistant=said.to_assistant):
+        return None
+    wish, at = said.to_assistant and is_wish(sentence), said.recorded.at
+    verb = "wants" if wish else f"said on {at.day} {at:%B %Y}"
+    quoted = sentence.rstrip().replace('"', "'").rstrip(".")
+    return Unit(place, f'{said.me} {verb}: "{quoted}"', _ANSWER + tell(sentence), lasts=wish)
 
 
 def _ever(wish: str) -> str:
@@ -195,7 +264,7 @@ def _accepted(said: Said) -> Iterator[Unit]:
         for sentence in sentences(prose(said.before)):
             if _PROPOSAL.search(sentence) and len(sentence) <= LONGEST_SENTENCE and not has_secret(sentence):
                 told = third_person(absolute(sentence.rstrip(" .?!"), said.recorded.at), said.you, said.me)
-                yield Unit(0, f"{said.me} agreed: {told}", _ANSWER + tell(told), answers=True)
+                yield Unit(0, f"{said.me} agreed: {told}", _ANSWER + tell(told), also=said.asked_in)
                 return
 
 
@@ -208,7 +277,7 @@ def _data(said: Said) -> Iterator[_Weighed]:
     if isinstance(record, ToolResult) and record.failed:
         if why := failure(said.text):
             text = f"{record.name.strip() or 'A tool'} failed: {why.rstrip('.')}."
-            yield 0.5, Statement(text, (recorded.id,), recorded.at, "lessons", "", source=source)
+            yield math.inf, Statement(text, (recorded.id,), recorded.at, "lessons", "", source=source)
         return
     plain = (trimmed(sentence, frozenset()) for sentence in sentences(prose(said.text)) if len(sentence) <= 200)
     for sentence in [sentence for sentence in plain if is_datum(sentence)][:_MOST_DATA]:
@@ -245,23 +314,18 @@ def _cost(statement: Statement) -> int:
 
 
 def _kept(found: Sequence[_Weighed], room: float) -> list[Statement]:
-    """What lasts by its kind, and of the rest the claims that are worth most for their length, as many as
-    there is room for; what people said comes before data. There is always room for a few: a short talk may
-    be all facts."""
+    """What lasts in any case, and of the rest the claims that are worth most for their length, as many as there
+    is room for; what people said comes before data. There is always room for a few: a short talk may be all
+    facts."""
     room = max(room, LEAST_ROOM)
+    costs = [_cost(statement) for _, statement in found]
     best = sorted(
         range(len(found)),
-        key=lambda n: (
-            found[n][1].category not in LASTING,
-            found[n][1].source != "",
-            -found[n][0] / _cost(found[n][1]),
-            n,
-        ),
+        key=lambda n: (found[n][0] < math.inf, found[n][1].source != "", -found[n][0] / costs[n], n),
     )
     kept = []
     for n in best:
-        cost = _cost(found[n][1])
-        if found[n][1].category in LASTING or cost <= 2 * room:  # half of it fits: this evens out in the long run
-            room -= cost
+        if found[n][0] == math.inf or costs[n] <= 2 * room:  # half of it fits: this evens out in the long run
+            room -= costs[n]
             kept.append(n)
     return [found[n][1] for n in sorted(kept)]

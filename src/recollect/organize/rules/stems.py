@@ -88,7 +88,3 @@ lead=leader=head manage=manager=boss=supervisor maintain=maintainer child=kid ru
 """
 
 _CANONICAL.update({_root(word): _root(group[0]) for group in groups(_SYNONYMS) for word in group})
-
-
-def words(text: str) -> frozenset[str]:
-    return frozenset(text.split())

@@ -20,7 +20,9 @@ _PLEASANTRY = re.compile(
     r"|hear you|appreciate (?:it|that|you|your)|feel you|know right|bet\b|can (?:only )?imagine|hope (?:you|it"
     r"|that)|wish you)|that(?: sounds| looks| must|'ll)|love (?:it|that|this|your|the)\b|what an?\b|how (?:nice"
     r"|cool|sweet|lovely)|let(?:'s| me| us) (?:know|keep|do|make|chat|talk|catch|me|us)|let me\b|take a look"
-    r"|check (?:it|this) out|look at|enjoy\b|same here|tell me|me too|so (?:do|am) i|no need|don't worry|wishing"
+    r"|(?:imagine|suppose|pretend|assum(?:e|ing)|what if|dunno|(?:the )?weather)\b|let's (?:say|pretend|imagine"
+    r"|assume)|i know,? (?:it|right|how|that's)\b|check (?:it|this) out|look at|enjoy\b|same here|tell me|me too"
+    r"|so (?:do|am) i|no need|don't worry|wishing"
     r"|sending|you (?:got|can do|rock|deserve|should be|never know)|your (?:support|words|kind|encouragement"
     r"|backing|friendship|enthusiasm)|it means a lot|means a lot|this is (?:so|such|really))"
 )
@@ -53,8 +55,13 @@ _FACT = re.compile(
 )
 _I = re.compile(r"(?:i|i'm|i've|i'd|i'll|my)\b(?!\.)", re.IGNORECASE)
 _REQUEST = re.compile(
-    r"(?:please|can|could|would|write|make|give|show|tell|explain|list|create|here(?: is|'s| are)|i(?:'d"
-    r"| would) (?:like|love) (?:to (?:ask|know|hear|see|learn)|you|some|more|a list)|i (?:need|want) (?:you"
+    r"(?:(?:please|can|could|would|write|make|give|show|tell|explain|list|create)\b|(?:add|analy[sz]e|book|calculate"
+    r"|check|compare|convert|delete|describe|draft|find|fix|generate|help|look|open|recommend|remind|remove|rewrite"
+    r"|run|schedule|search|send|suggest|summari[sz]e|translate|try|use) (?:me|us|my|our|the|an?|this|that|these"
+    r"|those|it|them|some|all|any|for|up|out|how|what|with|both|\d+)\b|here(?: is|'s| are)\b"
+    r"|(?:who|where|why|which|how|what(?! i\b))\b|i(?:'d| would) (?:like|love) (?:to (?:ask|know|hear|see|learn)"
+    r"|you|some|more|a list)"
+    r"|i (?:need|want) (?:you"
     r"|some (?:help|advice|tips)|help|more|a list|to know)|i(?:'m| am|'ve been|was) wondering|i was wondering"
     r"|i(?:'ll| will) (?:send|give|provide|paste)|(?:maybe )?i(?:'ll| will) (?:check (?:it|them|those|that)"
     r"|look into)|assistant\b)",
@@ -70,11 +77,11 @@ _THING = re.compile(
 _DATED = re.compile(r"\b(?:19|20)\d\d\b")
 _PREFERENCE = re.compile(
     r"\b(?:prefers?|preferred|favou?rites? (?:\w+ ){0,3}(?:is|are|was)|(?:is|are) (?:\w+'s|their) favou?rite"
-    r"|would rather|can't stand|hates?|dislikes?|allergic|wants (?:the assistant to|to be called)|never (?:eats?"
-    r"|drinks?|uses?))\b"
+    r"|would rather|can't stand|hates?|dislikes?|allergic|wants(?=:)|wants (?:the assistant to|to be called)"
+    r"|never (?:eats?|drinks?|uses?))\b"
 )
 _DECISION = re.compile(
-    r"\b(?:decided|decision|chose|have chosen|going with|went with|settled on|opted|agreed(?: to| on| that|:)"
+    r"\b(?:decided|decisions?|chose|have chosen|going with|went with|settled on|opted|agreed(?: to| on| that|:)"
     r"|picked|ruled out|instead of|switch(?:ed|ing) to)(?!\w)"
 )
 _LESSON = re.compile(
@@ -82,6 +89,9 @@ _LESSON = re.compile(
     r"|root cause|the (?:fix|trick|problem|cause) (?:is|was)|fail(?:s|ed) because|didn't work|doesn't work"
     r"|does not work|did not work|works? (?:better|best)|workaround|must not)\b"
 )
+
+
+_QUOTED = re.compile(r"[\"\u201c][^\"\u201d]*[\"\u201d]?")
 
 
 def worth(sentence: str, *, correction: bool = False) -> float:
@@ -111,8 +121,8 @@ def worth(sentence: str, *, correction: bool = False) -> float:
 
 
 def category(text: str) -> Category:
-    """What kind of knowledge a claim about a person is."""
-    low = text.lower()
+    """What kind of knowledge a claim about a person is; what is quoted in it is another's."""
+    low = _QUOTED.sub("", text).lower()
     if _DECISION.search(low):
         return "decisions"
     if _PREFERENCE.search(low):
@@ -130,4 +140,4 @@ def is_told_to_assistant(sentence: str, *, pasted: bool) -> bool:
     if pasted:
         return bool(_I.match(sentence))
     low = sentence.lower()
-    return any(sign.search(low) for sign in (_FIRST, _DECISION, _DATED)) or bool(_THING.search(sentence))
+    return any(sign.search(low) for sign in (_FIRST, _DECISION, _LESSON, _DATED)) or bool(_THING.search(sentence))
