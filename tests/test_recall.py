@@ -312,6 +312,15 @@ def test_a_question_is_no_answer(memory: Memory, alice: Agent) -> None:
     assert asking.parts["asks"] < 0
 
 
+@pytest.mark.parametrize("question", ["Who is Priya?", "Tell me about Priya."])
+def test_who_somebody_is_says_what_tells_of_them(memory: Memory, alice: Agent, question: str) -> None:
+    """R2: and not just anything that they said."""
+    said = (("Priya", "Send the phones there, please."), ("Mara", "Priya builds the apps."), ("Mara", "I am late."))
+    memory.append_many(alice, [UserMessage(text, speaker=who, at=MARCH) for who, text in said])
+    memory.index()
+    assert texts(memory, question)[0] == "Priya builds the apps."
+
+
 def test_a_turn_and_what_sums_it_up_take_one_place(open_memory: OpenMemory) -> None:
     """R2: the turn, its line in the journal and the experience made of that are one hit, the best of them."""
     memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})

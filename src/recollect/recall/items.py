@@ -231,11 +231,8 @@ class Items:
 
     def claims_of(self, record_id: int) -> list[Found]:
         """The claims that hold and cite this record first."""
-        rows = self._tx.all(
-            f"{_FOUND} AND i.kind <> 'turn' AND i.kind = 'document' AND i.record_id = ? AND i.until IS NULL "
-            "AND i.gone IS NULL ORDER BY i.id",
-            *(self._owner, record_id),
-        )
+        which = f"{_FOUND} AND i.kind <> 'turn' AND i.kind = 'document' AND i.record_id = ? AND i.until IS NULL"
+        rows = self._tx.all(f"{which} AND i.gone IS NULL ORDER BY i.id", self._owner, record_id)
         return [_found(row) for row in rows]
 
     def pinned(self) -> list[Found]:

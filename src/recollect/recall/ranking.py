@@ -5,7 +5,7 @@
     previous  how near what somebody else said before it is: a reply is about what it replies to
     words     the share of the question's words, rare ones counting more, that it or in part its neighbours hold
     subject   it was said by the one the question is about: the person it names; else the user, or the assistant
-              where the question asks what that said
+              where the question asks what that said. Of who somebody is tells what names them, or they themselves
     tells     it speaks in the first person
     answer    it holds the kind of thing asked for: a number, a time, a name
     when      it was said in, or soon after, the time the question speaks of
@@ -212,7 +212,11 @@ def rarity(view: View, stem: int) -> float:
 
 def _subject(view: View, question: Question, places: Places, flags: NDArray[np.uint8]) -> NDArray[np.bool_] | int:
     if question.people and view.has_speakers_besides(question.people):
-        return view.said_by(places, question.people)
+        said = view.said_by(places, question.people)
+        if question.name_words:
+            return said
+        named = view.holds(places, [number for number, _ in question.words.values()]).any(axis=1)
+        return np.asarray(named | (said & (flags & TELLS != 0)))
     if question.people or not view.has_assistant:
         return 0
     return np.asarray(flags & (ASSISTANT if question.of_assistant else PERSON) != 0)
