@@ -315,7 +315,7 @@ def test_a_question_is_no_answer(memory: Memory, alice: Agent) -> None:
 @pytest.mark.parametrize("question", ["Who is Priya?", "Tell me about Priya."])
 def test_who_somebody_is_says_what_tells_of_them(memory: Memory, alice: Agent, question: str) -> None:
     """R2: and not just anything that they said."""
-    said = (("Priya", "Send the phones there, please."), ("Mara", "Priya builds the apps."), ("Mara", "I am late."))
+    said = (("Priya", "Send the phones there."), ("Mara", "Priya builds the apps."), ("Mara", "I am late."))
     memory.append_many(alice, [UserMessage(text, speaker=who, at=MARCH) for who, text in said])
     memory.index()
     assert texts(memory, question)[0] == "Priya builds the apps."

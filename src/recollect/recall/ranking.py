@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +62,12 @@ FEEDBACK = 0.6  # how far the question's vector moves
 FEEDBACK_FROM = 3  # towards this many of the best
 FULLY = 10  # the one that is this well placed by topic is fully about the question
 FLOOR = 0.1  # what holds no word of the question, nor stands beside one that does, must be this near to be found
+LINE = 0.5  # what the name in a line that sums up a turn is worth, where it is asked who somebody is
 AS_MUCH = 0.5  # what ends a part of an item stands above it if it is as much about the question, or half
 DAY = 86_400_000_000  # microseconds
 
 _TURN = ITEM_KINDS.index("turn")
+_LINES = [ITEM_KINDS.index("journal"), ITEM_KINDS.index("experience")]
 _TOOL, _WEB = map(PROVENANCES.index, ("tool", "web"))
 
 
@@ -210,16 +213,22 @@ def rarity(view: View, stem: int) -> float:
     return float(np.log(1 + (view.size - count + 0.5) / (count + 0.5)))
 
 
-def _subject(view: View, question: Question, places: Places, flags: NDArray[np.uint8]) -> NDArray[np.bool_] | int:
+def _subject(view: View, question: Question, places: Places, flags: NDArray[np.uint8]) -> NDArray[Any] | int:
     if question.people and view.has_speakers_besides(question.people):
         said = view.said_by(places, question.people)
         if question.name_words:
             return said
         named = view.holds(places, [number for number, _ in question.words.values()]).any(axis=1)
-        return np.asarray(named | (said & (flags & TELLS != 0)))
+        tells = named | (said & (flags & TELLS != 0))
+        return np.asarray(tells * np.where(_is_line(view, places), LINE, 1))
     if question.people or not view.has_assistant:
         return 0
     return np.asarray(flags & (ASSISTANT if question.of_assistant else PERSON) != 0)
+
+
+def _is_line(view: View, places: Places) -> NDArray[np.bool_]:
+    """Whether it sums up a turn: it begins with who spoke, and so names them whatever it says."""
+    return np.isin(view.about["kind"][places], _LINES)
 
 
 def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
