@@ -200,7 +200,7 @@ def test_when_another_worker_was_quicker_nothing_is_enqueued(
 def test_a_failure_stops_neither_the_tick_nor_the_others(
     memory: Memory, alice: Agent, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """O3: eleven sessions fail and the twelfth goes through, also beyond the first ten."""
+    """O3, O6: eleven sessions fail and the twelfth goes through, also beyond the first ten. Health says so."""
     agents = [memory.agent(User("cli", f"u{n}", "main")) for n in range(12)]
     for number, agent in enumerate(agents):
         memory.append(agent, UserMessage("fine" if number == 11 else "broken"))
@@ -210,8 +210,10 @@ def test_a_failure_stops_neither_the_tick_nor_the_others(
         assert memory.process().handed_over == 1
     assert "fine" in items(memory)[0].text
     assert len({r.args for r in caplog.records if "stays marked" in r.message}) == 11
+    assert "A session cannot be handed over, and stays marked: ZeroDivisionError" in memory.remarks()[1]
     monkeypatch.undo()
     assert memory.process().handed_over == 11
+    assert memory.remarks() == ["It waits."]
 
 
 def test_sessions_of_one_agent_are_handed_over_in_order(

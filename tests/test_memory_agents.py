@@ -742,6 +742,17 @@ def test_health_is_green_while_what_waits_is_new(memory: Memory, alice: Agent, c
     assert memory.health().status == "red"
 
 
+def test_health_is_red_when_a_busy_session_is_not_organized(
+    memory: Memory, alice: Agent, clock: FakeClock
+) -> None:
+    """O6: its mark moves on with each record; what counts is the first that waits."""
+    for number in range(10):
+        memory.append(alice, UserMessage(f"{number}"))
+        clock.turn(minutes=10)
+        memory.advance()
+    assert (memory.health().status, memory.health().marked) == ("red", 1)
+
+
 def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
     """O6: from the first round that fails to the next that does not."""
     memory = open_memory(worker={"tick_seconds": 0.01, "threads": 2}, continuity={"journal_enabled": True})

@@ -19,6 +19,8 @@ _COLUMNS = "id, agent_id, created_at, ended_at, reset_message, invalidated_at, p
 
 _NEWEST = "COALESCE((SELECT max(id) FROM session_history h WHERE h.session_id = sessions.id), 0)"
 
+_NEWS = "session_history h WHERE h.session_id = s.id AND h.id > COALESCE(s.processed_until, 0)"
+
 _MARK = (
     "UPDATE sessions SET invalidated_at = ? WHERE id = ? AND (invalidated_at IS NULL OR invalidated_at < ?) "
     "AND (processed_until IS NULL OR processed_until < ?)"
@@ -54,8 +56,7 @@ class Sessions:
         """For each agent with an active session: its id, and whether it has at least this many records
         that are not processed. The rows are taken."""
         rows = self._tx.many(
-            "SELECT agent_id, id, (SELECT 1 FROM session_history h WHERE h.session_id = s.id "
-            "AND h.id > COALESCE(s.processed_until, 0) ORDER BY h.id LIMIT 1 OFFSET ?) "
+            f"SELECT agent_id, id, (SELECT 1 FROM {_NEWS} ORDER BY h.id LIMIT 1 OFFSET ?) "
             f"FROM sessions s WHERE agent_id = ? AND ended_at IS NULL{self._tx.for_update}",
             [(count - 1, agent_id) for agent_id, count in counts.items()],
         )
@@ -177,22 +178,22 @@ class Sessions:
         )
 
     def marked(self) -> tuple[int, datetime | None]:
-        """How many sessions of the whole home are marked, and when what the oldest mark names arrived."""
+        """How many sessions of the whole home are marked, and when the oldest of what waits in them arrived: the
+        mark itself moves on with every record."""
         row = self._tx.one(
-            "SELECT count(*), min(COALESCE((SELECT min(h.recorded_at) FROM session_history h "
-            "WHERE h.id = s.invalidated_at), s.created_at)) FROM sessions s WHERE invalidated_at > 0"
+            "SELECT count(*), min(COALESCE((SELECT h.recorded_at FROM "
+            f"{_NEWS} ORDER BY h.id LIMIT 1), s.created_at)) FROM sessions s WHERE invalidated_at > 0"
         )
         return (row[0], optional_moment(row[1])) if row else (0, None)
 
     def passed_over(self, before: datetime) -> datetime | None:
         """When something arrived that nobody marked, though its agent should have been asleep before this time;
         none where deadlines are acted on."""
-        news = "session_history h WHERE h.session_id = s.id AND h.id > COALESCE(s.processed_until, 0)"
         row = self._tx.one(
-            f"SELECT (SELECT min(h.recorded_at) FROM {news}) FROM agents a "
+            f"SELECT (SELECT h.recorded_at FROM {_NEWS} ORDER BY h.id LIMIT 1) FROM agents a "
             "JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "
             "WHERE a.sleep_due <= ? AND a.kind <> 'memory-agent' "
-            f"AND EXISTS (SELECT 1 FROM {news} AND h.recorded_at <= ?) ORDER BY a.sleep_due LIMIT 1",
+            f"AND EXISTS (SELECT 1 FROM {_NEWS} AND h.recorded_at <= ?) ORDER BY a.sleep_due LIMIT 1",
             *(micros(before), micros(before)),
         )
         return moment(row[0]) if row else None

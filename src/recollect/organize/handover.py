@@ -62,11 +62,12 @@ class Handover:
         self._batch_records = batch_records
         self._batch_chars = batch_chars
         self._tool_result_chars = tool_result_chars
+        self.error = ""
 
     def run(self, now: datetime, stopping: Callable[[], bool] = lambda: False) -> int:
         """Hand over everything that is marked; how many transcripts that were. One session's failure is
-        logged and leaves that session marked; a database that can do nothing just now ends it."""
-        delivered = 0
+        logged, said in `error` and leaves that session marked; a database that can do nothing just now ends it."""
+        delivered, failed = 0, ""
         for session in self._marked():
             if stopping():
                 break
@@ -74,8 +75,10 @@ class Handover:
                 delivered += self._carry(session, now)
             except NOT_NOW:
                 raise
-            except Exception:
+            except Exception as error:
+                failed = f"A session cannot be handed over, and stays marked: {type(error).__name__}: {error}"
                 log.exception("session %s could not be handed over and stays marked", session.id)
+        self.error = failed
         return delivered
 
     def _marked(self) -> Iterator[Session]:
