@@ -29,7 +29,7 @@ from recollect.recall import backlog, indexing, search
 from recollect.recall.mending import Mending
 from recollect.serve.index import rebuild
 from recollect.storage.base import Database, Transaction
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, until
 from tests.indexer import Letters
 
 INDEXER = Path(__file__).with_name("indexer.py")
@@ -428,14 +428,14 @@ def test_the_indexer_runs_in_the_background(memory: Memory, alice: Agent, databa
     until(lambda: vectors(database) == {"static": 1})
 
 
-def until(holds: Callable[[], bool]) -> None:
-    import time
-
-    for _ in range(200):
-        if holds():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come true")
+def test_health_says_why_the_indexer_fails(open_memory: OpenMemory) -> None:
+    """O6: words find what is new, but nobody would know that meaning does not."""
+    memory = open_memory()
+    memory._database.write(lambda tx: tx.run("ALTER TABLE unfiled RENAME TO mislaid"))
+    memory.start()
+    until(lambda: "The indexer fails, and tries again: " in str(memory.remarks()))
+    memory.stop()
+    memory._database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO unfiled"))
 
 
 class Broken(Letters):

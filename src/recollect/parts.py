@@ -182,12 +182,11 @@ class Parts:
 
     def remarks(self) -> list[str]:
         """What a person should know of the work that this process does, a sentence each."""
-        said = [self.brain.waits(), self.brain.remark()]
-        said += [clean(error) for error in (self._handover.error, *(one.background.error for one in self.workers))]
-        said += [*self.continuity.remarks(), self.mending.remark, self.experiencing.error]
-        said += [self.__dict__[name].error for name in ("indexer", "recall") if name in self.__dict__]
-        said += [self.indexer.outvoted(self.profile)] if "indexer" in self.__dict__ else []
-        return list(dict.fromkeys(filter(None, said)))
+        said = [self.brain.waits(), self.brain.remark(), self._handover.error, *self.continuity.remarks()]
+        said += [self.mending.remark, self.experiencing.error, *(one.background.error for one in self.workers)]
+        said += self.indexer.remarks(self.profile) if "indexer" in self.__dict__ else []
+        said += [self.recall.error] if "recall" in self.__dict__ else []
+        return list(dict.fromkeys(clean(remark) for remark in said if remark))
 
     def wake(self) -> None:
         """There is something to organize."""

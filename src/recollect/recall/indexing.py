@@ -237,7 +237,11 @@ class Indexer:
                 log.warning("%s makes the vectors of profile %s anew", wanted, ", ".join(others))
             self._chosen = wanted
 
-    def outvoted(self, owner: str) -> str:
+    def remarks(self, owner: str) -> list[str]:
+        """What a person should know of the index of an owner; some are empty."""
+        return [self.error, self._background.error, self._outvoted(owner)]
+
+    def _outvoted(self, owner: str) -> str:
         """For a person: that another embedder than the one configured here makes an owner's vectors; empty where
         that is not so, or not known."""
         mine = self._identities.get(id(self._embedders[0]), "")

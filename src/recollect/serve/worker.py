@@ -65,6 +65,13 @@ class _Profiles:
                 self.open[name] = self._stack.enter_context(Memory.open(self.first.home.path, name))
                 yield self.open[name]
 
+    def remarks(self) -> dict[str, list[str]]:
+        """By profile; where the database cannot be asked, why, for all of them."""
+        try:
+            return {name: memory.remarks() for name, memory in self.open.items()}
+        except RecollectError as error:
+            return {"": [str(error)]}
+
 
 def _work_once(every: _Profiles) -> Processed:
     return sum((memory.process() for memory in every.new()), Processed())
@@ -98,8 +105,7 @@ def _work_until_told(every: _Profiles, console: Console, *, beside: bool) -> Pro
             with suppress(Empty):
                 over.get(timeout=LOOK_AGAIN)
                 break
-            remarks = {name: memory.remarks() for name, memory in every.open.items()}
-            if beside and remarks != told_last:
+            if beside and (remarks := every.remarks()) != told_last:
                 tell(told_last := remarks)
     finally:
         console.print("Finishing what is under way … Ctrl-C again ends it at once.")
