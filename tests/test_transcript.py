@@ -25,6 +25,7 @@ from recollect import (
 )
 from recollect.collect.descriptors import App, Cron, Permanent, Subagent, System, Task
 from recollect.collect.transcript import BACKGROUND, FOREGROUND, transcript, without_injected
+from recollect.secrecy import clean
 from recollect.types import Json
 
 START = datetime(2026, 2, 24, 10, 0, tzinfo=UTC)
@@ -122,6 +123,14 @@ def test_a_long_tool_result_is_cut_and_the_cut_is_said() -> None:
     text = block(ToolResult("x" * 12_345), cut=2_000)
     assert "```\n" + "x" * 2_000 + "\n```" in text
     assert text.endswith("\n\n[cut: 2,000 of 12,345 characters shown]")
+
+
+@pytest.mark.parametrize("length", range(1, 60))
+def test_a_cut_leaves_no_half_of_a_secret(length: int) -> None:
+    """O7, S4: half a key looks like any word."""
+    key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    text = clean(block(ToolResult(f'log: {{"token":"{key}","next":1}}'), cut=length))
+    assert key[:5] not in text
 
 
 def test_a_tool_result_of_just_the_length_is_not_cut() -> None:

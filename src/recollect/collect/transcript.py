@@ -31,6 +31,7 @@ BACKGROUND = (
 
 _FENCE = re.compile(r"<recollect-context\s{1,9}id=[^<>]{0,200}>|</recollect-context>\n?")
 _MARK = "recollect-context"
+LONGEST_WORD = 300  # characters of a tool result that are left out where it is cut, at most
 _PASSES = 8  # removing a fence may join the halves of another
 _CONTAINER = r"[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*"
 _LIKE_A_BLOCK = re.compile(
@@ -39,6 +40,7 @@ _LIKE_A_BLOCK = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _NESTED_FENCE = re.compile(rf"^(?=[^`~\n])({_CONTAINER})(?=`{{3,}}|~{{3,}})", re.MULTILINE)
+_WORD_END = re.compile(r"[\w+/=.~:@-]{2,}\Z")
 _FENCE_LINE = re.compile(r"^(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
 
 
@@ -148,10 +150,18 @@ def _closed(text: str) -> str:
 
 def _result(record: ToolResult, stamp: str, most: int) -> str:
     text = without_injected(record.text)
+    if len(text) > most:
+        most = _before_half_a_word(text, most)
     cut = f"\n\n[cut: {most:,} of {len(text):,} characters shown]" if len(text) > most else ""
     said = [part for part in (_line(record.name), "failed" if record.failed else "") if part]
     about = f" ({', '.join(said)})" if said else ""
     return f"### Tool Result{about} {stamp}\n\n{_fenced(_escaped(text[:most]))}{cut}"
+
+
+def _before_half_a_word(text: str, most: int) -> int:
+    """Where to cut so that no word is cut in two, if it is not too long: half a key is not known for one."""
+    half = _WORD_END.search(text[max(0, most - LONGEST_WORD) : most + 1])
+    return most - half.end() + half.start() + 1 if half and half.start() else most
 
 
 def _fenced(text: str, language: str = "") -> str:
