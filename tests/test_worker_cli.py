@@ -19,7 +19,7 @@ import pytest
 
 from recollect import Memory, User, UserMessage
 from recollect.errors import BudgetReached, ConfigError, StorageUnavailable
-from recollect.serve.worker import run
+from recollect.serve.worker import _Profiles, run
 from recollect.testing import ScriptedBrain
 from tests.model_servers import ModelServer, Reply, call, results, say
 
@@ -335,6 +335,16 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_it(
         run(memory, once=False, as_json=False)
     assert "cannot be reached" in " ".join(capsys.readouterr().err.split())
     assert looks >= 4
+
+
+def test_a_database_that_cannot_be_asked_is_what_a_worker_tells(tmp_path: Path) -> None:
+    """O6: it goes on, and the server beside it says why nothing is done."""
+    memory = Memory.open(tmp_path)
+    every = _Profiles(memory, ExitStack())
+    assert [*every.new()] == [memory]
+    assert every.remarks() == {"default": []}
+    memory.close()
+    assert every.remarks() == {"": ["This memory is closed. Open it again with Memory.open(home)."]}
 
 
 # Which brain
