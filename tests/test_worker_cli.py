@@ -147,8 +147,8 @@ def test_it_keeps_the_journal_of_every_profile(tmp_path: Path, spawn: Spawn) -> 
     for name in ("anna", "ben"):
         with Memory.open(tmp_path, profile=name) as memory:
             agent = memory.agent(User("cli", name, "main"))
-            for number in range(9):
-                memory.append(agent, UserMessage(f"I counted {number} boats in the harbour of {name}."))
+            for friend in ("Ada", "Bea", "Cleo", "Dora", "Edda", "Fay", "Gina", "Hope", "Ines"):
+                memory.append(agent, UserMessage(f"{friend} keeps boats in the harbour of {name}."))
     assert once(tmp_path).returncode == 0
     pages = [tmp_path / "profiles" / name for name in ("anna", "ben")]
     assert all("boats" in (page / "MEMORY.md").read_text() for page in pages)
