@@ -19,7 +19,7 @@ from starlette.websockets import WebSocketDisconnect
 from recollect.errors import InputError
 from recollect.serve.http import connection, guard, login
 from recollect.serve.http.app import create_app
-from recollect.serve.http.guard import COOKIE, Entry, Guard, is_loopback
+from recollect.serve.http.guard import COOKIE, Entry, is_loopback
 from recollect.serve.memories import Memories
 from recollect.serve.server import _Server, serve
 from tests.pages import served
@@ -266,12 +266,11 @@ def test_nothing_leads_out_of_its_folder(free: TestClient) -> None:
 @pytest.fixture(scope="module")
 def port(memories: Memories) -> Iterator[int]:
     """The server, with little patience."""
-    app = create_app(memories)
-    app.user_middleware.clear()
-    app.add_middleware(Guard, entry=Entry(), largest_body=1_000, body_seconds=0.3)
-    server = _Server(app, lambda: None)
+    server = _Server(create_app(memories), lambda: None)
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
         patch.setattr(connection, "HEAD_SECONDS", 1.0)
+        patch.setattr(guard, "LARGEST_BODY", 1_000)
+        patch.setattr(guard, "BODY_SECONDS", 0.3)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         while not server.started:
@@ -376,6 +375,14 @@ def test_headers_without_end_are_refused(port: int) -> None:
 # How many
 
 
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for three, and patience with each of them."""
+    monkeypatch.setattr(connection, "MOST", 3)
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 60.0)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 60.0)
+
+
 def connected(address: str, sent: bytes = b"") -> socket.socket:
     talking = socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=20)
     talking.sendall(sent)
@@ -389,9 +396,9 @@ def at_work(address: str) -> socket.socket:
     return talking
 
 
-def test_there_is_room_for_who_asks(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("few")
+def test_there_is_room_for_who_asks(memories: Memories) -> None:
     """S8: of more connections than there may be, whoever has been silent longest goes."""
-    monkeypatch.setattr(connection, "MOST", 3)
     with served(memories) as address, ExitStack() as stack:
         silent = [stack.enter_context(connected(address)) for _ in range(5)]
         assert [one.recv(1) for one in silent[:2]] == [b"", b""]
@@ -399,11 +406,9 @@ def test_there_is_room_for_who_asks(memories: Memories, monkeypatch: pytest.Monk
         assert b"200 OK" in silent[4].recv(1 << 16)
 
 
-def test_where_all_are_at_work_the_next_is_told_so(
-    memories: Memories, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.usefixtures("few")
+def test_where_all_are_at_work_the_next_is_told_so(memories: Memories, caplog: pytest.LogCaptureFixture) -> None:
     """S8: it is a problem as any other; and the end of the server waits for none of them."""
-    monkeypatch.setattr(connection, "MOST", 3)
     with ExitStack() as stack:
         with served(memories) as address:
             for _ in range(3):

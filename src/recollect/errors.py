@@ -59,7 +59,7 @@ class PromptError(InputError):
 
 
 class UnknownProfile(RecollectError, LookupError):
-    """No agent of this home has that profile. A profile begins with its first agent."""
+    """Nothing is known in that profile. It begins with its first agent, or with what is first written to it."""
 
 
 class UnknownAgent(RecollectError, LookupError):

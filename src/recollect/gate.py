@@ -49,9 +49,13 @@ def checked_name(value: object, what: str, limit: int = 1_000) -> str:
     return text
 
 
+def is_profile(name: str) -> bool:
+    return bool(_PROFILE.fullmatch(name))
+
+
 def checked_profile(name: object) -> str:
     """A profile's name is also its folder's, so it can never be a path or differ by case alone."""
-    if not isinstance(name, str) or not _PROFILE.fullmatch(name):
+    if not isinstance(name, str) or not is_profile(name):
         raise InputError(
             f"{name!r:.200} cannot name a profile. Use 1 to 64 lower-case letters, digits, '_' and '-', "
             "starting with a letter or digit."

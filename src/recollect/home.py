@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 from recollect.errors import StorageUnavailable
-from recollect.gate import checked_path, checked_profile
+from recollect.gate import checked_path, checked_profile, is_profile
 
 
 class Home:
@@ -26,6 +26,10 @@ class Home:
     def profile(self, name: str) -> Path:
         """The folder of a profile's own files. It appears with the first of them."""
         return self.path / "profiles" / checked_profile(name)
+
+    def profiles(self) -> list[str]:
+        """The profiles that have files of their own."""
+        return [place.name for place in self.path.glob("profiles/*") if is_profile(place.name) and place.is_dir()]
 
     def check(self) -> None:
         """Say why this cannot be a home, before anything is made or read."""

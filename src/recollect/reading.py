@@ -19,6 +19,7 @@ from recollect.organize.health import Health, Receipt, health
 from recollect.organize.inbox import Inbox
 from recollect.parts import Parts
 from recollect.recall.items import Items
+from recollect.recall.shelves import Shelves
 from recollect.storage.base import Database, Transaction
 from recollect.types import (
     ITEM_KINDS,
@@ -161,8 +162,9 @@ class Reading:
         return sorted(place.name for place in folder.iterdir() if place.is_dir()) if folder.is_dir() else []
 
     def profiles(self) -> list[str]:
-        """The profiles of the home that have an agent."""
-        return self._read(lambda tx: Agents(tx).owners())
+        """The profiles of the home that hold something: an agent, a document, an experience, files."""
+        rows = self._read(lambda tx: {*Agents(tx).owners(), *Shelves(tx).owners()})
+        return sorted(rows | {*self.home.profiles()})
 
     def _read(self, work: Callable[[Transaction], T]) -> T:
         self._check_open()

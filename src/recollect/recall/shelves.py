@@ -88,6 +88,13 @@ class Shelves:
         row = self._tx.one("SELECT identity FROM embedders WHERE id = ?", embedder_id)
         return str(row[0]) if row else ""
 
+    def owners(self) -> list[str]:
+        """Everybody who has an item; a step of the index each."""
+        found = [""]
+        while row := self._tx.one("SELECT owner FROM items WHERE owner > ? ORDER BY owner, at LIMIT 1", found[-1]):
+            found.append(str(row[0]))
+        return found[1:]
+
     # What has no stamp, or no vector of the embedder to come
 
     def next_owner(self, after: str) -> str | None:

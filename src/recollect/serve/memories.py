@@ -36,13 +36,13 @@ class Memories:
         self._settings = settings
         self._open: dict[str, Memory] = {}
         self._heard: dict[str, list[str]] = {}
-        self._known = {DEFAULT}  # those with an agent, which none loses again
+        self._known = {DEFAULT}  # those that hold something
         self._gate = threading.Lock()
         self._closed = False
         self.get()  # so that a home that cannot be used is said at once
 
     def get(self, profile: str = DEFAULT, *, new: bool = False) -> Memory:
-        """The profile's memory. A profile without an agent is unknown, but for the default one, or where a `new`
+        """The profile's memory. A profile that holds nothing is unknown, but for the default one, or where a `new`
         one may begin: a typing mistake must not make one."""
         found = self._open.get(checked_profile(profile))
         if found and (new or profile in self._known):
@@ -51,7 +51,7 @@ class Memories:
             self._known.update(self.profiles())
             if profile not in self._known:
                 known = ", ".join(sorted(self._known))
-                said = f"No agent of this home has the profile {profile!r}. Name one of these: {known}."
+                said = f"Nothing is known in the profile {profile!r}. Name one of these: {known}."
                 raise UnknownProfile(said)
         with self._gate:
             if self._closed:
@@ -67,7 +67,7 @@ class Memories:
         self._heard = remarks
 
     def profiles(self) -> list[str]:
-        """The default one, and all that have an agent."""
+        """The default one, and all that hold something."""
         return sorted({DEFAULT, *self.get().profiles()})
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import uvicorn
@@ -52,11 +52,10 @@ def serve(
     profile: str = DEFAULT,
     worker: bool = True,
     open_browser: bool = False,
-    announce: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve a home until SIGINT or SIGTERM. Port 0 is any that is free. `hosts` are further names that the server
-    is called by. Off loopback, and for a name that is not this machine's alone, there must be a token. `announce`
-    gets one line with the address once it answers; left out, it is printed."""
+    """Serve a home until SIGINT or SIGTERM, and print the address once it answers. Port 0 is any that is free.
+    `hosts` are further names that the server is called by. Off loopback, and for a name that is not this machine's
+    alone, there must be a token."""
     token = _checked_token(token, host, hosts)
     show(Console(stderr=True), logging.WARNING, "recollect", "uvicorn")
     with Memories(home) as memories:
@@ -67,12 +66,13 @@ def serve(
             app = create_app(memories, token=token, hosts=[host, *hosts])
 
             def ready() -> None:
-                line = f"recollect serves {memories.home.path} at {shown} (Ctrl-C ends it)"
-                (announce or _print)(line + ("" if hosts or host not in ANY else OTHERS))
+                more = "" if hosts or host not in ANY else OTHERS
+                sys.stdout.write(f"recollect serves {memories.home.path} at {shown} (Ctrl-C ends it){more}\n")
+                sys.stdout.flush()  # also into a pipe
                 if open_browser:
                     webbrowser.open(shown)
 
-            with _quiet_signals(), _worker(memories) if worker else _nobody():
+            with _quiet_signals(), _worker(memories) if worker else nullcontext():
                 _Server(app, ready).run([listener])
 
 
@@ -152,11 +152,6 @@ def _quiet_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _nobody() -> Iterator[None]:
-    yield
-
-
-@contextmanager
 def _worker(memories: Memories) -> Iterator[None]:
     """A worker beside us, started again when it dies."""
     over = threading.Event()
@@ -224,8 +219,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         )
         process.kill()
         process.wait()
-
-
-def _print(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()  # also into a pipe

@@ -84,12 +84,12 @@ def existing(home: Path, profile: str = DEFAULT_PROFILE, *, new: bool = False) -
     if profile == DEFAULT_PROFILE or new:
         return memory
     try:
-        totals, known = memory.totals(), memory.profiles()
-        if profile in known or totals.documents or totals.items or memory.home.profile(profile).exists():
-            return memory
+        known = memory.profiles()
     except BaseException:
         memory.close()
         raise
+    if profile in known:
+        return memory
     memory.close()
     raise UnknownProfile(
         f"Nothing is known in the profile {profile!r}. Name one of these with --profile: "

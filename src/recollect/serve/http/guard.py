@@ -114,16 +114,11 @@ class Guard:
         entry: Entry,
         hosts: Collection[str] = (),
         answered: Counter[int] | None = None,
-        *,
-        largest_body: int = LARGEST_BODY,
-        body_seconds: float = BODY_SECONDS,
     ) -> None:
         self._app = app
         self._entry = entry
         self._hosts = {name_of(host) for host in (*LOOPBACK, *hosts)} - {""}
         self._answered = Counter() if answered is None else answered
-        self._largest_body = largest_body
-        self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -193,7 +188,7 @@ class Guard:
         if scope["method"] in SAFE:
             return receive
         is_open = scope["path"].startswith((*OPEN, "/logout"))
-        return await self._body(headers, receive, LARGEST_FORM if is_open else self._largest_body)
+        return await self._body(headers, receive, LARGEST_FORM if is_open else LARGEST_BODY)
 
     async def _body(self, headers: Headers, receive: Receive, largest: int) -> Receive:
         """The whole body, read here, so that what is too large or too slow reaches nobody."""
@@ -205,7 +200,7 @@ class Guard:
             raise too_large
         body, more = bytearray(), True
         try:
-            async with asyncio.timeout(self._body_seconds):
+            async with asyncio.timeout(BODY_SECONDS):
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
@@ -215,7 +210,7 @@ class Guard:
                     if len(body) > largest:
                         raise too_large
         except TimeoutError as error:
-            late = f"The body took longer than {self._body_seconds:g} seconds. Send it again."
+            late = f"The body took longer than {BODY_SECONDS:g} seconds. Send it again."
             raise Refused(408, late, connection="close") from error
         given = False
 

@@ -19,7 +19,7 @@ inbox = APIRouter(prefix="/inbox", tags=["inbox"])
 
 @home.get("/profiles")
 def list_profiles(request: Request) -> list[str]:
-    """The default profile, and all that have an agent."""
+    """The default profile, and all that hold something."""
     memories: Memories = request.app.state.memories
     return memories.profiles()
 

@@ -25,16 +25,12 @@ from recollect.serve.mcp.definition import server
 from recollect.serve.memories import DEFAULT, Memories
 
 
-def run_stdio(
-    home: str | Path, profile: str = DEFAULT, agent: Descriptor | None = None, *, background: bool = True
-) -> None:
-    """Serve one client over standard input and output, until it goes. The memory is opened once. `background`:
-    also organize what is collected, since nobody else may; several such processes share the work."""
+def run_stdio(home: str | Path, profile: str = DEFAULT, agent: Descriptor | None = None) -> None:
+    """Serve one client over standard input and output, until it goes. The memory is opened once. It also organizes
+    what is collected, since nobody else may; several such processes share the work."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input could not be interrupted
     with Memories(home) as memories:
-        memory = memories.get(profile, new=True)
-        if background:
-            memory.start()
+        memories.get(profile, new=True).start()
         anyio.run(_serve, server(memories, profile, agent))
 
 
