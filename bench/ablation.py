@@ -35,12 +35,12 @@ def variants() -> Iterator[tuple[str, Sequence[Change]]]:
     yield "without words lent by the one two away", ((ranking, "LENT_FAR", 0.0),)
     yield "without shrinking what is short", ((ranking, "SHRINK", NOTHING),)
     yield "without the second sum", ((ranking, "FEEDBACK", 0.0),)
-    yield "without the gate on `answer` and `when`", ((ranking, "GATED", ()),)
+    yield "without the gate on `answer` and `when`", ((ranking, "_GATED", slice(0, 0)),)
     yield "without superseded ones standing below", ((ranking, "_below_successor", lambda *given: given[-1]),)
     yield "without less weight for frame words", ((question, "FRAMED", 1.0),)
     yield "without less weight for common words in the vector", ((search, "COMMON", EVERYTHING),)
     yield "without centring on the mean", ((shelf, "DAMPING", EVERYTHING),)
-    yield "without folding near-copies", ((search, "SAME", 2.0),)
+    yield "without folding near-copies", ((search, "_said", lambda *_: None),)
 
 
 def run(console: Console, everything: Mapping[str, Sequence[Told]]) -> None:

@@ -593,7 +593,7 @@ def test_the_settings_reach_a_local_model(tiny: Path) -> None:
     assert opened.identity == expected.identity
     assert np.array_equal(opened.embed(["dog"]), expected.embed(["dog"]))
     assert np.array_equal(opened.embed_query("dog", {}), expected.embed_query("dog", {}))
-    with pytest.raises(ConfigError, match=r"embeddings\.path is empty"):
+    with pytest.raises(ConfigError, match=r"embeddings\.path names no model"):
         open_embedder(Settings.load(embeddings=chosen | {"path": ""}))
 
 

@@ -695,6 +695,20 @@ def test_feedback_moves_what_is_found_within_bounds(memory: Memory, mara: Agent,
     assert nudge(remade(memory, open_memory), far) == -1
 
 
+@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+def test_feedback_is_on_all_that_is_shown_in_one_place(open_memory: OpenMemory, kind: ItemKind) -> None:
+    """R10, R2: a turn, its line of the journal and the experience made of that, or another takes its place."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.append(ada, UserMessage("The harbour of Porto closes at nine in summer."))
+    memory.end_turn(ada)
+    memory._parts.experiencing.extract()
+    memory.process()
+    old = memory.recall("When does the harbour close?", 1)[0].score
+    memory.feedback(item(memory, kind, "at nine").id, "wrong")
+    assert memory.recall("When does the harbour close?", 1)[0].score == pytest.approx(old - 0.5, abs=0.01)
+
+
 def test_feedback_can_turn_the_order(memory: Memory, mara: Agent) -> None:
     """R10."""
     ids = say(memory, mara, "The sea is rough in March.", "The sea is calm in June.")

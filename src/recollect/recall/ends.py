@@ -22,19 +22,19 @@ def settle(tx: Transaction, owner: str, records: Iterable[int]) -> None:
     items, experiences = Items(tx, owner), ExperienceRows(tx, owner)
     looked_at = set(records)
     for ref in items.revive("turn", [str(record) for record in sorted(looked_at)]):
-        for line in _line_of(tx, int(ref)):
+        for line in line_of(tx, int(ref)):
             items.revive("journal", [line])
             experiences.revive(line)
     citations = Citations(tx, owner)
     for one in citations.surpassed(looked_at):
         items.surpass("turn", [str(one.record_id)], *one[1:])
-        for line in _line_of(tx, one.record_id):
+        for line in line_of(tx, one.record_id):
             items.surpass("journal", [line], *one[1:])
             experiences.surpass(line, *one[1:])
     for ended in citations.ended(looked_at):
         end = ended[1:]
         items.end("turn", [str(ended.record_id)], *end)
-        for line in _line_of(tx, ended.record_id):
+        for line in line_of(tx, ended.record_id):
             items.end("journal", [line], *end)
             experiences.end(line, *end)
 
@@ -56,6 +56,7 @@ def has_ended(tx: Transaction, owner: str, line: str, now: datetime) -> bool:
     return bool(Citations(tx, owner).ended([record]))
 
 
-def _line_of(tx: Transaction, record: int) -> list[str]:
+def line_of(tx: Transaction, record: int) -> list[str]:
+    """The line of the journal that sums up the turn that begins with a record; none where there is no such one."""
     session = History(tx).session_of(record)
     return [summary_id(session, record)] if session else []

@@ -103,11 +103,11 @@ class ExperienceRows:
             "AND f.item = ? || experiences.id AND f.verdict = 'outdated')",
             *(self._owner, record, f"{KIND}:", f"{KIND}:"),
         )
-        Items(self._tx, self._owner).revive(KIND, self._made_of(record))
+        Items(self._tx, self._owner).revive(KIND, self.made_of(record))
 
     def surpass(self, record: str, by_record: int, known: datetime) -> None:
         """A part of what was made of this line of the journal stopped being true."""
-        Items(self._tx, self._owner).surpass(KIND, self._made_of(record), by_record, known)
+        Items(self._tx, self._owner).surpass(KIND, self.made_of(record), by_record, known)
 
     def surpassed(self, ids: Iterable[str]) -> dict[str, int]:
         """Those of which a part has ended, each with the record that says so."""
@@ -118,7 +118,8 @@ class ExperienceRows:
         )
         return {row[0]: row[1] for row in rows}
 
-    def _made_of(self, record: str) -> list[str]:
+    def made_of(self, record: str) -> list[str]:
+        """The ids of what came from a line of the journal."""
         rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
         return [row[0] for row in rows]
 
@@ -147,7 +148,7 @@ class ExperienceRows:
         return int(row[0]) if row else 0
 
     def has_record(self, record: str) -> bool:
-        return bool(self._made_of(record))
+        return bool(self.made_of(record))
 
     def get(self, ids: Iterable[str]) -> dict[str, Experience]:
         rows = self._tx.many(

@@ -10,8 +10,9 @@ from collections.abc import Container, Iterable
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from recollect.collect.history import History
-from recollect.journal.summaries import summarized_by, summary_id
+from recollect.journal.summaries import summarized_by
+from recollect.recall.ends import line_of
+from recollect.recall.experience_rows import ExperienceRows
 from recollect.recall.items import Items
 from recollect.storage.base import Database, Transaction
 from recollect.types import ItemKind, micros, moment
@@ -33,9 +34,12 @@ class Opinions:
         self._items = Items(tx, owner)
 
     def judge(self, item: str, verdict: Verdict, recall_id: int | None, now: datetime) -> None:
-        """Take a verdict down. Whoever says that something is outdated, ends it, and what says the same; what was
-        said, was said."""
-        for one in self._written(item) if verdict == "outdated" else [item]:
+        """Take a verdict down, also on what is shown in the item's place. Whoever says that something is outdated,
+        ends it, and what says the same; what was said, was said."""
+        is_said = verdict == "outdated" and parts(item)[0] == "turn"
+        for one in [item] if is_said else self._same(item):
+            if one != item and not self._items.find(*parts(one)):
+                continue
             self._tx.run(
                 "INSERT INTO feedback (owner, item, verdict, recall_id, at) VALUES (?, ?, ?, ?, ?)",
                 *(self._owner, one, verdict, recall_id, micros(now)),
@@ -81,23 +85,15 @@ class Opinions:
     def _same(self, item: str) -> list[str]:
         """The item first; of a turn, the line of the journal that sums it up and the experiences that came from
         that line, also the others."""
-        kind, ref = parts(item)
-        line = ref if kind == "journal" else ""
-        if kind == "turn" and (session := History(self._tx).session_of(int(ref))):
-            line = summary_id(session, int(ref))
-        elif kind == "experience":
-            came_from = "SELECT record FROM experiences WHERE owner = ? AND id = ?"
-            line = next((row[0] for row in self._tx.all(came_from, self._owner, ref)), "")
-        if not line:
-            return [item]
-        turn = summarized_by(line)
-        made = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND record = ?", self._owner, line)
-        others = [f"journal:{line}", *(f"experience:{row[0]}" for row in made)]
-        return [*dict.fromkeys((item, *others, *([f"turn:{turn}"] if turn else [])))]
-
-    def _written(self, item: str) -> list[str]:
-        """The same, but what was said stands for itself."""
-        return [one for one in self._same(item) if parts(one)[0] != "turn"] if parts(item)[0] != "turn" else [item]
+        (kind, ref), experiences = parts(item), ExperienceRows(self._tx, self._owner)
+        lines = [ref] if kind == "journal" else line_of(self._tx, int(ref)) if kind == "turn" else []
+        if kind == "experience":
+            lines = [one.record for one in experiences.get([ref]).values() if one.record]
+        same = [item]
+        for line in lines:
+            same += [f"journal:{line}", *(f"experience:{id_}" for id_ in experiences.made_of(line))]
+            same += [f"turn:{record}"] if (record := summarized_by(line)) else []
+        return [*dict.fromkeys(same)]
 
     def ended(self) -> set[str]:
         """The items that a person corrected or called outdated."""
