@@ -17,7 +17,7 @@ MOST_KEYS = 7
 LONGEST_KEY = 100
 LONGEST_STATE, LONGEST_NEWS = 16, 30  # words of a claim that can be ended, and of one that can end it
 SURE = 0.65
-SURE_IN_CHAT = 0.85
+SURE_IN_CHAT = 0.9
 """From this likelihood on an older claim is ended. To lose a true claim is worse than to keep two; and people who
 chat with each other tell of feelings and doings, and seldom of a change."""
 
