@@ -80,7 +80,7 @@ _OBJECT = re.compile(
 _SPOT_QUOTED = re.compile(r"[\"\u201c:]|, I")
 _QUOTED = re.compile(
     r"[\"\u201c][^\"\u201d]*[\"\u201d]?"
-    r"|(?<!\bI )(?<!\bwe )\b(?:said|says|wrote|writes|texted|replied|answered|asked|told me|goes)[:,] .*"
+    r"|(?<!\bI )(?<!\bwe )\b(?:said|says|wrote|writes|texted|replied|answered|asked|told me|goes|was like)[:,] .*"
 )
 _CAUSES = re.compile(
     r"\b(?:let|lets|make|makes|made|help|helps|letting|making|helping|see|seeing|watch|hear|than|and|with|for)\s$"
