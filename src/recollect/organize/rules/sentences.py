@@ -15,10 +15,9 @@ _NO_PROSE = re.compile(
     r"^[ \t]*(?:>|\||<|\{|\}|\[\d|//|/\*|\$ |import |def ).*$|<[^<>\n]{1,200}>|https?://\S+", re.MULTILINE
 )
 _MARKUP = re.compile(
-    r"^[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]"
-    r"|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])",
-    re.MULTILINE,
+    r"^[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]", re.MULTILINE
 )
+_EMPHASIS = re.compile(r"(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
 _DRAWN_OUT = re.compile(r"([a-z])\1\1+(?!\.)")  # "sooo"; not "www."
 _PASTED = re.compile(
     r"(?:(?:^|(?<=[.!?] ))[^\n.!?]{0,200}?\b(?:summari[sz]e|translate|rewrite|rephrase|proofread|correct|improve"
@@ -107,11 +106,14 @@ def prose(text: str) -> str:
     text = text[:LONGEST]
     if "```" in text or "~~~" in text:
         text = _CODE.sub("\n", text)
-    return _DRAWN_OUT.sub(r"\1", _MARKUP.sub("", _NO_PROSE.sub("", text))).replace("\u2019", "'")
+    text = _DRAWN_OUT.sub(r"\1", _MARKUP.sub("", _NO_PROSE.sub("", text))).replace("\u2019", "'")
+    return _EMPHASIS.sub("", text) if "*" in text else text
 
 
 def with_apostrophes(sentence: str) -> str:
     """An English sentence with "I'm" for "im"."""
+    if _WITHOUT.keys().isdisjoint(sentence.split()):
+        return sentence
     return _UNMARKED.sub(lambda found: _WITHOUT[found[0]], sentence)
 
 
