@@ -430,13 +430,30 @@ def test_other_languages_do_no_harm(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "I went ", "? ", "(", "<", "``` ", "too ", "and it ", "[shared image: ", "I'm - ", "I like it.\n", "1 "],
+    [
+        *(
+            "a",
+            "I went ",
+            "? ",
+            "(",
+            "<",
+            "``` ",
+            "too ",
+            "and it ",
+            "[shared image: ",
+            "I'm - ",
+            "I like it.\n",
+            "1 ",
+        ),
+        *("fix: ", "From: a\n", "My sister Ana ", "She ", "ich bin ", "May 5 ", "by Friday ", "Sara wrote, I "),
+    ],
 )
 def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     """O8: a hundred thousand characters take well below a second."""
     text = piece * (100_000 // len(piece))
     started = time.process_time()
     find(UserMessage(text, "Ann"), UserMessage(text, "Bob"), ToolResult(text), ToolResult(text, failed=True))
+    find(UserMessage(text, "Ann"), AssistantMessage(text))
     assert time.process_time() - started < 3
 
 
