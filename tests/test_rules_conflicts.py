@@ -300,6 +300,11 @@ def test_keys_do_not_depend_on_the_process() -> None:
     assert runs == {f"{sorted(keys(sentence))}\n"}
 
 
+def test_a_figure_within_a_name_is_no_number() -> None:
+    """O11: "ID.3" is a car, and no news of a weight."""
+    assert judge("Mo is down to 78 kg.", "Mo sold the Golf and bought an ID.3.", "Mo") == "different"
+
+
 @pytest.mark.parametrize("name", ["u1", "cust_881", "Priya Nair", "Ann-Marie"])
 def test_a_name_of_several_parts_leads_from_nothing_to_nothing(name: str) -> None:
     """O11: what two claims have in common is not the name of the one who made both."""

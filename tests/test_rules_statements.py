@@ -267,6 +267,7 @@ def test_a_sentence_with_a_secret_is_left_out_whole() -> None:
         ),
         ("My boss Eva lives with her husband. He is a pilot.", "Eva's husband is a pilot."),
         ("My aunt saw a man in Rome. His hat was red.", ""),
+        ("I ride a Canyon. I adopted a cat. She's called Luna.", ""),
         ("My brother Max moved to Rome. She was late for dinner in Lyon.", ""),
         ("I met Tom and Max in Rome. He runs a bakery in Lyon.", ""),
     ],
@@ -277,8 +278,8 @@ def test_he_and_she_are_named_where_it_is_plain_who_is_meant(said: str, told: st
     if told:
         assert kept[-1] == told
     else:
-        assert len(kept) == 1
-        assert kept[0].endswith(said.split(". ")[-1])
+        assert kept[-1] != said.split(". ")[-1]
+        assert kept[-1].endswith(said.split(". ")[-1])
 
 
 def test_who_is_meant_may_be_said_in_a_record_before() -> None:
@@ -331,6 +332,8 @@ def test_what_is_quoted_is_not_the_speakers_own(said: str, told: str, category: 
         ("Suppose my salary is 80,000 euros.", False),
         ("Candice is my sister from Lyon.", True),
         ("Turns out the flaky test needs UTC.", True),
+        ("im allergic to cats and dogs", True),
+        ("Patient John Miller came in with chest pain.", True),
         ("Remember that deploys happen on Tuesdays only.", True),
         ("One more thing: don't ever restart the billing host.", True),
     ],
@@ -427,13 +430,30 @@ def test_other_languages_do_no_harm(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "I went ", "? ", "(", "<", "``` ", "too ", "and it ", "[shared image: ", "I'm - ", "I like it.\n", "1 "],
+    [
+        *(
+            "a",
+            "I went ",
+            "? ",
+            "(",
+            "<",
+            "``` ",
+            "too ",
+            "and it ",
+            "[shared image: ",
+            "I'm - ",
+            "I like it.\n",
+            "1 ",
+        ),
+        *("fix: ", "From: a\n", "My sister Ana ", "She ", "ich bin ", "May 5 ", "by Friday ", "Sara wrote, I "),
+    ],
 )
 def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     """O8: a hundred thousand characters take well below a second."""
     text = piece * (100_000 // len(piece))
     started = time.process_time()
     find(UserMessage(text, "Ann"), UserMessage(text, "Bob"), ToolResult(text), ToolResult(text, failed=True))
+    find(UserMessage(text, "Ann"), AssistantMessage(text))
     assert time.process_time() - started < 3
 
 

@@ -51,7 +51,7 @@ _SPOT = re.compile(  # a word of each of them, in lower case: most sentences hav
     r"\b"
     + either(
         f"day|today|tonight|yesterday|tomorrow|week|month|year|{_PART}|{'|'.join((*_SEASONS, *_MONTHS))}|{_DAY}"
-        f"|recently|lately|while|{'|'.join(month[:3] for month in _MONTHS)}"
+        f"|recently|lately|while|{'|'.join(f'{month[:3]}[ .]' for month in _MONTHS)}|sept[ .]"
     )
 )
 _ADVERB = r"(?: (?:also|not|never|all|still|just|now|only|both|finally|[a-z]+ly))*"

@@ -39,7 +39,10 @@ _NOBODY = (
     | listed("""monday tuesday wednesday thursday friday saturday sunday january february march april
     may june july august september october november december english german french spanish christmas easter""")
 )
-_NAMELESS = re.compile(r"\b(?:girl|boy|wom[ae]n|m[ae]n|lady|guy|kids?|child|person|people|someone|somebody)\b")
+_NAMELESS = re.compile(
+    rf"\b(?:girl|boy|wom[ae]n|m[ae]n|lady|guy|kids?|child|baby|person|people|someone|somebody|{_KIN})\b"
+)
+_FRESH = 3  # sentences back, a name may still be whom "she" means
 _HAS = re.compile(r" (?:been|got|had|become)\b")
 
 
@@ -69,13 +72,15 @@ def resolved(text: str, before: Sequence[Heard], speakers: frozenset[str]) -> tu
     if not found:
         return text, 0, True
     hers = (found[1] or found[3]).lower() in {"she", "her"}
-    for heard in before:
+    for ago, heard in enumerate(before):
         people = _people(heard, before, speakers)
         if _PERSON.match(heard.text) or (not people and _NAMELESS.search(heard.text)):
             break
         if people:
             meant = [one for one in people if one.woman is hers] or [one for one in people if one.woman is None]
             if not meant or not meant[0].name or (len(meant) > 1 and meant[0].place):
+                break
+            if not meant[0].sure and ago >= _FRESH:
                 break
             rest = text[found.end() :]
             is_or_has = " has" if _HAS.match(rest) else " is"

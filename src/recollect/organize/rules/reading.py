@@ -16,7 +16,7 @@ from recollect.organize.rules.words import listed
 LONGEST = 600  # characters of a claim that are read
 
 _WORD = re.compile(
-    r"[$€£]?\d+(?:[.,:/]\d+)*(?:st|nd|rd|th|am|pm|k|%|km|kg|mg|h|m)?\b|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*"
+    r"(?<![^\W\d_]\.)[$€£]?\d+(?:[.,:/]\d+)*(?:st|nd|rd|th|am|pm|k|%|km|kg|mg|h|m)?\b|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*"
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 

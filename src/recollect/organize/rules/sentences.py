@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from recollect.organize.rules.words import WORD, either, spotting, weight
+from recollect.organize.rules.words import WORD, either, listed, spotting, weight
 
 LONGEST = 20_000  # characters of one record that are looked at; what is longer was pasted, not said
 
@@ -15,10 +15,9 @@ _NO_PROSE = re.compile(
     r"^[ \t]*(?:>|\||<|\{|\}|\[\d|//|/\*|\$ |import |def ).*$|<[^<>\n]{1,200}>|https?://\S+", re.MULTILINE
 )
 _MARKUP = re.compile(
-    r"^[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]"
-    r"|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])",
-    re.MULTILINE,
+    r"^[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]", re.MULTILINE
 )
+_EMPHASIS = re.compile(r"(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
 _DRAWN_OUT = re.compile(r"([a-z])\1\1+(?!\.)")  # "sooo"; not "www."
 _PASTED = re.compile(
     r"(?:(?:^|(?<=[.!?] ))[^\n.!?]{0,200}?\b(?:summari[sz]e|translate|rewrite|rephrase|proofread|correct|improve"
@@ -26,6 +25,17 @@ _PASTED = re.compile(
     r"|^(?:(?:From|To|Cc|Subject|Sent|Date): [^\n]*\n\s*){2}).*",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
+_WITHOUT = {  # an apostrophe
+    "im": "I'm",
+    "ive": "I've",
+    **{
+        f"{word}nt": f"{word}n't"
+        for word in listed("do does did ca could wo would should is are was were have has had")
+    },
+    **{f"{word}s": f"{word}'s" for word in listed("that what she")},
+    **{f"{word}re": f"{word}'re" for word in listed("you they")},
+}
+_UNMARKED = re.compile(rf"\b(?:{'|'.join(_WITHOUT)})\b")
 _CAPTION = re.compile(r"\[shared image:\s*([^\]\n]{3,300})\]")
 _END = re.compile(  # what stands before the mark is looked at behind it: so the search goes from mark to mark
     r"[.!?…](?<!\b[A-Z].)(?<!\b(?:Mr|Dr|Ms|St|vs).)(?<!\bMrs.)(?<!(?:e\.g|i\.e|a\.m|p\.m).)[.!?…]*[\"')\]]*(?:\s+|$)"
@@ -96,7 +106,15 @@ def prose(text: str) -> str:
     text = text[:LONGEST]
     if "```" in text or "~~~" in text:
         text = _CODE.sub("\n", text)
-    return _DRAWN_OUT.sub(r"\1", _MARKUP.sub("", _NO_PROSE.sub("", text))).replace("\u2019", "'")
+    text = _DRAWN_OUT.sub(r"\1", _MARKUP.sub("", _NO_PROSE.sub("", text))).replace("\u2019", "'")
+    return _EMPHASIS.sub("", text) if "*" in text else text
+
+
+def with_apostrophes(sentence: str) -> str:
+    """An English sentence with "I'm" for "im"."""
+    if _WITHOUT.keys().isdisjoint(sentence.split()):
+        return sentence
+    return _UNMARKED.sub(lambda found: _WITHOUT[found[0]], sentence)
 
 
 def own_words(text: str) -> str:

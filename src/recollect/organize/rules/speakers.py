@@ -77,10 +77,10 @@ _ADJECTIVE = re.compile(
 _OBJECT = re.compile(
     r" (?:to|my|our|the|an?|some|it|that|this|with|in|for|at|on|up|out|about|into|another|two|three|\d+)\b|$"
 )
-_SPOT_QUOTED = re.compile(r"[\"\u201c:]|, I")
+_QUOTING = ('"', "\u201c", ": ", ", I")  # one of them stands in every quotation
 _QUOTED = re.compile(
     r"[\"\u201c][^\"\u201d]*[\"\u201d]?"
-    r"|(?<!\bI )(?<!\bwe )\b(?:said|says|wrote|writes|texted|replied|answered|asked|told me|goes)[:,] .*"
+    r"|\b(?:said|says|wrote|writes|texted|replied|answered|asked|told me|goes|was like)[:,] .*"
 )
 _CAUSES = re.compile(
     r"\b(?:let|lets|make|makes|made|help|helps|letting|making|helping|see|seeing|watch|hear|than|and|with|for)\s$"
@@ -93,11 +93,11 @@ def third_person(text: str, me: str, you: str) -> str:
     named = False
 
     text = _with_subject(text)
-    quoted = [found.span() for found in _QUOTED.finditer(text)] if _SPOT_QUOTED.search(text) else []
+    quoted = _quotations(text) if any(mark in text for mark in _QUOTING) else []
 
     def resolved(found: re.Match[str]) -> str:
         nonlocal named
-        if any(start <= found.start() < end for start, end in quoted):
+        if quoted and any(start <= found.start() < end for start, end in quoted):
             return found[0]
         pronoun = (found[1] or found[5]).lower()
         if pronoun != "i" and found[0][0].isupper() and found.string[: found.start()][-2:-1].isalnum():
@@ -116,6 +116,12 @@ def third_person(text: str, me: str, you: str) -> str:
     if told.startswith(f"{me} ") and (second := _SECOND_VERB.match(told, len(me))):
         told = f"{me}{second[1]} {conjugated(second[2])}{told[second.end() :]}"
     return told if me and told.startswith(me) else told[:1].upper() + told[1:]
+
+
+def _quotations(text: str) -> list[tuple[int, int]]:
+    """Where somebody else speaks."""
+    spans = [found.span() for found in _QUOTED.finditer(text)]
+    return [span for span in spans if not text.endswith(("I ", "we "), 0, span[0])]
 
 
 def _subject(found: re.Match[str], who: str, *, by_name: bool) -> str:

@@ -29,6 +29,7 @@ from recollect.organize.rules.sentences import (
     tell,
     telling,
     trimmed,
+    with_apostrophes,
     without_captions,
 )
 from recollect.organize.rules.speakers import third_person
@@ -174,9 +175,9 @@ def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], c
     for place, sentence in enumerate(sentences(text)):
         if len(sentence) > LONGEST_SENTENCE or (secret and has_secret(sentence)):
             continue
-        cut = trimmed(sentence, called)
-        asks = sentence.endswith("?")
         foreign = said.role == "person" and is_foreign(sentence)
+        cut = trimmed(sentence if foreign else with_apostrophes(sentence), called)
+        asks = sentence.endswith("?")
         told = _THEN_ASKS.match(cut) if asks else None
         whole, cut = cut, told[1] if told else cut
         if asks and not told:
@@ -229,7 +230,12 @@ def _unit(place: int, sentence: str, cut: str, said: Said, *, about: bool) -> Un
     if _ONLY_DATE.fullmatch(cut):
         return None
     if value < FLOOR or (
-        said.to_assistant and not (wish or about or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED))
+        said.to_assistant
+        and not (
+            wish
+            or about
+            or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED, reports="?" not in said.text)
+        )
     ):
         return None
     lasts = bool(wish or _CORRECTS_PLAINLY.match(sentence))

@@ -29,6 +29,7 @@ _FIRST = listed(
     io mio mia miei mie noi nostro nostra ho abito lavoro
     ik mij mijn wij ons onze"""
 )
+_SIGNS = _SMALL | _FIRST
 _LASTING = listed("immer nie niemals siempre nunca toujours jamais sempre mai altijd nooit")
 _ENGLISH = FUNCTION - _SMALL - _FIRST - listed("in on an so was am will also over at as do no a i")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
@@ -39,6 +40,8 @@ def is_foreign(sentence: str) -> bool:
     """Whether the sentence is in another language than English."""
     if not sentence.isascii() and 2 * len(_LATIN.findall(sentence)) < sum(map(str.isalpha, sentence)):
         return True
+    if _SIGNS.isdisjoint(sentence.lower().split()):
+        return False
     words = WORD.findall(sentence)
     plain = [word for word in (words[0].lower(), *words[1:]) if word.islower()] if words else []  # no names
     signs = sum(word in _SMALL or 2 * (word in _FIRST) for word in plain)

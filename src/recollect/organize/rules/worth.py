@@ -74,6 +74,10 @@ _THING = re.compile(
     r"|became|left|took|gave|made|chose|[a-z]{3,}ed)\b",
     re.IGNORECASE,
 )
+_NAMED = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
+_SAYS = re.compile(
+    r"\b(?:is|are|was|were|has|had|will|came|went|left|took|got|said|says|wants|needs|likes|loves|lives|works|[a-z]{3,}ed)\b"
+)
 _DATED = re.compile(r"\b(?:19|20)\d\d\b")
 _PREFERENCE = re.compile(
     r"\b(?:prefers?|preferred|favou?rites? (?:\w+ ){0,3}(?:is|are|was)|(?:is|are) (?:\w+'s|their) favou?rite"
@@ -122,7 +126,7 @@ def worth(sentence: str, *, correction: bool = False) -> float:
 
 def category(text: str) -> Category:
     """What kind of knowledge a claim about a person is; what is quoted in it is another's."""
-    low = _QUOTED.sub("", text).lower()
+    low = (_QUOTED.sub("", text) if '"' in text or "\u201c" in text else text).lower()
     if _DECISION.search(low):
         return "decisions"
     if _PREFERENCE.search(low):
@@ -132,12 +136,15 @@ def category(text: str) -> Category:
     return "people"
 
 
-def is_told_to_assistant(sentence: str, *, pasted: bool) -> bool:
+def is_told_to_assistant(sentence: str, *, pasted: bool, reports: bool) -> bool:
     """Whether a person who talks to an assistant tells of themselves, or of something that was settled,
-    rather than asks for something. In a text that was pasted only what starts with "I" counts."""
+    rather than asks for something. In a text that was pasted only what starts with "I" counts; in one that asks
+    nothing (`reports`) also what is said of others by name."""
     if _REQUEST.match(sentence):
         return False
     if pasted:
         return bool(_I.match(sentence))
     low = sentence.lower()
+    if reports and _NAMED.search(sentence) and _SAYS.search(sentence):
+        return True
     return any(sign.search(low) for sign in (_FIRST, _DECISION, _LESSON, _DATED)) or bool(_THING.search(sentence))
