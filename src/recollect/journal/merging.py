@@ -31,6 +31,7 @@ TENTH = 10  # records are told in a tenth of their size,
 THIRD, FEW = 3, 4_000  # but a few in up to a third: so many characters
 LARGEST = 4_000  # characters of a compaction record
 SMALLEST = 400
+FRAME = 250  # of them are not its text
 SLACK = 20  # of the target, one part of so many is left for what is appended meanwhile
 GENTLY = 4  # of the compaction records told again, one part of so many is lost
 
@@ -145,13 +146,13 @@ class Merger:
         room = self._limits.max_chars - self._limits.max_chars // SLACK - page.kept_chars
         records = self._limits.max_records - page.kept_records
         size = sum(len(old.item.text) for old in page.fresh)
-        want = max(size // TENTH, min(size // THIRD, FEW), SMALLEST)
+        want = max(size // TENTH, min(size // THIRD, FEW), SMALLEST - FRAME) + FRAME
         most = room * (GENTLY - 1) // GENTLY if page.earlier else room
         new = self._told(page.fresh, min(want, most), records - 1 if page.earlier and records > 1 else records)
         gone, again = self._again(page.earlier, room - chars(*new), records - len(new))
         told = [*again, *new]
         content = b"".join([*page.header, *told, *page.kept])
-        return Plan([*page.fresh, *gone], told, content, self._block(page.fresh, new, now))
+        return Plan([*page.fresh, *gone], told, content, self._block(page.fresh, new if want <= most else [], now))
 
     def _again(self, earlier: Sequence[Old], room: int, records: int) -> tuple[Sequence[Old], list[bytes]]:
         """The compaction records within this room: those that are told again, and all as they then are."""
@@ -193,6 +194,7 @@ class Merger:
         return ""
 
     def _block(self, olds: Sequence[Old], told: Sequence[bytes], now: datetime) -> str:
+        """Tells again what was `told`, where MEMORY.md has room for all that is to be told; else, the records."""
         room = longmemory.room(self._limits.long_memory_max_chars)
         if not any(old.item.text for old in olds) or room < 1:
             return ""
