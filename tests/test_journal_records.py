@@ -192,8 +192,8 @@ def test_a_page_as_it_was_is_kept(pages: Pages) -> None:
 
 
 def test_a_link_to_a_page_stays_one(pages: Pages, tmp_path: Path) -> None:
-    """O28, S1: people keep the page elsewhere, and let others read it; what is rewritten is that one, and as it was
-    it is kept."""
+    """O28, S1: people keep the page elsewhere, and let others read it; what is rewritten is that one, and the page
+    as it was is kept."""
     elsewhere = tmp_path / "notes" / "mine.md"
     elsewhere.parent.mkdir()
     elsewhere.write_bytes(b"old\n")
