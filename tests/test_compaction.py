@@ -454,6 +454,16 @@ def test_kept_records_alone_may_fill_the_target_or_exceed_it(pages: Pages, chars
     assert (again.ran, again.over_target) == (False, result.over_target)
 
 
+def test_a_page_with_little_room_does_not_make_the_long_memory_short(pages: Pages) -> None:
+    """O29: what MEMORY.md has no room for, LONGMEMORY.md tells; and of what day it was, where it was one."""
+    kept = render(record("k", "learned", text="x" * 5_000))
+    write(pages, HEADER + old(20) + kept)
+    result = compaction(pages).run()
+    [told] = [one.text for one in records(pages) if one.category == "compaction"]
+    assert len(told) < 300 < len(result.block)
+    assert f"({OLD:%Y-%m-%d}) " in result.block
+
+
 def test_what_json_writes_in_two_characters_is_counted(pages: Pages) -> None:
     """O28"""
     quoted = (render(record(f"q{n}", text=f'"{n}" \\"Ada{n}\\" "not" "{n * 7}" "Oslo"')) for n in range(300))

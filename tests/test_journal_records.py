@@ -191,6 +191,24 @@ def test_a_page_as_it_was_is_kept(pages: Pages) -> None:
     assert (pages.read(pages.memory), pages.before(pages.memory).read_bytes()) == (b"two\n", b"one\n")
 
 
+def test_a_link_to_a_page_stays_one(pages: Pages, tmp_path: Path) -> None:
+    """O28, S1: people keep the page elsewhere, and let others read it; what is rewritten is that one, and the page
+    as it was is kept."""
+    elsewhere = tmp_path / "notes" / "mine.md"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(b"old\n")
+    elsewhere.chmod(0o640)
+    pages.root.mkdir()
+    pages.memory.symlink_to(elsewhere)
+    with pages.writing():
+        pages.append(pages.memory, b"more\n")
+        pages.replace(pages.memory, b"new\n")
+    assert pages.memory.is_symlink()
+    assert (elsewhere.read_bytes(), elsewhere.stat().st_mode & 0o777) == (b"new\n", 0o640)
+    assert pages.before(pages.memory).read_bytes() == b"old\nmore\n"
+    assert [path.name for path in elsewhere.parent.iterdir()] == ["mine.md"]
+
+
 @pytest.mark.parametrize("part", ["write", "link", "sync", "rename"])
 def test_a_rewrite_that_fails_leaves_the_page_as_it_was(
     pages: Pages, part: str, monkeypatch: pytest.MonkeyPatch

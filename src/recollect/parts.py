@@ -18,6 +18,7 @@ from recollect.journal.continuity import Continuity
 from recollect.journal.findable import journal_items, journal_pages, note_items, note_pages
 from recollect.journal.merging import Summarize
 from recollect.journal.notes import Query
+from recollect.models.providers import unusable
 from recollect.organize.brain import Brain
 from recollect.organize.handover import Handover
 from recollect.organize.health import Receipt, receipt
@@ -63,10 +64,11 @@ class Parts:
         self.embedders = open_embedders(settings)
         self.lifecycle = open_lifecycle(settings, database)
         self.mending = Mending(database)
-        summarize = open_summarize(settings, database, clock, profile)
         extract = (lambda: self.experiencing.extract()) if settings.continuity.experience_store_enabled else None
         self.continuity = Continuity(
-            *(settings.continuity, home, profile, database, clock, summarize, extract),
+            *(settings.continuity, home, profile, database, clock),
+            summarize=open_summarize(settings, database, clock, profile),
+            extract=extract,
             ended=partial(ended_lines, database, profile),
             resync=lambda: self.indexer.look(),
         )
@@ -201,30 +203,25 @@ class Parts:
 
 def open_brain(settings: Settings, database: Database, clock: Clock) -> Brain:
     """The one that is asked for; the rules where `auto` finds no model that can be used."""
-    choice, models = settings.organize.brain, settings.models
-    if choice == "rules" or (choice == "auto" and not models.model):
-        return RulesBrain(settings.organize.density)
-    from recollect.models.providers import unusable
+    choice, models, density = settings.organize.brain, settings.models, settings.organize.density
+    if choice == "rules":
+        return RulesBrain(density)
+    if reason := unusable(models):
+        if choice == "llm":
+            raise ConfigError(f"organize.brain is 'llm', but its model cannot be used: {reason}")
+        return RulesBrain(density, instead_of=reason if models.model else "")
     from recollect.organize.llm import LlmBrain
 
-    reason = unusable(models)
-    if not reason:
-        return LlmBrain(models, database, clock)
-    if choice == "llm":
-        raise ConfigError(f"organize.brain is 'llm', but its model cannot be used: {reason}")
-    return RulesBrain(settings.organize.density, instead_of=reason)
+    return LlmBrain(models, database, clock)
 
 
 def open_summarize(settings: Settings, database: Database, clock: Clock, profile: str) -> Summarize | None:
     """The model that may summarize what is compacted; none where the rules do it alone."""
-    if settings.organize.brain == "rules" or not settings.models.model:
+    if settings.organize.brain == "rules" or unusable(settings.models):
         return None
     from recollect.journal.summarizing import by_model
-    from recollect.models.providers import unusable
     from recollect.models.question import Question
 
-    if unusable(settings.models):
-        return None
     return by_model(Question(settings.models, database, clock, profile, "compaction"))
 
 
@@ -237,15 +234,12 @@ def open_query(settings: Settings, database: Database, clock: Clock, profile: st
         if reason := missing():
             raise ConfigError(f"continuity.notes_query is 'claude', but it cannot be used: {reason}")
         return ClaudeQuestion(models, database, clock, profile)
-    if choice == "auto" and not models.model:
+    if reason := unusable(models):
+        if choice == "model":
+            raise ConfigError(f"continuity.notes_query is 'model', but it cannot be used: {reason}")
         return None
-    from recollect.models.providers import unusable
     from recollect.models.question import Question
 
-    if reason := unusable(models):
-        if choice == "auto":
-            return None
-        raise ConfigError(f"continuity.notes_query is 'model', but it cannot be used: {reason}")
     return Question(models, database, clock, profile)
 
 

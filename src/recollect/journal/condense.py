@@ -37,6 +37,7 @@ COURTESY = 0.15  # what a name in a courtesy is worth
 
 KERNEL, WIDER, WHOLE = 1, 2, 3  # the forms in which a clause is told
 _PERIOD = re.compile(rf"(?:\A|(?<=[.!?…])\s+){PERIOD.pattern}")
+_MEASURES = {"number", "date", "negation"}
 _DAYS = {"yesterday": -1, "tomorrow": 1}
 _DAY = re.compile(r"(?<!just )(?<!like )(?<!only )\b(?:yesterday|tomorrow)\b(?!['\u2019])")
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
@@ -46,7 +47,7 @@ _COURTESIES = word_set(
     "sorry appreciate excited proud welcome course luck hope ah haha yay something thing way lot"
 )
 _ONESELF = word_set("i we my our")  # "I love Paris" is none: "love it, Paris" is
-_ABOUT_ITSELF = re.compile(r"\bas an? (?:AI|(?:large )?language model)\b", re.IGNORECASE)
+_ABOUT_ITSELF = re.compile(r"\b(?:as|I'm|I am) an? (?:AI|(?:large )?language model)\b", re.IGNORECASE)
 
 
 class Item(NamedTuple):
@@ -77,7 +78,8 @@ class _Clause:
 class _Entry:
     """What is told as one. `forms` are nothing, the kernel, more and the whole; `told` is the one that fits. It
     `exclaims` where it has one word that says something, or none, beside courtesies, and denies nothing; or where
-    an assistant speaks of itself."""
+    an assistant speaks of itself. It `measures` where it has a number, a date or a negation: these say something
+    also in the fewest words, as a name does not."""
 
     order: int
     period: str
@@ -87,6 +89,7 @@ class _Entry:
     weight: float
     forms: Sequence[str]
     exclaims: bool
+    measures: bool
     told: int = 0
 
 
@@ -229,6 +232,7 @@ def _entries(found: Sequence[_Clause], precision: int) -> list[_Entry]:
             exact=sum(clause.exact for _, clause, _ in family),
             weight=sum(clause.weight for _, clause, _ in family),
             exclaims=all(_exclaims(clause) for _, clause, _ in family),
+            measures=any(word.kind in _MEASURES for _, clause, _ in family for word in clause.words),
             forms=[merged(texts) for texts in zip(*(told for _, _, told in family), strict=True)],
         )
         for (period, subject, *_), family in families.items()
@@ -249,7 +253,8 @@ def _precision(found: Sequence[_Clause], budget: int) -> int:
     for length in (10, 7):
         headings = {(clause.day[:length], clause.subject) for clause in found}
         periods = {period for period, _ in headings}
-        if sum(len(subject) + 3 for _, subject in headings) + len(periods) * (length + 3) <= room:
+        cost = sum(len(subject) + 3 for _, subject in headings) + len(periods) * (length + 3)
+        if cost <= room or len(periods) == 1:
             return length
     return 4
 
@@ -282,9 +287,10 @@ def _sentences(entries: Sequence[_Entry], budget: int) -> list[_Step]:
     exact = sorted((entry for entry in rest if entry.exact), key=lambda e: _dense(e.exact, e, WHOLE))
     return [
         (WHOLE, exact, SENTENCES),
-        (KERNEL, exact, 1.0),
+        (KERNEL, [entry for entry in exact if entry.measures], 1.0),
         (WIDER, exact, 1.0),
         (WHOLE, sorted(rest, key=lambda e: _dense(e.weight, e, WHOLE)), 1.0),
+        (KERNEL, exact, 1.0),
     ]
 
 

@@ -42,10 +42,11 @@ class Continuity:
         profile: str,
         database: Database,
         clock: Clock,
-        summarize: Summarize | None = None,
-        extract: Callable[[], object] | None = None,
-        ended: Callable[[], Set[str]] = frozenset,
-        resync: Callable[[], object] | None = None,
+        *,
+        summarize: Summarize | None,
+        extract: Callable[[], object] | None,
+        ended: Callable[[], Set[str]],
+        resync: Callable[[], object],
     ) -> None:
         self._settings = settings
         self._clock = clock

@@ -31,6 +31,7 @@ TENTH = 10  # records are told in a tenth of their size,
 THIRD, FEW = 3, 4_000  # but a few in up to a third: so many characters
 LARGEST = 4_000  # characters of a compaction record
 SMALLEST = 400
+FRAME = 250  # of them are not its text
 SLACK = 20  # of the target, one part of so many is left for what is appended meanwhile
 GENTLY = 4  # of the compaction records told again, one part of so many is lost
 
@@ -145,13 +146,13 @@ class Merger:
         room = self._limits.max_chars - self._limits.max_chars // SLACK - page.kept_chars
         records = self._limits.max_records - page.kept_records
         size = sum(len(old.item.text) for old in page.fresh)
-        want = max(size // TENTH, min(size // THIRD, FEW), SMALLEST)
+        want = max(size // TENTH, min(size // THIRD, FEW), SMALLEST - FRAME) + FRAME
         most = room * (GENTLY - 1) // GENTLY if page.earlier else room
         new = self._told(page.fresh, min(want, most), records - 1 if page.earlier and records > 1 else records)
         gone, again = self._again(page.earlier, room - chars(*new), records - len(new))
         told = [*again, *new]
         content = b"".join([*page.header, *told, *page.kept])
-        return Plan([*page.fresh, *gone], told, content, self._block(page.fresh, new, now))
+        return Plan([*page.fresh, *gone], told, content, self._block(page.fresh, new, want > most, now))
 
     def _again(self, earlier: Sequence[Old], room: int, records: int) -> tuple[Sequence[Old], list[bytes]]:
         """The compaction records within this room: those that are told again, and all as they then are."""
@@ -192,16 +193,19 @@ class Merger:
             words -= len(line) - room  # what JSON writes in more than one character
         return ""
 
-    def _block(self, olds: Sequence[Old], told: Sequence[bytes], now: datetime) -> str:
+    def _block(self, olds: Sequence[Old], told: Sequence[bytes], crowded: bool, now: datetime) -> str:
+        """Tells what was `told`; where MEMORY.md was so `crowded` that this is less than a block may have, the
+        records themselves."""
         room = longmemory.room(self._limits.long_memory_max_chars)
         if not any(old.item.text for old in olds) or room < 1:
             return ""
         records = [record for record in map(read, map(decode, told)) if record]
-        if len(records) == 1 and len(records[0].text) <= room:
-            text = records[0].text
+        items = [Item(record.text, record.timestamp) for record in records if record.timestamp]
+        size = sum(len(item.text) for item in items)
+        if not items or (crowded and size < room):
+            text = self._summary([old.item for old in olds], room)
         else:
-            items = [Item(record.text, record.timestamp) for record in records if record.timestamp]
-            text = self._summary(items or [old.item for old in olds], room)
+            text = items[0].text if len(items) == 1 and size <= room else self._summary(items, room)
         times = [old.item.at.astimezone(self._zone) for old in olds]
         return longmemory.block(
             _key(olds[:1]),  # after a crash the first is still there: the next block takes the place of this one

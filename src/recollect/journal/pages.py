@@ -142,8 +142,9 @@ class Pages:
                 os.truncate(page, size)
 
     def replace(self, page: Path, data: bytes) -> None:
-        """Put other content in the place of a page, whole or not at all. Call it while `writing`."""
-        before = self.before(page)
+        """Put other content in the place of a page, whole or not at all. Where it is a link, that of the page that
+        it leads to, as with an append. Call it while `writing`."""
+        before, page = self.before(page), page.resolve()
         draft = page.with_name(f".{page.name}.new")
         swapped = False
         try:
@@ -156,6 +157,7 @@ class Pages:
                 os.close(file)
             existed = page.exists()
             if existed:
+                shutil.copymode(page, draft)
                 before.unlink(missing_ok=True)
                 _link(page, before)
                 sync_folder(self._tmp)
