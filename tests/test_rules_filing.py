@@ -134,6 +134,30 @@ def test_the_subject_is_left_out_where_the_title_names_it(memory: Memory) -> Non
     assert sorted(told) == ["Mara's garden is in Porto.", "works as a nurse."]
 
 
+def test_a_state_ends_in_a_chat_as_anywhere(memory: Memory) -> None:
+    """O11: people who chat tell of feelings and doings, which seldom end another; where they live does."""
+    agent = memory.agent(ALICE)
+    for text in ("I live in Porto.", "I moved to Lisbon."):
+        learn(memory, agent, UserMessage(text, "Mara"), UserMessage("Oh, nice.", "Ben"))
+    ended = [claim.text for claim in memory.documents.claims("~/memory/people/mara") if not claim.current]
+    assert ended == ["lives in Porto."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please put the server into the title.",
+        "Send the test phones there, please, not to the harbour in Lisbon.",
+        "Move it to 20 November 2026, same time.",
+        "20 November 2026.",
+    ],
+)
+def test_what_somebody_is_asked_for_is_no_fact(memory: Memory, text: str) -> None:
+    """O10: nor is a day alone."""
+    learn(memory, memory.agent(ALICE), UserMessage("The van is old.", "Ben"), UserMessage(text, "Mara"))
+    assert "~/memory/people/mara" not in tree(memory)
+
+
 def test_whoever_is_talked_of_has_a_document(memory: Memory) -> None:
     """O8, O11: one that the talk shows to be a person, or a project; known from then on."""
     tell(memory, "My sister Mia lives in Berlin.", "The release of Harbor is on 5 May 2026.")

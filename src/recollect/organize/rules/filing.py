@@ -42,6 +42,10 @@ TITLES = {
 _OWN = {"people", "projects"}
 _SLUG = re.compile(r"[^\w]+")
 _BEFORE = " (earlier: "
+_STATE = re.compile(  # what somebody is or has until they say otherwise
+    r"(?:[\w'\u2019.-]+ ){1,4}(?:lives|works|studies|teaches|owns|drives|leads|costs|rents"
+    r"|is (?:an?|in|at|on|the|from|called|named|based|married|engaged|single|due))\b"
+)
 _QUOTES = ('".', '"')
 
 
@@ -251,7 +255,8 @@ def _judged(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | No
     """What the statement is to a known sentence, and the other way round; none where each stands by itself."""
     if sentence.endswith(_QUOTES) or statement.text.endswith(_QUOTES):
         return ("same", "same") if sentence == statement.text else None  # what is quoted is not read
-    sure = SURE_IN_CHAT if statement.in_chat else SURE
+    states = _STATE.match(sentence) or _STATE.match(statement.text)
+    sure = SURE_IN_CHAT if statement.in_chat and not states else SURE
     _, leaned_on, earlier = sentence.rpartition(_BEFORE)
     if leaned_on:
         sentence = earlier if earlier[:1].isupper() else f"{statement.speaker} {earlier}"

@@ -66,7 +66,12 @@ _LEADING_DATE = re.compile(
     re.IGNORECASE,
 )
 _MIDDLE_DATE = re.compile(r"\b((?:I|we)(?:'ve)?) (around [A-Z][a-z]+ \d{4}) ([^,;]+)", re.IGNORECASE)
-_ONLY_DATE = re.compile(r"(?:on|in|around)\b[\w ]* \d{4}", re.IGNORECASE)
+_ONLY_DATE = re.compile(r"(?:(?:on|in|around)\b[\w ]*|\d{1,2} [A-Z]\w+) \d{4}", re.IGNORECASE)
+_ASKS_FOR = re.compile(
+    r"(?:\w+[:,] )?please\b|.*, please\b|(?:move|send|put|bring|give|tell|ask|call|remind|book|check|show)"
+    r" (?:it|him|her|them|that|this|the|me|us|my|our)\b",
+    re.IGNORECASE,
+)
 _ASKING = (
     "can|could|would|will|do|does|did|don't|what|how|which|where|when|who|why|any|is|are|isn't|was|were|should|have"
     "|has|got any|am"
@@ -227,7 +232,7 @@ def _unit(place: int, sentence: str, cut: str, said: Said, *, about: bool) -> Un
     value = worth(cut, correction=bool(_CORRECTS.match(sentence))) + wish
     if _STATE.match(cut) and cut.rsplit(" ", 1)[-1].lower() in DOMAINS:
         value = max(value, FLOOR)
-    if _ONLY_DATE.fullmatch(cut):
+    if _ONLY_DATE.fullmatch(cut) or (not wish and _ASKS_FOR.match(cut)):
         return None
     if value < FLOOR or (
         said.to_assistant
