@@ -87,6 +87,17 @@ def test_courtesies_and_what_an_assistant_says_of_itself_make_room() -> None:
     assert not [courtesy for courtesy in ("great", "language model", "sweet", "Love it") if courtesy in told]
 
 
+def test_a_person_who_works_with_an_ai_is_told() -> None:
+    """O27: only what an assistant says of itself makes room."""
+    facts = (
+        "Ada: I'm an AI engineer at Norsk Hydro and earn well. → Nice.",
+        "Ben: We hired Mara Lund as an AI model for 400 euros until 12 July. → Noted.",
+    )
+    dull = "Ada: I looked at some lovely lamps and chairs with seeds and nuts that my neighbours like a lot. → Fine."
+    told = condense(journal(*facts, dull, dull.replace("lamps", "wooden fences and gates")), 200)
+    assert all(fact in told for fact in ("AI engineer at Norsk Hydro", "Mara Lund", "400 euros", "12 July"))
+
+
 def test_what_is_short_is_told_where_there_is_room() -> None:
     """O27: a few words can say a lot."""
     said = ("Quit my job.", "Anna left.", "We divorced.", "Never again.", "Paula is pregnant.", "Dad died.", "Hm!")

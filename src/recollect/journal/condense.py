@@ -47,7 +47,10 @@ _COURTESIES = word_set(
     "sorry appreciate excited proud welcome course luck hope ah haha yay something thing way lot"
 )
 _ONESELF = word_set("i we my our")  # "I love Paris" is none: "love it, Paris" is
-_ABOUT_ITSELF = re.compile(r"\b(?:as|I'm|I am) an? (?:AI|(?:large )?language model)\b", re.IGNORECASE)
+_ABOUT_ITSELF = re.compile(
+    r"\b(?:as|I'm|I am) an? (?:AI (?:(?:language )?model|assistant)\b|(?:large )?language model\b|AI(?=[,.]|$))",
+    re.IGNORECASE,
+)
 
 
 class Item(NamedTuple):
@@ -240,7 +243,7 @@ def _entries(found: Sequence[_Clause], precision: int) -> list[_Entry]:
 
 
 def _exclaims(clause: _Clause) -> bool:
-    if _ABOUT_ITSELF.search(clause.text):
+    if _ABOUT_ITSELF.search(clause.text) and not any(word.kind in {"number", "date"} for word in clause.words):
         return True
     polite = _COURTESIES if _ONESELF.isdisjoint(word.value for word in clause.words) else frozenset()
     said = [word.kind for word in clause.words if word.kind != "filler" and word.value not in polite]
