@@ -76,8 +76,8 @@ _FILE = re.compile(r"\.(?:png|jpe?g|gif|webp|svg|pdf|py|[jt]sx?|md|txt|json|html
 
 _NAME = re.compile(
     r"""(?x)(?:
-      (?P<password> (?:pass[ _-]?(?:word|wort|wd|phrase|code) | kennwort | contrase[ñn]a | mot[ ]de[ ]passe
-        | pwd | (?<![^\W_])(?:mdp|pw))s?)
+      (?P<password> (?:pass[ _-]?(?:word|wort|wd|phrase|code) | kennwort | wachtwoord | contrase[ñn]a
+        | mot[ ]de[ ]passe | pwd | (?<![^\W_])(?:mdp|pw|senha))s?)
     | (?P<pin> (?<![^\W_])(?:pin(?:[ _-]?(?:code|number|nummer))? | cvv2? | cvc2?
         | (?:door|gate|alarm|access|entry|security|verification|lock|garage|safe)[ _-]code))
     | (?P<token> (?:api|access|secret|private|auth|account|encryption|signing|master|license|wi-?fi)[ _-]?key
@@ -85,15 +85,15 @@ _NAME = re.compile(
     )(?:[_-]?\d{1,3})?(?![^\W_]|_[a-z])"""
 )
 _GAP = re.compile(
-    r"""(?ix)(?:\s{0,2}\([^()\n]{1,40}\)
-      | \s+(?:for|to|of|on|at|from|that|i|we|you|für|zum|von|vom|de|del|para|du|pour)\b[^.,;:=?!\n]{1,60}?)?
+    r"""(?ix)(?:\s{0,2}\([^()\n]{1,40}\) | \s+(?:for|to|of|on|at|from|that|i|we|you
+      |für|zum|von|vom|de|del|para|du|pour|da|di|do|voor|van)\b[^.,;:=?!\n]{1,60}?)?
       (?:(?P<assign>[*_`"'\\\])]{0,5}[ \t]{0,3}(?::=|=>|={1,3}|:(?!//)|>|→|->)[*_]{0,2}\s{0,4})
-      | (?P<speech>(?:\s+(?:is|are|was|will[ ]be|ist|lautet|war|es|era|est|était)|['\u2019]s)
+      | (?P<speech>(?:\s+(?:is|are|was|will[ ]be|ist|lautet|war|es|era|est|était|è|é)|['\u2019]s)
         (?:\s+(?:now|still|just|currently|set[ ]to|changed[ ]to|called|jetzt|ahora|maintenant)){0,2}[ ]?:?\s+))
     | (?P<cell>[ \t]{0,20}\|[ \t]{0,20}(?!-)) | (?P<to>\s+(?:to|as|auf|a|en)\s+) | (?P<beside>[ \t]{1,3})"""
 )
 _BEFORE = re.compile(
-    r"(?i)(?:^|[\s:])(\S{4,100})\s+(?:is|as|ist|als|es|est|como|comme)\s+(?:[\w'-]{1,20}\s+){0,3}\Z"
+    r"(?i)(?:^|[\s:])(\S{4,100})\s+(?:is|as|ist|als|es|est|como|comme|è|é)\s+(?:[\w'-]{1,20}\s+){0,3}\Z"
 )
 _NUMBER = re.compile(r"[\"'`#*\\]{0,3}([A-Za-z]{0,2}\d(?:[ -]?\d|[A-Z]){2,11})(?![\d%]|[.,:/]\d|\w)")
 _QUOTE = re.compile(r"(\\*+)(\"\"\"|'''|[\"'`“\u2018«„])")
@@ -123,13 +123,13 @@ very so quite really still yet already again always now then today just only als
 at to of for from with without by as into up down out off over under about than and or but if when while what who
 where why how there here all any some each every both please longer one like der die das ein eine mein nicht zu
 sehr ist auf im mit für von noch nur el los las un una mi tu su muy es está en con por para de del que más le les
-une mon pas trop très est dans du des"""
+une mon pas trop très est dans du des muito não minha sua molto non mia tua troppo niet te erg mijn"""
 _STATES = """weak strong wrong right correct incorrect invalid valid secure insecure safe unsafe secret private
 public same important different similar long short good bad great better best fine ok easy hard simple complex
 difficult unique empty blank lost known unknown new old stale available unavailable ready enough mine yours gone
 broken stolen stuck sent kept set reset given taken made written found shown patience key common random terrible
 awful stupid hidden schwach stark falsch richtig abgelaufen sicher geheim débil correcta incorrecta segura faible
-incorrecte expiré valide"""
+incorrecte expiré valide fraca forte errada segreta debole sbagliata sicura zwak sterk fout verlopen"""
 _SMALL = frozenset(_SMALL_WORDS.split())
 _DESCRIBING = re.compile(
     rf"(?i){'|'.join(_STATES.split())}|.{{2,}}(?:ed|ing|able|ible|ful|less|ly|ive|ous|ary|ado|ada)"
@@ -141,7 +141,7 @@ _MARKER = re.compile(
     rf"\[secret: (?:{'|'.join([*_FORMATS, *_AROUND])}|PIN|token|private key|card number|random token)\]"
 )
 _LONG_WORD = re.compile(r"\S{20,}")  # a shorter one is a secret only where its name or its digits say so
-_HINT = re.compile("pass|pw|secret|token|key|pin|code|kennwort|contrase|clave|mdp|cv")  # something of a name
+_HINT = re.compile("pass|pw|secret|token|key|pin|code|kennw|wachtw|senha|contrase|clave|mdp|cv")  # of a name
 _NAME_PART = re.compile("pass[\"']{0,2}$|^(?:passe|code|key)")  # of a name of several words
 _FRAME_HINT, _FOUR_DIGITS = re.compile("://|^-u|--user|authoriz|bearer|----"), re.compile(r"\d{4}")
 _ROUNDS = 5  # a marker is shorter than its secret was, and so may bring a name and a value together
