@@ -270,6 +270,8 @@ def test_a_sentence_with_a_secret_is_left_out_whole() -> None:
         ("I ride a Canyon. I adopted a cat. She's called Luna.", ""),
         ("My brother Max moved to Rome. She was late for dinner in Lyon.", ""),
         ("I met Tom and Max in Rome. He runs a bakery in Lyon.", ""),
+        ("My boss Tom and my colleague Max argued. He was fired in May 2025.", ""),
+        ("My sister Mia and my boss Max argued. He was fired in May 2025.", "Max was fired in May 2025."),
     ],
 )
 def test_he_and_she_are_named_where_it_is_plain_who_is_meant(said: str, told: str) -> None:
@@ -359,6 +361,12 @@ def test_other_languages_are_told_an_assistant_word_for_word() -> None:
         ('Ann said on 5 March 2026: "Ich vertrage keine Laktose".', "people"),
         ('Ann wants: "Bitte antworte immer auf Deutsch".', "preferences"),
     ]
+    for own in ("Ich war nie in Rom", "Ich bin nie krank", "Je suis toujours malade ici"):
+        assert texts(UserMessage(f"{own}.", "Ann"), AssistantMessage("Ok.")) == [
+            f'Ann said on 5 March 2026: "{own}".'
+        ]
+    [wish] = texts(UserMessage("Ich möchte immer kurze Antworten.", "Ann"), AssistantMessage("Ok."))
+    assert wish == 'Ann wants: "Ich möchte immer kurze Antworten".'
     for name in ("Los Angeles", "Banco de Espa\u00f1a", "Van der Berg"):
         assert texts(UserMessage(f"I met Leo at {name}.", "Ann")) == [f"Ann met Leo at {name}."]
 

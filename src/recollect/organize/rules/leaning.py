@@ -80,6 +80,9 @@ def resolved(text: str, before: Sequence[Heard], speakers: frozenset[str]) -> tu
             meant = [one for one in people if one.woman is hers] or [one for one in people if one.woman is None]
             if not meant or not meant[0].name or (len(meant) > 1 and meant[0].place):
                 break
+            joined = f"{meant[0].name.split()[-1]} and "
+            if any(heard.text[: one.place].endswith(joined) for one in people if one.woman is not (not hers)):
+                break  # "Tom and Max": either of them
             if not meant[0].sure and ago >= _FRESH:
                 break
             rest = text[found.end() :]

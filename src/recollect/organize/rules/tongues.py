@@ -31,6 +31,10 @@ _FIRST = listed(
 )
 _SIGNS = _SMALL | _FIRST
 _LASTING = listed("immer nie niemals siempre nunca toujours jamais sempre mai altijd nooit")
+_SUBJECT = listed(
+    "ich wir yo nosotros soy estoy tengo je j nous eu nós sou estou moro tenho io noi ho abito ik wij"
+)
+_WANTS = listed("möchte will mag hätte quiero prefiero veux voudrais préfère quero prefiro voglio vorrei wil wilt")
 _ENGLISH = FUNCTION - _SMALL - _FIRST - listed("in on an so was am will also over at as do no a i")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _SHORTEST = 6  # letters of a sentence in a script where no space may be between words
@@ -61,5 +65,6 @@ def tells(sentence: str, *, to_assistant: bool) -> bool:
 
 
 def is_wish(sentence: str) -> bool:
-    """Whether it asks for something once and for all."""
-    return not _LASTING.isdisjoint(WORD.findall(sentence.lower()))
+    """Whether it asks for something once and for all, and does not tell what the speaker always is or does."""
+    words = {word.partition("'")[0] for word in WORD.findall(sentence.lower())}
+    return not _LASTING.isdisjoint(words) and (_SUBJECT.isdisjoint(words) or not _WANTS.isdisjoint(words))
