@@ -93,7 +93,9 @@ def test_a_person_who_works_with_an_ai_is_told() -> None:
         "Ada: I'm an AI engineer at Norsk Hydro and earn well. → Nice.",
         "Ben: We hired Mara Lund as an AI model for 400 euros until 12 July. → Noted.",
     )
-    dull = "Ada: I looked at some lovely lamps and chairs with seeds and nuts that my neighbours like a lot. → Fine."
+    dull = (
+        "Ada: I looked at some lovely lamps and chairs with seeds and nuts that my neighbours like a lot. → Fine."
+    )
     told = condense(journal(*facts, dull, dull.replace("lamps", "wooden fences and gates")), 200)
     assert all(fact in told for fact in ("AI engineer at Norsk Hydro", "Mara Lund", "400 euros", "12 July"))
 

@@ -454,6 +454,9 @@ TALK = (
     UserMessage("I decided to rent a flat because hotels are dear.", "Bob"),
     ToolResult("Casa do Fado costs 84 EUR a night.", "search", provenance="web"),
     UserMessage("I moved to Lisbon. My sister Mia lives in Berlin.", "Mara"),
+    UserMessage(
+        "Project Falcon and Project Heron are old. There are 12 people on Falcon and Heron in Oslo.", "Mara"
+    ),
     UserMessage("I learned that yeast needs warm water. I have two cats and a dog called Max.", "Bob"),
 )
 
@@ -658,6 +661,14 @@ def test_one_persons_word_does_not_end_anothers(memory: Memory) -> None:
     tell(memory, "I quit my job at Siemens.", speaker="Gus")
     assert "works at Siemens" in tree(memory)["~/memory/people/mara"]
     assert EARLIER not in tree(memory)["~/memory/people/mara"]
+
+
+def test_a_name_within_another_is_not_named(memory: Memory) -> None:
+    """O11: what is said of Anna ends nothing of Ann."""
+    tell(memory, "I live in Porto.", speaker="Ann")
+    anna = UserMessage("Anna moved to Rome and lives in Rome now.", "Bob")
+    learn(memory, memory.agent(ALICE), anna, UserMessage("Oh, nice.", "Mara"))
+    assert EARLIER not in tree(memory)["~/memory/people/ann"]
 
 
 def test_data_that_repeats_or_echoes_a_word_does_not_fail_the_run(memory: Memory) -> None:

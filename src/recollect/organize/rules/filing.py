@@ -148,7 +148,9 @@ class Filing:
     def _is_anothers(self, known: Known, statement: Statement) -> bool:
         """Whether the claim is about another person, whom the statement does not name."""
         who = known.sentence.split(" ", 1)[0].removesuffix("'s")
-        if subject_key(who) == subject_key(statement.speaker) or who in statement.text:
+        if subject_key(who) == subject_key(statement.speaker):
+            return False
+        if who in statement.text and re.search(rf"(?<![\w-]){re.escape(who)}(?![\w-])", statement.text):
             return False
         return self._find(f"{MEMORY}/people/{_slug(who)}") is not None
 

@@ -60,7 +60,7 @@ class Subjects:
             return "people", me
         first = text.removeprefix("Project ").removeprefix("The ").split(" ", 1)[0].removesuffix("'s")
         words = text.split()
-        named = first if first in self.projects else next((one for one in self.projects if one in words), "")
+        named = first if first in self.projects else next((word for word in words if word in self.projects), "")
         return ("projects", named) if named else ("people", me)
 
 
