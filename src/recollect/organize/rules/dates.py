@@ -84,6 +84,11 @@ _BREAK = re.compile(
 )
 _LEADS = re.compile(r"(?:^|[,;:]|\b(?:and|but|so|then|that|because))\s*\Z", re.IGNORECASE)
 _IS = re.compile(r"(?:\bis|'s)(?: now| at [\w:.]+)?\s$")
+_IS_THEN = re.compile(  # "is on", "ends in Porto on"; not "is from" or "is dated"
+    r"(?:\b(?:is|are|ends?|starts?|begins?|opens?|closes?|goes|leaves?|runs?)|\b(?:it|that)'s)"
+    rf"(?: (?!{_DONE}|(?:from|of|since|about|after)\b)[^\s,;:.!?]+){{0,3}} \Z"
+)
+_HAD_TO = re.compile(rf"\b{_DONE} to [a-z]+")
 _IS_SUBJECT = re.compile(r" (?:is|was|will|marks|marked)\b")
 _LENGTHS = frozenset({"week", "month", "year"})
 _VERBS = frozenset({"may", "march"})  # months only where they are spelled as names
@@ -199,9 +204,11 @@ def _on_weekday(found: re.Match[str], today: date) -> str:
     be every week's."""
     prep = found["prep"]
     is_ahead = prep.lower() in _NOT_AFTER or _IS.search(found.string[: found.start()])
-    side = _side(found) or ("back" if prep.lower() == "since" else "ahead" if is_ahead else "")
+    side = "back" if prep.lower() == "since" else _side(found) or ("ahead" if is_ahead else "")
     if not side or _HABIT.search(found.string):
         return found[0]
+    if side == "back" and prep.lower() == "by" and _HAD_TO.search(found.string, 0, found.start()):
+        return found[0]  # "was told to pay by Friday", and maybe still can
     day = _weekday(found["weekday"].lower(), -1 if side == "back" else 1, today)
     return f"{prep} {_day(day, found['then'])}"
 
@@ -216,7 +223,7 @@ def _in_month(found: re.Match[str], today: date) -> str:
 
 def _in_year(found: re.Match[str], today: date) -> str:
     """A day of a month: the last one where the verb looks back, the next one where it looks ahead, else the
-    nearest; or every year's."""
+    nearest if that is to come; or every year's."""
     name = found["first"] or found["second"]
     if not name[0].isupper() or _HABIT.search(found.string):
         return found[0]
@@ -226,10 +233,12 @@ def _in_year(found: re.Match[str], today: date) -> str:
     side = "" if _TOWARDS.search(found.string, 0, found.start()) else _side(found)  # "slipped to 11 May"
     if side in {"back", "perfect"}:
         day = max(day for day in days if day <= today)
-    elif side == "ahead":
+    elif side == "ahead" or _IS_THEN.search(found.string, max(0, found.start() - 60), found.start()):
         day = min(day for day in days if day >= today)
     else:
         day = min(days, key=lambda day: abs(day - today))
+        if day < today:
+            return found[0]
     return f"{found[0]}{',' if found['first'] else ''} {day.year}"
 
 
