@@ -348,9 +348,21 @@ def test_what_is_asked_of_an_assistant_is_told_from_facts(said: str, kept: bool)
 def test_a_text_that_is_handed_over_is_not_the_speakers_own() -> None:
     """O12: what a mail says is not said by the one who shows it."""
     mail = "From: Carla Ruiz\nSubject: Offer\n\nI live in Hamburg.\nMy phone number is 555-1234."
-    for asked in (f"Look what came:\n\n{mail}", "Please summarise this:\n\nI live in Hamburg and sell boats."):
+    for asked in (
+        f"Look what came:\n\n{mail}",
+        "Please summarise this:\n\nI live in Hamburg and sell boats.",
+        "Can you read this:\nI live in Ulm.",
+    ):
         said = find(UserMessage(f"I work in Porto. {asked}", "Ann"), AssistantMessage("Okay."))
         assert [one.text for one in said] == ["Ann works in Porto."]
+
+
+@pytest.mark.parametrize("opening", ["I read two books this week", "Facts you should read", "We fix this today"])
+def test_what_somebody_lists_is_their_own(opening: str) -> None:
+    """O10: only a command hands a text over."""
+    assert "Ann lives in Oslo." in texts(
+        UserMessage(f"{opening}:\n- I live in Oslo.", "Ann"), AssistantMessage("Ok.")
+    )
 
 
 def test_other_languages_are_told_an_assistant_word_for_word() -> None:
@@ -361,7 +373,12 @@ def test_other_languages_are_told_an_assistant_word_for_word() -> None:
         ('Ann said on 5 March 2026: "Ich vertrage keine Laktose".', "people"),
         ('Ann wants: "Bitte antworte immer auf Deutsch".', "preferences"),
     ]
-    for own in ("Ich war nie in Rom", "Ich bin nie krank", "Je suis toujours malade ici"):
+    for own in (
+        "Ich war nie in Rom",
+        "Ich bin nie krank",
+        "Je suis toujours malade ici",
+        "No me gusta el caf\u00e9 de la oficina",
+    ):
         assert texts(UserMessage(f"{own}.", "Ann"), AssistantMessage("Ok.")) == [
             f'Ann said on 5 March 2026: "{own}".'
         ]

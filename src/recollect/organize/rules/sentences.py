@@ -20,8 +20,9 @@ _MARKUP = re.compile(
 _EMPHASIS = re.compile(r"(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
 _DRAWN_OUT = re.compile(r"([a-z])\1\1+(?!\.)")  # "sooo"; not "www."
 _PASTED = re.compile(
-    r"(?:(?:^|(?<=[.!?] ))[^\n.!?]{0,200}?\b(?:summari[sz]e|translate|rewrite|rephrase|proofread|correct|improve"
-    r"|edit|shorten|fix|review|explain|analy[sz]e|(?:reply|respond) to|read)\b[^\n]{0,200}:[ \t]*\n"
+    r"(?:(?:^|(?<=[.!?] ))(?:[^\n.!?]{0,200}?\b(?<!\bI )(?<!\bwe )(?<!\blet me )(?:summari[sz]e|translate|rewrite"
+    r"|rephrase|proofread|correct|improve|edit|shorten|fix|review|explain|analy[sz]e|(?:reply|respond) to)"
+    r"|(?:[^\n.!?]{0,200}?(?:\bplease|\byou|,) )?read)\b[^\n]{0,200}:[ \t]*\n"
     r"|^(?:(?:From|To|Cc|Subject|Sent|Date): [^\n]*\n\s*){2}).*",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )

@@ -23,7 +23,7 @@ _SMALL = listed(
 )
 _FIRST = listed(
     """ich mich mein meine meinen meiner meinem wir uns unser unsere unseren
-    yo mi mis nos nosotros nuestro nuestra soy estoy vivo tengo trabajo prefiero odio
+    yo mi mis nos nosotros nuestro nuestra soy estoy vivo tengo trabajo prefiero odio gusta gustan encanta llamo
     je j mon mes nous notre nos
     eu meu minha meus minhas nós nosso nossa sou estou moro tenho trabalho prefiro
     io mio mia miei mie noi nostro nostra ho abito lavoro
@@ -35,7 +35,7 @@ _SUBJECT = listed(
     "ich wir yo nosotros soy estoy tengo je j nous eu nós sou estou moro tenho io noi ho abito ik wij"
 )
 _WANTS = listed("möchte will mag hätte quiero prefiero veux voudrais préfère quero prefiro voglio vorrei wil wilt")
-_ENGLISH = FUNCTION - _SMALL - _FIRST - listed("in on an so was am will also over at as do no a i")
+_ENGLISH = FUNCTION - _SMALL - _FIRST - listed("in on an so was am will also over at as do no me a i")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _SHORTEST = 6  # letters of a sentence in a script where no space may be between words
 
