@@ -470,7 +470,17 @@ def test_other_languages_do_no_harm(text: str) -> None:
             "I like it.\n",
             "1 ",
         ),
-        *("fix: ", "From: a\n", "My sister Ana ", "She ", "ich bin ", "May 5 ", "by Friday ", "Sara wrote, I "),
+        *(
+            "fix: ",
+            "From: a\n",
+            "My sister Ana ",
+            "She ",
+            "ich bin ",
+            "May 5 ",
+            "by Friday ",
+            "ich ! we **",
+            "Sara wrote, I ",
+        ),
     ],
 )
 def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:

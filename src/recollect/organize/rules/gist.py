@@ -109,12 +109,11 @@ def _gist(units: Sequence[Unit], words: frozenset[str]) -> list[Unit]:
     length = len(units[0].text)
     held = words & content_words(units[0].text)
     needed = GIST * len(words)
-    while rest and len(held) < needed:
+    while len(held) < needed and (rest := [unit for unit in rest if length + len(unit.text) <= LONGEST_CLAIM]):
         enough = [unit for unit in rest if len(held | words & content_words(unit.text)) >= needed]
         unit = min(enough, key=lambda unit: len(unit.text)) if enough else rest[0]
         rest.remove(unit)
-        if length + len(unit.text) <= LONGEST_CLAIM:
-            part.append(unit)
-            length += len(unit.text)
-            held |= words & content_words(unit.text)
+        part.append(unit)
+        length += len(unit.text)
+        held |= words & content_words(unit.text)
     return part
