@@ -262,6 +262,33 @@ def test_what_says_nothing_without_what_it_ends_tells_that_too(memory: Memory) -
     assert told.count("sertraline") == 3
 
 
+def test_what_is_so_again_ends_what_was_so_between(memory: Memory) -> None:
+    """O11: one of the two is current."""
+    for said in ("I take sertraline, 50 mg.", "Actually it's 75 mg now.", "I take sertraline, 50 mg."):
+        learn(memory, memory.agent(ALICE), UserMessage(said, "Mara"))
+    current = [claim.text for claim in memory.documents.claims("~/memory/people/mara") if claim.current]
+    assert current == ["takes sertraline, 50 mg."]
+
+
+def test_a_person_with_another_title_keeps_their_document(memory: Memory) -> None:
+    """O8: the path is whom it is about, whatever a person calls it."""
+    tell(memory, "My sister Mia lives in Berlin.", "The release of Harbor is on 5 May 2026.")
+    for path, title in (("people/mia", "Mia Lund"), ("projects/harbor", "Harbor App")):
+        old = memory.documents.read(f"~/memory/{path}")
+        memory.documents.write(
+            document_id=old.id,
+            expected_version=old.version,
+            slug=old.slug,
+            title=title,
+            description=old.description,
+            body=old.body,
+        )
+    tell(memory, "Mia sold the old van to a baker.", "Harbor has four thousand users in Oslo.")
+    told = tree(memory)
+    assert "\n\nsold the old van" in told["~/memory/people/mia"]
+    assert "\n\nhas four thousand" in told["~/memory/projects/harbor"]
+
+
 def test_relative_dates_are_absolute(memory: Memory) -> None:
     """O10: reckoned from when it was said, not from when it was organized."""
     said = UserMessage("I met Leo yesterday in Rome.", "Mara", at=AT - timedelta(days=100))

@@ -185,13 +185,13 @@ class Filing:
         if statement.category != "people" or statement.subject != statement.speaker:
             return statement
         first = leading_name(statement.text)
-        if page := self._known_by("people", first):
-            return replace(statement, subject=page.title)
+        if self._known_by("people", first):
+            return replace(statement, subject=first)
         if statement.text.startswith(statement.speaker):
             return statement
         for name in (first, *capitals(statement.text)):
-            if page := self._known_by("projects", name):
-                return replace(statement, category="projects", subject=page.title)
+            if self._known_by("projects", name):
+                return replace(statement, category="projects", subject=name)
         return statement
 
     def _known_by(self, kind: str, name: str) -> Page | None:
@@ -263,7 +263,9 @@ def _judged(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | No
     if leaned_on:
         sentence = earlier if earlier[:1].isupper() else f"{statement.speaker} {earlier}"
     verdicts = judge_both(sentence, statement.text, statement.speaker, sure)
-    return None if verdicts == ("different", "different") or (leaned_on and "same" in verdicts) else verdicts
+    if leaned_on and "same" in verdicts:
+        return "supersedes", "supersedes"  # what was so earlier is so again
+    return None if verdicts == ("different", "different") else verdicts
 
 
 def _path(statement: Statement) -> str:
