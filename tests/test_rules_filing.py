@@ -179,12 +179,20 @@ def test_whoever_is_talked_of_has_a_document(memory: Memory) -> None:
         "Lisbon has four hills that I like.",
         "Android needs a new build, I said so in April.",
         "Yesterday was the day I sold the van.",
+        "I told Claude of it in May 2025. Claude costs 20 euros a month.",
+        "Germany loves fast cars, and Rust enjoys a good name in Oslo.",
     ],
 )
 def test_what_is_no_person_has_no_document_of_a_person(memory: Memory, text: str) -> None:
     """O8."""
     tell(memory, text)
     assert [path for path in tree(memory) if path.startswith("~/memory/people/")] == ["~/memory/people/mara"]
+
+
+def test_two_things_that_people_do_show_a_person(memory: Memory) -> None:
+    """O8: also where a name opens the talk."""
+    tell(memory, "Priya called from Rome in May 2025. Priya wants tea from Kyoto.")
+    assert "~/memory/people/priya" in tree(memory)
 
 
 def test_a_person_with_an_assistant(memory: Memory) -> None:

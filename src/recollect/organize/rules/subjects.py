@@ -18,14 +18,16 @@ _KIN = (
 )
 _PERSON = re.compile(
     rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|\w's) (?:\w+ )?(?:{_KIN}),? ({_NAME})\b"
-    rf"|\b(?:told|met|married|invited|texted|hugged) ({_NAME})\b"
-    rf"|\b({_NAME})(?: (?:lives|teaches|studies|thinks|feels|loves|loved|hates|enjoys|speaks|married|grew up"
+    rf"|\b(?:married|invited|texted|hugged) ({_NAME})\b"
+    rf"|\b({_NAME})(?: (?:lives|teaches|studies|hates|speaks|married|grew up"
     rf"|was born|comes from|turned \d+|is (?:my|our) (?:\w+ )?(?:{_KIN}))|'s (?:birthday|wedding|{_KIN}))\b"
 )
 _MAYBE_PERSON = re.compile(
     rf"\b({_NAME}) (said|says|asked|asks|wants|wanted|needs|needed|likes|liked|prefers|knows|agreed|promised"
-    r"|suggested|called|moved|works|worked|told|joined|wrote|hopes|plans|helps|helped)\b"
+    r"|suggested|called|moved|works|worked|told|joined|wrote|hopes|plans|helps|helped"
+    rf"|thinks|feels|loves|loved|enjoys)\b|\b(told|met) ({_NAME})\b"
 )
+_CAPITAL_BEFORE, _LONGEST_WORD = re.compile(r"\b[A-Z][\w-]* \Z"), 40  # "Tejo Ferries wants" is no Ferries
 _WORK = r"(?:project|repo(?:sitory)?|app|service|release|launch|roadmap|backend)"
 _PROJECT = re.compile(
     rf"\b(?:[Pp]roject|[Rr]epo(?:sitory)?) ([A-Z][\w-]+)|\b([A-Z]\w+) (?={_WORK}\b)"
@@ -90,8 +92,7 @@ def _people(text: str) -> Iterator[str]:
     """Those of whom something is said that is said of people only, or two things that mostly are."""
     maybe: dict[str, set[str]] = {}
     for found in _MAYBE_PERSON.finditer(text):
-        before = text.rfind(" ", 0, max(found.start() - 1, 0)) + 1  # "Tejo Ferries wants" is no Ferries
-        if not text[before : before + 1].isupper():
-            maybe.setdefault(found[1], set()).add(found[2])
+        if found[4] or not _CAPITAL_BEFORE.search(text, max(found.start() - _LONGEST_WORD, 0), found.start()):
+            maybe.setdefault(found[1] or found[4], set()).add(found[2] or found[3])
     certain = {next(filter(None, found.groups())) for found in _PERSON.finditer(text)}
     yield from (certain | {name for name, does in maybe.items() if len(does) > 1}) - _NOT_NAMES
