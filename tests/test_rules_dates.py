@@ -52,6 +52,7 @@ THURSDAY = datetime(2023, 5, 25, 13, 14, tzinfo=UTC)
         ("my lease ends on 30 January", "my lease ends on 30 January 2024"),
         ("I haven't eaten since Monday", "I haven't eaten since 22 May 2023"),
         ("I ran there on Nov. 3rd", "I ran there on Nov. 3rd, 2022"),
+        ("we're flying on 5 Dec", "we're flying on 5 Dec 2023"),
         ("we're meeting on May 3", "we're meeting on May 3, 2024"),
         ("the launch slipped to the 11th of June", "the launch slipped to the 11th of June 2023"),
         ("it should be done by Friday", "it should be done by 26 May 2023"),

@@ -492,6 +492,13 @@ def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     assert time.process_time() - started < 3
 
 
+def test_many_long_names_cost_little() -> None:
+    """O8: two hundred who talk take well below a second."""
+    started = time.process_time()
+    find(*(UserMessage("I live in Oslo, since 2021.", f"N{n:03}{'x' * 190}") for n in range(200)))
+    assert time.process_time() - started < 3
+
+
 def test_alternatives_that_begin_alike_are_still_tried_in_order() -> None:
     """O10: what is put together to be found sooner finds the same, and as much of it."""
     plain = r"work(?:s|ed (?:at|in))?|works at|won|no(?= (?:one|body)\b)|no \w+|can't stand|cancel\w*|never eat"

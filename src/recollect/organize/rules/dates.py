@@ -48,11 +48,12 @@ _RELATIVE = re.compile(
     re.IGNORECASE,
 )
 _SPOT = re.compile(  # a word of each of them, in lower case: most sentences have none, and that is soon found
-    r"\b"
+    r"\b(?:"
     + either(
         f"day|today|tonight|yesterday|tomorrow|week|month|year|{_PART}|{'|'.join((*_SEASONS, *_MONTHS))}|{_DAY}"
-        f"|recently|lately|while|{'|'.join(f'{month[:3]}[ .]' for month in _MONTHS)}|sept[ .]"
+        "|recently|lately|while"
     )
+    + rf"|(?:{'|'.join(month[:3] for month in _MONTHS)}|sept)\b)"
 )
 _ADVERB = r"(?: (?:also|not|never|all|still|just|now|only|both|finally|[a-z]+ly))*"
 _DONE = rf"(?:(?!hundred\b|shed\b)[a-z]+[^\We]ed|{'|'.join(sorted(PAST - {'been'}))})\b"

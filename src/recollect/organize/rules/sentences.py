@@ -94,6 +94,7 @@ _CLAUSE = re.compile(
     r"|i've|they|it's|how)|but|'cause|because|which|even though)\b))",
     re.IGNORECASE,
 )
+_LONGEST_CALL = 20  # characters of a short form of a name
 _QUOTE = re.compile(r"(^|[^\d])\"")  # after a number it stands for inches
 _JOINT = re.compile(r"(?:and|but|so|plus|though)\b,?\s+", re.IGNORECASE)
 _DEPENDENT = re.compile(
@@ -145,7 +146,7 @@ def sentences(text: str) -> Iterable[str]:
 @lru_cache(maxsize=256)
 def _called(names: frozenset[str]) -> re.Pattern[str]:
     """Where somebody is called by name, or by a short form of it."""
-    forms = {name[:n] for name in names for n in range(3, len(name) + 1)} | {n for n in names if n}
+    forms = {name[:n] for name in names if name for n in (*range(3, min(len(name), _LONGEST_CALL)), len(name))}
     called = "|".join(sorted(map(re.escape, forms), key=lambda form: (-len(form), form))) or r"(?!)"
     return re.compile(
         rf"^(?:{called})(?:[,!.:]\s*|\s*[-\u2013\u2014]\s*|\s+(?=[iI]\b|[iI]'|you|your|that))"
