@@ -294,6 +294,20 @@ def test_two_embedders_do_not_replace_each_other_for_ever(open_memory: OpenMemor
     assert served_by(later.experiences) == STATIC
 
 
+def test_a_change_that_is_taken_back_leaves_nothing_waiting(open_memory: OpenMemory) -> None:
+    """R4: what the other one began goes, and nothing is made again; also where somebody asked before."""
+    tell(open_memory(**LOCAL))
+    begun = open_memory(**LOCAL)
+    embed_by(begun, Letters(), StaticEmbedder())
+    begun.index()
+    back = open_memory(**LOCAL)
+    store = back.experiences
+    assert answers(store)[0]
+    assert made_by(store, LETTERS)
+    back.process()
+    assert (served_by(store), made_by(store, LETTERS), back.unindexed()) == (STATIC, set(), 0)
+
+
 def test_no_question_makes_them_all(open_memory: OpenMemory) -> None:
     """R4, R5: where the vectors are gone, one who asks makes a few; where that is not all, words find."""
     store = tell(open_memory(**LOCAL))

@@ -115,7 +115,7 @@ class ExperienceVectors:
         wanted = self._indexer().wanted()
         if not wanted or not self._choose(wanted, served):
             return 0
-        if served.embedder == wanted == self._whole and not is_bare:
+        if served.embedder == wanted == self._whole and not (is_bare or served.coming):
             return 0
         if not served.embedder and not self._database.read(lambda tx: ExperienceRows(tx, self._owner).ids()):
             return 0  # nothing was ever told: no store need be opened
@@ -205,7 +205,7 @@ class ExperienceVectors:
             return True
 
         served, is_bare = self._database.read(self._look)
-        if served.embedder == identity and not is_bare:
+        if served.embedder == identity != served.coming and not is_bare:
             return True  # who only asks waits for nobody who writes
         return self._database.write(work)
 
