@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.errors import ModelError, RecollectError
+from recollect.errors import ModelError, Outvoted, RecollectError
 from recollect.models.embedders.base import Embedder
 from recollect.recall.experience_rows import KIND, ExperienceRows, Served
 from recollect.recall.indexing import AFTER_FAILURE, Indexer
@@ -84,7 +84,7 @@ class ExperienceVectors:
             if not (wanted := self._indexer().wanted()):
                 raise ModelError(self._indexer().error)
             if not self._choose(wanted, served):
-                raise ModelError(
+                raise Outvoted(
                     f"{served.embedder} makes the vectors of experiences, since another process was started with "
                     f"it. Start this one anew, with that embedder or to have them made by {wanted}."
                 )
