@@ -20,10 +20,11 @@ from recollect.models.embedders.base import Embedder, Rows
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall import experience_vectors
 from recollect.recall.experiences import Experiences
+from recollect.testing import FakeClock
 from tests.conftest import OpenMemory
 from tests.indexer import Letters
 from tests.test_embedders import tiny
-from tests.test_experiences import DEPLOY, DEPLOY_AGAIN, TEA, is_whole, row_ids, served_by
+from tests.test_experiences import DEPLOY, DEPLOY_AGAIN, JOURNAL, TEA, is_whole, row_ids, served_by
 
 __all__ = ["tiny"]  # a fixture
 
@@ -292,6 +293,44 @@ def test_two_embedders_do_not_replace_each_other_for_ever(open_memory: OpenMemor
     assert served_by(later.experiences) == STATIC
     later.process()
     assert served_by(later.experiences) == STATIC
+
+
+def test_who_is_outvoted_compacts_all_the_same(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R4, R6, O25: what leaves MEMORY.md becomes experiences by whoever has the embedder, also where what was
+    looked at last stays there."""
+    on = {"continuity": {**JOURNAL, "memory_compaction_enabled": True, "memory_compaction_max_records": 1}}
+    first = open_memory(**on)
+    first.journal.remember(DEPLOY, "decision")
+    first._parts.experiencing.extract()
+    first.process()
+    later = open_memory(**on)
+    embed_by(later, Letters())
+    later.process()
+    for text in (TEA, *ROOMS[:9]):
+        first.journal.remember(text, "note")
+    clock.turn(days=30)
+    assert first.compact_journal().compacted
+    kept = {record.text for record in first.journal.records()}
+    assert DEPLOY in kept
+    assert TEA not in kept
+    assert served_by(later.experiences) == LETTERS
+    assert "Start it anew" in " ".join(first.health().reasons)
+    later._parts.experiencing.extract()
+    assert {one.text for one in later.experiences.list()} >= {DEPLOY, TEA}
+
+
+def test_a_change_that_is_taken_back_leaves_nothing_waiting(open_memory: OpenMemory) -> None:
+    """R4: what the other one began goes, and nothing is made again; also where somebody asked before."""
+    tell(open_memory(**LOCAL))
+    begun = open_memory(**LOCAL)
+    embed_by(begun, Letters(), StaticEmbedder())
+    begun.index()
+    back = open_memory(**LOCAL)
+    store = back.experiences
+    assert answers(store)[0]
+    assert made_by(store, LETTERS)
+    back.process()
+    assert (served_by(store), made_by(store, LETTERS), back.unindexed()) == (STATIC, set(), 0)
 
 
 def test_no_question_makes_them_all(open_memory: OpenMemory) -> None:

@@ -188,6 +188,21 @@ def test_the_host_speaks_for_nobody(fire: Fire, home: Path, transcript: Path) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_said"),
+    [
+        ("<bash-in>ls</bash-in> Go on. <ide_file a='b'>x <bash-in> y</ide_file>Please.", "Go on. Please."),
+        ("Is <bash-in-out>this</bash-in> right?", "Is <bash-in-out>this</bash-in> right?"),
+        ("<bash-" + "a-" * 40_000, "<bash-" + "a-" * 40_000),
+        ("<bash-in>" * 10_000, "<bash-in>" * 10_000),
+    ],
+    ids=["closed", "other", "endless", "many"],
+)
+def test_what_the_host_put_in_ends_where_it_is_closed(text: str, is_said: str) -> None:
+    """C3: and what nothing closes is a person's, which is seen at once, however long it is."""
+    assert module._said(text) == is_said
+
+
 def test_a_talk_stays_one_wherever_the_host_goes(fire: Fire, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """C3: the host's folder changes with each `cd`; the project it was started in does not."""
     monkeypatch.setenv(module.PROJECT, CWD)

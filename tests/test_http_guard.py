@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from recollect.errors import InputError
-from recollect.serve.http import connection, guard, login
+from recollect.serve.http import app, connection, guard, login
 from recollect.serve.http.app import create_app
 from recollect.serve.http.guard import COOKIE, Entry, is_loopback
 from recollect.serve.memories import Memories
@@ -389,10 +389,17 @@ def connected(address: str, sent: bytes = b"") -> socket.socket:
     return talking
 
 
-def at_work(address: str) -> socket.socket:
+def sending(address: str) -> socket.socket:
     """One whose request has come, and whose body is awaited."""
     talking = connected(address, head("content-length: 100", "expect: 100-continue"))
     assert b" 100 " in talking.recv(1 << 16)
+    return talking
+
+
+def at_work(address: str) -> socket.socket:
+    """One that is being answered."""
+    talking = connected(address, head(method="GET", path="/api/v1/events"))
+    assert b"200 OK" in talking.recv(1 << 16)
     return talking
 
 
@@ -404,6 +411,17 @@ def test_there_is_room_for_who_asks(memories: Memories) -> None:
         assert [one.recv(1) for one in silent[:2]] == [b"", b""]
         silent[4].sendall(head("connection: close", method="GET", path=HEALTH))
         assert b"200 OK" in silent[4].recv(1 << 16)
+
+
+@pytest.mark.usefixtures("few")
+def test_who_sends_a_slow_body_makes_room(memories: Memories) -> None:
+    """S8: after who is silent, whose body has been awaited longest. Slow forms lock nobody out."""
+    with ExitStack() as stack, served(memories) as address:
+        slow = [stack.enter_context(sending(address)) for _ in range(2)]
+        silent = stack.enter_context(connected(address))
+        for gone in (silent, *slow):
+            stack.enter_context(at_work(address))
+            assert gone.recv(1) == b""
 
 
 @pytest.mark.usefixtures("few")
@@ -426,6 +444,20 @@ def test_who_takes_no_answer_is_hung_up_on(memories: Memories, monkeypatch: pyte
     asked = 100_000 * head(method="GET", path="/openapi.json")
     with served(memories) as address, connected(address) as talking, pytest.raises(ConnectionError):
         talking.sendall(asked)
+
+
+def test_who_takes_an_answer_slowly_gets_all_of_it(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: only who takes nothing is hung up on."""
+    size = 40_000_000
+    monkeypatch.setattr(app.App, "openapi", lambda self: {"x": "y" * size})
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.7)
+    asked = head("connection: close", method="GET", path="/openapi.json")
+    got = 0
+    with served(memories) as address, connected(address, asked) as talking:
+        while part := talking.recv(500_000):
+            got += len(part)
+            time.sleep(len(part) / 2e7)
+    assert got > size
 
 
 def test_a_websocket_is_closed(free: TestClient) -> None:

@@ -328,6 +328,18 @@ def test_a_worker_that_cannot_be_started_is_tried_again(
     assert "no worker can be started: [Errno 11] Resource temporarily unavailable" in caplog.text
 
 
+def test_what_a_worker_says_no_longer_is_forgotten(tmp_path: Path) -> None:
+    """O6: health is green again after an outage; what a library prints says nothing."""
+    said = '{"": ["The database did not answer."]}', '["printed"]', "printed", '{"default": []}'
+    shown = [f"print({line!r})" for line in said]
+    with Memories(tmp_path) as memories:
+        for count, remarks in ((3, ["The database did not answer."]), (4, [])):
+            command = [sys.executable, "-c", "\n".join(shown[:count])]
+            with subprocess.Popen(command, stdout=subprocess.PIPE) as worker:
+                server._listen(worker, memories, {})
+            assert memories.get().remarks() == remarks
+
+
 def test_a_worker_that_keeps_failing_is_in_the_health(tmp_path: Path) -> None:
     """O6: why it cannot start, and why what it runs fails; green again when that is mended."""
     settings, profiles = tmp_path / "recollect.toml", tmp_path / "profiles"

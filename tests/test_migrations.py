@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
+from zlib import crc32
 
 import apsw
 import psycopg
@@ -155,9 +157,13 @@ def fill_10(tx: Transaction) -> None:
     tx.run("INSERT INTO citations VALUES ('default', 'd2', 3, ?, 4, ?)", BEFORE, BEFORE + 1)
 
 
+def fill_11(tx: Transaction) -> None:
+    """What version 11 added: nothing but work that is left."""
+
+
 FILL = dict(
     enumerate(
-        (fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10),
+        (fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11),
         start=1,
     )
 )
@@ -411,6 +417,25 @@ def test_an_older_database_works(older: Place, version: int) -> None:
     with older.open("work") as memory:
         assert {agent.id for agent in memory.agents()} == {"a3", "a4"}
         assert memory.get_agent("a4").state == "dead"
+
+
+def test_words_that_an_older_version_read_otherwise_are_found(older: Place) -> None:
+    """R1: their stems are made anew in the background, and health says so until then."""
+    with older.open() as memory:
+        memory.append(memory.agent(User("cli", "mara", "main")), UserMessage("Sean O'Brien repaired the boiler."))
+        memory.process()
+    with older.raw() as tx:
+        tx.run("UPDATE items SET stems = ?", array("I", [crc32(b"o'brien"), crc32(b"boiler")]).tobytes())
+        tx.run("DELETE FROM item_words")
+        tx.run("DELETE FROM recollect_migrations WHERE number = 11")
+    with older.open() as memory:
+        assert memory.health().status == "yellow"
+        memory.process()
+        assert memory.health().status == "green"
+        for said in ("O'Brien", "Sean", "boiler"):
+            assert [item.text for item in memory.list(subject=said)] == ["Sean O'Brien repaired the boiler."]
+        assert memory.recall("Who is O'Brien?")
+        assert memory.verify() == []
 
 
 def test_the_marks_of_the_latest_version_are_kept(older: Place) -> None:

@@ -16,7 +16,8 @@
     ├── StaleWrite                   the document changed since it was read
     ├── DocumentInUse                other documents need the one that should go
     ├── ModelError                   a model gave no usable answer
-    │   └── BudgetReached            a run spent what it may
+    │   ├── BudgetReached            a run spent what it may
+    │   └── Outvoted                 another process, which was opened later, has another embedder
     ├── CapReached                   the home spent what it may in a day
     ├── LeaseLost                    another worker took the item over
     ├── AgentDead                    the agent takes no more messages
@@ -108,6 +109,10 @@ class ModelError(RecollectError):
 
 class BudgetReached(ModelError):
     """The run spent what one run may. Raise models.run_budget_usd, or choose a cheaper model."""
+
+
+class Outvoted(ModelError):
+    """A process that was opened later has chosen another embedder. Start this one anew."""
 
 
 class CapReached(RecollectError):

@@ -40,12 +40,6 @@ def _archive(path: str, info: ValidationInfo) -> str:
     return path
 
 
-def _kept(days: int | None) -> None:
-    """Who sets it relies on older history being gone: better no memory than a promise that is not kept."""
-    if days is not None:
-        raise ValueError("nothing removes history yet, so it is kept for ever; leave this key out")
-
-
 def _zone(name: str) -> str:
     try:
         ZoneInfo(name)
@@ -242,5 +236,5 @@ class ContinuitySettings(Section):
     """Put relevant past experiences into the context at the start of a turn."""
     inject_for: tuple[Literal["user", "cron", "task", "system", "subagent", "app", "permanent"], ...] = ()
     """The kinds of agent, besides `user`, that get them."""
-    retain_history_days: Annotated[Count | None, AfterValidator(_kept)] = None
-    """Must stay none: history is kept for ever. A number is refused, since nothing removes history yet."""
+    retain_history_days: Count | None = None
+    """Has no effect: nothing removes history yet. Health says so where it is set."""

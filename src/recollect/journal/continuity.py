@@ -168,6 +168,8 @@ class Continuity:
         """A sentence for each thing that a person should know of."""
         found = [self._summaries.elsewhere, self._summaries.error] if self._summaries else []
         found += [schedule.error for schedule in self._schedules]
+        if self._settings.retain_history_days is not None:
+            found.append("continuity.retain_history_days has no effect: all of history is kept. Leave it out.")
         if self._settings.memory_compaction_enabled:
             try:
                 found.append(self._compaction.remark())

@@ -1,8 +1,8 @@
 """The index made anew from what it was derived from: of a database that is older than recall, or after damage.
 
 Three stretches may be left to do, each in small transactions, while everything else goes on: turns that are no
-items yet (from history), then documents (from their versions), and items whose words are not in the full-text
-index (from the stems they are stored with).
+items yet (from history), then documents (from their versions), and items whose words are to be read again and
+written to the full-text index (from what they say).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Literal
 from recollect.collect.history import Said
 from recollect.organize.documents import Documents
 from recollect.recall.experience_rows import refile_all
-from recollect.recall.filing import is_found, refile_document, refile_turns
+from recollect.recall.filing import is_found, refile_document, refile_turns, text_of
 from recollect.recall.items import Items
 from recollect.recall.opinions import apply_all
+from recollect.recall.words import see
 from recollect.storage.base import EVERY, Row, Transaction
 from recollect.types import moment
 
@@ -116,12 +117,33 @@ class Backlog:
         return None
 
     def _write(self, after: int, until: int, now: datetime) -> int | None:
+        """Read the next items again, for an older version may have read words otherwise, and write their words.
+        With the last, whoever has items in memory is told to read them anew."""
         rows = self._tx.all(
             "SELECT id, owner, stems FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", after, until, BATCH
         )
-        for id_, owner, stems in rows:
-            Items(self._tx, owner).write_words([(id_, bytes(stems))])
+        if len(rows) < BATCH:
+            self._tx.run("UPDATE shelves SET era = era + 1")
+        for id_, owner, stored in rows:
+            stems, text = bytes(stored), self._text(id_)
+            if text and (seen := see(text)).stems.tobytes() != stems:
+                stems = seen.stems.tobytes()
+                self._tx.run("UPDATE items SET stems = ?, length = ? WHERE id = ?", stems, seen.length, id_)
+            self._tx.run("DELETE FROM item_words WHERE rowid = ?", id_)
+            Items(self._tx, owner).write_words([(id_, stems)])
         return int(rows[-1][0]) if len(rows) == BATCH else None
+
+    def _text(self, item_id: int) -> str:
+        """What an item says; nothing where its row cannot be read."""
+        try:
+            row = self._tx.one(
+                "SELECT i.text, h.type, h.data FROM items i LEFT JOIN session_history h "
+                "ON i.kind = 'turn' AND h.id = i.record_id WHERE i.id = ?",
+                item_id,
+            )
+        except UnicodeDecodeError:
+            return ""
+        return "" if row is None else text_of(row[1], row[2]) if row[1] else str(row[0])
 
     def _open(self, which: int, table: str) -> None:
         self._tx.run(f"INSERT INTO unfiled SELECT {which}, 0, COALESCE(max(id), 0) FROM {table}")

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.errors import ModelError, RecollectError
+from recollect.errors import ModelError, Outvoted, RecollectError
 from recollect.models.embedders.base import Embedder
 from recollect.recall.experience_rows import KIND, ExperienceRows, Served
 from recollect.recall.indexing import AFTER_FAILURE, Indexer
@@ -84,7 +84,7 @@ class ExperienceVectors:
             if not (wanted := self._indexer().wanted()):
                 raise ModelError(self._indexer().error)
             if not self._choose(wanted, served):
-                raise ModelError(
+                raise Outvoted(
                     f"{served.embedder} makes the vectors of experiences, since another process was started with "
                     f"it. Start this one anew, with that embedder or to have them made by {wanted}."
                 )
@@ -115,7 +115,7 @@ class ExperienceVectors:
         wanted = self._indexer().wanted()
         if not wanted or not self._choose(wanted, served):
             return 0
-        if served.embedder == wanted == self._whole and not is_bare:
+        if served.embedder == wanted == self._whole and not (is_bare or served.coming):
             return 0
         if not served.embedder and not self._database.read(lambda tx: ExperienceRows(tx, self._owner).ids()):
             return 0  # nothing was ever told: no store need be opened
@@ -205,7 +205,7 @@ class ExperienceVectors:
             return True
 
         served, is_bare = self._database.read(self._look)
-        if served.embedder == identity and not is_bare:
+        if served.embedder == identity != served.coming and not is_bare:
             return True  # who only asks waits for nobody who writes
         return self._database.write(work)
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from recollect.errors import InputError
+from recollect.errors import InputError, Outvoted
 from recollect.journal.findable import trust_of
 from recollect.journal.records import JournalRecord
 from recollect.recall.experience_rows import Experience, ExperienceRows, Looked
 from recollect.recall.experiences import LONGEST, SHORTEST, Experiences
 from recollect.secrecy import has_secret
-from recollect.storage.base import Database
+from recollect.storage.base import Database, Transaction
 from recollect.types import Clock
 
 log = logging.getLogger("recollect.recall")
@@ -55,8 +55,14 @@ class Extraction:
         self._earlier = earlier
 
     def run(self) -> Extracted:
-        """Heal the store, and add what is new."""
-        self._experiences.heal()
+        """Heal the store, and add what is new. Where another process has chosen an embedder that is not at hand,
+        that is left to whoever has it, and the journal goes on."""
+        try:
+            self._experiences.heal()
+        except Outvoted as error:
+            log.warning("no experiences are extracted: %s", error)
+            self._database.write(self._go_by_time)
+            return Extracted(0, 0)
         looked = self._database.read(lambda tx: ExperienceRows(tx, self._owner).looked())
         new, added = self._since(looked), 0
         for start in range(0, len(new), BATCH):
@@ -78,6 +84,12 @@ class Extraction:
         gone = [record for record in self._earlier(since.date() if since else None) if record.id not in there]
         every = [*gone, *records]
         return [one for one in every if since is None or one.timestamp is None or one.timestamp > since]
+
+    def _go_by_time(self, tx: Transaction) -> None:
+        """So that the next look goes through the pages of the days: MEMORY.md may be compacted before it."""
+        rows = ExperienceRows(tx, self._owner)
+        if looked := rows.looked():
+            rows.look(looked._replace(record=""))
 
     def _note(self, until: Looked) -> None:
         self._database.write(lambda tx: ExperienceRows(tx, self._owner).look(until))

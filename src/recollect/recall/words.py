@@ -2,7 +2,7 @@
 
 Words are without case and accents, and English ones by their stem; runs of a script that sets no blanks between
 words count by overlapping pairs of characters, and characters that may be words also by themselves. A stem is kept
-as a number of 32 bits.
+as a number of 32 bits. Whoever has words read otherwise adds a migration, like step 11, that has all read again.
 """
 
 from __future__ import annotations

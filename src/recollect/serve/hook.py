@@ -37,11 +37,9 @@ PROJECT = "CLAUDE_PROJECT_DIR"  # in the environment: where the host was started
 
 _INTERRUPTED = "[Request interrupted"
 _NOT_SAID = re.compile(
-    r"<((?:command|local-command|bash)-[a-z-]+|ide_[a-z_]+|system-reminder|task-notification|teammate-message)\b"
-    r".*?</\1>",
-    re.DOTALL,
+    r"<((?:command|local-command|bash)-[a-z-]+|ide_[a-z_]+|system-reminder|task-notification|teammate-message)[\s>]"
 )
-"""What the host puts into a person's message, or in the place of one."""
+"""How that begins which the host puts into a person's message, or in the place of one."""
 
 
 def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, profile: str = DEFAULT) -> None:
@@ -231,7 +229,17 @@ def _words(content: object) -> str:
 
 def _said(text: str) -> str:
     """What a person said of a message, which may be nothing."""
-    return _NOT_SAID.sub("", text).strip()
+    kept, start, absent = "", 0, set()
+    for opened in _NOT_SAID.finditer(text):
+        closing = f"</{opened[1]}>"
+        if opened.start() < start or closing in absent:
+            continue
+        if (end := text.find(closing, opened.end())) < 0:
+            absent.add(closing)  # looked for once: a text may open thousands that nothing closes
+        else:
+            kept += text[start : opened.start()]
+            start = end + len(closing)
+    return (kept + text[start:]).strip()
 
 
 def _clean(value: object) -> str:

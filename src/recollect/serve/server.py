@@ -202,9 +202,11 @@ def _start_worker(home: Home) -> subprocess.Popen[bytes]:
 def _listen(process: subprocess.Popen[bytes], memories: Memories, said: dict[str, list[str]]) -> None:
     assert process.stdout
     for line in process.stdout:
-        with suppress(ValueError, TypeError):  # a library that prints
-            said.update(json.loads(line))
-            memories.hear(said)
+        with suppress(ValueError):  # a library that prints
+            if isinstance(told := json.loads(line), dict):
+                said.clear()
+                said.update(told)
+                memories.hear(told)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -25,7 +25,7 @@ class Connection(H11Protocol):
     that does not take its answer."""
 
     _hanging_up: asyncio.TimerHandle | None = None  # while a request is awaited
-    _silent_since = 0.0
+    _silent_since = 0.0  # since when the last request is or was awaited
     _giving_up: asyncio.TimerHandle | None = None  # while an answer waits to be taken
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -44,7 +44,7 @@ class Connection(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._giving_up = self.loop.call_later(ANSWER_SECONDS, self.transport.abort)
+        self._watch()
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -72,21 +72,32 @@ class Connection(H11Protocol):
             self._hanging_up.cancel()
             self._hanging_up = None
 
+    def _watch(self, before: int | None = None) -> None:
+        """Give up where nothing was taken of what was there before."""
+        left = self.transport.get_write_buffer_size()
+        if before is not None and left >= before:
+            self.transport.abort()
+        else:
+            self._giving_up = self.loop.call_later(ANSWER_SECONDS, self._watch, left)
+
     def _go_on(self) -> None:
         if self._giving_up is not None:
             self._giving_up.cancel()
             self._giving_up = None
 
     def _make_room(self) -> None:
-        """Whoever has been silent longest goes. Where all the others are at work, this one is told so."""
-        others = (one for one in self.connections if isinstance(one, Connection) and one is not self)
-        silent = [one for one in others if one._hanging_up is not None]
-        if silent:
-            longest = min(silent, key=lambda one: one._silent_since)
-            longest._wait(over=True)  # so that it is not chosen again before it is gone
+        """Whoever has been silent longest goes, or else whose body has been awaited longest: nothing was begun.
+        Where all the others are at work, this one is told so."""
+        others = [one for one in self.connections if isinstance(one, Connection) and one is not self]
+        awaited = [one for one in others if not one.transport.is_closing() and one._is_awaited()]
+        if awaited:
+            longest = min(awaited, key=lambda one: (one._hanging_up is None, one._silent_since))
             longest.transport.close()
         else:
             self.app = _full
+
+    def _is_awaited(self) -> bool:
+        return self._hanging_up is not None or self.conn.their_state is h11.SEND_BODY
 
     def send_400_response(self, msg: str) -> None:
         answer = problems.answer(Refused(400, f"{msg} Send one that fits HTTP/1.1.", connection="close"))

@@ -204,4 +204,12 @@ STEPS = (
             "(SELECT h.recorded_at FROM session_history h WHERE h.id = citations.by_record), until)",
         ),
     ),
+    Migration(
+        11,
+        "words with an apostrophe by their parts: all are read again",
+        (
+            "DELETE FROM unfiled WHERE id = 2",
+            "INSERT INTO unfiled SELECT 2, 0, max(id) FROM items HAVING max(id) IS NOT NULL",
+        ),
+    ),
 )
