@@ -170,7 +170,8 @@ def test_the_case_of_a_name_in_the_environment_does_not_matter(monkeypatch: pyte
 
 
 def test_a_list_in_the_environment_that_is_not_json_says_how_to_write_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for value in ("cron", '["cron"', "cron,system"):
+    """K1: also one that is nested without an end."""
+    for value in ("cron", '["cron"', "cron,system", "[" * 100_000):
         monkeypatch.setenv("RECOLLECT_CONTINUITY_INJECT_FOR", value)
         with pytest.raises(
             ConfigError, match=r"RECOLLECT_CONTINUITY_INJECT_FOR in the environment cannot be read"

@@ -50,17 +50,19 @@ def test_a_profile_is_known_once_it_has_an_agent(memories: Memories) -> None:
 
 
 def test_a_profile_without_an_agent_is_known_by_what_it_holds(memories: Memories) -> None:
-    """C0, K3: a document, an experience, a worker's note; what is no profile's folder is none."""
-    for name in ("documents", "experiences", "notes"):
+    """C0, K3: a document, be it empty, an experience, a worker's note; what is no profile's folder is none."""
+    for name in ("documents", "empty", "experiences", "notes"):
         with Memory.open(memories.home.path, name, continuity={"experience_store_enabled": True}) as memory:
             if name == "documents":
                 memory.documents.write(slug="atlas", title="Atlas", description="", body="It ships in May.")
+            elif name == "empty":
+                memory.documents.write(slug="atlas", title="Atlas", description="", body="")
             elif name == "experiences":
                 memory.experiences.add("A full disk stops the nightly backup of Atlas.")
             else:
                 memory.notes("tester").store("suite", "The whole suite takes seven minutes.")
     (memories.home.path / "profiles" / "Not a profile").mkdir()
-    assert memories.profiles() == ["default", "documents", "experiences", "notes"]
+    assert memories.profiles() == ["default", "documents", "empty", "experiences", "notes"]
     assert memories.get("notes").workers() == ["tester"]
 
 

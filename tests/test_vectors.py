@@ -266,7 +266,7 @@ def test_a_database_that_went_back_in_time_is_read_anew(sqlite: SQLite) -> None:
     assert found(vectors) == ["a"]
 
 
-@pytest.mark.parametrize("damage", ["x'00'", "zeroblob(100)", "'text'", "x'007e007e007e'"])
+@pytest.mark.parametrize("damage", ["x'00'", "zeroblob(100)", "'text'", "x'007e007e007e007e'"])
 def test_a_damaged_row_is_not_there(sqlite: SQLite, damage: str) -> None:
     """R1: so it is made anew, and others are found meanwhile."""
     vectors = LocalVectors(sqlite)
@@ -274,8 +274,7 @@ def test_a_damaged_row_is_not_there(sqlite: SQLite, damage: str) -> None:
     sqlite.write(lambda tx: tx.run(f"UPDATE vectors SET vector = {damage}, stamp = 3 WHERE id = 'a'"))
     sqlite.write(lambda tx: tx.run("UPDATE vector_scopes SET stamp = 3"))
     assert found(vectors) == found(LocalVectors(sqlite)) == ["b"]
-    if "7e" not in damage:  # a number that is none is as long as one
-        assert vectors.ids(SCOPE) == ["b"]
+    assert vectors.ids(SCOPE) == ["b"]
     vectors.put(SCOPE, items(a=X))
     assert found(vectors) == ["a", "b"]
 

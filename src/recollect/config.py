@@ -153,7 +153,7 @@ def _in_environment() -> dict[str, dict[str, object]]:
 def _list(name: str, value: str) -> object:
     try:
         return json.loads(value)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"{name.upper()} in the environment cannot be read. Write a list as JSON, e.g. '[\"cron\"]'."
         ) from error

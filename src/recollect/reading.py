@@ -163,7 +163,7 @@ class Reading:
 
     def profiles(self) -> list[str]:
         """The profiles of the home that hold something: an agent, a document, an experience, files."""
-        rows = self._read(lambda tx: {*Agents(tx).owners(), *Shelves(tx).owners()})
+        rows = self._read(lambda tx: {*Agents(tx).owners(), *Documents(tx, "").owners(), *Shelves(tx).owners()})
         return sorted(rows | {*self.home.profiles()})
 
     def _read(self, work: Callable[[Transaction], T]) -> T:

@@ -209,6 +209,10 @@ class Documents:
 
     # Changesets
 
+    def owners(self) -> list[str]:
+        """Everybody who has ever had a document."""
+        return [row[0] for row in self._tx.all("SELECT owner FROM trees WHERE at > 0")]
+
     def lock(self, now: datetime) -> datetime:
         """Take the owner's tree until the transaction ends. Gives the time of what is committed under it,
         which grows with every changeset, whatever the clock says."""

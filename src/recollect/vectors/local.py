@@ -78,10 +78,10 @@ class LocalVectors:
             return copy.search(row, k)
 
     def ids(self, scope: Scope) -> list[str]:
-        sql = (
-            "SELECT id FROM vectors WHERE scope_id = ? AND length(vector) = ?"  # one that is damaged is not there
-        )
-        return [id_ for (id_,) in self._read(lambda tx: tx.all(sql, _state(tx, scope).scope_id, 2 * scope.dims))]
+        sql = "SELECT id, vector FROM vectors WHERE scope_id = ? AND vector IS NOT NULL"
+        rows = self._read(lambda tx: tx.all(sql, _state(tx, scope).scope_id))
+        vectors = unpacked([blob for _, blob in rows], scope.dims)
+        return [id_ for (id_, _), row in zip(rows, vectors, strict=True) if row.any()]  # none that is damaged
 
     def clear(self, scope: Scope) -> None:
         def work(tx: Transaction) -> None:
