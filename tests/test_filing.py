@@ -323,6 +323,7 @@ def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
             Items(planned, "default").ends("document", "d")
             Citations(planned, "default").ended([1])
             Citations(planned, "default").of("d")
+            Citations(planned, "default").surpassed([1])
             Leads(planned, "default").about([{"key"}])
             Items(planned, "default").ended("journal")
             Items(planned, "default").pinned()
@@ -330,10 +331,11 @@ def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
             plans: list[str] = planned.plans
             return plans
 
-        ends, ended, of, leads, lines, pinned, marked = memory._database.read(look)
+        ends, ended, of, surpassed, leads, lines, pinned, marked = memory._database.read(look)
     assert "idx_items_thread (owner=? AND thread=?)" in ends
     assert "idx_citations_record (owner=? AND record_id=?)" in ended
     assert "(owner=? AND document_id=?)" in of
+    assert surpassed.count("idx_citations_record (owner=? AND record_id=? AND until") == 2
     assert "idx_claim_keys_key (owner=? AND key=?)" in leads
     assert "COVERING INDEX idx_items_ended (owner=? AND kind=?)" in lines
     assert "idx_items_pinned (owner=?)" in pinned

@@ -96,11 +96,12 @@ class Citations:
         ]
 
     def surpassed(self, records: Iterable[int]) -> list[Surpassed]:
-        """Those of the records of which some claim has ended, by the last that says so, and not every one."""
+        """Those of the records of which some claim has ended, by the last that says so, and not every one. SQLite
+        takes the index of records for a range of times, and the whole owner for one time."""
         rows = self._tx.many(
             "SELECT record_id, by_record, end_known FROM citations c WHERE owner = ? AND record_id = ? "
             "AND document_id <> '' AND until > 0 AND by_record > 0 AND EXISTS (SELECT 1 FROM citations h "
-            "WHERE h.owner = c.owner AND h.record_id = c.record_id AND h.document_id <> '' AND h.until = 0) "
+            "WHERE h.owner = c.owner AND h.record_id = c.record_id AND h.document_id <> '' AND h.until < 1) "
             "ORDER BY by_record DESC LIMIT 1",
             [(self._owner, record) for record in sorted(records)],
         )
