@@ -536,7 +536,7 @@ class TestOpenAI(EmbedderContract):
             heads.append(connection.recv(65_536))
             connection.sendall(b"HTTP/1.1 %d X\r\ncontent-length: 100\r\n\r\n{" % status)
 
-        with sockets(4, serve) as url, pytest.raises(ModelError, match=r"IncompleteRead|503"):
+        with sockets(4, serve) as url, pytest.raises(ModelError, match=r"IncompleteRead|503|reset"):
             OpenAIEmbedder("m", base_url=url, dimensions=4, sleep=lambda seconds: None).embed(["dog"])
         assert len(heads) == 4
         assert all(head.startswith(b"POST /v1/embeddings HTTP/1.1\r\n") for head in heads)

@@ -14,6 +14,7 @@ from recollect.organize.rules.statements import Statement, find_statements
 from recollect.organize.rules.words import either
 from recollect.types import Record, Recorded
 
+MUCH = 20  # what is cubic took more than thirty times as long
 AT = datetime(2026, 3, 5, 10, tzinfo=UTC)  # a Thursday
 ROOMY = 9.0
 
@@ -484,19 +485,26 @@ def test_other_languages_do_no_harm(text: str) -> None:
     ],
 )
 def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
-    """O8: a hundred thousand characters take well below a second."""
+    """O8: a hundred thousand characters of it take no more than some times what plain sentences take."""
+    assert cost(piece) < MUCH * cost("I like tea in Oslo.\n")
+
+
+def cost(piece: str) -> float:
     text = piece * (100_000 // len(piece))
     started = time.process_time()
     find(UserMessage(text, "Ann"), UserMessage(text, "Bob"), ToolResult(text), ToolResult(text, failed=True))
     find(UserMessage(text, "Ann"), AssistantMessage(text))
-    assert time.process_time() - started < 3
+    return time.process_time() - started
 
 
 def test_many_long_names_cost_little() -> None:
-    """O8: two hundred who talk take well below a second."""
-    started = time.process_time()
-    find(*(UserMessage("I live in Oslo, since 2021.", f"N{n:03}{'x' * 190}") for n in range(200)))
-    assert time.process_time() - started < 3
+    """O8: two hundred who talk cost the same whatever they are called, or nearly."""
+    took = []
+    for name in ("N", "x" * 190):
+        started = time.process_time()
+        find(*(UserMessage("I live in Oslo, since 2021.", f"N{n:03}{name}") for n in range(200)))
+        took.append(time.process_time() - started)
+    assert took[1] < MUCH * took[0]
 
 
 def test_alternatives_that_begin_alike_are_still_tried_in_order() -> None:
