@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from queue import Empty, SimpleQueue
-from types import FrameType
 from typing import Any
 
 from rich.console import Console
@@ -22,6 +21,7 @@ from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.organize.health import Health
 from recollect.organize.worker import Processed
+from recollect.serve.interrupts import interrupts
 from recollect.serve.logs import show
 
 log = logging.getLogger("recollect.serve")
@@ -78,21 +78,20 @@ def _work_once(every: _Profiles) -> Processed:
 
 
 def _work_until_told(every: _Profiles, console: Console, *, beside: bool) -> Processed:
-    over: SimpleQueue[int] = SimpleQueue()  # unlike an Event's set, its put may interrupt its get
+    """A second signal ends it at once, which loses nothing."""
+    with interrupts(signal.SIGINT, signal.SIGTERM) as over:
+        if beside:
+            threading.Thread(target=_end_with_stdin, args=(over,), name="recollect-beside", daemon=True).start()
+        return _work(every, console, over, beside=beside)
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        over.put(number)
-        for number, handler in told.items():  # a second one ends it at once, which loses nothing
-            signal.signal(number, handler)
 
-    def stop_with_stdin() -> None:
-        while os.read(sys.stdin.fileno(), 1):
-            pass
-        over.put(0)
+def _end_with_stdin(over: SimpleQueue[int]) -> None:
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    over.put(0)
 
-    told = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    if beside:
-        threading.Thread(target=stop_with_stdin, name="recollect-beside", daemon=True).start()
+
+def _work(every: _Profiles, console: Console, over: SimpleQueue[int], *, beside: bool) -> Processed:
     console.print(f"[green]●[/] Working on {escape(str(every.first.home.path))}. Ctrl-C ends it.")
     told_last = None
     try:

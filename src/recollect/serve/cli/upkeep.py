@@ -59,32 +59,22 @@ def status(
 
 
 def _watch(memory: Memory, *, as_json: bool) -> Never:
-    """Until Ctrl-C. An interrupt raised wherever it comes may be lost in there; this one is waited for, and
-    a second one is raised."""
-    from queue import Empty, SimpleQueue
+    from queue import Empty
 
     from rich.live import Live
 
-    over: SimpleQueue[int] = SimpleQueue()
+    from recollect.serve.interrupts import interrupts
 
-    def stop(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, before)
-        over.put(number)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        with Live(console=console(quiet=as_json), auto_refresh=False) as live:
-            while over.empty():
-                looked = _looked(memory)
-                if as_json:
-                    print_json(dict(zip(("health", "totals", "unindexed"), looked, strict=True)), in_a_line=True)
-                    sys.stdout.flush()
-                live.update(_drawn(*looked), refresh=True)
-                with suppress(Empty):
-                    over.get(timeout=EVERY)
-                    break
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with interrupts(signal.SIGINT) as over, Live(console=console(quiet=as_json), auto_refresh=False) as live:
+        while over.empty():
+            looked = _looked(memory)
+            if as_json:
+                print_json(dict(zip(("health", "totals", "unindexed"), looked, strict=True)), in_a_line=True)
+                sys.stdout.flush()
+            live.update(_drawn(*looked), refresh=True)
+            with suppress(Empty):
+                over.get(timeout=EVERY)
+                break
     raise KeyboardInterrupt
 
 
