@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -64,7 +65,14 @@ def address(memories: Memories) -> Iterator[str]:
 
 
 @pytest.fixture
-def visit(browser: Browser, address: str) -> Iterator[Visit]:
+def serving() -> Iterator[ExitStack]:
+    """Servers of one test: they end after the pages that visit them, which may still be asking for something."""
+    with ExitStack() as servers:
+        yield servers
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str, serving: ExitStack) -> Iterator[Visit]:
     """Opens pages that watch themselves: an error on the console, an error in the script, a request to another
     host, and a dialog of the browser's own fail the test."""
     wrong: list[str] = []
@@ -187,34 +195,35 @@ def test_what_failed_is_retried_and_what_comes_in_is_live(visit: Visit, memories
     expect(overview.locator("#turns")).to_contain_text("A word that just came in.")
 
 
-def test_the_first_turn_is_live(visit: Visit, tmp_path: Path) -> None:
+def test_the_first_turn_is_live(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
     """O6: what came in and what was organized, on a page that was opened on an empty home."""
-    with Memories(tmp_path / "home") as memories, served(memories) as at:
-        page = visit("/", at=at)
-        expect(page.locator("[data-live-state]")).to_have_text("Live")
-        expect(page.locator("#turns")).to_contain_text("recollect append")
-        memory = memories.get()
-        bo = memory.agent(User("cli", "bo", "main"))
-        memory.append(bo, UserMessage("I live in Oslo.", "Bo"))
-        memory.sleep(bo)
-        memory.process()
-        expect(page.locator("#turns")).to_contain_text("I live in Oslo.")
-        expect(page.locator("#changes")).to_contain_text("Changeset 1")
+    memories = serving.enter_context(Memories(tmp_path / "home"))
+    at = serving.enter_context(served(memories))
+    page = visit("/", at=at)
+    expect(page.locator("[data-live-state]")).to_have_text("Live")
+    expect(page.locator("#turns")).to_contain_text("recollect append")
+    memory = memories.get()
+    bo = memory.agent(User("cli", "bo", "main"))
+    memory.append(bo, UserMessage("I live in Oslo.", "Bo"))
+    memory.sleep(bo)
+    memory.process()
+    expect(page.locator("#turns")).to_contain_text("I live in Oslo.")
+    expect(page.locator("#changes")).to_contain_text("Changeset 1")
 
 
-def test_a_person_logs_in_and_out(visit: Visit, memories: Memories) -> None:
+def test_a_person_logs_in_and_out(visit: Visit, serving: ExitStack, memories: Memories) -> None:
     """S8: and gets to see what was asked for."""
-    with served(memories, "open-sesame") as at:
-        page = visit("/recall?q=Lisbon", at=at, refused=True)
-        page.get_by_label("Token").fill("guess")
-        page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_role("alert")).to_contain_text("That is not the token.")
-        assert page.get_by_role("alert").evaluate("e => getComputedStyle(e).color") == "rgb(179, 38, 30)"
-        page.get_by_label("Token").fill("open-sesame")
-        page.get_by_role("button", name="Log in").click()
-        page.wait_for_url("**/recall?q=Lisbon")
-        page.get_by_role("button", name="Log out").click()
-        page.wait_for_url("**/login")
+    at = serving.enter_context(served(memories, "open-sesame"))
+    page = visit("/recall?q=Lisbon", at=at, refused=True)
+    page.get_by_label("Token").fill("guess")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_contain_text("That is not the token.")
+    assert page.get_by_role("alert").evaluate("e => getComputedStyle(e).color") == "rgb(179, 38, 30)"
+    page.get_by_label("Token").fill("open-sesame")
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/recall?q=Lisbon")
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login")
 
 
 def test_what_stands_beside_each_other_is_in_line(visit: Visit, address: str) -> None:
@@ -275,7 +284,7 @@ def test_what_is_not_there_is_told_on_a_page(visit: Visit) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("It is not there")
 
 
-def test_nothing_that_is_stored_runs(visit: Visit, tmp_path: Path) -> None:
+def test_nothing_that_is_stored_runs(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
     """S5: hostile text in every field, on every page that can be reached, without the policy's help.
     However long its words are, they fit a phone."""
     clock = FakeClock()
@@ -286,28 +295,29 @@ def test_nothing_that_is_stored_runs(visit: Visit, tmp_path: Path) -> None:
         " || (e.tagName == 'IMG' && !e.src.endsWith('/static/icon.svg'))"
         " || (e.href && /^(javascript|data):/i.test(e.href.baseVal ?? e.href))).length"
     )
-    with Memories(tmp_path / "home", clock=clock, continuity=ON) as memories, served(memories) as at:
-        page = visit("/", at=at, bypass_csp=True, refused=True, viewport=PHONE)
-        waiting, seen = [*VIEWS, "/recall?q=Lisbon"], set[str]()
-        while waiting:
-            seen.add(place := waiting.pop(0))
-            try:
-                page.goto(at + place, wait_until="domcontentloaded")
-            except Error as error:  # so that it says where
-                pytest.fail(f"{place}: {error}")
-            assert page.evaluate("window.hasRun") is None, place
-            assert page.evaluate(alive) == 0, place
-            assert fits(page), place
-            for link in sorted(links(page.content()) - seen - {*waiting}):
-                alike = [one for one in (*seen, *waiting) if shape(one) == shape(link)]
-                if len(alike) < 2 and not link.startswith("/static/"):
-                    waiting.append(link)
-        assert {urlsplit(place).path for place in seen} >= {urlsplit(view).path for view in VIEWS}
-        page.goto(f"{at}/changesets?id=2")
-        page.get_by_role("button", name="Roll back").click()
-        page.locator("dialog[open]").get_by_role("button", name="Roll back").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("Changeset 3")
-        assert page.evaluate("window.hasRun") is None
+    memories = serving.enter_context(Memories(tmp_path / "home", clock=clock, continuity=ON))
+    at = serving.enter_context(served(memories))
+    page = visit("/", at=at, bypass_csp=True, refused=True, viewport=PHONE)
+    waiting, seen = [*VIEWS, "/recall?q=Lisbon"], set[str]()
+    while waiting:
+        seen.add(place := waiting.pop(0))
+        try:
+            page.goto(at + place, wait_until="domcontentloaded")
+        except Error as error:  # so that it says where
+            pytest.fail(f"{place}: {error}")
+        assert page.evaluate("window.hasRun") is None, place
+        assert page.evaluate(alive) == 0, place
+        assert fits(page), place
+        for link in sorted(links(page.content()) - seen - {*waiting}):
+            alike = [one for one in (*seen, *waiting) if shape(one) == shape(link)]
+            if len(alike) < 2 and not link.startswith("/static/"):
+                waiting.append(link)
+    assert {urlsplit(place).path for place in seen} >= {urlsplit(view).path for view in VIEWS}
+    page.goto(f"{at}/changesets?id=2")
+    page.get_by_role("button", name="Roll back").click()
+    page.locator("dialog[open]").get_by_role("button", name="Roll back").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Changeset 3")
+    assert page.evaluate("window.hasRun") is None
 
 
 def shape(link: str) -> tuple[str, ...]:
