@@ -24,8 +24,9 @@ lint: $(READY)  ## ruff and mypy
 bench: $(READY)  ## figures, as ratios in one run: make bench PART=append
 	$(BIN)/python -m bench $(PART)
 
-judge: $(READY)  ## fit the rules' judge of contradictions anew, and say how good it is
+judge: $(READY)  ## fit anew what the rules have learned, and say how good it is
 	$(BIN)/python -m bench.judge
+	$(BIN)/python -m bench.wishes
 
 soak: $(READY)  ## the long kills and loads
 	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/pytest -m soak

@@ -6,6 +6,7 @@ statements  what deserves to last of a transcript:
 voices        who speaks to whom
 sentences     what was said, sentence by sentence; `tongues` those in other languages than English
 questions     a short answer and what was asked
+wishes        what is asked of an assistant once and for all, as learned (`wishes.json`)
 leaning       whom "she" means
 dates         when "last Saturday" was
 speakers      who "I" and "you" are

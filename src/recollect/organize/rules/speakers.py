@@ -32,7 +32,7 @@ _CLITICS = {"m": "'re", "re": "'re", "ve": "'ve", "ll": "'ll", "d": "'d", "s": "
 _NOT_PAST = frozenset({"need", "feed", "speed", "exceed", "proceed", "succeed", "bleed", "breed", "seed", "heed"})
 _ADVERB = (
     r"(?:also|always|never|no longer|often|sometimes|still|just|only|even|already|both|all|now|then|almost"
-    r"|ever|once|last|first|[a-z]{2,}ly)"
+    r"|ever|once|last|first|(?!(?:app|re|supp|multip|imp|comp|f|al|bul|ral)ly\b)[a-z]{2,}ly)"
 )
 _PRONOUN = re.compile(
     r"\b(?:(I(?![/-]\w)|we|you|u)(?:'(m|ve|ll|d|re|s))?(?![\w'])"

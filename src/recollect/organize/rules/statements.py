@@ -16,6 +16,7 @@ from datetime import datetime
 
 from recollect.organize.brain import Transcript
 from recollect.organize.claims import Source
+from recollect.organize.rules import wishes
 from recollect.organize.rules.dates import absolute
 from recollect.organize.rules.deeds import failure, is_datum, is_deed, is_work
 from recollect.organize.rules.domains import DOMAINS
@@ -48,6 +49,7 @@ _CITATION = len(" [r1234]\n\n")
 _ANSWER = 2.0  # what an answer is worth beyond its words
 _ASKED, _ASKS = 3.0, -1.0  # a record that answers is worth more, one that asks less
 _PASTED = 1_500  # characters of a message from which on it is not all the person's own words
+_WORK = 600  # characters of a message from which on it asks for work
 _MOST_DATA = 2  # claims from one result of a tool
 _IN_MIND = 12  # sentences in which it is looked whom "she" means
 MOST_RECORDS = 3  # that a claim comes from
@@ -81,16 +83,7 @@ _THEN_ASKS = re.compile(
     rf".{{12,}}?)[,;\u2013\u2014]\s+(?:and |so |but )?(?:i'm (?:curious|wondering),? )?(?:{_ASKING})\b.*",
     re.IGNORECASE,
 )
-_WISH = re.compile(
-    r"(?:please |from now on,? |in (?:the )?future,? )+|(?=(?:always|never|don't ever)\b)", re.IGNORECASE
-)
-_FORBIDS = re.compile(
-    r"(?:please )?(?:don't|do not) (?!(?:worry|forget|bother|mind|know|think|be|you|have|want|need|get me)\b)",
-    re.IGNORECASE,
-)
-_DONT = re.compile(r"^(?:don't|do not)(?: ever)? ", re.IGNORECASE)
 _LASTING = re.compile(r"\b(?:always|never|from now on|in (?:the )?future|every time|don't ever)\b", re.IGNORECASE)
-_CALL = re.compile(r"(?:[Pp]lease )?[Cc]all me (?=[A-Z])")
 _REMEMBER = re.compile(
     r"(?:please )?(?:remember|note|keep in mind|fyi|for the record)(?: that)?[,:]? ", re.IGNORECASE
 )
@@ -147,7 +140,7 @@ def find_statements(transcript: Transcript, *, density: float = DENSITY) -> list
 
 def _claims(said: Said, called: frozenset[str], about: Subjects, heard: deque[Heard]) -> Iterator[_Weighed]:
     text, captions = without_captions(own_words(prose(said.text)) if said.to_assistant else prose(said.text))
-    chat = said.role == "person" and bool(said.you) and not said.to_assistant
+    chat = said.role == "person" and not said.to_no_person
     units = [*_accepted(said), *_units(text, said, called, heard, chat)]
     if captions:
         units.append(photo(captions, said.me))
@@ -185,7 +178,9 @@ def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], c
         asks = sentence.endswith("?")
         told = _THEN_ASKS.match(cut) if asks else None
         whole, cut = cut, told[1] if told else cut
-        if asks and not told:
+        if said.to_no_person and not foreign and _wants(sentence, whole, said):
+            unit = _wanted(place, whole, said)
+        elif asks and not told:
             unit = None
         elif foreign:
             unit = _foreign(place, sentence, said)
@@ -215,14 +210,8 @@ def _unit(place: int, sentence: str, cut: str, said: Said, *, about: bool) -> Un
     if said.role != "person" and not (is_deed(cut) if said.role == "assistant" else is_work(cut)):
         return None
     wish = 0.0
-    if said.to_assistant:
-        if _LASTING.search(sentence) and (found := _WISH.match(cut)):
-            cut, wish = f"I want the assistant to {_ever(cut[found.end() :])}", _ANSWER
-        elif _FORBIDS.match(cut):
-            cut, wish = f"I want the assistant to {_ever(cut.removeprefix('please '))}", _ANSWER
-        elif found := _CALL.match(cut):
-            cut, wish = f"I want to be called {cut[found.end() :]}", _ANSWER
-        elif found := _CHOICE.match(cut):
+    if said.to_no_person:
+        if found := _CHOICE.match(cut):
             cut, wish = f"I decided to {cut[found.end() :]}", _ANSWER
         if found := _REMEMBER.match(cut):
             cut, wish = cut[found.end() :], _ANSWER
@@ -251,16 +240,22 @@ def _foreign(place: int, sentence: str, said: Said) -> Unit | None:
     """A sentence in another language, word for word, with the day: it may tell of "yesterday"."""
     if not tells(sentence, to_assistant=said.to_assistant):
         return None
-    wish, at = said.to_assistant and is_wish(sentence), said.recorded.at
+    wish, at = said.to_no_person and is_wish(sentence), said.recorded.at
     verb = "wants" if wish else f"said on {at.day} {at:%B %Y}"
     quoted = sentence.rstrip().replace('"', "'").rstrip(".")
     return Unit(place, f'{said.me} {verb}: "{quoted}"', _ANSWER + tell(sentence), lasts=wish)
 
 
-def _ever(wish: str) -> str:
-    """What somebody asked for, as it stands after "to"."""
-    wish = _DONT.sub("never ", wish)
-    return f"{wish[0].lower()}{wish[1:]}" if wish else ""
+def _wants(sentence: str, cut: str, said: Said) -> bool:
+    """Whether it is a wish that lasts. A long message describes some work: what it asks for belongs to that."""
+    return wishes.lasts(sentence, cut) and (len(said.text) <= _WORK or bool(_LASTING.search(sentence)))
+
+
+def _wanted(place: int, cut: str, said: Said) -> Unit:
+    """What a person wants of an assistant from now on."""
+    wanted = absolute(wishes.told(cut), said.recorded.at)
+    told = third_person(wanted, said.me, "it" if "the assistant" in wanted else "the assistant")
+    return Unit(place, told, _ANSWER + tell(told), lasts=True)
 
 
 def _answer(answer: str, question: str, said: Said) -> str:

@@ -42,6 +42,11 @@ class Said:
     def to_assistant(self) -> bool:
         return self.you == ASSISTANT
 
+    @property
+    def to_no_person(self) -> bool:
+        """Whether a person says it to an assistant, or where nobody else is heard: then one listens."""
+        return self.role == "person" and self.you in {"", ASSISTANT}
+
 
 def voices(transcript: Transcript) -> list[Said]:
     """What was said, in order."""
