@@ -26,7 +26,7 @@ bench: $(READY)  ## figures, as ratios in one run: make bench PART=append
 
 judge: $(READY)  ## fit anew what the rules have learned, and say how good it is
 	$(BIN)/python -m bench.judge
-	$(BIN)/python -m bench.wishes
+	$(BIN)/python -m bench.intents
 
 soak: $(READY)  ## the long kills and loads
 	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/pytest -m soak

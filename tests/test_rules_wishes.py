@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from recollect import AssistantMessage, ToolResult, UserMessage
-from recollect.organize.rules import wishes
+from recollect.organize.rules.intents import intent
 from tests.test_rules_statements import find
 
-UNSEEN = Path(__file__).parents[1] / "bench" / "wishes"
+UNSEEN = Path(__file__).parents[1] / "bench" / "intents"
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,26 @@ def test_most_wishes_of_unseen_writers_are_found(writer: str, least: float, most
     lines = (UNSEEN / f"{writer}.jsonl").read_text(encoding="utf-8").splitlines()
     taken: dict[bool, list[bool]] = {True: [], False: []}
     for said in map(json.loads, lines):
-        taken[said["kind"] == "standing"].append(wishes.lasts(said["text"], said["text"].rstrip(" .!?")))
+        taken[said["kind"] == "standing"].append(intent(said["text"]) == "standing")
     assert 100 * sum(taken[True]) / len(taken[True]) >= least
     assert 100 * sum(taken[False]) / len(taken[False]) <= most
+
+
+@pytest.mark.parametrize("answers", [(), (AssistantMessage("Okay."),)], ids=["alone", "answered"])
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Add a test for the login flow and make sure it passes on Postgres.", False),
+        ("Refactor the parser so that it returns a list of tokens instead of a generator.", False),
+        ("Update the README with the new install steps, mention Python 3.12.", False),
+        ("Delete the old config files in etc/ and the unused docker compose file.", False),
+        ("The build fails on Windows because of path separators.", True),
+        ("the tests in tests/api need a running redis on port 6380", True),
+        ("We deploy with helm to two clusters, eu-west and us-east.", True),
+    ],
+)
+def test_a_request_is_no_fact(said: str, kept: bool, answers: tuple[AssistantMessage, ...]) -> None:
+    """O10: whether the assistant's answers are in the transcript or not."""
+    found = find(UserMessage(said, "Ann"), *answers)
+    assert bool(found) == kept
+    assert all("us-east" in one.text for one in found if "helm" in said)

@@ -6,7 +6,8 @@ statements  what deserves to last of a transcript:
 voices        who speaks to whom
 sentences     what was said, sentence by sentence; `tongues` those in other languages than English
 questions     a short answer and what was asked
-wishes        what is asked of an assistant once and for all, as learned (`wishes.json`)
+intents       whether a person asks an assistant for something, or tells, as learned (`intents.json`)
+wishes        what is asked for once and for all
 leaning       whom "she" means
 dates         when "last Saturday" was
 speakers      who "I" and "you" are

@@ -37,7 +37,7 @@ _ADVERB = (
 _PRONOUN = re.compile(
     r"\b(?:(I(?![/-]\w)|we|you|u)(?:'(m|ve|ll|d|re|s))?(?![\w'])"
     rf"(?:((?:\s+{_ADVERB})*)\s+(?!(?:my|me|your|our|us|I|we|you)\b)([a-z]+(?:-[a-z]+)*(?:'t)?))?"
-    r"|(me|my|mine|myself|us|our|ours|ourselves|your|yours|yourself|yourselves)(?![\w']))",
+    r"|(?<![-/@])(me|my|mine|myself|us|our|ours|ourselves|your|yours|yourself|yourselves)(?![\w'/@]|-\w))",
     re.IGNORECASE,
 )
 _ONE = {"us": "me", "our": "my", "ours": "mine", "ourselves": "myself"}

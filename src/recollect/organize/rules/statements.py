@@ -16,11 +16,11 @@ from datetime import datetime
 
 from recollect.organize.brain import Transcript
 from recollect.organize.claims import Source
-from recollect.organize.rules import wishes
 from recollect.organize.rules.dates import absolute
 from recollect.organize.rules.deeds import failure, is_datum, is_deed, is_work
 from recollect.organize.rules.domains import DOMAINS
 from recollect.organize.rules.gist import FLOOR, Unit, alone, gists, joined_text, photo
+from recollect.organize.rules.intents import intent
 from recollect.organize.rules.leaning import LEANS, Heard, resolved
 from recollect.organize.rules.questions import is_fragment, joined
 from recollect.organize.rules.sentences import (
@@ -37,7 +37,8 @@ from recollect.organize.rules.speakers import third_person
 from recollect.organize.rules.subjects import Subjects, subjects
 from recollect.organize.rules.tongues import is_foreign, is_wish, tells
 from recollect.organize.rules.voices import Said, names, voices
-from recollect.organize.rules.worth import Category, category, is_told_to_assistant, worth
+from recollect.organize.rules.wishes import says_so, wanted
+from recollect.organize.rules.worth import Category, category, is_request, is_told_to_assistant, worth
 from recollect.secrecy import has_secret
 from recollect.types import ToolResult
 
@@ -178,7 +179,8 @@ def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], c
         asks = sentence.endswith("?")
         told = _THEN_ASKS.match(cut) if asks else None
         whole, cut = cut, told[1] if told else cut
-        if said.to_no_person and not foreign and _wants(sentence, whole, said):
+        doing = intent(cut if told else sentence) if said.to_no_person and not foreign else "other"
+        if (doing == "standing" or (said.to_no_person and says_so(whole))) and _lasts(sentence, said):
             unit = _wanted(place, whole, said)
         elif asks and not told:
             unit = None
@@ -189,7 +191,8 @@ def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], c
         else:
             named, record, sure = resolved(cut, heard, called) if said.role == "person" else (cut, 0, True)
             about = bool(record) or (kept == place - 1 and bool(LEANS.match(cut)))
-            unit = _unit(place, sentence, named, said, about=about) if len(named) > 5 else None
+            asked = doing == "once" or (said.to_no_person and is_request(named))
+            unit = _unit(place, sentence, named, said, about=about, asked=asked) if len(named) > 5 else None
             whole = named if record else whole
             if unit and record:
                 unit = replace(unit, also=record, inferred=not sure or record != said.recorded.id)
@@ -205,8 +208,8 @@ def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], c
     return units
 
 
-def _unit(place: int, sentence: str, cut: str, said: Said, *, about: bool) -> Unit | None:
-    """`about`: it is known whom the sentence is about."""
+def _unit(place: int, sentence: str, cut: str, said: Said, *, about: bool, asked: bool) -> Unit | None:
+    """`about`: it is known whom the sentence is about; `asked`: it asks for something now."""
     if said.role != "person" and not (is_deed(cut) if said.role == "assistant" else is_work(cut)):
         return None
     wish = 0.0
@@ -215,6 +218,8 @@ def _unit(place: int, sentence: str, cut: str, said: Said, *, about: bool) -> Un
             cut, wish = f"I decided to {cut[found.end() :]}", _ANSWER
         if found := _REMEMBER.match(cut):
             cut, wish = cut[found.end() :], _ANSWER
+    if asked and not wish:
+        return None
     cut = _date_last(absolute(cut, said.recorded.at))
     short = telling(cut)
     cut = cut if LEANS.match(short) else short
@@ -246,15 +251,15 @@ def _foreign(place: int, sentence: str, said: Said) -> Unit | None:
     return Unit(place, f'{said.me} {verb}: "{quoted}"', _ANSWER + tell(sentence), lasts=wish)
 
 
-def _wants(sentence: str, cut: str, said: Said) -> bool:
-    """Whether it is a wish that lasts. A long message describes some work: what it asks for belongs to that."""
-    return wishes.lasts(sentence, cut) and (len(said.text) <= _WORK or bool(_LASTING.search(sentence)))
+def _lasts(sentence: str, said: Said) -> bool:
+    """Whether a wish is one for ever. A long message describes some work: what it asks for belongs to that."""
+    return len(said.text) <= _WORK or bool(_LASTING.search(sentence))
 
 
 def _wanted(place: int, cut: str, said: Said) -> Unit:
     """What a person wants of an assistant from now on."""
-    wanted = absolute(wishes.told(cut), said.recorded.at)
-    told = third_person(wanted, said.me, "it" if "the assistant" in wanted else "the assistant")
+    wish = absolute(wanted(cut), said.recorded.at)
+    told = third_person(wish, said.me, "it" if "the assistant" in wish else "the assistant")
     return Unit(place, told, _ANSWER + tell(told), lasts=True)
 
 

@@ -1,32 +1,10 @@
-"""What somebody asks an assistant for once and for all, told apart from what they ask for now.
-
-"Dates as YYYY-MM-DD, please" holds from now on, "use the blue one here" does not, and hardly a word in them says
-so. The judgement is learned: a sum over the words of a sentence, alone and in twos, with weights that are fitted
-to sentences written for it (`make judge`).
-"""
+"""What somebody wants of an assistant from now on, as they would tell it of themselves."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 
-from recollect.organize.rules.sentences import with_apostrophes
 from recollect.organize.rules.words import FUNCTION, listed
-
-FILE = "wishes.json"
-SCALE = 32  # a weight of one, as it is stored
-SURE = 0.65  # what is more likely than this is a wish
-LONGEST = 40  # words
-
-_QUOTED = re.compile(r"[\"\u201c][^\"\u201d]*[\"\u201d]?|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)")
-_NOT = re.compile(r"\b(do|does|did|should|must|could|would|is|are|need)(?: not|nt)\b", re.IGNORECASE)
-_PART = re.compile(r"[^\s,;:?]+|[,;:?](?=\s|$)")
-_CODE = re.compile(r"\w[./_\\]\w|^[@/#.~]\w|\w\(\)")
-_DAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|i(?:'\w+)?")
 
 _LEAD = re.compile(
     r"(?:(?:also|just|please|pls|plz|kindly|ok|okay|hey|from (?:now|here|today|this point) on(?:wards?)?"
@@ -68,59 +46,13 @@ _VERBS = listed(
 """What one may tell somebody to do."""
 
 
-def lasts(sentence: str, cut: str) -> bool:
-    """Whether somebody who says this to an assistant wants something from now on: they say so, or it is likely.
-    `cut` is the sentence without what opens and what ends it."""
-    said = _EVER.match(_core(cut))
-    return bool(said and said[1].lower() in _VERBS) or _likelihood(sentence) > SURE
+def says_so(text: str) -> bool:
+    """Whether the words themselves say that what is asked for holds: "always", "never"."""
+    said = _EVER.match(_core(text))
+    return bool(said and said[1].lower() in _VERBS)
 
 
-def features(sentence: str) -> Iterator[str]:
-    """What is seen of a sentence."""
-    parts = list(_parts(sentence))
-    words = [part for part in parts if part not in ",;:"]
-    yield from parts
-    yield from (f"{one} {two}" for one, two in zip(["^", *parts], [*parts, "$"], strict=True))
-    yield from (f"{one} .. {two}" for one, two in zip(["^", *words], words[1:], strict=False))
-    yield from (f"^ .. {word}" for word in words[:3])
-    yield f"{min(len(words), 20) // 3} words"
-
-
-def _parts(sentence: str) -> Iterator[str]:
-    """Its words and marks; what is quoted, names, code and numbers each as one and the same."""
-    plain = with_apostrophes(_QUOTED.sub(" QUOTE ", sentence.replace("\u2019", "'")))
-    for place, part in enumerate(_PART.findall(_NOT.sub(r"\1n't", plain))):
-        word = part.strip("().!*[]-\u2013\u2014")
-        if part in ",;:?" or word == "QUOTE":
-            yield part
-        elif not word:
-            continue
-        elif any(letter.isdigit() for letter in word):
-            yield "#"
-        elif _CODE.search(word):
-            yield "CODE"
-        elif place and word[0].isupper() and not _DAY.fullmatch(word.lower()):
-            yield "NAME"
-        else:
-            yield word.lower()
-
-
-def _likelihood(sentence: str) -> float:
-    if sentence.count(" ") >= LONGEST:
-        return 0.0
-    seen, weights = set(features(sentence)), learned()
-    told = sum(weights.get(feature, 0) for feature in seen) / SCALE / math.sqrt(len(seen))
-    return 1 / (1 + math.exp(-told - weights[""] / SCALE))
-
-
-@cache
-def learned() -> dict[str, int]:
-    """The weights as they are shipped; that of nothing is what the sum starts from."""
-    weights: dict[str, int] = json.loads((files("recollect.organize.rules") / FILE).read_text(encoding="utf-8"))
-    return weights
-
-
-def told(text: str) -> str:
+def wanted(text: str) -> str:
     """What is wanted, as the one who wants it would tell it of themselves: "I want the assistant to …". `text` is
     without the mark that ends it."""
     if _SELF.match(text) and not _LEAD.match(text):

@@ -57,8 +57,8 @@ _I = re.compile(r"(?:i|i'm|i've|i'd|i'll|my)\b(?!\.)", re.IGNORECASE)
 _REQUEST = re.compile(
     r"(?:(?:please|can|could|would|write|make|give|show|tell|explain|list|create)\b|(?:add|analy[sz]e|book|calculate"
     r"|check|compare|convert|delete|describe|draft|find|fix|generate|help|look|open|recommend|remind|remove|rewrite"
-    r"|run|schedule|search|send|suggest|summari[sz]e|translate|try|use) (?:me|us|my|our|the|an?|this|that|these"
-    r"|those|it|them|some|all|any|for|up|out|how|what|with|both|\d+)\b|here(?: is|'s| are)\b"
+    r"|run|schedule|search|send|suggest|summari[sz]e|translate|try|update|use) (?:me|us|my|our|the|an?|this|that"
+    r"|these|those|it|them|some|all|any|for|up|out|how|what|with|both|\d+)\b|here(?: is|'s| are)\b"
     r"|(?:who|where|why|which|how|what(?! i\b))\b|i(?:'d| would) (?:like|love) (?:to (?:ask|know|hear|see|learn)"
     r"|you|some|more|a list)"
     r"|i (?:need|want) (?:you"
@@ -69,9 +69,10 @@ _REQUEST = re.compile(
 )
 _THING = re.compile(
     r"^(?!(?:that|this|these|those|it|thanks?|sounds|great)\b)(?:[a-z]+ing )?"
-    r"(?:[\w'-]+(?: (?:\d+|[A-Z][\w'-]*)){0,2}|(?:the|our) [\w' -]{2,50}?) "
-    r"(?:is|are|was|were|has|have|had|uses|runs|costs|needs|lives|works|will|starts|ends|takes|leads|owns|got|went"
-    r"|became|left|took|gave|made|chose|[a-z]{3,}ed)\b",
+    r"(?:[\w'-]+(?: (?:\d+|[A-Z][\w'-]*)){0,2}|(?:the|our) [\w' /.-]{2,50}?) "
+    r"(?:is|isn't|are|aren't|was|were|has|have|had|uses?|runs?|costs?|needs?|lives?|works?|will|won't|starts?|ends?"
+    r"|takes?|leads?|owns?|got|went|became|left|took|gave|made|chose|fails?|breaks?|crash(?:es)?|hangs?|returns?"
+    r"|depends?|expects?|requires?|supports?|contains?|does(?:n't)?|do(?:n't)?|can(?:'t|not)?|must(?:n't)?|[a-z]{3,}ed)\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
@@ -136,12 +137,15 @@ def category(text: str) -> Category:
     return "people"
 
 
+def is_request(sentence: str) -> bool:
+    """Whether somebody plainly asks an assistant for something."""
+    return bool(_REQUEST.match(sentence))
+
+
 def is_told_to_assistant(sentence: str, *, pasted: bool, reports: bool) -> bool:
     """Whether a person who talks to an assistant tells of themselves, or of something that was settled,
     rather than asks for something. In a text that was pasted only what starts with "I" counts; in one that asks
     nothing (`reports`) also what is said of others by name."""
-    if _REQUEST.match(sentence):
-        return False
     if pasted:
         return bool(_I.match(sentence))
     low = sentence.lower()
