@@ -135,7 +135,7 @@ class Recalling(Keeping):
         meanwhile recall goes on with what is there."""
         self._check_open()
         self._parts.mending.rebuild()
-        self._parts.indexer.wake()
+        self._parts.indexer.background.wake()
 
     def unindexed(self) -> int:
         """How many records and items of the home, and experiences of the profile, wait for their place in the

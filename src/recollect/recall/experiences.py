@@ -102,41 +102,13 @@ class Experiences:
         """The id of a new experience, durable on return; none where it is there already, in whichever words.
         Secrets, and what recall put into it, are taken out of its text. Entities are the names in it, where none
         are given."""
-        told = self.checked(
-            text, category, session_id=session_id, record=record, trust=trust, at=at, entities=entities
-        )
-        return self.add_all([told])[0]
-
-    def checked(
-        self,
-        text: str,
-        category: str,
-        *,
-        session_id: str = "",
-        record: str = "",
-        trust: Provenance = "agent",
-        at: datetime | None = None,
-        entities: Iterable[str] | None = None,
-    ) -> Experience:
-        """An experience as it would be added."""
-        told = " ".join(clean(without_injected(checked_text(text, "An experience", LONGEST))).split())
-        if len(told) < SHORTEST:
-            raise InputError(f"An experience needs at least {SHORTEST} characters. Tell it in a whole sentence.")
-        if trust not in PROVENANCES:
-            raise InputError(f"{trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
         if isinstance(entities, str):
             raise InputError(f"The entities cannot be {entities!r:.200}. Give a list of them.")
-        names = named(told) if entities is None else tuple(clean(checked_name(n, "An entity")) for n in entities)
-        return Experience(
-            id=blake2b(told.encode(), digest_size=12).hexdigest(),
-            text=told,
-            category=checked_name(category, "The category", 200),
-            session_id=checked_text(session_id, "The session's id", 1_000),
-            record=checked_text(record, "The record's id", 1_000),
-            trust=trust,
-            at=checked_time(at or self._clock(), "The experience's time"),
-            entities=names,
-        )
+        given = Experience("", text, category, session_id, record, trust, at or self._clock(), ())
+        one = checked(given)
+        if entities is not None:
+            one = replace(one, entities=tuple(clean(checked_name(name, "An entity")) for name in entities))
+        return self.add_all([one])[0]
 
     def add_all(self, told: Sequence[Experience]) -> Sequence[str | None]:
         """The same for several, embedded together."""
@@ -179,7 +151,7 @@ class Experiences:
             raise _Replaced
         if has_ended(tx, self._owner, one.record, now):
             return None
-        if (one.record and rows.has_record(one.record)) or not rows.add(one, now):
+        if (one.record and rows.made_of(one.record)) or not rows.add(one, now):
             return None
         return rows.evict(self._limits.most, now, but=one.id)
 
@@ -282,6 +254,20 @@ class Experiences:
         """Count what waits, and let go of the vectors."""
         self._uses.close()
         self._vectors.close()
+
+
+def checked(given: Experience) -> Experience:
+    """An experience as it would be added, with the id that follows from its text and the names in it."""
+    told = " ".join(clean(without_injected(checked_text(given.text, "An experience", LONGEST))).split())
+    if len(told) < SHORTEST:
+        raise InputError(f"An experience needs at least {SHORTEST} characters. Tell it in a whole sentence.")
+    if given.trust not in PROVENANCES:
+        raise InputError(f"{given.trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
+    checked_name(given.category, "The category", 200)
+    checked_text(given.session_id, "The session's id", 1_000)
+    checked_text(given.record, "The record's id", 1_000)
+    checked_time(given.at, "The experience's time")
+    return replace(given, id=blake2b(told.encode(), digest_size=12).hexdigest(), text=told, entities=named(told))
 
 
 def grouped(found: Iterable[Experience], by: Group) -> dict[str, Found]:

@@ -102,9 +102,9 @@ def _turn(one: Said, speaker: str, text: str) -> Item:
     )
 
 
-def is_found(said: Said) -> bool:
+def is_found(agent_kind: str, written: Written) -> bool:
     """Whether a record is one that can be found."""
-    return said.agent_kind != MEMORY_AGENT and _told(said.written) is not None
+    return agent_kind != MEMORY_AGENT and _told(written) is not None
 
 
 def text_of(kind: str, data: str) -> str:

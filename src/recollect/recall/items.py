@@ -147,21 +147,21 @@ class Items:
         )
 
     def end(
-        self, kind: ItemKind, refs: Iterable[str], until: datetime, known: datetime, by_record: int | None = None
+        self,
+        kind: ItemKind,
+        refs: Iterable[str],
+        until: datetime | None,
+        known: datetime,
+        by_record: int | None = None,
     ) -> None:
-        """They stopped being true, which is known since then; what was known first, counts."""
+        """They stopped being true, which is known since then; what was known first, counts. Without `until`, a
+        part of them did, and they hold."""
+        end = (micros(until) if until else None, micros(known), by_record)
+        later = micros(known) if until else EVERY
         self._tx.many(
             "UPDATE items SET until = ?, end_known = ?, by_record = ?, stamp = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND (until IS NULL OR end_known > ?)",
-            [(micros(until), micros(known), by_record, self._owner, kind, ref, micros(known)) for ref in refs],
-        )
-
-    def surpass(self, kind: ItemKind, refs: Iterable[str], by_record: int, known: datetime) -> None:
-        """A part of them stopped being true, which is known since then; they hold."""
-        self._tx.many(
-            "UPDATE items SET by_record = ?, end_known = ?, stamp = NULL "
-            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL",
-            [(by_record, micros(known), self._owner, kind, ref) for ref in refs],
+            [(*end, self._owner, kind, ref, later) for ref in refs],
         )
 
     def revive(self, kind: ItemKind, refs: Iterable[str]) -> list[str]:
