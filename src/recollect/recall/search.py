@@ -239,13 +239,18 @@ class Recall:
             if len(kept) == top_k:
                 break
         return [
-            hit(tx, self._owner, one, float(ranked.scores[at]), ranked.explain(at) if explain else {}, text)
+            hit(tx, self._owner, one, float(ranked.scores[at]), ranked.explain(at) if explain else None, text)
             for at, one, text in kept.values()
         ]
 
 
 def hit(
-    tx: Transaction, owner: str, found: Found, score: float, parts: dict[str, float], text: str | None = None
+    tx: Transaction,
+    owner: str,
+    found: Found,
+    score: float = 0.0,
+    parts: dict[str, float] | None = None,
+    text: str | None = None,
 ) -> Hit:
     """What was found, as it is shown: without secrets. Its `text` may be known already."""
     document = Documents(tx, owner).find(found.thread) if found.kind == "document" else None
@@ -263,7 +268,7 @@ def hit(
         path=document.path if document else found.thread if found.kind in ("journal", "note") else "",
         until=found.until,
         pinned=found.pinned,
-        parts=parts,
+        parts=parts or {},
     )
 
 

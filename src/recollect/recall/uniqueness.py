@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from math import log
@@ -140,15 +140,11 @@ def read_words(text: str) -> list[Word]:
     return [word for part in parts for word in words(part, names)]
 
 
-def _other_numbers(one: str, other: str) -> bool:
-    return _numbers(one) != _numbers(other) or measures(one) != measures(other)
-
-
-def _numbers(text: str) -> set[str]:
+def _numbers(text: str) -> tuple[set[str], set[str]]:
+    """With what they measure."""
     folded = fold(text)
-    return (
-        _values(text, ("number",)) | (_NUMBERS & set(re.findall(r"\w+", folded))) | set(_HALF_DAY.findall(folded))
-    )
+    words = _NUMBERS & set(re.findall(r"\w+", folded))
+    return _values(text, ("number",)) | words | set(_HALF_DAY.findall(folded)), measures(text)
 
 
 def _other_names(one: str, other: str) -> bool:
@@ -160,16 +156,8 @@ def _other_names(one: str, other: str) -> bool:
     )
 
 
-def _other_negations(one: str, other: str) -> bool:
-    return _negations(one) != _negations(other)
-
-
-def _otherwise_limited(one: str, other: str) -> bool:
-    """What "only" stands before is another word."""
-    return _limited(one) != _limited(other)
-
-
 def _limited(text: str) -> set[str]:
+    """What "only" stands before."""
     found = (content_words(after)[:1] for after in re.split(r"\b(?:only|solely|exclusively)\b", fold(text))[1:])
     return {stem(word) for words in found for word in words}
 
@@ -265,13 +253,8 @@ def _roles(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _other_tense(one: str, other: str) -> bool:
-    """One tells of what was, the other does not."""
-    return {_is_past(one), _is_past(other)} == {True, False}
-
-
 def _is_past(text: str) -> bool | None:
-    """None where only what was said is past: that tells nothing of what it is about."""
+    """Whether it tells of what was. None where only that it was said is past, which tells nothing of it."""
     words = _WORD.findall(fold(text))
     told = [word for at, word in enumerate(words) if _past_form(word, words[max(at - 2, 0) : at])]
     if told and set(told) <= _REPORTS:
@@ -331,12 +314,12 @@ def _are_kin(one: str, other: str) -> bool:
     return same >= max(min(4, shorter), 3, 0.7 * shorter)
 
 
-_CHECKS = {
-    "number": _other_numbers,
+_CHECKS: Mapping[str, Callable[[str, str], bool]] = {
+    "number": lambda one, other: _numbers(one) != _numbers(other),
     "name or date": _other_names,
-    "negation": _other_negations,
-    "limit": _otherwise_limited,
+    "negation": lambda one, other: _negations(one) != _negations(other),
+    "limit": lambda one, other: _limited(one) != _limited(other),
     "opposite": _opposed,
     "direction": _turned,
-    "tense": _other_tense,
+    "tense": lambda one, other: {_is_past(one), _is_past(other)} == {True, False},
 }

@@ -96,7 +96,7 @@ class Upkeep:
                 found = items.newest(kinds, since, start, limit)
             else:
                 found = items.newest_of(self._about(tx, about), kinds, since, start, limit)
-            return [hit(tx, self._owner, one, 0.0, {}) for one in found]
+            return [hit(tx, self._owner, one) for one in found]
 
         return self._database.read(work)
 
@@ -156,7 +156,7 @@ class Upkeep:
         self._end_claims_of(found, record_id, now)
         if found.pinned:
             self._database.write(lambda tx: self._repin(tx, item, new, now))
-        return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new), 0.0, {}))
+        return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new)))
 
     def _end(self, tx: Transaction, item: str, by: int, now: datetime) -> None:
         """End an item. A run of a memory-agent that learned from it lands before, or sees this."""
@@ -184,7 +184,7 @@ class Upkeep:
             raise InputError(f"A note is corrected in its file: edit {found.thread} in the profile's folder.")
         if found.until and not self._is_said_in(found.by_record, told):
             raise InputError(f"{found.name} ended on {found.until:%Y-%m-%d} already. Correct what holds instead.")
-        shown = self._database.read(lambda tx: hit(tx, self._owner, found, 0.0, {})).text
+        shown = self._database.read(lambda tx: hit(tx, self._owner, found)).text
         if clean(told) == shown:
             raise InputError(f"{found.name} says that already. Say what is so instead.")
         return self._journal() if found.kind == "journal" else None
