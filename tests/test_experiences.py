@@ -28,7 +28,7 @@ from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Embedder, Rows
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall.experience_rows import ExperienceRows
-from recollect.recall.experiences import GROUPS, Experiences, Limits, grouped
+from recollect.recall.experiences import GROUPS, Experiences, grouped
 from recollect.recall.extraction import is_candidate
 from recollect.recall.indexing import Indexer
 from recollect.recall.items import Items
@@ -719,7 +719,7 @@ def test_no_profile_ever_sees_anothers(
     stores = {
         name: Experiences(
             *(database, f"{name}-{example}", clock, embedding(database, clock, EMBEDDER), lambda: backend),
-            Limits(most=3),
+            most=3,
         )
         for name in OWNERS
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -50,21 +50,14 @@ Use: TypeAlias = tuple[frozenset[str], datetime]  # what came back, and when
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """From which similarity on two are the same, and how many there may be."""
-
-    threshold: float = 0.85
-    most: int = 5_000
-
-
 class _Replaced(Exception):
     """Another embedder serves since we looked for what is near."""
 
 
 class Experiences:
-    """Adds experiences, and finds them. `indexer` knows who embeds, `alike` words that mean the same. Safe to use
-    from many threads and processes."""
+    """Adds experiences, and finds them. `indexer` knows who embeds, `alike` words that mean the same. From the
+    `threshold` on two are the same; there may be so many at the `most`. Safe to use from many threads and
+    processes."""
 
     def __init__(
         self,
@@ -73,15 +66,17 @@ class Experiences:
         clock: Clock,
         indexer: Callable[[], Indexer],
         vectors: Callable[[], Vectors],
-        limits: Limits = Limits(),  # noqa: B008  # frozen
         *,
+        threshold: float = 0.85,
+        most: int = 5_000,
         alike: Alike = never,
     ) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._vectors = ExperienceVectors(database, owner, indexer, vectors)
-        self._limits = limits
+        self._threshold = threshold
+        self._most = most
         self._alike = alike
         self._lock = threading.Lock()
         self._uses: Behind[Use] = Behind("experience-uses", "uses of experiences are not counted", self._count)
@@ -140,7 +135,7 @@ class Experiences:
             return self._is_known(one, vector, serving)
         scaled = {id_: on_scale(cosine, serving.identity) for id_, cosine in near.items()}
         return any(
-            is_same(one.text, other.text, scaled[other.id], self._limits.threshold, self._alike)
+            is_same(one.text, other.text, scaled[other.id], self._threshold, self._alike)
             for other in rows.values()
         )
 
@@ -153,7 +148,7 @@ class Experiences:
             return None
         if (one.record and rows.made_of(one.record)) or not rows.add(one, now):
             return None
-        return rows.evict(self._limits.most, now, but=one.id)
+        return rows.evict(self._most, now, but=one.id)
 
     # Finding
 
@@ -195,7 +190,7 @@ class Experiences:
         if near:
             found = [one for one in rows.get(near).values() if one.until is None]
         else:
-            found = rows.newest("", "", None, self._limits.most)
+            found = rows.newest("", "", None, self._most)
         return found, rows.surpassed(one.id for one in found)
 
     def list(
@@ -234,7 +229,7 @@ class Experiences:
 
         def settle(tx: Transaction) -> None:
             rows = ExperienceRows(tx, self._owner)
-            rows.evict(self._limits.most, self._clock())
+            rows.evict(self._most, self._clock())
             rows.refile(self._clock())
 
         self._database.write(settle)

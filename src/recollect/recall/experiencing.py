@@ -74,13 +74,14 @@ class Experiencing:
             return self._store
 
     def _open(self) -> Experiences:
-        from recollect.recall.experiences import Experiences, Limits  # who only appends needs none of it
-        from recollect.recall.uniqueness import WordSense
+        from recollect.recall.experiences import Experiences  # who only appends needs none of it
+        from recollect.recall.uniqueness import word_sense
 
-        limits = Limits(self._settings.experience_uniqueness_threshold, self._settings.experience_max_count)
         return Experiences(
-            *(self._database, self._owner, self._clock, self._indexer, self._vectors, limits),
-            alike=WordSense(self._embedders()[-1]),
+            *(self._database, self._owner, self._clock, self._indexer, self._vectors),
+            threshold=self._settings.experience_uniqueness_threshold,
+            most=self._settings.experience_max_count,
+            alike=word_sense(self._embedders()[-1]),
         )
 
     def tend(self) -> int:

@@ -19,7 +19,6 @@ from math import log
 from recollect.journal.specifics import Word, clauses, proper, word_set, words
 from recollect.models.embedders.base import Embedder
 from recollect.organize.rules.speakers import PARTICIPLE, PAST
-from recollect.recall.measures import measures
 from recollect.recall.opposites import are_opposites, are_synonyms
 from recollect.recall.words import UNSPACED, content_words, fold, is_stop, stem
 
@@ -44,6 +43,20 @@ CLOSED = word_set(
 )
 """Words of which each is another thing: times, and relatives."""
 _HALF_DAY = re.compile(r"(?<=\d)\s?([ap])\.?m\b")
+_NEGATIVE = re.compile(r"(?<![^\s(:=])[-\u2212](\d[\d.,]*)")
+_CURRENCY = re.compile(r"([€$£¥])\s?\d")
+_UNIT = re.compile(
+    r"\d[\s-]?(%|[€$£¥]|°\s?[cfk]?\b|(?:[munpkcd]?[smgl]|[kmgtp]i?b(?:it)?|min|h|hrs?|km|mi|ft|in|lbs?|oz|hz|[kmg]hz|[kmg]?w"
+    r"|kwh|m?v|m?a|k|px|percent|euros?|dollars?|pounds?|sec|seconds?|minutes?|hours?)\b)"
+)
+_UNITS = {
+    **dict.fromkeys(("percent",), "%"),
+    **dict.fromkeys(("euro", "euros"), "€"),
+    **dict.fromkeys(("dollar", "dollars"), "$"),
+    **dict.fromkeys(("sec", "second", "seconds"), "s"),
+    **dict.fromkeys(("minute", "minutes"), "min"),
+    **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
+}
 _OVER = re.compile(r"\b(?:call(?:s|ed)? off|(?:is|are|was|were) off|cancel\w*|anymore|unable)\b")
 _TO_BE = word_set("is are am was were be been being gets got get 's 're become becomes became")
 _TO_HAVE = word_set("has have having 've")
@@ -80,20 +93,16 @@ def is_same(one: str, other: str, similarity: float, threshold: float, alike: Al
     return similarity >= threshold and not differs(one, other, alike)
 
 
-class WordSense:
+def word_sense(static: Embedder) -> Alike:
     """Words that mean the same, by the bundled model: it puts "scared" and "afraid" together, "tea" and "coffee"
     apart."""
 
-    def __init__(self, static: Embedder) -> None:
-        self._static = static
-        self._known = lru_cache(maxsize=10_000)(self._are_alike)
-
-    def __call__(self, one: str, other: str) -> bool:
-        return self._known(one, other)
-
-    def _are_alike(self, one: str, other: str) -> bool:
-        rows = self._static.embed([one, other])
+    @lru_cache(maxsize=10_000)
+    def are_alike(one: str, other: str) -> bool:
+        rows = static.embed([one, other])
         return float(rows[0] @ rows[1]) >= ALIKE
+
+    return are_alike
 
 
 def on_scale(cosine: float, embedder: str) -> float:
@@ -144,7 +153,14 @@ def _numbers(text: str) -> tuple[set[str], set[str]]:
     """With what they measure."""
     folded = fold(text)
     words = _NUMBERS & set(re.findall(r"\w+", folded))
-    return _values(text, ("number",)) | words | set(_HALF_DAY.findall(folded)), measures(text)
+    return _values(text, ("number",)) | words | set(_HALF_DAY.findall(folded)), _measures(text)
+
+
+def _measures(text: str) -> set[str]:
+    """The signs and units of numbers: -5 and 5 are two, so are 30 s and 30 ms, 5 % and 5 €."""
+    folded = fold(text)
+    found = {_UNITS.get(unit, unit) for unit in _UNIT.findall(folded)}
+    return found | set(_CURRENCY.findall(folded)) | {f"-{number}" for number in _NEGATIVE.findall(folded)}
 
 
 def _other_names(one: str, other: str) -> bool:
