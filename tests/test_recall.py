@@ -446,6 +446,7 @@ def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
         ("x", {"top_k": 1_001}, "Ask for 1 to"),
         ("x", {"kinds": ("dream",)}, "is no kind"),
         ("x", {"kinds": "turn"}, "Give a list"),
+        ("x", {"kinds": 5}, "Give a list"),
         ("x", {"since": datetime(2026, 1, 1)}, "since"),  # noqa: DTZ001
         ("a\0b", {}, "question"),
     ],

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from recollect.collect.transcript import without_injected
 from recollect.errors import InputError, RecollectError
-from recollect.gate import checked_name, checked_position, checked_text, checked_time
+from recollect.gate import checked_count, checked_name, checked_text, checked_time
 from recollect.journal.summaries import summarized_by
 from recollect.recall.behind import Behind
 from recollect.recall.ends import has_ended
@@ -97,7 +97,7 @@ class Experiences:
         """The id of a new experience, durable on return; none where it is there already, in whichever words.
         Secrets, and what recall put into it, are taken out of its text. Entities are the names in it, where none
         are given."""
-        if isinstance(entities, str):
+        if isinstance(entities, str) or not isinstance(entities, Iterable | None):
             raise InputError(f"The entities cannot be {entities!r:.200}. Give a list of them.")
         given = Experience("", text, category, session_id, record, trust, at or self._clock(), ())
         one = checked(given)
@@ -157,8 +157,7 @@ class Experiences:
         question's words that it holds. Where no vectors can be had, by words alone. What has ended in part stands
         below what says so."""
         checked_text(question, "The question", 1_000_000)
-        if checked_position(top_k, "top_k") < 1 or top_k > MOST:
-            raise InputError(f"top_k cannot be {top_k}. Ask for 1 to {MOST:,}.")
+        checked_count(top_k, "top_k", 1, MOST)
         near = self._meant(question, max(POOL, 2 * top_k))
         found, surpassed = self._database.read(lambda tx: self._candidates(tx, near))
         asked = set(read(question).stems)
@@ -200,9 +199,9 @@ class Experiences:
         checked_text(category, "The category", 1_000)
         checked_text(session_id, "The session's id", 1_000)
         since = checked_time(since, "since") if since else None
-        most = checked_position(limit, "The limit")
+        checked_count(limit, "The limit")
         return self._database.read(
-            lambda tx: ExperienceRows(tx, self._owner).newest(category, session_id, since, most)
+            lambda tx: ExperienceRows(tx, self._owner).newest(category, session_id, since, limit)
         )
 
     def use(self, ids: Iterable[str]) -> None:
@@ -254,8 +253,10 @@ class Experiences:
 def checked(given: Experience) -> Experience:
     """An experience as it would be added, with the id that follows from its text and the names in it."""
     told = " ".join(clean(without_injected(checked_text(given.text, "An experience", LONGEST))).split())
-    if len(told) < SHORTEST:
-        raise InputError(f"An experience needs at least {SHORTEST} characters. Tell it in a whole sentence.")
+    if len(told) < SHORTEST or not any(map(str.isalnum, told)):
+        raise InputError(
+            f"An experience needs words, at least {SHORTEST} characters. Tell it in a whole sentence."
+        )
     if given.trust not in PROVENANCES:
         raise InputError(f"{given.trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
     checked_name(given.category, "The category", 200)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from recollect.errors import UnknownRecall
+from recollect.errors import InputError, UnknownRecall
 from recollect.gate import checked_count
 from recollect.recall.behind import Behind
 from recollect.secrecy import clean
-from recollect.storage.base import Database, Row, Transaction
+from recollect.storage.base import EVERY, Database, Row, Transaction
 from recollect.types import Clock, micros, moment
 
 Purpose: TypeAlias = Literal["search", "tool", "injection"]
@@ -76,6 +76,10 @@ class RecallLog:
         return self._read("ORDER BY id DESC LIMIT ?", limit)
 
     def get(self, recall_id: int) -> Recalled:
+        if type(recall_id) is not int or not 0 <= recall_id < EVERY:
+            raise InputError(
+                f"The recall's id cannot be {recall_id!r:.200}. memory.recalls() gives those there are."
+            )
         for found in self._read("AND id = ?", recall_id):
             return found
         raise UnknownRecall(f"The log has no recall {recall_id}. See memory.recalls() for those it has.")

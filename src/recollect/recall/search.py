@@ -327,7 +327,7 @@ def checked_scope(
     until: datetime | None,
     as_of: datetime | None,
 ) -> Scope:
-    if isinstance(kinds, str):
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
         raise InputError(f"The kinds cannot be {kinds!r:.200}. Give a list of them.")
     wanted = tuple(kinds)
     unknown = [kind for kind in wanted if kind not in ITEM_KINDS]
