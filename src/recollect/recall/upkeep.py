@@ -24,6 +24,7 @@ from recollect.organize.edits import PEOPLE, SUBJECTS, cleaned
 from recollect.organize.rules.speakers import third_person
 from recollect.organize.rules.voices import called, sayable
 from recollect.organize.tree import Tree
+from recollect.recall.ends import line_of
 from recollect.recall.filing import ref_of, stated, text_of
 from recollect.recall.items import Found, Items
 from recollect.recall.opinions import Opinions, Verdict
@@ -150,8 +151,8 @@ class Upkeep:
         if found.kind == "document":
             new = self._restate(found, told, record_id, now, speaker)
         if remember:
-            at = self._database.read(lambda tx: History(tx).said_at(record_id))
-            remember(JournalRecord(digest, "", "learned", told, "user", 1.0, at, "private-user"))
+            at, [line] = self._database.read(lambda tx: (History(tx).said_at(record_id), line_of(tx, record_id)))
+            remember(JournalRecord(line, "", "learned", told, "user", 1.0, at, "private-user"))
         self._database.write(lambda tx: self._end(tx, item, record_id, now))
         self._end_claims_of(found, record_id, now)
         if found.pinned:
