@@ -13,6 +13,7 @@ from datetime import UTC, datetime, tzinfo
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.collect.agents import Agents
 from recollect.errors import InputError, RecollectError, StorageError
 from recollect.gate import checked_count, checked_text, checked_time
 from recollect.organize.documents import Documents
@@ -214,6 +215,8 @@ class Recall:
     ) -> list[Hit]:
         """The best, as their rows are now; of those that say the same, the newest, in the place of the best; of a
         turn, the line of the journal that sums it up and the experience made of that, the best."""
+        if scope.agent_id:
+            Agents(tx).standing(self._owner, scope.agent_id)  # one that there is not is an error
         kept: dict[object, tuple[int, Found, str]] = {}
         told: set[int] = set()
         for start in range(0, len(ranked.places), top_k):
