@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from recollect.models.embedders.static import StaticEmbedder
-from recollect.recall.uniqueness import WordSense, differs, is_same, on_scale
+from recollect.recall.uniqueness import differs, is_same, on_scale, word_sense
 
 THRESHOLD = 0.85  # as the settings have it
 
@@ -48,7 +48,7 @@ def halves() -> dict[str, Half]:
 
 def outcome(half: Half, threshold: float = THRESHOLD) -> Outcome:
     embedder = StaticEmbedder()
-    alike = WordSense(embedder)
+    alike = word_sense(embedder)
     told = [("missed", texts) for texts in half["same"]]
     told += [(kind, texts) for kind, some in half["different"].items() for texts in some]
     rows = embedder.embed([text for _, texts in told for text in texts])

@@ -74,7 +74,7 @@ def embed_by(memory: Memory, *embedders: Embedder) -> None:
 
 def tell(memory: Memory) -> Experiences:
     store = memory.experiences
-    assert all(store.add_all([store.checked(text, "note") for text in (DEPLOY, TEA, *ROOMS)]))
+    assert all(store.add(text) for text in (DEPLOY, TEA, *ROOMS))
     return store
 
 

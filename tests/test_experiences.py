@@ -28,7 +28,7 @@ from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Embedder, Rows
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall.experience_rows import ExperienceRows
-from recollect.recall.experiences import GROUPS, Experiences, Limits, grouped
+from recollect.recall.experiences import GROUPS, Experiences, grouped
 from recollect.recall.extraction import is_candidate
 from recollect.recall.indexing import Indexer
 from recollect.recall.items import Items
@@ -38,7 +38,7 @@ from recollect.types import new_id
 from recollect.vectors.base import Item, Scope, Vectors
 from recollect.vectors.chroma import ChromaVectors
 from recollect.vectors.local import LocalVectors
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, until
 
 ON = {"experience_store_enabled": True}
 JOURNAL = {**ON, "journal_enabled": True}
@@ -157,6 +157,8 @@ def test_a_look_alike_hides_no_repetition(experiences: Experiences) -> None:
         ({"text": TEA, "at": datetime(2026, 1, 1)}, "time"),  # noqa: DTZ001
         ({"text": TEA, "entities": [""]}, "entity must not be empty"),
         ({"text": TEA, "entities": "Ada"}, "Give a list"),
+        ({"text": TEA, "entities": 5}, "Give a list"),
+        ({"text": "?! " * 10}, "in a whole sentence"),
     ],
 )
 def test_what_cannot_be_one_changes_nothing(
@@ -166,6 +168,15 @@ def test_what_cannot_be_one_changes_nothing(
     with pytest.raises(InputError, match=words):
         experiences.add(**arguments)
     assert experiences.list() == []
+
+
+@pytest.mark.parametrize("count", [-1, True, "5", 10**30])
+def test_a_wrong_count_is_told_with_what_can_be_asked_for(experiences: Experiences, count: Any) -> None:
+    """R7."""
+    with pytest.raises(InputError, match=r"top_k cannot be .* Ask for 1 to 1,000"):
+        experiences.query("tea", count)
+    with pytest.raises(InputError, match=r"The limit cannot be .* Ask for 0 to 1,000,000"):
+        experiences.list(limit=count)
 
 
 def test_secrets_are_taken_out(experiences: Experiences, database_text: Callable[[Experiences], str]) -> None:
@@ -580,10 +591,7 @@ def test_a_turn_becomes_an_experience_in_the_background(open_memory: OpenMemory)
         ada = memory.agent(User("cli", "ada", "main"))
         memory.append(ada, UserMessage("I moved to Lisbon in May and live near the river."))
         memory.end_turn(ada)
-        for _ in range(200):
-            if memory.experiences.list("turn-summary"):
-                break
-            time.sleep(0.02)
+        until(lambda: memory.experiences.list("turn-summary"))
         assert "Lisbon" in memory.experiences.list("turn-summary")[0].text
 
 
@@ -668,7 +676,7 @@ def test_asking_waits_for_nobody_who_writes(open_memory: OpenMemory, clock: Fake
 
     holder = threading.Thread(target=lambda: memory._database.write(hold))
     holder.start()
-    held.wait(10)
+    assert held.wait(60)
     assert memory.experiences.query("Which tea?")
     assert TEA in memory.context(ada, "Which tea?")
     assert holder.is_alive()
@@ -719,7 +727,7 @@ def test_no_profile_ever_sees_anothers(
     stores = {
         name: Experiences(
             *(database, f"{name}-{example}", clock, embedding(database, clock, EMBEDDER), lambda: backend),
-            Limits(most=3),
+            most=3,
         )
         for name in OWNERS
     }

@@ -22,7 +22,7 @@ from recollect import (
     UserMessage,
 )
 from recollect.collect.descriptors import System
-from recollect.errors import InputError
+from recollect.errors import InputError, UnknownAgent
 from recollect.storage.base import Database
 from recollect.testing import FakeClock
 from tests.conftest import OpenMemory
@@ -422,6 +422,8 @@ def test_scopes(memory: Memory, alice: Agent) -> None:
     tell(memory, alice, "The tulips are red.", at=MARCH)
     tell(memory, bob, "The tulips are white.", at=MARCH + timedelta(days=2))
     assert texts(memory, "tulips", agent=bob) == ["The tulips are white."]
+    with pytest.raises(UnknownAgent, match="No agent of this profile has the id 'bob'"):
+        memory.recall("tulips", agent="bob")
     assert len(memory.recall("tulips")) == 2
     assert not memory.recall("tulips", kinds=("note",))
     assert texts(memory, "tulips", until=MARCH + timedelta(days=1)) == ["The tulips are red."]
@@ -446,6 +448,7 @@ def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
         ("x", {"top_k": 1_001}, "Ask for 1 to"),
         ("x", {"kinds": ("dream",)}, "is no kind"),
         ("x", {"kinds": "turn"}, "Give a list"),
+        ("x", {"kinds": 5}, "Give a list"),
         ("x", {"since": datetime(2026, 1, 1)}, "since"),  # noqa: DTZ001
         ("a\0b", {}, "question"),
     ],

@@ -135,3 +135,11 @@ def test_a_record_that_was_edited_is_found_as_it_is(journal: Memory, open_memory
     assert "The boiler is serviced by Horta." in texts(journal, "boiler"), "who held it in memory"
     assert not any("Gomes" in text or "Ferreira" in text for text in texts(journal, "boiler"))
     assert journal.verify() == []
+
+
+def test_what_stands_on_a_page_follows_in_its_order(memory: Memory) -> None:
+    """R2: what stands beside an item counts for it, so a page is filed from its beginning to its end."""
+    lines = [f"Pipe {number} leaks." for number in range(30)]
+    memory.notes("plumber").store("pipes", "\n\n".join(lines))
+    memory.process()
+    assert [hit.text for hit in reversed(memory.list("note"))] == lines

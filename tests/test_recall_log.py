@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import closing
 
@@ -21,7 +20,7 @@ from recollect.recall.log import RecallLog
 from recollect.storage.base import Database, Transaction
 from recollect.testing import FakeClock, in_threads
 from recollect.tooling import Tool
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, until
 
 THREAD = "recollect-recall-log"
 
@@ -70,6 +69,9 @@ def test_a_recall_that_was_never_made_is_an_error(memory: Memory, open_memory: O
     assert other.recalls() == []
     with pytest.raises(UnknownRecall, match=r"The log has no recall .* memory\.recalls\(\)"):
         other.recalls(recall_id=memory.recalls()[0].id)
+    for never in (-1, True, "1", 10**30):
+        with pytest.raises(InputError, match=r"The recall's id cannot be .* memory\.recalls\(\)"):
+            other.recalls(recall_id=never)  # type: ignore[arg-type]
 
 
 def test_a_tool_is_in_the_log_with_whose_it_is(open_memory: OpenMemory) -> None:
@@ -177,10 +179,7 @@ def test_it_is_written_soon_without_being_asked(memory: Memory, mara: Agent, dat
     """R10: many questions are few commits."""
     for _ in range(3):
         memory.recall("Lisbon")
-    deadline = time.monotonic() + 5
-    while database.read(lambda tx: tx.one("SELECT count(*) FROM recalls")) != (3,):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: database.read(lambda tx: tx.one("SELECT count(*) FROM recalls")) == (3,))
 
 
 def test_process_writes_it_at_once(memory: Memory, mara: Agent, database: Database) -> None:
@@ -202,7 +201,7 @@ def test_taking_down_waits_for_no_disk(memory: Memory, database: Database, clock
     holder = threading.Thread(target=lambda: database.write(hold))
     with closing(RecallLog(database, "default", clock)) as log:
         holder.start()
-        held.wait(10)
+        assert held.wait(60)
         for number in range(100):
             log.note("search", "", f"question {number}", ())
         assert holder.is_alive()

@@ -7,9 +7,9 @@ from bench.uniqueness import halves, outcome
 
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall.entities import named
-from recollect.recall.uniqueness import WordSense, differs, is_same, on_scale
+from recollect.recall.uniqueness import differs, is_same, on_scale, word_sense
 
-ALIKE = WordSense(StaticEmbedder())
+ALIKE = word_sense(StaticEmbedder())
 
 
 @pytest.mark.parametrize("half", ["development", "held_out"])

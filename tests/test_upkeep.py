@@ -365,6 +365,28 @@ def test_a_corrected_line_of_the_journal_ends_and_another_is_learned(
     assert not [hit for hit in off.list() if "eleven" in hit.text], "nothing was changed"
 
 
+@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+def test_a_correction_of_a_line_can_be_corrected_wherever_it_stands(
+    open_memory: OpenMemory, kind: ItemKind
+) -> None:
+    """R11, R5: a person's word, its line of the journal and the experience made of that end together."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.journal.remember("The harbour closes at nine in summer.", "learned")
+    memory.process()
+    memory.correct(item(memory, "journal", "at nine").id, "The harbour closes at ten in summer.")
+    memory._parts.experiencing.extract()
+    memory.process()
+    memory.correct(item(memory, kind, "at ten").id, "The harbour closes at eleven in summer.")
+    memory._parts.experiencing.extract()
+    memory.process()
+    wrong = [hit for hit in memory.list() if "at ten" in hit.text]
+    assert {hit.kind for hit in wrong} == {"turn", "journal", "experience"}
+    assert all(hit.until for hit in wrong)
+    assert "at ten" not in memory.context(ada, "When does the harbour close?")
+    assert "at eleven" in memory.recall("When does the harbour close?")[0].text
+
+
 @pytest.mark.parametrize("kind", ["journal", "experience"])
 @pytest.mark.parametrize("outdated", [False, True])
 def test_a_line_of_the_journal_and_its_experience_end_together(

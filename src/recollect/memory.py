@@ -230,7 +230,7 @@ class Memory(Recalling, Reading):
         """Run the background work in threads of this process. Safe to call twice."""
         self._check_open()
         self._parts.continuity.start()
-        self._parts.indexer.start()
+        self._parts.indexer.background.start()
         for worker in self._parts.workers:
             worker.start()
 

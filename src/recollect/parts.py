@@ -168,12 +168,12 @@ class Parts:
 
     def stop_indexing(self) -> None:
         if "indexer" in self.__dict__:
-            self.indexer.stop()
+            self.indexer.background.stop()
 
     def _said(self, agent_id: str) -> None:
         self.continuity.touched(agent_id)
         if "indexer" in self.__dict__:
-            self.indexer.wake()
+            self.indexer.background.wake()
 
     def receipt(self, tx: Transaction, record_id: int) -> Receipt:
         """Where a record is now."""

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recollect.collect.talks import id_of
-from recollect.gate import checked_position
 from recollect.parts import Parts
 from recollect.tooling import Tool
 from recollect.types import Agent, Hit, ItemKind
@@ -33,7 +32,7 @@ class Keeping:
         bounds. What is outdated ends, unless it was said in a talk."""
         self._check_open()
         if recall_id is not None:
-            self._parts.recall_log.get(checked_position(recall_id, "The recall's id"))
+            self._parts.recall_log.get(recall_id)
         self._parts.upkeep.feedback(item, verdict, recall_id)
 
     def correct(self, item: str, text: str) -> Hit:
@@ -97,7 +96,7 @@ class Recalling(Keeping):
         """What was asked, newest first: by whom, what for, and what came back. Or the one recall of this id."""
         self._check_open()
         if recall_id is not None:
-            return [self._parts.recall_log.get(checked_position(recall_id, "The recall's id"))]
+            return [self._parts.recall_log.get(recall_id)]
         return self._parts.recall_log.recent(limit)
 
     def relations(self, entity: str, limit: int = 20, *, ended: bool = False) -> Relations:
@@ -135,7 +134,7 @@ class Recalling(Keeping):
         meanwhile recall goes on with what is there."""
         self._check_open()
         self._parts.mending.rebuild()
-        self._parts.indexer.wake()
+        self._parts.indexer.background.wake()
 
     def unindexed(self) -> int:
         """How many records and items of the home, and experiences of the profile, wait for their place in the

@@ -68,7 +68,9 @@ class Backlog:
             return None if newest == [row[0]] else "words"
         if self._tx.one("SELECT 1 FROM items LIMIT 1"):
             return None
-        return "missing" if any(is_found(said) for _, said in self._said(0, EVERY)) else None
+        return (
+            "missing" if any(is_found(said.agent_kind, said.written) for _, said in self._said(0, EVERY)) else None
+        )
 
     def left(self) -> int:
         """How many ids are still to be looked at."""

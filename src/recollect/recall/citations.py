@@ -7,7 +7,7 @@ whatever order documents are filed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Collection, Iterable, Set
 from datetime import datetime
 from typing import NamedTuple
 
@@ -24,22 +24,14 @@ class Cited(NamedTuple):
     by_record: int
 
 
-class Ended(NamedTuple):
-    """A record of which every claim has ended: when the first did, since when that is known and none held, and
-    what says so."""
+class End(NamedTuple):
+    """Of a record of which every claim has ended: when the first did, since when that is known and none held, and
+    what says so. Of one of which only some have, there is no `until`: a part of it has ended."""
 
     record_id: int
-    until: datetime
+    until: datetime | None
     known: datetime
     by_record: int | None
-
-
-class Surpassed(NamedTuple):
-    """A record of which a claim holds, and another has ended: by what, and since when that is known."""
-
-    record_id: int
-    by_record: int
-    known: datetime
 
 
 class Citations:
@@ -79,7 +71,11 @@ class Citations:
         )
         return {Cited(*row) for row in rows}
 
-    def ended(self, records: Iterable[int]) -> list[Ended]:
+    def ends(self, records: Collection[int]) -> list[End]:
+        """Of those of the records that have ended, or a part of them."""
+        return self.surpassed(records) + self.ended(records)
+
+    def ended(self, records: Iterable[int]) -> list[End]:
         """Those of the records of which every claim has ended."""
         seen = "FROM citations k WHERE k.owner = c.owner AND k.record_id = c.record_id"
         known = f"SELECT min(k.end_known) {seen} AND k.until > 0"
@@ -90,12 +86,12 @@ class Citations:
             [(self._owner, record) for record in sorted(records)],
         )
         return [
-            Ended(record, moment(until), moment(max(known, held)), by or None)
+            End(record, moment(until), moment(max(known, held)), by or None)
             for record, until, by, known, held in rows
             if until
         ]
 
-    def surpassed(self, records: Iterable[int]) -> list[Surpassed]:
+    def surpassed(self, records: Iterable[int]) -> list[End]:
         """Those of the records of which some claim has ended, by the last that says so, and not every one. SQLite
         takes the index of records for a range of times, and the whole owner for one time."""
         rows = self._tx.many(
@@ -105,4 +101,4 @@ class Citations:
             "ORDER BY by_record DESC LIMIT 1",
             [(self._owner, record) for record in sorted(records)],
         )
-        return [Surpassed(record, by, moment(known)) for record, by, known in rows]
+        return [End(record, None, moment(known), by) for record, by, known in rows]

@@ -19,24 +19,16 @@ from recollect.storage.base import Transaction
 def settle(tx: Transaction, owner: str, records: Iterable[int]) -> None:
     """Say of these records, and of what was made of them, whether they hold, as all claims made of them say it.
     What a person corrected or called outdated stays as it is."""
-    items, experiences = Items(tx, owner), ExperienceRows(tx, owner)
-    looked_at = set(records)
+    items, experiences, looked_at = Items(tx, owner), ExperienceRows(tx, owner), set(records)
     for ref in items.revive("turn", [str(record) for record in sorted(looked_at)]):
         for line in line_of(tx, int(ref)):
             items.revive("journal", [line])
             experiences.revive(line)
-    citations = Citations(tx, owner)
-    for one in citations.surpassed(looked_at):
-        items.surpass("turn", [str(one.record_id)], *one[1:])
-        for line in line_of(tx, one.record_id):
-            items.surpass("journal", [line], *one[1:])
-            experiences.surpass(line, *one[1:])
-    for ended in citations.ended(looked_at):
-        end = ended[1:]
-        items.end("turn", [str(ended.record_id)], *end)
-        for line in line_of(tx, ended.record_id):
-            items.end("journal", [line], *end)
-            experiences.end(line, *end)
+    for end in Citations(tx, owner).ends(looked_at):
+        items.end("turn", [str(end.record_id)], *end[1:])
+        for line in line_of(tx, end.record_id):
+            items.end("journal", [line], *end[1:])
+            experiences.end(line, *end[1:])
 
 
 def settle_lines(tx: Transaction, owner: str, lines: Iterable[str], now: datetime) -> None:

@@ -80,18 +80,17 @@ class ExperienceRows:
         items, citations = Items(self._tx, self._owner), Citations(self._tx, self._owner)
         items.put([_item(one) for one in some], now, anew=anew)
         made = {record: one.id for one in some if (record := summarized_by(one.record))}
-        for ended in citations.ended(made):
-            items.end(KIND, [made[ended.record_id]], *ended[1:])
-        for passed in citations.surpassed(made):
-            items.surpass(KIND, [made[passed.record_id]], *passed[1:])
+        for end in citations.ends(made):
+            items.end(KIND, [made[end.record_id]], *end[1:])
 
-    def end(self, record: str, until: datetime, known: datetime, by_record: int | None) -> None:
-        """What was made of this line of the journal stopped being true, which is known since then."""
-        rows = self._tx.all(
-            "UPDATE experiences SET until = ? WHERE owner = ? AND record = ? AND until IS NULL RETURNING id",
-            *(micros(until), self._owner, record),
-        )
-        Items(self._tx, self._owner).end(KIND, [row[0] for row in rows], until, known, by_record)
+    def end(self, record: str, until: datetime | None, known: datetime, by_record: int | None) -> None:
+        """What was made of this line of the journal stopped being true, or without `until` a part of it."""
+        ids = self.made_of(record)
+        if until:
+            which = "WHERE owner = ? AND record = ? AND until IS NULL RETURNING id"
+            rows = self._tx.all(f"UPDATE experiences SET until = ? {which}", micros(until), self._owner, record)
+            ids = [row[0] for row in rows]
+        Items(self._tx, self._owner).end(KIND, ids, until, known, by_record)
 
     def revive(self, record: str) -> None:
         """It holds again, unless a person ended it; its vector may be gone."""
@@ -104,10 +103,6 @@ class ExperienceRows:
             *(self._owner, record, f"{KIND}:", f"{KIND}:"),
         )
         Items(self._tx, self._owner).revive(KIND, self.made_of(record))
-
-    def surpass(self, record: str, by_record: int, known: datetime) -> None:
-        """A part of what was made of this line of the journal stopped being true."""
-        Items(self._tx, self._owner).surpass(KIND, self.made_of(record), by_record, known)
 
     def surpassed(self, ids: Iterable[str]) -> dict[str, int]:
         """Those of which a part has ended, each with the record that says so."""
@@ -146,9 +141,6 @@ class ExperienceRows:
             self._owner,
         )
         return int(row[0]) if row else 0
-
-    def has_record(self, record: str) -> bool:
-        return bool(self.made_of(record))
 
     def get(self, ids: Iterable[str]) -> dict[str, Experience]:
         rows = self._tx.many(

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import ModelError, Outvoted, RecollectError
 from recollect.models.embedders.base import Embedder
-from recollect.recall.experience_rows import KIND, ExperienceRows, Served
+from recollect.recall.experience_rows import ExperienceRows, Served
 from recollect.recall.indexing import AFTER_FAILURE, Indexer
-from recollect.recall.shelves import Shelves, Text
+from recollect.recall.shelves import Shelves
 from recollect.storage.base import EVERY, Database, Transaction
 
 if TYPE_CHECKING:
@@ -179,8 +179,7 @@ class ExperienceVectors:
         from recollect.vectors.base import Item
 
         rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(ids))
-        said = [PLAIN, *(one.text for one in rows.values())]
-        texts = [Text(place, KIND, 0, text, None, None) for place, text in enumerate(said)]
+        texts = [*enumerate([PLAIN, *(one.text for one in rows.values())])]
         indexer = self._indexer()
         if not (embedder := indexer.find(scope.embedder)):
             raise ModelError(indexer.error)

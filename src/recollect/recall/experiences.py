@@ -10,14 +10,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from recollect.collect.transcript import without_injected
 from recollect.errors import InputError, RecollectError
-from recollect.gate import checked_name, checked_position, checked_text, checked_time
+from recollect.gate import checked_count, checked_name, checked_text, checked_time
 from recollect.journal.summaries import summarized_by
 from recollect.recall.behind import Behind
 from recollect.recall.ends import has_ended
@@ -50,21 +50,14 @@ Use: TypeAlias = tuple[frozenset[str], datetime]  # what came back, and when
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """From which similarity on two are the same, and how many there may be."""
-
-    threshold: float = 0.85
-    most: int = 5_000
-
-
 class _Replaced(Exception):
     """Another embedder serves since we looked for what is near."""
 
 
 class Experiences:
-    """Adds experiences, and finds them. `indexer` knows who embeds, `alike` words that mean the same. Safe to use
-    from many threads and processes."""
+    """Adds experiences, and finds them. `indexer` knows who embeds, `alike` words that mean the same. From the
+    `threshold` on two are the same; there may be so many at the `most`. Safe to use from many threads and
+    processes."""
 
     def __init__(
         self,
@@ -73,15 +66,17 @@ class Experiences:
         clock: Clock,
         indexer: Callable[[], Indexer],
         vectors: Callable[[], Vectors],
-        limits: Limits = Limits(),  # noqa: B008  # frozen
         *,
+        threshold: float = 0.85,
+        most: int = 5_000,
         alike: Alike = never,
     ) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._vectors = ExperienceVectors(database, owner, indexer, vectors)
-        self._limits = limits
+        self._threshold = threshold
+        self._most = most
         self._alike = alike
         self._lock = threading.Lock()
         self._uses: Behind[Use] = Behind("experience-uses", "uses of experiences are not counted", self._count)
@@ -102,41 +97,13 @@ class Experiences:
         """The id of a new experience, durable on return; none where it is there already, in whichever words.
         Secrets, and what recall put into it, are taken out of its text. Entities are the names in it, where none
         are given."""
-        told = self.checked(
-            text, category, session_id=session_id, record=record, trust=trust, at=at, entities=entities
-        )
-        return self.add_all([told])[0]
-
-    def checked(
-        self,
-        text: str,
-        category: str,
-        *,
-        session_id: str = "",
-        record: str = "",
-        trust: Provenance = "agent",
-        at: datetime | None = None,
-        entities: Iterable[str] | None = None,
-    ) -> Experience:
-        """An experience as it would be added."""
-        told = " ".join(clean(without_injected(checked_text(text, "An experience", LONGEST))).split())
-        if len(told) < SHORTEST:
-            raise InputError(f"An experience needs at least {SHORTEST} characters. Tell it in a whole sentence.")
-        if trust not in PROVENANCES:
-            raise InputError(f"{trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
-        if isinstance(entities, str):
+        if isinstance(entities, str) or not isinstance(entities, Iterable | None):
             raise InputError(f"The entities cannot be {entities!r:.200}. Give a list of them.")
-        names = named(told) if entities is None else tuple(clean(checked_name(n, "An entity")) for n in entities)
-        return Experience(
-            id=blake2b(told.encode(), digest_size=12).hexdigest(),
-            text=told,
-            category=checked_name(category, "The category", 200),
-            session_id=checked_text(session_id, "The session's id", 1_000),
-            record=checked_text(record, "The record's id", 1_000),
-            trust=trust,
-            at=checked_time(at or self._clock(), "The experience's time"),
-            entities=names,
-        )
+        given = Experience("", text, category, session_id, record, trust, at or self._clock(), ())
+        one = checked(given)
+        if entities is not None:
+            one = replace(one, entities=tuple(clean(checked_name(name, "An entity")) for name in entities))
+        return self.add_all([one])[0]
 
     def add_all(self, told: Sequence[Experience]) -> Sequence[str | None]:
         """The same for several, embedded together."""
@@ -168,7 +135,7 @@ class Experiences:
             return self._is_known(one, vector, serving)
         scaled = {id_: on_scale(cosine, serving.identity) for id_, cosine in near.items()}
         return any(
-            is_same(one.text, other.text, scaled[other.id], self._limits.threshold, self._alike)
+            is_same(one.text, other.text, scaled[other.id], self._threshold, self._alike)
             for other in rows.values()
         )
 
@@ -179,9 +146,9 @@ class Experiences:
             raise _Replaced
         if has_ended(tx, self._owner, one.record, now):
             return None
-        if (one.record and rows.has_record(one.record)) or not rows.add(one, now):
+        if (one.record and rows.made_of(one.record)) or not rows.add(one, now):
             return None
-        return rows.evict(self._limits.most, now, but=one.id)
+        return rows.evict(self._most, now, but=one.id)
 
     # Finding
 
@@ -190,8 +157,7 @@ class Experiences:
         question's words that it holds. Where no vectors can be had, by words alone. What has ended in part stands
         below what says so."""
         checked_text(question, "The question", 1_000_000)
-        if checked_position(top_k, "top_k") < 1 or top_k > MOST:
-            raise InputError(f"top_k cannot be {top_k}. Ask for 1 to {MOST:,}.")
+        checked_count(top_k, "top_k", 1, MOST)
         near = self._meant(question, max(POOL, 2 * top_k))
         found, surpassed = self._database.read(lambda tx: self._candidates(tx, near))
         asked = set(read(question).stems)
@@ -223,7 +189,7 @@ class Experiences:
         if near:
             found = [one for one in rows.get(near).values() if one.until is None]
         else:
-            found = rows.newest("", "", None, self._limits.most)
+            found = rows.newest("", "", None, self._most)
         return found, rows.surpassed(one.id for one in found)
 
     def list(
@@ -233,9 +199,9 @@ class Experiences:
         checked_text(category, "The category", 1_000)
         checked_text(session_id, "The session's id", 1_000)
         since = checked_time(since, "since") if since else None
-        most = checked_position(limit, "The limit")
+        checked_count(limit, "The limit")
         return self._database.read(
-            lambda tx: ExperienceRows(tx, self._owner).newest(category, session_id, since, most)
+            lambda tx: ExperienceRows(tx, self._owner).newest(category, session_id, since, limit)
         )
 
     def use(self, ids: Iterable[str]) -> None:
@@ -262,7 +228,7 @@ class Experiences:
 
         def settle(tx: Transaction) -> None:
             rows = ExperienceRows(tx, self._owner)
-            rows.evict(self._limits.most, self._clock())
+            rows.evict(self._most, self._clock())
             rows.refile(self._clock())
 
         self._database.write(settle)
@@ -282,6 +248,22 @@ class Experiences:
         """Count what waits, and let go of the vectors."""
         self._uses.close()
         self._vectors.close()
+
+
+def checked(given: Experience) -> Experience:
+    """An experience as it would be added, with the id that follows from its text and the names in it."""
+    told = " ".join(clean(without_injected(checked_text(given.text, "An experience", LONGEST))).split())
+    if len(told) < SHORTEST or not any(map(str.isalnum, told)):
+        raise InputError(
+            f"An experience needs words, at least {SHORTEST} characters. Tell it in a whole sentence."
+        )
+    if given.trust not in PROVENANCES:
+        raise InputError(f"{given.trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
+    checked_name(given.category, "The category", 200)
+    checked_text(given.session_id, "The session's id", 1_000)
+    checked_text(given.record, "The record's id", 1_000)
+    checked_time(given.at, "The experience's time")
+    return replace(given, id=blake2b(told.encode(), digest_size=12).hexdigest(), text=told, entities=named(told))
 
 
 def grouped(found: Iterable[Experience], by: Group) -> dict[str, Found]:

@@ -6,15 +6,13 @@ What is off opens nothing, and makes no file.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recollect.collect.agents import Agents
 from recollect.errors import ConfigError
 from recollect.journal.continuity import Continuity
-from recollect.journal.records import JournalRecord
 from recollect.models.embedders.base import Embedder
 from recollect.recall.experience_rows import ExperienceRows
 from recollect.storage.base import Database
@@ -76,13 +74,14 @@ class Experiencing:
             return self._store
 
     def _open(self) -> Experiences:
-        from recollect.recall.experiences import Experiences, Limits  # who only appends needs none of it
-        from recollect.recall.uniqueness import WordSense
+        from recollect.recall.experiences import Experiences  # who only appends needs none of it
+        from recollect.recall.uniqueness import word_sense
 
-        limits = Limits(self._settings.experience_uniqueness_threshold, self._settings.experience_max_count)
         return Experiences(
-            *(self._database, self._owner, self._clock, self._indexer, self._vectors, limits),
-            alike=WordSense(self._embedders()[-1]),
+            *(self._database, self._owner, self._clock, self._indexer, self._vectors),
+            threshold=self._settings.experience_uniqueness_threshold,
+            most=self._settings.experience_max_count,
+            alike=word_sense(self._embedders()[-1]),
         )
 
     def tend(self) -> int:
@@ -102,23 +101,14 @@ class Experiencing:
 
     def extract(self) -> None:
         """Heal the store; with a journal, add what of it is new."""
-        from recollect.recall.extraction import Extraction
+        from recollect.recall.extraction import extract
 
         if not self._continuity.is_on:
             self.store.heal()
             return
         self._continuity.write_all(wait=False)
-        journal = self._continuity.journal
-        Extraction(
-            *(self._database, self._owner, self._clock, self.store),
-            lambda: self._holding(journal.records()),
-            lambda since: self._holding(journal.records_of_days(since)),
-        ).run()
-
-    def _holding(self, records: Iterable[JournalRecord]) -> list[JournalRecord]:
-        """Records of the journal; those that hold no longer say nothing."""
-        ended = self._continuity.ended()
-        return [replace(record, text="") if record.id in ended else record for record in records]
+        given = (self._database, self._owner, self._clock, self.store)
+        extract(*given, self._continuity.journal, self._continuity.ended)
 
     @cached_property
     def injection(self) -> Injection:

@@ -7,15 +7,16 @@ is known by its record or by its text.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from datetime import date, timedelta
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
+from functools import partial
 
 from recollect.errors import InputError, Outvoted
 from recollect.journal.findable import trust_of
+from recollect.journal.journal import Journal
 from recollect.journal.records import JournalRecord
 from recollect.recall.experience_rows import Experience, ExperienceRows, Looked
-from recollect.recall.experiences import LONGEST, SHORTEST, Experiences
+from recollect.recall.experiences import LONGEST, SHORTEST, Experiences, checked
 from recollect.secrecy import has_secret
 from recollect.storage.base import Database, Transaction
 from recollect.types import Clock
@@ -27,87 +28,69 @@ BATCH = 50  # records after which is noted how far it came
 OVERLAP = timedelta(days=1)  # a turn is written down after it was over
 
 
-class Extracted(NamedTuple):
-    """How many records were looked at, and how many experiences that gave."""
+def extract(
+    database: Database,
+    owner: str,
+    clock: Clock,
+    experiences: Experiences,
+    journal: Journal,
+    ended: Callable[[], Collection[str]],
+) -> None:
+    """Heal the store, and add what is new in the journal; the records that have `ended` say nothing. Where another
+    process has chosen an embedder that is not at hand, that is left to whoever has it, and the journal goes on."""
+    try:
+        experiences.heal()
+    except Outvoted as error:
+        log.warning("no experiences are extracted: %s", error)
+        database.write(partial(_go_by_time, owner))
+        return
+    new, added = _since(database.read(lambda tx: ExperienceRows(tx, owner).looked()), journal), 0
+    over = ended()
+    for start in range(0, len(new), BATCH):
+        batch = new[start : start + BATCH]
+        lasting = (record for record in batch if is_candidate(record) and record.id not in over)
+        told = [one for record in lasting if (one := _told(record, clock))]
+        added += sum(id_ is not None for id_ in experiences.add_all(told))
+        database.write(partial(_note, owner, Looked(batch[-1].id, clock())))
+    log.info("extraction: %d record(s) looked at, %d experience(s) added", len(new), added)
 
-    looked: int
-    added: int
+
+def _since(looked: Looked | None, journal: Journal) -> Sequence[JournalRecord]:
+    """The records behind the last one that was looked at. Where that one is gone, those of the time since: what a
+    rolling window has taken out of MEMORY.md stands on the pages of the days."""
+    records = journal.records()
+    places = [place for place, record in enumerate(records) if looked and record.id == looked.record]
+    if places:
+        return records[places[-1] + 1 :]
+    since = looked.at - OVERLAP if looked else None
+    there = {record.id for record in records}
+    days = journal.records_of_days(since.date() if since else None)
+    every = [*(record for record in days if record.id not in there), *records]
+    return [one for one in every if since is None or one.timestamp is None or one.timestamp > since]
 
 
-class Extraction:
-    """Looks through the journal of one profile. `records` reads MEMORY.md as it is, in its order; `earlier` reads
-    the pages of the days from one on, or all: what a rolling window has taken out of MEMORY.md stands there."""
+def _go_by_time(owner: str, tx: Transaction) -> None:
+    """So that the next look goes through the pages of the days: MEMORY.md may be compacted before it."""
+    rows = ExperienceRows(tx, owner)
+    if looked := rows.looked():
+        rows.look(looked._replace(record=""))
 
-    def __init__(
-        self,
-        database: Database,
-        owner: str,
-        clock: Clock,
-        experiences: Experiences,
-        records: Callable[[], Sequence[JournalRecord]],
-        earlier: Callable[[date | None], Iterable[JournalRecord]] = lambda since: (),
-    ) -> None:
-        self._database = database
-        self._owner = owner
-        self._clock = clock
-        self._experiences = experiences
-        self._records = records
-        self._earlier = earlier
 
-    def run(self) -> Extracted:
-        """Heal the store, and add what is new. Where another process has chosen an embedder that is not at hand,
-        that is left to whoever has it, and the journal goes on."""
-        try:
-            self._experiences.heal()
-        except Outvoted as error:
-            log.warning("no experiences are extracted: %s", error)
-            self._database.write(self._go_by_time)
-            return Extracted(0, 0)
-        looked = self._database.read(lambda tx: ExperienceRows(tx, self._owner).looked())
-        new, added = self._since(looked), 0
-        for start in range(0, len(new), BATCH):
-            batch = new[start : start + BATCH]
-            told = [one for record in batch if is_candidate(record) and (one := self._told(record))]
-            added += sum(id_ is not None for id_ in self._experiences.add_all(told))
-            self._note(Looked(batch[-1].id, self._clock()))
-        log.info("extraction: %d record(s) looked at, %d experience(s) added", len(new), added)
-        return Extracted(len(new), added)
+def _note(owner: str, until: Looked, tx: Transaction) -> None:
+    ExperienceRows(tx, owner).look(until)
 
-    def _since(self, looked: Looked | None) -> Sequence[JournalRecord]:
-        """The records behind the last one that was looked at; where that one is gone, those of the time since."""
-        records = self._records()
-        places = [place for place, record in enumerate(records) if looked and record.id == looked.record]
-        if places:
-            return records[places[-1] + 1 :]
-        since = looked.at - OVERLAP if looked else None
-        there = {record.id for record in records}
-        gone = [record for record in self._earlier(since.date() if since else None) if record.id not in there]
-        every = [*gone, *records]
-        return [one for one in every if since is None or one.timestamp is None or one.timestamp > since]
 
-    def _go_by_time(self, tx: Transaction) -> None:
-        """So that the next look goes through the pages of the days: MEMORY.md may be compacted before it."""
-        rows = ExperienceRows(tx, self._owner)
-        if looked := rows.looked():
-            rows.look(looked._replace(record=""))
-
-    def _note(self, until: Looked) -> None:
-        self._database.write(lambda tx: ExperienceRows(tx, self._owner).look(until))
-
-    def _told(self, record: JournalRecord) -> Experience | None:
-        """None for a line that a person or another program wrote as no experience can be."""
-        try:
-            return self._experiences.checked(
-                record.text,
-                record.category,
-                session_id=record.session_id,
-                record=record.id,
-                trust=trust_of(record),
-                at=record.timestamp,
-            )
-        except InputError as error:
-            log.warning("record %.100r of the journal cannot become an experience: %s", record.id, error)
-            return None
+def _told(record: JournalRecord, clock: Clock) -> Experience | None:
+    """None for a line that a person or another program wrote as no experience can be."""
+    at = record.timestamp or clock()
+    given = Experience(
+        "", record.text, record.category, record.session_id, record.id, trust_of(record), at, entities=()
+    )
+    try:
+        return checked(given)
+    except InputError as error:
+        log.warning("record %.100r of the journal cannot become an experience: %s", record.id, error)
+        return None
 
 
 def is_candidate(record: JournalRecord) -> bool:

@@ -126,7 +126,7 @@ class Files:
     def _file(self, tx: Transaction, new: dict[str, Item], filed: set[str]) -> int:
         items, now = Items(tx, self._owner), self._clock()
         changed = items.replace(new.values(), now) | (new.keys() - filed)
-        items.put([new[ref] for ref in changed], now, anew=not filed)
+        items.put([item for ref, item in new.items() if ref in changed], now, anew=not filed)  # in their order
         Opinions(tx, self._owner).apply({f"{self._kind}:{ref}" for ref in changed})
         if self._kind == "journal":
             settle_lines(tx, self._owner, changed, now)

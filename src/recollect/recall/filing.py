@@ -102,9 +102,9 @@ def _turn(one: Said, speaker: str, text: str) -> Item:
     )
 
 
-def is_found(said: Said) -> bool:
+def is_found(agent_kind: str, written: Written) -> bool:
     """Whether a record is one that can be found."""
-    return said.agent_kind != MEMORY_AGENT and _told(said.written) is not None
+    return agent_kind != MEMORY_AGENT and _told(written) is not None
 
 
 def text_of(kind: str, data: str) -> str:
@@ -128,9 +128,9 @@ def file_document(tx: Transaction, owner: str, document_id: str, document: Docum
     """Bring the items of a document up to what it says; none: it was deleted. What was said has ended where every
     claim made of it has, in whatever document, and holds again where one does, or where none is left."""
     items = Items(tx, owner)
-    stated = list(_stated(document)) if document else []
-    stated.sort(key=lambda one: one[1].current)  # where a sentence stands twice, it is so if one of them is
-    says = {f"{document_id}#{digest}": one for digest, one in stated}
+    claims = [(ref, one) for ref, one, _ in stated(document)] if document else []
+    claims.sort(key=lambda one: one[1].current)  # where a sentence stands twice, it is so if one of them is
+    says = dict(claims)
     filed = items.ends("document", document_id)
     items.leave("document", filed.keys() - says.keys(), now)
     changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
@@ -139,7 +139,7 @@ def file_document(tx: Transaction, owner: str, document_id: str, document: Docum
     items.put([_claim(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
     if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
         Opinions(tx, owner).apply(uncited)
-    cites = {cited for _, one in stated for cited in _cited(one)}
+    cites = {cited for _, one in claims for cited in _cited(one)}
     citations = Citations(tx, owner)
     settle(tx, owner, citations.put(document_id, cites, now))
 
@@ -165,13 +165,18 @@ def _cited(one: Claim) -> Iterator[Cited]:
         yield Cited(record, micros(end) if end else 0, (one.by or 0) if end else 0)
 
 
-def _stated(document: Document) -> Iterator[tuple[str, Claim]]:
-    """Each paragraph once, by its digest; a person's own text is a claim that cites nothing."""
+def stated(document: Document) -> Iterator[tuple[str, Claim, str]]:
+    """What a document says: under which ref, as a claim with its subject, and the paragraph it was read from. A
+    person's own text is a claim that cites nothing."""
     for paragraph in paragraphs(document.body):
         if not paragraph.startswith("#"):
             claim = parse(paragraph) or Claim(paragraph.strip(), ())
-            told = sentence(document, claim)
-            yield blake2b(told.encode(), digest_size=9).hexdigest(), replace(claim, text=told)
+            yield ref_of(document, claim), replace(claim, text=sentence(document, claim)), paragraph
+
+
+def ref_of(document: Document, claim: Claim) -> str:
+    """The ref of the item that a claim becomes."""
+    return f"{document.id}#{blake2b(sentence(document, claim).encode(), digest_size=9).hexdigest()}"
 
 
 def _claim(tx: Transaction, ref: str, one: Claim, document_id: str, subject: str, written: datetime) -> Item:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
 from recollect.background import Background
 from recollect.errors import ModelError, RecollectError
@@ -60,21 +60,8 @@ class Indexer:
         self._again = 0.0
         self._identities: dict[int, str] = {}
         self._chosen = ""  # the embedder that this process has named as the one to make the vectors
-        self._background = Background("indexer", self._step, AFTER_FAILURE)
+        self.background = Background("indexer", lambda: 0.0 if self.run() else EVERY, AFTER_FAILURE)
         self.error = ""
-
-    def start(self) -> None:
-        self._background.start()
-
-    def stop(self) -> None:
-        self._background.stop()
-
-    def wake(self) -> None:
-        self._background.wake()
-
-    @property
-    def running(self) -> bool:
-        return self._background.running
 
     def run_dry(self) -> None:
         """Everything there is to do, in the calling thread."""
@@ -84,20 +71,12 @@ class Indexer:
 
     def left(self) -> int:
         """How many records and items of the home wait."""
-
-        def work(tx: Transaction) -> int:
-            return Backlog(tx).left() + Shelves(tx).waiting()
-
-        return self._database.read(work)
-
-    def _step(self) -> float:
-        return 0.0 if self.run() else EVERY
+        return self._database.read(lambda tx: Backlog(tx).left() + Shelves(tx).waiting())
 
     def run(self) -> int:
         """A batch of each owner. How many items it worked on."""
         done = self._file_backlog() + self._look_at_files() + self._tend()
-        owner = ""
-        while owner := self._next_owner(owner) or "":
+        for owner in self._database.read(lambda tx: Shelves(tx).owners(waiting=True)):
             done += self.index(owner)
         if wanted := self.wanted():
             self._choose(wanted)
@@ -114,8 +93,8 @@ class Indexer:
     def look(self) -> None:
         """Look at the files now: they were changed."""
         self._looked = -LOOK_EVERY
-        if self.running:
-            self.wake()
+        if self.background.running:
+            self.background.wake()
         else:
             self._look_at_files()
 
@@ -134,7 +113,7 @@ class Indexer:
         waiting, state, missing = self._database.read(lambda tx: self._look(tx, owner, limit))
         serving, made = self._serving(state), list[tuple[int, bytes]]()
         try:
-            made = self.embed(serving, [one for one in waiting if one.item_id in missing]) if serving else []
+            made = self.embed(serving, self._texts(waiting, missing)) if serving else []
         except RecollectError:  # it is told
             serving = None
         if not serving:  # what only changed needs no vector, the rest waits for who can make it
@@ -188,21 +167,21 @@ class Indexer:
                 self._failed(error)
         return self._identities.get(id(embedder), "")
 
-    def embed(self, embedder: Embedder, waiting: Sequence[Text]) -> list[tuple[int, bytes]]:
-        """Vectors of these. A text that the embedder refuses goes without: words find it."""
+    def embed(self, embedder: Embedder, waiting: Sequence[tuple[int, str]]) -> list[tuple[int, bytes]]:
+        """Vectors of these, by their ids. A text that the embedder refuses goes without: words find it."""
         if waiting and time.monotonic() < self._again:
             raise ModelError(self.error)
         try:
-            rows = embedder.embed([self._text(one) for one in waiting]).astype("<f2")
+            rows = embedder.embed([text for _, text in waiting]).astype("<f2")
         except ModelError as error:
             if len(waiting) > 1:
                 return self._one_by_one(embedder, waiting)
             self._failed(error)
             raise
         self.error = ""
-        return [(one.item_id, row.tobytes()) for one, row in zip(waiting, rows, strict=True)]
+        return [(id_, row.tobytes()) for (id_, _), row in zip(waiting, rows, strict=True)]
 
-    def _one_by_one(self, embedder: Embedder, waiting: Sequence[Text]) -> list[tuple[int, bytes]]:
+    def _one_by_one(self, embedder: Embedder, waiting: Sequence[tuple[int, str]]) -> list[tuple[int, bytes]]:
         made: list[tuple[int, bytes]] = []
         for place, one in enumerate(waiting, 1):
             try:
@@ -211,21 +190,22 @@ class Indexer:
                 if not made and place in (SURELY, len(waiting)):
                     raise  # it is the embedder, and not the text
                 self._again, self.error = 0.0, ""
-                log.warning("item %s is found by its words only: %s", one.item_id, error)
+                log.warning("item %s is found by its words only: %s", one[0], error)
         return made
 
     def _failed(self, error: RecollectError) -> None:
         self.error = f"New items are found by their words only, for they cannot be embedded: {error}"
         self._again = time.monotonic() + AFTER_FAILURE
 
+    def _texts(self, waiting: Iterable[Text], missing: Set[int]) -> list[tuple[int, str]]:
+        """What those say that have no vector."""
+        return [(one.item_id, self._text(one)) for one in waiting if one.item_id in missing]
+
     def _text(self, one: Text) -> str:
         if one.kind in self._by_words:
             return ""
         text = text_of(one.type, one.data or "{}") if one.type else one.text
         return clean(text) if one.flags & SECRET else text
-
-    def _next_owner(self, after: str) -> str | None:
-        return self._database.read(lambda tx: Shelves(tx).next_owner(after))
 
     # Another embedder
 
@@ -239,7 +219,7 @@ class Indexer:
 
     def remarks(self, owner: str) -> list[str]:
         """What a person should know of the index of an owner; some are empty."""
-        return [self.error, self._background.error, self._outvoted(owner)]
+        return [self.error, self.background.error, self._outvoted(owner)]
 
     def _outvoted(self, owner: str) -> str:
         """For a person: that another embedder than the one configured here makes an owner's vectors; empty where
@@ -261,7 +241,7 @@ class Indexer:
         if embedder_id is None:
             return 0
         try:
-            made = self.embed(embedder, [one for one in waiting if one.item_id in missing])
+            made = self.embed(embedder, self._texts(waiting, missing))
         except RecollectError:  # it is told, and tried again later
             return 0
 

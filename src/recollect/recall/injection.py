@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
 
 from recollect.collect.agents import Agents
 from recollect.collect.history import History
@@ -39,20 +38,17 @@ OnInjected = Callable[[str, str, Sequence[Hit]], object]
 """Told of the agent, the question and what was put into its turn."""
 
 
-class SessionMemory(Protocol):
-    def __call__(self, tokens: int | None, reserved: int = 0) -> str: ...
-
-
 class Injection:
-    """Makes the contexts of one owner's agents. Without experiences, only what of the journal opens a session, and
-    what is pinned. `kinds` are the kinds of agent that get experiences; `cap` is the most characters where nobody
-    names a budget in tokens."""
+    """Makes the contexts of one owner's agents. `session_memory` gives what of the journal opens a session, within
+    so many tokens, so much of which is reserved; without experiences, only that and what is pinned. `kinds` are
+    the kinds of agent that get experiences; `cap` is the most characters where nobody names a budget in
+    tokens."""
 
     def __init__(
         self,
         database: Database,
         owner: str,
-        session_memory: SessionMemory,
+        session_memory: Callable[[int | None, int], str],
         recall: Callable[[], Recall],
         experiences: Experiences | None,
         *,
@@ -91,7 +87,7 @@ class Injection:
     def _look(self, tx: Transaction, agent_id: str, message: str | None) -> tuple[str, str, list[Hit]]:
         agent = Agents(tx).standing(self._owner, agent_id)
         focus = without_injected(message or "") or _focus(tx, agent.id)
-        pinned = [hit(tx, self._owner, found, 0.0, {}) for found in Items(tx, self._owner).pinned()]
+        pinned = [hit(tx, self._owner, found) for found in Items(tx, self._owner).pinned()]
         return agent.kind, focus[:LONGEST_FOCUS], [one for one in pinned if one.until is None]
 
     def _relevant(self, focus: str, but: Collection[str]) -> list[Hit]:
@@ -128,14 +124,12 @@ class _Page:
     def cost(self, text: str) -> int:
         return self._weigh(text) + 2  # and a blank line
 
-    def add(self, text: str) -> bool:
-        """Whether it fits."""
-        if not text or self.cost(text) > self.room:
-            return False
-        self.room -= self.cost(text)
-        self.taken += self.cost(text)
-        self._parts.append(text)
-        return True
+    def add(self, text: str) -> None:
+        """Where it fits."""
+        if text and self.cost(text) <= self.room:
+            self.room -= self.cost(text)
+            self.taken += self.cost(text)
+            self._parts.append(text)
 
     def add_lines(self, heading: str, hits: Iterable[Hit]) -> list[Hit]:
         """Those that fit, under a heading."""

@@ -96,18 +96,17 @@ class Items:
     def put(self, items: Iterable[Item], now: datetime, *, anew: bool = False) -> None:
         """Items that may be there: these come back if they had left, and end as they are said to. Where the index
         is made `anew`, the others have been known since what they were made of was told."""
-        given = list({(item.kind, item.ref): item for item in items}.values())
-        known = self._known([(item.kind, item.ref) for item in given])
+        given = {(item.kind, item.ref): item for item in items}
+        known = {key: id_ for key, (id_, _) in self._known(given).items()}
         self._tx.many(
             "UPDATE items SET gone = NULL, until = ?, by_record = ?, stamp = NULL, "
             "end_known = CASE WHEN ? = 1 THEN COALESCE(end_known, ?) END WHERE id = ?",
             [
-                (*_end(item), int(item.until is not None), micros(now), known[item.kind, item.ref])
-                for item in given
-                if (item.kind, item.ref) in known
+                (*_end(given[key]), int(given[key].until is not None), micros(now), id_)
+                for key, id_ in known.items()
             ],
         )
-        new = [item for item in given if (item.kind, item.ref) not in known]
+        new = [item for key, item in given.items() if key not in known]
         self.add(self._known_before(new, now) if anew else new, now)
 
     def _known_before(self, items: Sequence[Item], now: datetime) -> list[Item]:
@@ -123,14 +122,10 @@ class Items:
         """Of items that may be there, those that now say something else: what they said leaves, under a ref of
         its own, for whoever holds an item in memory counts on it to stay as it is. The refs of those."""
         given = {(item.kind, item.ref): item for item in items}
-        rows = self._tx.many(
-            "SELECT kind, ref, id, text FROM items WHERE owner = ? AND kind = ? AND ref = ?",
-            [(self._owner, kind, ref) for kind, ref in given],
-        )
         other = {
-            (kind, ref): id_
-            for kind, ref, id_, text in rows
-            if given[kind, ref].text != text and redact(given[kind, ref].text).text != text
+            key: id_
+            for key, (id_, text) in self._known(given).items()
+            if given[key].text != text and redact(given[key].text).text != text
         }
         self._tx.many(
             "UPDATE items SET ref = ref || '@' || id, gone = COALESCE(gone, ?), stamp = NULL WHERE id = ?",
@@ -147,21 +142,16 @@ class Items:
         )
 
     def end(
-        self, kind: ItemKind, refs: Iterable[str], until: datetime, known: datetime, by_record: int | None = None
+        self, kind: ItemKind, refs: Iterable[str], until: datetime | None, known: datetime, by: int | None
     ) -> None:
-        """They stopped being true, which is known since then; what was known first, counts."""
+        """They stopped being true, which is known since then; what was known first, counts. Without `until`, a
+        part of them did, and they hold."""
+        end = (micros(until) if until else None, micros(known), by)
+        later = micros(known) if until else EVERY
         self._tx.many(
             "UPDATE items SET until = ?, end_known = ?, by_record = ?, stamp = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND (until IS NULL OR end_known > ?)",
-            [(micros(until), micros(known), by_record, self._owner, kind, ref, micros(known)) for ref in refs],
-        )
-
-    def surpass(self, kind: ItemKind, refs: Iterable[str], by_record: int, known: datetime) -> None:
-        """A part of them stopped being true, which is known since then; they hold."""
-        self._tx.many(
-            "UPDATE items SET by_record = ?, end_known = ?, stamp = NULL "
-            "WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL",
-            [(by_record, micros(known), self._owner, kind, ref) for ref in refs],
+            [(*end, self._owner, kind, ref, later) for ref in refs],
         )
 
     def revive(self, kind: ItemKind, refs: Iterable[str]) -> list[str]:
@@ -226,46 +216,53 @@ class Items:
         return {row[0]: _found(row) for row in rows}
 
     def find(self, kind: ItemKind, ref: str) -> Found | None:
-        row = self._tx.one(f"{_FOUND} AND i.kind = ? AND i.ref = ?", self._owner, kind, ref)
-        return _found(row) if row else None
+        return next(iter(self._select("i.kind = ? AND i.ref = ?", kind, ref)), None)
 
     def claims_of(self, record_id: int) -> list[Found]:
         """The claims that hold and cite this record first."""
-        which = f"{_FOUND} AND i.kind <> 'turn' AND i.kind = 'document' AND i.record_id = ? AND i.until IS NULL"
-        rows = self._tx.all(f"{which} AND i.gone IS NULL ORDER BY i.id", self._owner, record_id)
-        return [_found(row) for row in rows]
+        which = "i.kind <> 'turn' AND i.kind = 'document' AND i.record_id = ? AND i.until IS NULL"
+        return self._select(f"{which} AND i.gone IS NULL ORDER BY i.id", record_id)
 
     def pinned(self) -> list[Found]:
         """The newest first. A sum is in no index of times, so that of pinned items serves."""
-        which = f"{_FOUND} AND i.pinned = 1 AND i.gone IS NULL ORDER BY i.at + 0 DESC, i.id DESC"
-        return [_found(row) for row in self._tx.all(which, self._owner)]
+        return self._select("i.pinned = 1 AND i.gone IS NULL ORDER BY i.at + 0 DESC, i.id DESC")
 
     def newest(
         self, kinds: Sequence[ItemKind], since: datetime | None, before: Found | None, limit: int
     ) -> list[Found]:
         """The newest first, from the one after `before` on, and said since then."""
         marks = ", ".join("?" * len(kinds))
-        rows = self._tx.all(
-            f"{_FOUND} AND (i.at, i.id) < (?, ?) AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL "
+        return self._select(
+            f"(i.at, i.id) < (?, ?) AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL "
             "ORDER BY i.at DESC, i.id DESC LIMIT ?",
-            *(self._owner, micros(before.at) if before else EVERY, before.id if before else EVERY),
-            *(*kinds, micros(since) if since else 0, limit),
+            *(*_place(before), *kinds, micros(since) if since else 0, limit),
         )
-        return [_found(row) for row in rows]
+
+    def newest_of(
+        self,
+        ids: Iterable[int],
+        kinds: Sequence[ItemKind],
+        since: datetime | None,
+        before: Found | None,
+        limit: int,
+    ) -> list[Found]:
+        """Those of the ids that `newest` would give, in its order."""
+        rows = self._tx.many(
+            "SELECT at, id, kind FROM items WHERE owner = ? AND id = ? AND at >= ? AND gone IS NULL",
+            [(self._owner, id_, micros(since) if since else 0) for id_ in ids],
+        )
+        last = _place(before)
+        fitting = sorted(((at, id_) for at, id_, kind in rows if kind in kinds and (at, id_) < last), reverse=True)
+        found = self.get([id_ for _, id_ in fitting[:limit]])
+        return [found[id_] for _, id_ in fitting[:limit]]
 
     def stated(self, document_id: str, limit: int = EVERY) -> list[Found]:
         """A document's claims, the newest first; by the index of threads, as `pinned` by its own."""
-        which = f"{_FOUND} AND i.thread = ? AND i.kind = 'document' AND i.kind <> 'turn' AND i.gone IS NULL"
-        rows = self._tx.all(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", self._owner, document_id, limit)
-        return [_found(row) for row in rows]
+        which = "i.thread = ? AND i.kind = 'document' AND i.kind <> 'turn' AND i.gone IS NULL"
+        return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
 
-    def by_time(self, ids: Iterable[int], before: Found | None) -> list[int]:
-        """These ids in the order of `newest`, after `before`."""
-        rows = self._tx.many(
-            "SELECT at, id FROM items WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in ids]
-        )
-        last = (micros(before.at), before.id) if before else (EVERY, EVERY)
-        return [id_ for at, id_ in sorted(rows, reverse=True) if (at, id_) < last]
+    def _select(self, which: str, *params: Param) -> list[Found]:
+        return [_found(row) for row in self._tx.all(f"{_FOUND} AND {which}", self._owner, *params)]
 
     def ends(self, kind: ItemKind, thread: str) -> dict[str, datetime | None]:
         """The refs of a thread's items that have not left, and when each stopped being true. The thread is no
@@ -279,24 +276,21 @@ class Items:
 
     def ended(self, kind: ItemKind) -> dict[str, datetime]:
         """The refs of those of a kind that stopped being true, and when each did."""
-        rows = self._tx.all(
-            "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND until IS NOT NULL", self._owner, kind
-        )
-        return {row[0]: moment(row[1]) for row in rows}
+        which = "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND until IS NOT NULL"
+        return {row[0]: moment(row[1]) for row in self._tx.all(which, self._owner, kind)}
 
     def refs(self, kind: ItemKind) -> set[str]:
         """Those of a kind that have not left."""
-        rows = self._tx.all(
-            "SELECT ref FROM items WHERE owner = ? AND kind = ? AND gone IS NULL", self._owner, kind
-        )
-        return {row[0] for row in rows}
+        which = "SELECT ref FROM items WHERE owner = ? AND kind = ? AND gone IS NULL"
+        return {row[0] for row in self._tx.all(which, self._owner, kind)}
 
-    def _known(self, pairs: Sequence[tuple[ItemKind, str]]) -> dict[tuple[str, str], int]:
+    def _known(self, keys: Iterable[tuple[ItemKind, str]]) -> dict[tuple[ItemKind, str], tuple[int, str]]:
+        """Those that are there, each with its id and its text."""
         rows = self._tx.many(
-            "SELECT kind, ref, id FROM items WHERE owner = ? AND kind = ? AND ref = ?",
-            [(self._owner, kind, ref) for kind, ref in pairs],
+            "SELECT kind, ref, id, text FROM items WHERE owner = ? AND kind = ? AND ref = ?",
+            [(self._owner, kind, ref) for kind, ref in keys],
         )
-        return {(row[0], row[1]): row[2] for row in rows}
+        return {(kind, ref): (id_, text) for kind, ref, id_, text in rows}
 
     def _columns(self, item: Item, arrived: int) -> tuple[Param, ...]:
         return (
@@ -336,6 +330,11 @@ def _role(item: Item) -> int:
 
 def _end(item: Item) -> tuple[int | None, int | None]:
     return micros(item.until) if item.until else None, item.by_record
+
+
+def _place(before: Found | None) -> tuple[int, int]:
+    """In the order of time, where a list goes on that ended with this one."""
+    return (micros(before.at), before.id) if before else (EVERY, EVERY)
 
 
 def _found(row: Row) -> Found:

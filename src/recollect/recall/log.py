@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from recollect.errors import UnknownRecall
+from recollect.errors import InputError, UnknownRecall
 from recollect.gate import checked_count
 from recollect.recall.behind import Behind
 from recollect.secrecy import clean
-from recollect.storage.base import Database, Row, Transaction
+from recollect.storage.base import EVERY, Database, Row, Transaction
 from recollect.types import Clock, micros, moment
 
 Purpose: TypeAlias = Literal["search", "tool", "injection"]
@@ -20,8 +20,6 @@ Purpose: TypeAlias = Literal["search", "tool", "injection"]
 
 KEPT = 10_000  # recalls of a profile that the log holds
 LONGEST = 10_000  # characters of a question that are kept
-
-_COLUMNS = "id, at, purpose, agent_id, question, hits"
 
 
 class Scorable(Protocol):
@@ -54,42 +52,8 @@ class Recalled:
     hits: tuple[Scored, ...]
 
 
-class Recalls:
-    """`recalls` of one owner, seen through a transaction."""
-
-    def __init__(self, tx: Transaction, owner: str) -> None:
-        self._tx = tx
-        self._owner = owner
-
-    def add(self, asked: Sequence[Recalled]) -> None:
-        """Store them, each with an id of its own, and let the oldest go that are too many."""
-        self._tx.many(
-            "INSERT INTO recalls (owner, at, purpose, agent_id, question, hits) VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (self._owner, micros(one.at), one.purpose, one.agent_id, one.question, json.dumps(one.hits))
-                for one in asked
-            ],
-        )
-        self._tx.run(
-            "DELETE FROM recalls WHERE owner = ? AND id <= "
-            "(SELECT id FROM recalls WHERE owner = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
-            *(self._owner, self._owner, KEPT),
-        )
-
-    def recent(self, limit: int) -> list[Recalled]:
-        """The newest first."""
-        which = f"SELECT {_COLUMNS} FROM recalls WHERE owner = ? ORDER BY id DESC LIMIT ?"
-        return [_recalled(row) for row in self._tx.all(which, self._owner, limit)]
-
-    def get(self, recall_id: int) -> Recalled:
-        row = self._tx.one(f"SELECT {_COLUMNS} FROM recalls WHERE owner = ? AND id = ?", *(self._owner, recall_id))
-        if row:
-            return _recalled(row)
-        raise UnknownRecall(f"The log has no recall {recall_id}. See memory.recalls() for those it has.")
-
-
 class RecallLog:
-    """Takes down what one owner's memory is asked."""
+    """Takes down what one owner's memory is asked: the newest `KEPT` recalls."""
 
     def __init__(self, database: Database, owner: str, clock: Clock) -> None:
         self._database = database
@@ -107,26 +71,53 @@ class RecallLog:
         self._behind.flush()
 
     def recent(self, limit: int) -> list[Recalled]:
+        """The newest first."""
         checked_count(limit, "The limit")
-        self.flush()
-        return self._database.read(lambda tx: Recalls(tx, self._owner).recent(limit))
+        return self._read("ORDER BY id DESC LIMIT ?", limit)
 
     def get(self, recall_id: int) -> Recalled:
-        self.flush()
-        return self._database.read(lambda tx: Recalls(tx, self._owner).get(recall_id))
+        if type(recall_id) is not int or not 0 <= recall_id < EVERY:
+            raise InputError(
+                f"The recall's id cannot be {recall_id!r:.200}. memory.recalls() gives those there are."
+            )
+        for found in self._read("AND id = ?", recall_id):
+            return found
+        raise UnknownRecall(f"The log has no recall {recall_id}. See memory.recalls() for those it has.")
 
     def close(self) -> None:
         """Write what waits, and end the thread."""
         self._behind.close()
 
+    def _read(self, which: str, number: int) -> list[Recalled]:
+        self.flush()
+        sql = f"SELECT id, at, purpose, agent_id, question, hits FROM recalls WHERE owner = ? {which}"
+        return [_recalled(row) for row in self._database.read(lambda tx: tx.all(sql, self._owner, number))]
+
     def _write(self, asked: Sequence[Recalled]) -> None:
-        rows = [_told(one) for one in asked]
-        self._database.write(lambda tx: Recalls(tx, self._owner).add(rows))
+        """Each with an id of its own and without secrets: cut afterwards, for half a secret is not found. The
+        oldest that are too many go."""
+        rows = [
+            (
+                self._owner,
+                micros(one.at),
+                one.purpose,
+                one.agent_id,
+                clean(one.question)[:LONGEST],
+                json.dumps(one.hits),
+            )
+            for one in asked
+        ]
 
+        def work(tx: Transaction) -> None:
+            columns = "(owner, at, purpose, agent_id, question, hits)"
+            tx.many(f"INSERT INTO recalls {columns} VALUES (?, ?, ?, ?, ?, ?)", rows)
+            tx.run(
+                "DELETE FROM recalls WHERE owner = ? AND id <= "
+                "(SELECT id FROM recalls WHERE owner = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                *(self._owner, self._owner, KEPT),
+            )
 
-def _told(one: Recalled) -> Recalled:
-    """Without secrets: cut afterwards, for half a secret is not found."""
-    return Recalled(one.id, one.at, one.purpose, one.agent_id, clean(one.question)[:LONGEST], one.hits)
+        self._database.write(work)
 
 
 def _recalled(row: Row) -> Recalled:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from recollect.collect.history import Said
 from recollect.errors import StorageCorrupt, StorageError
 from recollect.recall.backlog import Backlog, Fault
 from recollect.recall.filing import is_found
@@ -95,55 +94,27 @@ class Mending:
 
 
 def _faults(tx: Transaction, owner: str) -> list[str]:
-    faults = []
-    index = Index(tx, owner)
-    if missing := sum(is_found(said) for said in index.records_without_item()):
-        faults.append(f"{missing:,} records cannot be found. Run: recollect rebuild.")
-    if wordless := index.items_without_words():
-        faults.append(f"{wordless:,} items are not in the full-text index. Run: recollect rebuild.")
-    if vectorless := index.stamped_without_vector():
-        faults.append(f"{vectorless:,} items have no vector. Run: recollect rebuild.")
-    if orphans := index.vectors_without_item():
-        faults.append(f"{orphans:,} vectors belong to nothing. Run: recollect rebuild.")
-    return faults
-
-
-class Index:
-    """What stands in the index and what should, seen through a transaction."""
-
-    def __init__(self, tx: Transaction, owner: str) -> None:
-        self._tx = tx
-        self._owner = owner
-
-    def records_without_item(self) -> list[Said]:
-        rows = self._tx.all(
-            "SELECT h.id, h.session_id, a.id, a.kind, h.type, h.provenance, h.at, h.data FROM session_history h "
-            "JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
-            "LEFT JOIN items i ON i.owner = a.owner AND i.kind = 'turn' AND i.ref = CAST(h.id AS TEXT) "
-            "WHERE a.owner = ? AND i.id IS NULL",
-            self._owner,
-        )
-        return [Said(row[0], row[1], row[2], row[3], (row[4], row[5], row[6], row[7])) for row in rows]
-
-    def items_without_words(self) -> int:
-        return self._count(
-            "SELECT count(*) FROM items i LEFT JOIN item_words w ON w.rowid = i.id "
-            "WHERE i.owner = ? AND i.length > 0 AND w.rowid IS NULL"
-        )
-
-    def stamped_without_vector(self) -> int:
-        return self._count(
-            "SELECT count(*) FROM items i JOIN shelves s ON s.owner = i.owner LEFT JOIN item_vectors v "
-            "ON v.embedder_id = s.embedder_id AND v.item_id = i.id "
-            "WHERE i.owner = ? AND i.stamp IS NOT NULL AND s.embedder_id IS NOT NULL AND v.item_id IS NULL"
-        )
-
-    def vectors_without_item(self) -> int:
-        row = self._tx.one(
-            "SELECT count(*) FROM item_vectors v LEFT JOIN items i ON i.id = v.item_id WHERE i.id IS NULL"
-        )
-        return int(row[0]) if row else 0
-
-    def _count(self, sql: str) -> int:
-        row = self._tx.one(sql, self._owner)
-        return int(row[0]) if row else 0
+    unfiled = tx.all(
+        "SELECT a.kind, h.type, h.provenance, h.at, h.data FROM session_history h "
+        "JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
+        "LEFT JOIN items i ON i.owner = a.owner AND i.kind = 'turn' AND i.ref = CAST(h.id AS TEXT) "
+        "WHERE a.owner = ? AND i.id IS NULL",
+        owner,
+    )
+    wordless = (
+        "SELECT count(*) FROM items i LEFT JOIN item_words w ON w.rowid = i.id "
+        "WHERE i.owner = ? AND i.length > 0 AND w.rowid IS NULL"
+    )
+    vectorless = (
+        "SELECT count(*) FROM items i JOIN shelves s ON s.owner = i.owner LEFT JOIN item_vectors v "
+        "ON v.embedder_id = s.embedder_id AND v.item_id = i.id "
+        "WHERE i.owner = ? AND i.stamp IS NOT NULL AND s.embedder_id IS NOT NULL AND v.item_id IS NULL"
+    )
+    orphans = "SELECT count(*) FROM item_vectors v LEFT JOIN items i ON i.id = v.item_id WHERE i.id IS NULL"
+    counts = {
+        "records cannot be found": sum(is_found(row[0], row[1:]) for row in unfiled),
+        "items are not in the full-text index": tx.all(wordless, owner)[0][0],
+        "items have no vector": tx.all(vectorless, owner)[0][0],
+        "vectors belong to nothing": tx.all(orphans)[0][0],
+    }
+    return [f"{count:,} {what}. Run: recollect rebuild." for what, count in counts.items() if count]

@@ -95,27 +95,6 @@ class Opinions:
             same += [f"turn:{record}"] if (record := summarized_by(line)) else []
         return [*dict.fromkeys(same)]
 
-    def ended(self) -> set[str]:
-        """The items that a person corrected or called outdated."""
-        rows = self._tx.all(
-            "SELECT item FROM corrections WHERE owner = ? UNION "
-            "SELECT item FROM feedback WHERE owner = ? AND verdict = 'outdated'",
-            *(self._owner, self._owner),
-        )
-        return {row[0] for row in rows}
-
-    def corrected(self, record_ids: Iterable[int]) -> dict[int, int]:
-        """Those of the records that a person corrected, each with the last that says what is so instead; and those
-        that do say so, where they stand in the place of the claim they corrected: they have been learned."""
-        asked = [*record_ids]
-        rows = self._tx.many(
-            "SELECT item, record_id FROM corrections WHERE owner = ? AND item = ? ORDER BY record_id",
-            [(self._owner, f"turn:{id_}") for id_ in asked],
-        )
-        claims = f"SELECT record_id FROM corrections WHERE owner = ? AND {_OF_CLAIMS}"
-        stated = {row[0] for row in self._tx.all(claims, self._owner)}
-        return {id_: id_ for id_ in asked if id_ in stated} | {int(parts(item)[1]): by for item, by in rows}
-
     def apply(self, among: Container[str] | None = None) -> None:
         """Put on these items, or on all, what was said of them. A document says itself which of its claims have
         ended, but not that of a person's own text, which cites nothing."""
@@ -154,14 +133,28 @@ def ended_lines(database: Database, owner: str) -> set[str]:
     """The ids of the journal's records that hold no longer: a person said so, or what they sum up has ended."""
 
     def look(tx: Transaction) -> set[str]:
-        said = {ref for kind, ref in map(parts, Opinions(tx, owner).ended()) if kind == "journal"}
+        rows = tx.all(
+            "SELECT item FROM corrections WHERE owner = ? UNION "
+            "SELECT item FROM feedback WHERE owner = ? AND verdict = 'outdated'",
+            *(owner, owner),
+        )
+        said = {ref for kind, ref in (parts(item) for (item,) in rows) if kind == "journal"}
         return said | Items(tx, owner).ended("journal").keys()
 
     return database.read(look)
 
 
 def corrected(tx: Transaction, owner: str, record_ids: Iterable[int]) -> dict[int, int]:
-    return Opinions(tx, owner).corrected(record_ids)
+    """Those of the records that a person corrected, each with the last that says what is so instead; and those
+    that do say so, where they stand in the place of the claim they corrected: they have been learned."""
+    asked = [*record_ids]
+    rows = tx.many(
+        "SELECT item, record_id FROM corrections WHERE owner = ? AND item = ? ORDER BY record_id",
+        [(owner, f"turn:{id_}") for id_ in asked],
+    )
+    claims = f"SELECT record_id FROM corrections WHERE owner = ? AND {_OF_CLAIMS}"
+    stated = {row[0] for row in tx.all(claims, owner)}
+    return {id_: id_ for id_ in asked if id_ in stated} | {int(parts(item)[1]): by for item, by in rows}
 
 
 def apply_all(tx: Transaction) -> None:

@@ -21,15 +21,17 @@ FURTHEST = 36_500  # days back
 _FULL = "january|february|march|april|may|june|july|august|september|october|november|december"
 _MONTH, _WEEKDAY, _NUMBER = rf"(?:{_FULL}|(?:{'|'.join(MONTHS)}|sept)\b\.?)", "|".join(WEEKDAYS), "|".join(NUMBERS)
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
-_MONTH_DAY_YEAR = re.compile(rf"\b({_MONTH})\s+{_NTH},?\s+(\d{{4}})\b")
-_DAY_MONTH_YEAR = re.compile(rf"\b{_NTH}\s+(?:of\s+)?({_MONTH}),?\s+(\d{{4}})\b")
-_MONTH_YEAR = re.compile(rf"\b({_MONTH}),?\s*(?:of\s+)?(\d{{4}})\b")
+_DATES = (
+    re.compile(rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})\b"),
+    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_MONTH}),?\s+(?P<year>\d{{4}})\b"),
+    re.compile(r"\b(?P<year>\d{4})[-/](?P<month>\d\d)(?:[-/](?P<day>\d\d))?\b"),
+    re.compile(r"\b(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})\b"),
+    re.compile(rf"\b(?P<month>{_MONTH}),?\s*(?:of\s+)?(?P<year>\d{{4}})\b"),
+)
 _BEFORE = r"\b(?:in|during|of|this(?!\s+may)|last|on|by|since)\s+(?:(?:early|mid|late)[\s-]+)?"
 _IN_MONTH = re.compile(rf"{_BEFORE}({_FULL})\b")
 _MONTH_DAY = re.compile(rf"({_BEFORE})?\b({_MONTH})\s+{_NTH}\b")
 _DAY_MONTH = re.compile(rf"\b(on\s+|since\s+)?(?:the\s+)?{_NTH}\s+(?:of\s+)?({_MONTH})(?!\w)")
-_ISO = re.compile(r"\b(\d{4})[-/](\d\d)(?:[-/](\d\d))?\b")
-_DOTTED = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b")
 _ON_THE = re.compile(r"\bon the (\d{1,2})(?:st|nd|rd|th)\b")
 _IN_YEAR = re.compile(r"\b(?:in|since|during|of)\s+((?:19|20)\d\d)\b")
 _SPAN = re.compile(r"\b(?:between|from)\s+(.{1,40}?)\s+(?:and|to|until|till)\s+(.{1,40})")
@@ -90,17 +92,12 @@ def _span(text: str, asked: datetime) -> Period | None:
 
 def _dated(text: str, asked: datetime) -> Period | None:
     """A date or a month with its year."""
-    if found := _MONTH_DAY_YEAR.search(text):
-        return _day(_midnight(asked, int(found[3]), MONTHS[found[1][:3]], int(found[2])))
-    if found := _DAY_MONTH_YEAR.search(text):
-        return _day(_midnight(asked, int(found[3]), MONTHS[found[2][:3]], int(found[1])))
-    if found := _ISO.search(text):
-        first = _midnight(asked, int(found[1]), int(found[2]), int(found[3] or 1))
-        return _day(first) if found[3] else _month(first)
-    if found := _DOTTED.search(text):
-        return _day(_midnight(asked, int(found[3]), int(found[2]), int(found[1])))
-    if found := _MONTH_YEAR.search(text):
-        return _month(_midnight(asked, int(found[2]), MONTHS[found[1][:3]]))
+    for form in _DATES:
+        if found := form.search(text):
+            said = found.groupdict()
+            month = MONTHS.get(said["month"][:3]) or int(said["month"])
+            first = _midnight(asked, int(said["year"]), month, int(said.get("day") or 1))
+            return _day(first) if said.get("day") else _month(first)
     return None
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, TypeAlias
@@ -58,17 +58,12 @@ class Relations:
     suggestions: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Entity:
-    name: str
-    documents: list[str] = field(default_factory=list)
-
-
 class _Names:
     """What the documents of an owner are called. Those of one title are one entity, as the pages of a person."""
 
     def __init__(self, titles: Iterable[tuple[str, str, str, str]]) -> None:
-        self.entities: dict[str, _Entity] = {}
+        self.called: dict[str, str] = {}
+        self.documents: dict[str, list[str]] = defaultdict(list)
         self.of: dict[str, str] = {}
         self.slugs: dict[str, str] = {}
         self._begin: dict[str, list[tuple[list[str], str]]] = {}
@@ -78,13 +73,13 @@ class _Names:
             if is_drawer or not any(letter.isalpha() for letter in title):
                 continue
             key = fold(title)
-            if key not in self.entities:
-                self.entities[key] = _Entity(title)
+            if key not in self.called:
+                self.called[key] = title
                 if UNSPACED.search(key):
                     self._unspaced.append(key)
                 elif words := content_words(title):
                     self._begin.setdefault(words[0], []).append((words, key))
-            self.entities[key].documents.append(document_id)
+            self.documents[key].append(document_id)
             self.of[document_id] = key
             self.slugs.setdefault(fold(slug), key)
 
@@ -95,7 +90,7 @@ class _Names:
         for at, word in enumerate(words):
             for sought, key in self._begin.get(word, ()):
                 if words[at : at + len(sought)] == sought and (
-                    len(sought) > 1 or _is_written(self.entities[key].name, text)
+                    len(sought) > 1 or _is_written(self.called[key], text)
                 ):
                     yield key
 
@@ -133,11 +128,9 @@ class Relating:
         checked_count(limit, "The limit", 1, MOST)
 
         def look(tx: Transaction) -> list[str]:
-            names = self._names(tx).entities
-            known = {key: entity.name for key, entity in names.items()}
             shared = [some for _, some in _experiences(tx, self._owner)]
             named = Counter(key for some in shared for key in some)
-            called = {key: name for some in shared for key, name in some.items()} | known
+            called = {key: name for some in shared for key, name in some.items()} | self._names(tx).called
             return [called[key] for key in sorted(called, key=lambda key: (-named[key], key))[:limit]]
 
         return self._database.read(look)
@@ -166,7 +159,7 @@ class _Looking:
 
     def around(self, asked: str, limit: int) -> Relations:
         called = {key: name for _, named in reversed(self._shared) for key, name in named.items()}
-        called |= {key: entity.name for key, entity in self._names.entities.items()}
+        called |= self._names.called
         key, nearest = self._resolve(fold(asked), called)
         if key is None:
             return Relations("", suggestions=tuple(called[one] for one in nearest))
@@ -194,7 +187,7 @@ class _Looking:
     # Edges
 
     def _follow_references(self, key: str) -> None:
-        for document_id in self._documents_of(key):
+        for document_id in self._names.documents.get(key, ()):
             document = self._documents.row(document_id)
             for one in self._documents.references(document_id, document.version) if document else ():
                 if one.kind != "parent" and (other := self._names.of.get(one.target_id)):
@@ -205,8 +198,8 @@ class _Looking:
 
     def _claims(self, key: str, name: str) -> Iterator[Found]:
         """The claims of its documents, and those elsewhere that name it or refer to it."""
-        threads = {*self._documents_of(key)}
-        for document_id in self._documents_of(key):
+        threads = {*self._names.documents.get(key, ())}
+        for document_id in self._names.documents.get(key, ()):
             threads |= {source for source, one in self._documents.referrers(document_id) if one.kind == "body"}
         found = {one.id: one for thread in sorted(threads) for one in self._items.stated(thread, CLAIMS)}
         found |= self._items.get([id_ for id_ in self._holding(name) if id_ not in found])
@@ -226,9 +219,8 @@ class _Looking:
         return referred | set(self._names.within(claim.text))
 
     def _relate(self, key: str, other: str, how: How, found: Found | None = None) -> None:
-        if other == key or (found and self._by and found.until and found.until <= self._by):
-            return
-        if found and found.gone:
+        has_ended = found and (found.gone or (self._by and found.until and found.until <= self._by))
+        if other == key or has_ended:
             return
         edge = self._edges.setdefault(other, _Edge(set(), {}))
         edge.how.add(how)
@@ -246,15 +238,12 @@ class _Looking:
     def _neighbour(self, other: str, name: str) -> Neighbour:
         edge = self._edges[other]
         newest = sorted(edge.evidence.values(), key=lambda one: (one.until is None, one.at, one.id), reverse=True)
-        evidence = tuple(hit(self._tx, self._owner, one, 0.0, {}) for one in newest[:EVIDENCE])
+        evidence = tuple(hit(self._tx, self._owner, one) for one in newest[:EVIDENCE])
         return Neighbour(name, self._path(other), self._weight(other), tuple(sorted(edge.how)), evidence)
-
-    def _documents_of(self, key: str) -> list[str]:
-        return self._names.entities[key].documents if key in self._names.entities else []
 
     def _path(self, key: str) -> str:
         """Of the document that stands highest: the others are its pages."""
-        paths = [found.path for one in self._documents_of(key) if (found := self._documents.find(one))]
+        paths = [found.path for one in self._names.documents.get(key, ()) if (found := self._documents.find(one))]
         return min(paths, key=lambda path: (path.count("/"), path), default="")
 
 

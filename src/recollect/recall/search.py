@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.collect.agents import Agents
 from recollect.errors import InputError, RecollectError, StorageError
 from recollect.gate import checked_count, checked_text, checked_time
 from recollect.organize.documents import Documents
@@ -24,7 +24,7 @@ from recollect.recall.mending import Mending
 from recollect.recall.question import Question, understand
 from recollect.recall.ranking import Ranked, heaviest, rank, rarity
 from recollect.recall.shelf import NEVER, Numbers, Places, Shelf, View
-from recollect.recall.shelves import Shelves, State
+from recollect.recall.shelves import Shelves
 from recollect.recall.words import asks, fold
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Row, Transaction
@@ -83,8 +83,6 @@ class Recall:
         self._zone = zone
         self._lock = threading.Lock()
         self._shelf: Shelf | None = None
-        self._served_by: int | None = None
-        self._era = 0
         self._ask_again = 0.0
         self.error = ""
 
@@ -187,31 +185,28 @@ class Recall:
         """The shelf, and how many items wait for a stamp that nobody gives them: at most one more than a few."""
         with self._lock:
             while True:
-                state, rows, waiting = self._database.read(self._news)
-                if not self._is_of(state):
-                    self._shelf = Shelf(self._database.read(partial(_identity, state.embedder_id)))
-                    self._served_by, self._era = state.embedder_id, state.era
-                    continue
-                assert self._shelf is not None, "it is of this state"
-                self._shelf.take_in(rows)
-                if damaged := self._shelf.damaged:
-                    self._mending.drop_vectors(damaged)
-                    self._shelf.damaged = []
-                self._shelf.stamp = rows[-1][1] if rows else state.stamp
+                shelf, stamp, rows, waiting = self._database.read(self._news)
+                shelf.take_in(rows)
+                if shelf.damaged:
+                    self._mending.drop_vectors(shelf.damaged)
+                    shelf.damaged = []
+                shelf.stamp = rows[-1][1] if rows else stamp
+                self._shelf = shelf
                 if len(rows) < PAGE:
-                    return self._shelf, waiting
+                    return shelf, waiting
 
-    def _is_of(self, state: State) -> bool:
-        return self._shelf is not None and (self._served_by, self._era) == (state.embedder_id, state.era)
-
-    def _news(self, tx: Transaction) -> tuple[State, list[Row], int]:
+    def _news(self, tx: Transaction) -> tuple[Shelf, int, list[Row], int]:
+        """The shelf, a new one where another embedder serves or all was made anew; the newest stamp; what is newer
+        than the shelf; and how much waits."""
         shelves = Shelves(tx)
-        alone = not (self._indexer.running or self._indexer.error)
+        alone = not (self._indexer.background.running or self._indexer.error)
         waiting = shelves.pending_count(self._owner, LOOSE + 1) if alone else 0
-        state = shelves.state(self._owner)
-        if self._shelf is None or not self._is_of(state) or state.stamp == self._shelf.stamp:
-            return state, [], waiting
-        return state, shelves.newer(self._owner, state.embedder_id, self._shelf.stamp, PAGE), waiting
+        state, shelf = shelves.state(self._owner), self._shelf
+        if shelf is None or shelf.of != (state.embedder_id, state.era):
+            shelf = Shelf(shelves.identity(state.embedder_id), (state.embedder_id, state.era))
+        if state.stamp == shelf.stamp:
+            return shelf, state.stamp, [], waiting
+        return shelf, state.stamp, shelves.newer(self._owner, state.embedder_id, shelf.stamp, PAGE), waiting
 
     # Hits
 
@@ -220,6 +215,8 @@ class Recall:
     ) -> list[Hit]:
         """The best, as their rows are now; of those that say the same, the newest, in the place of the best; of a
         turn, the line of the journal that sums it up and the experience made of that, the best."""
+        if scope.agent_id:
+            Agents(tx).standing(self._owner, scope.agent_id)  # one that there is not is an error
         kept: dict[object, tuple[int, Found, str]] = {}
         told: set[int] = set()
         for start in range(0, len(ranked.places), top_k):
@@ -245,17 +242,18 @@ class Recall:
             if len(kept) == top_k:
                 break
         return [
-            hit(tx, self._owner, one, float(ranked.scores[at]), ranked.explain(at) if explain else {}, text)
+            hit(tx, self._owner, one, float(ranked.scores[at]), ranked.explain(at) if explain else None, text)
             for at, one, text in kept.values()
         ]
 
 
-def _identity(embedder_id: int | None, tx: Transaction) -> str:
-    return Shelves(tx).identity(embedder_id)
-
-
 def hit(
-    tx: Transaction, owner: str, found: Found, score: float, parts: dict[str, float], text: str | None = None
+    tx: Transaction,
+    owner: str,
+    found: Found,
+    score: float = 0.0,
+    parts: dict[str, float] | None = None,
+    text: str | None = None,
 ) -> Hit:
     """What was found, as it is shown: without secrets. Its `text` may be known already."""
     document = Documents(tx, owner).find(found.thread) if found.kind == "document" else None
@@ -273,7 +271,7 @@ def hit(
         path=document.path if document else found.thread if found.kind in ("journal", "note") else "",
         until=found.until,
         pinned=found.pinned,
-        parts=parts,
+        parts=parts or {},
     )
 
 
@@ -332,7 +330,7 @@ def checked_scope(
     until: datetime | None,
     as_of: datetime | None,
 ) -> Scope:
-    if isinstance(kinds, str):
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
         raise InputError(f"The kinds cannot be {kinds!r:.200}. Give a list of them.")
     wanted = tuple(kinds)
     unknown = [kind for kind in wanted if kind not in ITEM_KINDS]

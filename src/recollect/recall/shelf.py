@@ -42,11 +42,13 @@ _ABOUT: Mapping[str, type[np.generic]] = {
 
 
 class Shelf:
-    """Changes happen under `lock`. A search sees the arrays as they were when it took them: they only grow."""
+    """Changes happen under `lock`. A search sees the arrays as they were when it took them: they only grow. `of`
+    are the number of the embedder and the era (see `shelves.State`) that it is of."""
 
-    def __init__(self, identity: str) -> None:
+    def __init__(self, identity: str, of: tuple[int | None, int]) -> None:
         dims = int(identity.rpartition("/")[2] or 1)
         self.identity = identity
+        self.of = of
         self.lock = threading.RLock()
         self.stamp = 0
         self._dims = dims

@@ -88,21 +88,15 @@ class Shelves:
         row = self._tx.one("SELECT identity FROM embedders WHERE id = ?", embedder_id)
         return str(row[0]) if row else ""
 
-    def owners(self) -> list[str]:
-        """Everybody who has an item; a step of the index each."""
+    def owners(self, *, waiting: bool = False) -> list[str]:
+        """Everybody who has an item, or one without a stamp; a step of the index each."""
+        which = "stamp IS NULL AND owner > ? ORDER BY owner, id" if waiting else "owner > ? ORDER BY owner, at"
         found = [""]
-        while row := self._tx.one("SELECT owner FROM items WHERE owner > ? ORDER BY owner, at LIMIT 1", found[-1]):
+        while row := self._tx.one(f"SELECT owner FROM items WHERE {which} LIMIT 1", found[-1]):
             found.append(str(row[0]))
         return found[1:]
 
     # What has no stamp, or no vector of the embedder to come
-
-    def next_owner(self, after: str) -> str | None:
-        """The first owner behind this one who has items without a stamp."""
-        row = self._tx.one(
-            "SELECT owner FROM items WHERE stamp IS NULL AND owner > ? ORDER BY owner, id LIMIT 1", after
-        )
-        return str(row[0]) if row else None
 
     def pending(self, owner: str, limit: int) -> list[Text]:
         rows = self._tx.all(f"{_NOT_SHELVED} AND i.stamp IS NULL ORDER BY i.id LIMIT ?", owner, limit)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from math import log
@@ -19,7 +19,6 @@ from math import log
 from recollect.journal.specifics import Word, clauses, proper, word_set, words
 from recollect.models.embedders.base import Embedder
 from recollect.organize.rules.speakers import PARTICIPLE, PAST
-from recollect.recall.measures import measures
 from recollect.recall.opposites import are_opposites, are_synonyms
 from recollect.recall.words import UNSPACED, content_words, fold, is_stop, stem
 
@@ -44,6 +43,20 @@ CLOSED = word_set(
 )
 """Words of which each is another thing: times, and relatives."""
 _HALF_DAY = re.compile(r"(?<=\d)\s?([ap])\.?m\b")
+_NEGATIVE = re.compile(r"(?<![^\s(:=])[-\u2212](\d[\d.,]*)")
+_CURRENCY = re.compile(r"([€$£¥])\s?\d")
+_UNIT = re.compile(
+    r"\d[\s-]?(%|[€$£¥]|°\s?[cfk]?\b|(?:[munpkcd]?[smgl]|[kmgtp]i?b(?:it)?|min|h|hrs?|km|mi|ft|in|lbs?|oz|hz|[kmg]hz|[kmg]?w"
+    r"|kwh|m?v|m?a|k|px|percent|euros?|dollars?|pounds?|sec|seconds?|minutes?|hours?)\b)"
+)
+_UNITS = {
+    **dict.fromkeys(("percent",), "%"),
+    **dict.fromkeys(("euro", "euros"), "€"),
+    **dict.fromkeys(("dollar", "dollars"), "$"),
+    **dict.fromkeys(("sec", "second", "seconds"), "s"),
+    **dict.fromkeys(("minute", "minutes"), "min"),
+    **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
+}
 _OVER = re.compile(r"\b(?:call(?:s|ed)? off|(?:is|are|was|were) off|cancel\w*|anymore|unable)\b")
 _TO_BE = word_set("is are am was were be been being gets got get 's 're become becomes became")
 _TO_HAVE = word_set("has have having 've")
@@ -80,20 +93,16 @@ def is_same(one: str, other: str, similarity: float, threshold: float, alike: Al
     return similarity >= threshold and not differs(one, other, alike)
 
 
-class WordSense:
+def word_sense(static: Embedder) -> Alike:
     """Words that mean the same, by the bundled model: it puts "scared" and "afraid" together, "tea" and "coffee"
     apart."""
 
-    def __init__(self, static: Embedder) -> None:
-        self._static = static
-        self._known = lru_cache(maxsize=10_000)(self._are_alike)
-
-    def __call__(self, one: str, other: str) -> bool:
-        return self._known(one, other)
-
-    def _are_alike(self, one: str, other: str) -> bool:
-        rows = self._static.embed([one, other])
+    @lru_cache(maxsize=10_000)
+    def are_alike(one: str, other: str) -> bool:
+        rows = static.embed([one, other])
         return float(rows[0] @ rows[1]) >= ALIKE
+
+    return are_alike
 
 
 def on_scale(cosine: float, embedder: str) -> float:
@@ -140,15 +149,18 @@ def read_words(text: str) -> list[Word]:
     return [word for part in parts for word in words(part, names)]
 
 
-def _other_numbers(one: str, other: str) -> bool:
-    return _numbers(one) != _numbers(other) or measures(one) != measures(other)
-
-
-def _numbers(text: str) -> set[str]:
+def _numbers(text: str) -> tuple[set[str], set[str]]:
+    """With what they measure."""
     folded = fold(text)
-    return (
-        _values(text, ("number",)) | (_NUMBERS & set(re.findall(r"\w+", folded))) | set(_HALF_DAY.findall(folded))
-    )
+    words = _NUMBERS & set(re.findall(r"\w+", folded))
+    return _values(text, ("number",)) | words | set(_HALF_DAY.findall(folded)), _measures(text)
+
+
+def _measures(text: str) -> set[str]:
+    """The signs and units of numbers: -5 and 5 are two, so are 30 s and 30 ms, 5 % and 5 €."""
+    folded = fold(text)
+    found = {_UNITS.get(unit, unit) for unit in _UNIT.findall(folded)}
+    return found | set(_CURRENCY.findall(folded)) | {f"-{number}" for number in _NEGATIVE.findall(folded)}
 
 
 def _other_names(one: str, other: str) -> bool:
@@ -160,16 +172,8 @@ def _other_names(one: str, other: str) -> bool:
     )
 
 
-def _other_negations(one: str, other: str) -> bool:
-    return _negations(one) != _negations(other)
-
-
-def _otherwise_limited(one: str, other: str) -> bool:
-    """What "only" stands before is another word."""
-    return _limited(one) != _limited(other)
-
-
 def _limited(text: str) -> set[str]:
+    """What "only" stands before."""
     found = (content_words(after)[:1] for after in re.split(r"\b(?:only|solely|exclusively)\b", fold(text))[1:])
     return {stem(word) for words in found for word in words}
 
@@ -265,13 +269,8 @@ def _roles(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _other_tense(one: str, other: str) -> bool:
-    """One tells of what was, the other does not."""
-    return {_is_past(one), _is_past(other)} == {True, False}
-
-
 def _is_past(text: str) -> bool | None:
-    """None where only what was said is past: that tells nothing of what it is about."""
+    """Whether it tells of what was. None where only that it was said is past, which tells nothing of it."""
     words = _WORD.findall(fold(text))
     told = [word for at, word in enumerate(words) if _past_form(word, words[max(at - 2, 0) : at])]
     if told and set(told) <= _REPORTS:
@@ -331,12 +330,12 @@ def _are_kin(one: str, other: str) -> bool:
     return same >= max(min(4, shorter), 3, 0.7 * shorter)
 
 
-_CHECKS = {
-    "number": _other_numbers,
+_CHECKS: Mapping[str, Callable[[str, str], bool]] = {
+    "number": lambda one, other: _numbers(one) != _numbers(other),
     "name or date": _other_names,
-    "negation": _other_negations,
-    "limit": _otherwise_limited,
+    "negation": lambda one, other: _negations(one) != _negations(other),
+    "limit": lambda one, other: _limited(one) != _limited(other),
     "opposite": _opposed,
     "direction": _turned,
-    "tense": _other_tense,
+    "tense": lambda one, other: {_is_past(one), _is_past(other)} == {True, False},
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -20,11 +20,12 @@ from recollect.journal.records import JournalRecord
 from recollect.journal.specifics import sentences
 from recollect.organize.claims import EARLIER, INFERRED, Claim, paragraphs, parse
 from recollect.organize.documents import Documents
-from recollect.organize.edits import PEOPLE, SUBJECTS, cleaned, sentence
+from recollect.organize.edits import PEOPLE, SUBJECTS, cleaned
 from recollect.organize.rules.speakers import third_person
 from recollect.organize.rules.voices import called, sayable
-from recollect.organize.tree import Content, Tree
-from recollect.recall.filing import text_of
+from recollect.organize.tree import Tree
+from recollect.recall.ends import line_of
+from recollect.recall.filing import ref_of, stated, text_of
 from recollect.recall.items import Found, Items
 from recollect.recall.opinions import Opinions, Verdict
 from recollect.recall.search import hit
@@ -40,7 +41,6 @@ MOST = 10_000  # hits a page of a list
 TRIES = 5  # of an edit that others get in the way of
 LONGEST = 20_000  # characters of a correction
 LONGEST_ID = 2_000
-AT_ONCE = 200  # items that are looked at together
 AUTHOR = "person"
 
 _FIRST_PERSON = re.compile(r"(?:I|My|We|Our)[\s'\u2019]")  # and not "I/O", "I-95" or "I. Newton"
@@ -96,8 +96,8 @@ class Upkeep:
             if not about:
                 found = items.newest(kinds, since, start, limit)
             else:
-                found = _first(items, items.by_time(self._about(tx, about), start), kinds, since, limit)
-            return [hit(tx, self._owner, one, 0.0, {}) for one in found]
+                found = items.newest_of(self._about(tx, about), kinds, since, start, limit)
+            return [hit(tx, self._owner, one) for one in found]
 
         return self._database.read(work)
 
@@ -151,13 +151,13 @@ class Upkeep:
         if found.kind == "document":
             new = self._restate(found, told, record_id, now, speaker)
         if remember:
-            at = self._database.read(lambda tx: History(tx).said_at(record_id))
-            remember(JournalRecord(digest, "", "learned", told, "user", 1.0, at, "private-user"))
+            at, [line] = self._database.read(lambda tx: (History(tx).said_at(record_id), line_of(tx, record_id)))
+            remember(JournalRecord(line, "", "learned", told, "user", 1.0, at, "private-user"))
         self._database.write(lambda tx: self._end(tx, item, record_id, now))
         self._end_claims_of(found, record_id, now)
         if found.pinned:
             self._database.write(lambda tx: self._repin(tx, item, new, now))
-        return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new), 0.0, {}))
+        return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new)))
 
     def _end(self, tx: Transaction, item: str, by: int, now: datetime) -> None:
         """End an item. A run of a memory-agent that learned from it lands before, or sees this."""
@@ -185,7 +185,7 @@ class Upkeep:
             raise InputError(f"A note is corrected in its file: edit {found.thread} in the profile's folder.")
         if found.until and not self._is_said_in(found.by_record, told):
             raise InputError(f"{found.name} ended on {found.until:%Y-%m-%d} already. Correct what holds instead.")
-        shown = self._database.read(lambda tx: hit(tx, self._owner, found, 0.0, {})).text
+        shown = self._database.read(lambda tx: hit(tx, self._owner, found)).text
         if clean(told) == shown:
             raise InputError(f"{found.name} says that already. Say what is so instead.")
         return self._journal() if found.kind == "journal" else None
@@ -225,12 +225,17 @@ class Upkeep:
             claim = parse(paragraph)
             new = _stated(document, told, record_id, speaker) if told and record_id else None
             if new and claim and claim.by == record_id:
-                return _ref(document, new)  # it was begun before, and came this far
+                return f"document:{ref_of(document, new)}"  # it was begun before, and came this far
             if not claim and not new:
                 return found.name  # a person's own text: it cites nothing that could have ended
             try:
                 written = self._documents.write(
-                    **_content(document, _restated(document.body, paragraph, claim, new, record_id, now)),
+                    document_id=document.id,
+                    expected_version=document.version,
+                    slug=document.slug,
+                    title=document.title,
+                    description=document.description,
+                    body=_restated(document.body, paragraph, claim, new, record_id, now),
                     author=AUTHOR,
                     note=f"Corrects {found.name}." if record_id else f"{found.name} is outdated.",
                 )
@@ -238,7 +243,7 @@ class Upkeep:
                 if tries == 1:
                     raise
             else:
-                return _ref(written, new) if new else found.name
+                return f"document:{ref_of(written, new)}" if new else found.name
         raise AssertionError("the last try returns or raises")
 
     def _get(self, item: str) -> Found:
@@ -262,39 +267,12 @@ def _tells(line: str, claim: str) -> bool:
     return any(2 * len(stems & told) > len(stems) for stems in said)
 
 
-def _first(
-    items: Items, ids: Sequence[int], kinds: Sequence[ItemKind], since: datetime | None, limit: int
-) -> list[Found]:
-    """The first of these that are there, of these kinds, and were said since then."""
-    kept: list[Found] = []
-    for start in range(0, len(ids), AT_ONCE):
-        some = items.get(ids[start : start + AT_ONCE])
-        kept += [
-            one
-            for id_ in ids[start : start + AT_ONCE]
-            if (one := some.get(id_)) and not one.gone and one.kind in kinds and (not since or one.at >= since)
-        ]
-        if len(kept) >= limit:
-            break
-    return kept[:limit]
-
-
 # A claim in its document
-
-
-def _ref(document: Document, claim: Claim) -> str:
-    """The id of the hit that a claim becomes."""
-    digest = blake2b(sentence(document, claim).encode(), digest_size=9).hexdigest()
-    return f"document:{document.id}#{digest}"
 
 
 def _paragraph(document: Document, ref: str) -> str | None:
     """The paragraph that an item was made of."""
-    for paragraph in paragraphs(document.body):
-        claim = parse(paragraph) or Claim(paragraph.strip(), ())
-        if _ref(document, claim) == f"document:{ref}" and not paragraph.startswith("#"):
-            return paragraph
-    return None
+    return next((paragraph for found, _, paragraph in stated(document) if found == ref), None)
 
 
 def _stated(document: Document, told: str, record_id: int, speaker: str) -> Claim:
@@ -320,14 +298,3 @@ def _restated(
         ended = replace(claim, until=f"{now.astimezone(UTC):%Y-%m-%d}", by=record_id)
         parts += [str(ended)] if EARLIER in parts else [EARLIER, str(ended)]
     return "\n\n".join(parts)
-
-
-def _content(document: Document, body: str) -> Content:
-    return {
-        "document_id": document.id,
-        "expected_version": document.version,
-        "slug": document.slug,
-        "title": document.title,
-        "description": document.description,
-        "body": body,
-    }

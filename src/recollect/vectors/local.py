@@ -9,8 +9,8 @@ reads the scope anew.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,6 @@ from recollect.errors import MemoryClosed
 from recollect.storage.base import Database, Row, Transaction
 from recollect.vectors.base import Item, Near, Scope, Vector, checked_items, checked_query, ranked, unpacked
 from recollect.vectors.nearest import Nearest, roomy
-
-T = TypeVar("T")
 
 REMEMBERED = 10_000  # removed rows that a scope keeps for others to notice
 
@@ -46,7 +44,7 @@ class LocalVectors:
             )
 
         if ids:
-            self._write(work)
+            self._open.write(work)
 
     def remove(self, scope: Scope, ids: Sequence[str]) -> None:
         gone = list(dict.fromkeys(ids))
@@ -62,7 +60,7 @@ class LocalVectors:
                 _forget_removed(tx, scope_id)
 
         if gone:
-            self._write(work)
+            self._open.write(work)
 
     def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
         row = checked_query(scope, query, k)
@@ -71,7 +69,7 @@ class LocalVectors:
         with self._lock:
             copy = self._copies.setdefault(scope, _Copy(scope.dims))
         with copy.lock:
-            state, start, rows = self._read(lambda tx: _newer(tx, scope, copy.known))
+            state, start, rows = self._open.read(lambda tx: _newer(tx, scope, copy.known))
             if start < copy.known:
                 copy.clear()
             copy.apply(rows, state.stamp)
@@ -79,7 +77,7 @@ class LocalVectors:
 
     def ids(self, scope: Scope) -> list[str]:
         sql = "SELECT id, vector FROM vectors WHERE scope_id = ? AND vector IS NOT NULL"
-        rows = self._read(lambda tx: tx.all(sql, _state(tx, scope).scope_id))
+        rows = self._open.read(lambda tx: tx.all(sql, _state(tx, scope).scope_id))
         vectors = unpacked([blob for _, blob in rows], scope.dims)
         return [id_ for (id_, _), row in zip(rows, vectors, strict=True) if row.any()]  # none that is damaged
 
@@ -90,7 +88,7 @@ class LocalVectors:
                 tx.run("DELETE FROM vectors WHERE scope_id = ?", scope_id)
                 tx.run("UPDATE vector_scopes SET floor = ? WHERE id = ?", stamp, scope_id)
 
-        self._write(work)
+        self._open.write(work)
         with self._lock:
             self._copies.pop(scope, None)
 
@@ -99,17 +97,11 @@ class LocalVectors:
             self._closed = True
             self._copies.clear()
 
-    def _read(self, work: Callable[[Transaction], T]) -> T:
-        self._check_open()
-        return self._database.read(work)
-
-    def _write(self, work: Callable[[Transaction], T]) -> T:
-        self._check_open()
-        return self._database.write(work)
-
-    def _check_open(self) -> None:
+    @property
+    def _open(self) -> Database:
         if self._closed:
             raise MemoryClosed
+        return self._database
 
 
 class _Copy:
@@ -135,20 +127,17 @@ class _Copy:
             if (place := self._where.pop(rows[number][0], None)) is not None:
                 self._alive[place] = False
                 self._free.append(place)
-        held = np.flatnonzero(has).tolist()
-        known = [number for number in held if rows[number][0] in self._where]
-        fresh = [number for number in held if rows[number][0] not in self._where]
-        places = [self._where[rows[number][0]] for number in known]
-        reused = min(len(fresh), len(self._free))
-        known, fresh = known + fresh[:reused], fresh[reused:]
-        places += [self._free.pop() for _ in range(reused)]
-        self._nearest.replace(np.array(places, np.intp), vectors[known])
-        places += range(start := self._nearest.add(vectors[fresh]), start + len(fresh))
-        self._ids += [""] * len(fresh)
+        for number in np.flatnonzero(has).tolist():
+            if (id_ := rows[number][0]) not in self._where:
+                place = self._free.pop() if self._free else len(self._ids)
+                self._ids[place : place + 1] = [id_]
+                self._where[id_] = place
+        new = len(self._ids) - len(self._nearest)
+        self._nearest.add(np.zeros((new, self._dims), np.float32))
+        places = np.array([self._where[id_] for (id_, _), held in zip(rows, has, strict=True) if held], np.intp)
+        self._nearest.replace(places, vectors[has])
         self._alive = roomy(self._alive, len(self._ids))
         self._alive[places] = True
-        for place, number in zip(places, known + fresh, strict=True):
-            self._ids[place], self._where[rows[number][0]] = rows[number][0], place
         self.known = stamp
 
     def search(self, query: Vector, k: int) -> list[Near]:
