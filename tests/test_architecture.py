@@ -41,10 +41,8 @@ ALLOWED: dict[str, set[str]] = {
     "recall": {"recall", "journal", "organize", "collect", "models", "vectors", *BELOW},
     "parts": {"recall", "journal", "organize", "collect", "models", "vectors", "storage", "home", *BELOW},
     "reading": {"recall", "organize", "collect", "models", "parts", "home", *BELOW},
-    "recalling": {"recall", "collect", "parts", *BELOW},
     "memory": {
         "reading",
-        "recalling",
         "recall",
         "journal",
         "organize",
