@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from filelock import FileLock, Timeout
 
-from recollect.journal.durable import make_folder, sync_folder
+from recollect.journal.pages import make_folder, sync_folder
 
 COMPACTED = "compacted"
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from recollect.errors import JournalError
-from recollect.journal.durable import make_folder, sync_folder
 from recollect.types import new_id
 
 MEMORY = "MEMORY.md"
@@ -181,6 +180,23 @@ class Pages:
         """Keep what leaves the journal; durable on return. Call it while `writing`."""
         if data:
             self.append(self.archive_folder / name, data)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, for their owner alone."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """What was made in it outlives a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _write(file: int, data: bytes) -> None:
