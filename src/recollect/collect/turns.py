@@ -12,8 +12,8 @@ from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions
 from recollect.errors import InputError, OutcomeUnknown, RecollectError, StorageError
 from recollect.gate import checked_name, checked_text
-from recollect.gather import Gather
 from recollect.storage.base import Database, Transaction
+from recollect.storage.gather import Gather
 from recollect.types import Clock, Record, Session, SystemMessage, Turn, micros
 
 T = TypeVar("T")
