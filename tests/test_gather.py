@@ -15,7 +15,7 @@ from recollect.errors import MemoryClosed, OutcomeUnknown, StorageBusy, StorageE
 from recollect.storage.gather import LARGEST, Gather, _Ticket
 from tests.conftest import until
 
-PATIENT = 5.0  # seconds after which something that should have come is a failure
+PATIENT = 60.0  # seconds after which something that should have come is a failure
 
 
 class Desk:

@@ -39,7 +39,7 @@ from recollect.testing import in_threads
 from tests.conftest import PostgresServer
 
 ALICE = User("cli", "alice", "main")
-PATIENT = 30.0  # seconds after which something that should have come is a failure
+PATIENT = 60.0  # seconds after which something that should have come is a failure
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 

@@ -508,11 +508,11 @@ def test_an_append_waits_for_its_own_agent_and_nobody_else_does(
             blocked = [threads.submit(memory.append, alice, Note(f"blocked {number}")) for number in range(2)]
             wait_for_waiters(postgres_storage, 2)
             others = [threads.submit(memory.append, bob, Note(f"free {number}")) for number in range(5)]
-            ids = [future.result(timeout=10) for future in others]
+            ids = [future.result(timeout=60) for future in others]
             assert [recorded.id for recorded in memory.history(active(memory, bob))] == sorted(ids)
             assert not any(future.done() for future in blocked)
             assert memory.sessions(alice) == []
-        stored = sorted(future.result(timeout=10) for future in blocked)
+        stored = sorted(future.result(timeout=60) for future in blocked)
     assert [recorded.id for recorded in memory.history(active(memory, alice))] == stored
 
 
@@ -538,6 +538,6 @@ def test_two_interleaved_appends_to_one_session_never_become_visible_out_of_orde
             wait_for_waiters(postgres_storage, 2)
             assert [recorded.id for recorded in fast_one.history(session)] == [first]
             assert not fast.done()
-        ids = [first, slow.result(timeout=10), fast.result(timeout=10)]
+        ids = [first, slow.result(timeout=60), fast.result(timeout=60)]
     assert ids == sorted(ids)
     assert texts(fast_one.history(session)) == ["first", "slow", "fast"]
