@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from recollect import Agent, Memory, Session, User, UserMessage
-from recollect.errors import InputError, MemoryClosed, StorageUnavailable, UnknownAgent
+from recollect.errors import ConfigError, InputError, MemoryClosed, StorageUnavailable, UnknownAgent
 from recollect.organize.worker import Processed, Worker
 from recollect.testing import FakeClock, in_threads
 from recollect.types import utc_now
@@ -447,6 +447,16 @@ def test_a_clock_without_a_zone_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="time zone"):
         Memory.open(tmp_path / "home", clock=lambda: datetime(2026, 1, 1))  # noqa: DTZ001
     assert not (tmp_path / "home").exists()
+
+
+def test_a_memory_that_cannot_be_made_lets_the_database_go(open_memory: OpenMemory, tmp_path: Path) -> None:
+    """K1: also while somebody still holds the error. A host that tries again and again keeps no connection."""
+    before = set(threading.enumerate())
+    with pytest.raises(ConfigError, match=r"models\.model") as raised:
+        open_memory(organize={"brain": "llm"})
+    assert set(threading.enumerate()) <= before
+    assert list((tmp_path / "home").glob("*-wal")) == []
+    assert raised.value.__traceback__, "which holds what was made so far"
 
 
 @pytest.mark.parametrize("home", [None, 5, b"home", "", "a\0b", "~nosuchuser/x"])

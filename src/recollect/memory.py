@@ -87,7 +87,12 @@ class Memory(Reading):
         place.check()
         loaded = Settings.load(place.settings, **settings)
         place.ensure()
-        return cls(place, profile, loaded, open_database(place, loaded.storage), clock, brain)
+        database = open_database(place, loaded.storage)
+        try:
+            return cls(place, profile, loaded, database, clock, brain)
+        except BaseException:
+            database.close()
+            raise
 
     # Agents
 
