@@ -58,6 +58,8 @@ class Reading:
     _whole: Parts
     _closed: bool
 
+    # Who there is, and what was said
+
     def agents(self) -> list[Agent]:
         """Every agent of the profile, the one heard from last first."""
         return self._read(lambda tx: Agents(tx).recent(self.profile))
@@ -110,6 +112,8 @@ class Reading:
             return Sessions(tx).recent(self.profile, limit, last)
 
         return self._read(look)
+
+    # How far it has come, and how much there is
 
     def inbox(self, *states: ItemState, limit: int = 100) -> list[InboxItem]:
         """The transcripts that are on their way to the profile's memory-agents, or were; newest first."""
@@ -173,7 +177,7 @@ class Reading:
         rows = self._read(lambda tx: {*Agents(tx).owners(), *Documents(tx, "").owners(), *Shelves(tx).owners()})
         return sorted(rows | {*self.home.profiles()})
 
-    # The index
+    # Recall
 
     def recall(
         self,
