@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import ModelError
-from recollect.journal import summarizing
+from recollect.journal import merging
 from recollect.journal.compaction import Compaction, Result
 from recollect.journal.condense import Item
-from recollect.journal.merging import Limits
+from recollect.journal.merging import Limits, by_model
 from recollect.journal.pages import Pages
 from recollect.journal.records import JournalRecord, parse, render
-from recollect.journal.summarizing import by_model
 
 NOW = datetime(2026, 3, 12, 3, 0, tzinfo=UTC)
 OLD = datetime(2026, 3, 2, tzinfo=UTC)
@@ -70,7 +69,7 @@ def test_a_model_that_fails_is_not_asked_again_in_this_run(tmp_path: Path) -> No
 
 def test_more_than_a_question_holds_is_condensed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """O27, S2: a question has a size, however much there is to tell."""
-    monkeypatch.setattr(summarizing, "MOST", 500)
+    monkeypatch.setattr(merging, "MOST_ASKED", 500)
     prompts: list[str] = []
     items = [Item(f"Ada sold kayak {n} to Ben{n}.", OLD + timedelta(days=n)) for n in range(99)]
 

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ from recollect import AssistantMessage, Memory, User, UserMessage
 from recollect.errors import ConfigError, InputError, MemoryClosed
 from recollect.journal.tools import note_tool
 from recollect.testing import FakeClock
+from tests.conftest import until
 from tests.model_servers import ModelServer, say
 
 MARA = User("telegram", "mara", "main")
@@ -40,14 +40,6 @@ def talk(memory: Memory, *texts: str) -> None:
 def fill(memory: Memory, count: int = 40) -> None:
     for number in range(count):
         memory.journal.remember(f"Ferry {number} to Cacilhas does not leave before {number % 12 + 7}:40.")
-
-
-def until(done: Callable[[], object]) -> None:
-    """Wait for what a thread does."""
-    deadline = time.monotonic() + 30
-    while not done():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
 
 
 def compacted(memory: Memory) -> bool:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from recollect.errors import MemoryClosed, OutcomeUnknown, StorageBusy, StorageError, StorageUnavailable
-from recollect.gather import LARGEST, Gather, _Ticket
+from recollect.storage.gather import LARGEST, Gather, _Ticket
 from tests.conftest import until
 
-PATIENT = 5.0  # seconds after which something that should have come is a failure
+PATIENT = 60.0  # seconds after which something that should have come is a failure
 
 
 class Desk:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -37,7 +36,7 @@ from recollect.journal.progress import Progress
 from recollect.journal.summaries import LONGEST, Summaries
 from recollect.storage.base import Database
 from recollect.testing import FakeClock, in_threads
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, until
 
 
 @pytest.fixture
@@ -454,9 +453,7 @@ def test_a_started_memory_writes_what_another_one_completed(
     other, started = open_memory(continuity=ON), open_memory(continuity=ON, worker={"tick_seconds": 0.02})
     started.start()
     talk(other)
-    deadline = time.monotonic() + 60
-    while not started.journal.records() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(started.journal.records)
     assert len(started.journal.records()) == 1
 
 
@@ -544,8 +541,8 @@ def test_progress_never_goes_back(memory: Memory, alice: Agent, database: Databa
     memory.append(alice, Note("x"))
     [session] = memory.sessions(alice)
     assert database.read(lambda tx: Progress(tx).until(session.id)) == 0
-    for until, expected in ((5, 5), (3, 5), (7, 7)):
-        database.write(partial(lambda tx, until: Progress(tx).advance(session.id, until), until=until))
+    for told, expected in ((5, 5), (3, 5), (7, 7)):
+        database.write(partial(lambda tx, told: Progress(tx).advance(session.id, told), told=told))
         assert database.read(lambda tx: Progress(tx).until(session.id)) == expected
 
 

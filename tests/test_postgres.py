@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -36,10 +35,10 @@ from recollect.storage.migrations import LATEST
 from recollect.storage.postgres import Postgres
 from recollect.storage.postgres_errors import translate
 from recollect.testing import in_threads
-from tests.conftest import PostgresServer
+from tests.conftest import PostgresServer, until
 
 ALICE = User("cli", "alice", "main")
-PATIENT = 30.0  # seconds after which something that should have come is a failure
+PATIENT = 60.0  # seconds after which something that should have come is a failure
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -415,14 +414,14 @@ def test_a_server_that_stops_and_starts_under_a_writer_loses_nothing_acknowledge
         for writer in writers:
             writer.start()
         try:
-            _until(lambda: len(acknowledged) > 20)
+            until(lambda: len(acknowledged) > 20)
             own_postgres.stop()
-            _until(lambda: any(isinstance(error, StorageUnavailable) for error in errors))
+            until(lambda: any(isinstance(error, StorageUnavailable) for error in errors))
             with pytest.raises(StorageUnavailable, match="does not answer"):
                 memory.agents()
             own_postgres.start()
             before = len(acknowledged)
-            _until(lambda: len(acknowledged) > before + 20)
+            until(lambda: len(acknowledged) > before + 20)
         finally:
             stop.set()
         for writer in writers:
@@ -434,13 +433,6 @@ def test_a_server_that_stops_and_starts_under_a_writer_loses_nothing_acknowledge
         stored = {r.record.text: r.id for r in records if isinstance(r.record, UserMessage)}
         assert acknowledged.items() <= stored.items()
         assert len(stored) == len(records), "none is stored twice"
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENT
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.01)
 
 
 # Errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -133,6 +134,27 @@ def test_the_newest_blocks_of_the_long_memory_within_its_own_cap(pages: Pages) -
     lines = sections(context(pages, long_cap=320))["# Long-term memory"]
     assert [line for line in lines if line.startswith("Mara")] == [f"Mara sold car {day}." for day in (6, 7, 8)]
     assert context(pages).startswith("# Long-term memory\n\nBy hand.\n\n## 2026-02-01")
+
+
+def test_comments_of_the_long_memory_are_not_shown(pages: Pages) -> None:
+    """O24: with the blanks before them; one that has no end on its line is text."""
+    put(pages, note("x"))
+    pages.long_memory.write_text("A  <!-- b <!-- c --> d <!--e-->  <!----> f <!-- g\nh --> i\n")
+    assert sections(context(pages))["# Long-term memory"] == ["A d f <!-- g", "h --> i"]
+
+
+@pytest.mark.parametrize("piece", [" ", "<!--", "<!-- ", "-->", "#"])
+def test_what_a_person_wrote_costs_no_more_than_its_length(pages: Pages, piece: str) -> None:
+    """O24, S2: what is quadratic took several hundred times as long as plain words."""
+
+    def cost(piece: str) -> float:
+        pages.long_memory.write_text("x" + piece * (40_000 // len(piece)) + "x")
+        started = time.process_time()
+        context(pages)
+        return time.process_time() - started
+
+    put(pages, note("x"))
+    assert cost(piece) < 100 * cost("plain words ")
 
 
 def test_lines_written_by_hand_count_as_records(pages: Pages) -> None:

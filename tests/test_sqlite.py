@@ -39,7 +39,7 @@ from recollect.storage.sqlite_errors import translate
 from recollect.testing import in_threads
 from tests.conftest import absent, until
 
-PATIENT = 10.0  # seconds after which something that should have come is a failure
+PATIENT = 60.0  # seconds after which something that should have come is a failure
 
 ALICE = User("cli", "alice", "main")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -33,7 +32,7 @@ from recollect.collect.turns import OVERFLOWED
 from recollect.errors import InputError, StorageCorrupt, StorageError, UnknownAgent
 from recollect.storage.base import Database
 from recollect.testing import FakeClock, in_threads
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, until
 
 THRESHOLD = 5
 
@@ -484,17 +483,9 @@ def held(storage: dict[str, Any], statement: str, *params: object) -> Iterator[p
 
 def wait_for_waiters(storage: dict[str, Any], count: int) -> None:
     """Until so many backends wait for a lock."""
-    deadline = time.monotonic() + 30
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'recollect'"
     with psycopg.connect(storage["url"], autocommit=True) as connection:
-        while time.monotonic() < deadline:
-            [(waiting,)] = connection.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-                "AND application_name = 'recollect'"
-            ).fetchall()
-            if waiting == count:
-                return
-            time.sleep(0.01)
-    pytest.fail(f"never saw {count} waiting")
+        until(lambda: connection.execute(sql).fetchone() == (count,))
 
 
 def test_an_append_waits_for_its_own_agent_and_nobody_else_does(
@@ -508,11 +499,11 @@ def test_an_append_waits_for_its_own_agent_and_nobody_else_does(
             blocked = [threads.submit(memory.append, alice, Note(f"blocked {number}")) for number in range(2)]
             wait_for_waiters(postgres_storage, 2)
             others = [threads.submit(memory.append, bob, Note(f"free {number}")) for number in range(5)]
-            ids = [future.result(timeout=10) for future in others]
+            ids = [future.result(timeout=60) for future in others]
             assert [recorded.id for recorded in memory.history(active(memory, bob))] == sorted(ids)
             assert not any(future.done() for future in blocked)
             assert memory.sessions(alice) == []
-        stored = sorted(future.result(timeout=10) for future in blocked)
+        stored = sorted(future.result(timeout=60) for future in blocked)
     assert [recorded.id for recorded in memory.history(active(memory, alice))] == stored
 
 
@@ -538,6 +529,6 @@ def test_two_interleaved_appends_to_one_session_never_become_visible_out_of_orde
             wait_for_waiters(postgres_storage, 2)
             assert [recorded.id for recorded in fast_one.history(session)] == [first]
             assert not fast.done()
-        ids = [first, slow.result(timeout=10), fast.result(timeout=10)]
+        ids = [first, slow.result(timeout=60), fast.result(timeout=60)]
     assert ids == sorted(ids)
     assert texts(fast_one.history(session)) == ["first", "slow", "fast"]

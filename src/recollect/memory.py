@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from recollect.collect.agents import Agents
 from recollect.collect.descriptors import Descriptor, check_descriptor
-from recollect.collect.talks import id_of
-from recollect.errors import MemoryClosed
 from recollect.gate import checked_path, checked_position, checked_profile, checked_time
 from recollect.home import Home
 from recollect.journal.compaction import Result
@@ -24,27 +23,19 @@ from recollect.organize.tools import document_tools
 from recollect.organize.tree import Tree
 from recollect.organize.worker import Processed
 from recollect.parts import Parts, open_database
-from recollect.reading import Reading
-from recollect.recalling import Recalling
+from recollect.reading import Reading, id_of
 from recollect.storage.base import Database, Transaction
 from recollect.tooling import Tool
-from recollect.types import (
-    Advance,
-    Agent,
-    Clock,
-    Record,
-    Session,
-    Turn,
-    utc_now,
-)
+from recollect.types import Advance, Agent, Clock, Hit, ItemKind, Record, Session, Turn, utc_now
 
 if TYPE_CHECKING:
     from recollect.config import Settings
+    from recollect.recall.opinions import Verdict
 
 T = TypeVar("T")
 
 
-class Memory(Recalling, Reading):
+class Memory(Reading):
     """The memory of one profile in one home.
 
         with Memory.open("home") as memory:
@@ -70,8 +61,8 @@ class Memory(Recalling, Reading):
         self.settings = settings
         self._clock = clock
         self._database = database
-        self._parts = Parts(settings, home, profile, database, clock, brain)
-        self._parts.mending.look()
+        self._whole = Parts(settings, home, profile, database, clock, brain)
+        self._whole.mending.look()
         self._notes: dict[str, Notes] = {}
         self._closed = False
 
@@ -96,7 +87,12 @@ class Memory(Recalling, Reading):
         place.check()
         loaded = Settings.load(place.settings, **settings)
         place.ensure()
-        return cls(place, profile, loaded, open_database(place, loaded.storage), clock, brain)
+        database = open_database(place, loaded.storage)
+        try:
+            return cls(place, profile, loaded, database, clock, brain)
+        except BaseException:
+            database.close()
+            raise
 
     # Agents
 
@@ -116,43 +112,36 @@ class Memory(Recalling, Reading):
     def append(self, agent: Agent | str, record: Record, *, key: str | None = None) -> int:
         """Store what was said; its id, once it is durable. With an idempotency `key`, a retry stores
         nothing and returns the first id."""
-        self._check_open()
         return self._parts.turns.append(id_of(agent), record, key)
 
     def append_many(
         self, agent: Agent | str, records: Iterable[Record], *, keys: Iterable[str | None] | None = None
-    ) -> list[int]:
+    ) -> builtins.list[int]:  # `list` is a method here
         """Store several records in order, all or none; their ids, once they are durable."""
-        self._check_open()
         return self._parts.turns.append_many(id_of(agent), records, keys)
 
     def end_turn(self, agent: Agent | str) -> Turn | None:
         """Say that the agent's turn is over. Gives what was said since the last one ended, if anything."""
-        self._check_open()
         return self._parts.turns.end_turn(id_of(agent))
 
     def reset(self, agent: Agent | str, message: str | None = None, *, emergency: bool = False) -> Session:
         """End the agent's session, mark it, and open a new one. `emergency`: the context overflowed."""
-        self._check_open()
         return self._parts.turns.reset(id_of(agent), message, emergency=emergency)
 
     def compact_context(self, agent: Agent | str, summary: str) -> Session:
         """Like reset, with a summary of what came before as the new session's first record."""
-        self._check_open()
         return self._parts.turns.compact_context(id_of(agent), summary)
 
     # Lifecycle
 
     def sleep(self, agent: Agent | str) -> None:
         """Put the agent to sleep now, and mark its session."""
-        self._check_open()
         self._parts.lifecycle.sleep(self.profile, id_of(agent), self._clock())
-        self._parts.wake()
+        self._whole.wake()
 
     def advance(self, now: datetime | None = None) -> Advance:
         """Act on the deadlines of the whole home that have come by `now`; tell what became of this
         profile's agents. Any process may call it."""
-        self._check_open()
         return self._parts.lifecycle.advance(
             self._clock() if now is None else checked_time(now, "now"), self.profile
         )
@@ -162,15 +151,13 @@ class Memory(Recalling, Reading):
     def process(self) -> Processed:
         """Do everything that is due now, in this thread: deadlines, marked sessions, the inbox of the whole
         home. For scripts, notebooks and tests; `start` does the same in the background."""
-        self._check_open()
         processed = self._parts.workers[0].run_dry()
-        self._parts.catch_up()
+        self._whole.catch_up()
         return processed
 
     @property
     def documents(self) -> Tree:
         """The profile's documents: read, write, walk, compare, and go back in time."""
-        self._check_open()
         return self._parts.documents
 
     def tools(self, author: str = "agent", agent: Agent | str | None = None) -> tuple[Tool, ...]:
@@ -186,31 +173,62 @@ class Memory(Recalling, Reading):
             self._read(lambda tx: Inbox(tx).get(self.profile, item_id))
         now = self._clock()
         retried = self._write(lambda tx: Inbox(tx).retry(self.profile, now, item_id))
-        self._parts.wake()
+        self._whole.wake()
         return retried
+
+    # What is remembered
+
+    def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> None:
+        """Say that a hit was `useful`, `wrong` or `outdated`: it is found earlier or later from now on, within
+        bounds. What is outdated ends, unless it was said in a talk."""
+        if recall_id is not None:
+            self._parts.recall_log.get(checked_position(recall_id, "The recall's id"))
+        self._parts.upkeep.feedback(item, verdict, recall_id)
+
+    def correct(self, item: str, text: str) -> Hit:
+        """Say what is so instead of an item. Your word is kept as a record of its own, and is found from now on;
+        the item ends, and is found below it."""
+        return self._parts.upkeep.correct(item, text)
+
+    def pin(self, item: str) -> None:
+        """Have an item in every context from now on."""
+        self._parts.upkeep.pin(item)
+
+    def unpin(self, item: str) -> None:
+        """Take the pin off again."""
+        self._parts.upkeep.unpin(item)
+
+    def list(
+        self,
+        kind: ItemKind | None = None,
+        subject: str | None = None,
+        since: datetime | None = None,
+        limit: int = 100,
+        before: str | None = None,
+    ) -> builtins.list[Hit]:
+        """Everything that is remembered, what came last first. `subject` is a name or some words: what it said,
+        what its documents say, and what holds all its words. `before` is the id of the last hit of the page
+        before."""
+        return self._parts.upkeep.listed(kind, subject, since, limit, before)
 
     # The journal and notes
 
     @property
     def journal(self) -> Journal:
         """MEMORY.md, the pages of the days, LONGMEMORY.md. An error where `continuity.journal_enabled` is off."""
-        self._check_open()
         return self._parts.continuity.journal
 
     def session_context(self, tokens: int | None = None) -> str:
         """What of the journal opens a session, within `continuity.session_memory_cap`, or within so many tokens.
         Empty where there is no journal."""
-        self._check_open()
         return self._parts.continuity.session_context(tokens)
 
     def compact_journal(self, *, force: bool = False) -> Result:
         """Compact MEMORY.md now if it is over its limits; with `force`, in any case."""
-        self._check_open()
         return self._parts.continuity.compact(force=force)
 
     def notes(self, worker: str) -> Notes:
         """What a worker keeps from job to job."""
-        self._check_open()
         found = Notes(self.home.profile(self.profile), worker, self._parts.query, clock=self._clock)
         return self._notes.setdefault(worker, found)
 
@@ -221,14 +239,23 @@ class Memory(Recalling, Reading):
         self._check_open()
         self._database.backup(checked_path(target, "The backup"))
 
-    def check(self) -> list[str]:
+    def check(self) -> builtins.list[str]:
         """Read the whole database and say what is wrong with it, a sentence each. Nothing wrong: empty."""
         self._check_open()
         return self._database.check()
 
+    def rebuild(self) -> None:
+        """Make the index of the home anew from what it is derived from. `process` or a worker does the work;
+        meanwhile recall goes on with what is there."""
+        self._parts.mending.rebuild()
+        self._parts.indexer.wake()
+
+    def index(self) -> int:
+        """Do some of the indexing that is due, in this thread. How much it was; 0: there is none."""
+        return self._parts.indexer.run()
+
     def start(self) -> None:
         """Run the background work in threads of this process. Safe to call twice."""
-        self._check_open()
         self._parts.continuity.start()
         self._parts.indexer.background.start()
         for worker in self._parts.workers:
@@ -236,9 +263,9 @@ class Memory(Recalling, Reading):
 
     def stop(self) -> Processed:
         """End the background work for good: what runs is finished, and nothing follows. What it did in all."""
-        done = sum((worker.stop() for worker in self._parts.workers), Processed())  # it begins the longest work
-        self._parts.continuity.stop()
-        self._parts.stop_indexing()
+        done = sum((worker.stop() for worker in self._whole.workers), Processed())  # it begins the longest work
+        self._whole.continuity.stop()
+        self._whole.stop_indexing()
         return done
 
     def close(self) -> None:
@@ -247,9 +274,9 @@ class Memory(Recalling, Reading):
         was_open, self._closed = not self._closed, True
         for notes in self._notes.values():
             notes.wait()
-        self._parts.close()
+        self._whole.close()
         if was_open:
-            self._parts.continuity.close()
+            self._whole.continuity.close()
         self._database.close()
 
     @property
@@ -267,7 +294,3 @@ class Memory(Recalling, Reading):
     def _write(self, work: Callable[[Transaction], T]) -> T:
         self._check_open()
         return self._database.write(work)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise MemoryClosed

@@ -16,7 +16,7 @@ from recollect.errors import ConfigError, StorageUnavailable
 from recollect.home import Home
 from recollect.journal.continuity import Continuity
 from recollect.journal.findable import journal_items, journal_pages, note_items, note_pages
-from recollect.journal.merging import Summarize
+from recollect.journal.merging import Summarize, by_model
 from recollect.journal.notes import Query
 from recollect.models.providers import unusable
 from recollect.organize.brain import Brain
@@ -219,7 +219,6 @@ def open_summarize(settings: Settings, database: Database, clock: Clock, profile
     """The model that may summarize what is compacted; none where the rules do it alone."""
     if settings.organize.brain == "rules" or unusable(settings.models):
         return None
-    from recollect.journal.summarizing import by_model
     from recollect.models.question import Question
 
     return by_model(Question(settings.models, database, clock, profile, "compaction"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -79,25 +80,14 @@ def log_records(transcript: Transcript, draft: Draft, slug: str = "log") -> None
 
 def in_threads(count: int, call: Callable[[int], T]) -> list[T]:
     """`call(0)` … `call(count - 1)`, all at once, each in a thread. The first error is raised here."""
-    results: dict[int, T] = {}
-    errors: list[BaseException] = []
     ready = threading.Barrier(count)
 
-    def run(number: int) -> None:
+    def run(number: int) -> T:
         ready.wait()
-        try:
-            results[number] = call(number)
-        except BaseException as error:
-            errors.append(error)
+        return call(number)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return [results[number] for number in range(count)]
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(run, range(count)))
 
 
 class DatabaseContract:

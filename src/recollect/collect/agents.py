@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -38,8 +37,7 @@ class Standing(NamedTuple):
     state: AgentState
 
 
-@dataclass(frozen=True, slots=True)
-class Deadlines:
+class Deadlines(NamedTuple):
     """When the agent was last active but for its messages, and what comes when nothing else does."""
 
     active_at: datetime

@@ -133,20 +133,10 @@ def cache_key(descriptor: Descriptor) -> str:
     match descriptor:
         case User(connector, user_id, channel_id):
             return _path("connectors", connector, user_id, channel_id)
-        case Cron(id):
-            return _path("cron", id)
-        case Task(id):
-            return _path("task", id)
-        case System(tag):
-            return _path("system", tag)
-        case Subagent(id):
-            return _path("subagent", id)
-        case App(id):
-            return _path("app", id)
-        case Permanent(id):
-            return _path("permanent", id)
-        case MemoryAgent(id):
-            return _path("memory-agent", id)
+        case Cron(id=part) | Task(id=part) | Subagent(id=part) | App(id=part) | Permanent(id=part):
+            return _path(descriptor.kind, part)
+        case System(tag=part) | MemoryAgent(id=part):
+            return _path(descriptor.kind, part)
         case _:
             assert_never(descriptor)
 

@@ -86,9 +86,12 @@ class Lifecycle:
     def _due(self, now: datetime) -> Iterator[str]:
         """The ids of the agents whose deadline has come, a page at a time."""
         last = ""
-        while page := self._database.read(partial(_find_due, now=now, after=last, limit=_PAGE)):
+        while page := self._due_after(last, now):
             yield from page
             last = page[-1]
+
+    def _due_after(self, last: str, now: datetime) -> list[str]:
+        return self._database.read(lambda tx: Agents(tx).due(now, last, _PAGE))
 
     def _step(self, tx: Transaction, agent_id: str, now: datetime) -> Standing | None:
         """The agent in the state it came to, if that is a new one. Its row is taken first, then read."""
@@ -124,7 +127,3 @@ class Lifecycle:
             Sessions(tx).end(session.id, now)
         Agents(tx).set_dead(agent.id)
         return agent._replace(state="dead")
-
-
-def _find_due(tx: Transaction, now: datetime, after: str, limit: int) -> list[str]:
-    return Agents(tx).due(now, after, limit)

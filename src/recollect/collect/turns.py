@@ -12,8 +12,8 @@ from recollect.collect.lifecycle import Lifecycle
 from recollect.collect.sessions import Sessions
 from recollect.errors import InputError, OutcomeUnknown, RecollectError, StorageError
 from recollect.gate import checked_name, checked_text
-from recollect.gather import Gather
 from recollect.storage.base import Database, Transaction
+from recollect.storage.gather import Gather
 from recollect.types import Clock, Record, Session, SystemMessage, Turn, micros
 
 T = TypeVar("T")
@@ -68,11 +68,11 @@ class Turns:
         *,
         turn_threshold: int,
         max_record_chars: int,
-        make_ready: MakeReady = lambda record: None,
-        file: FileTurns | None = None,
-        mend: Callable[[], bool] = lambda: False,
-        on_mark: Callable[[], None] = lambda: None,
-        on_said: Callable[[str], None] = lambda agent_id: None,
+        make_ready: MakeReady,
+        file: FileTurns,
+        mend: Callable[[], bool],
+        on_mark: Callable[[], None],
+        on_said: Callable[[str], None],
     ) -> None:
         self._database = database
         self._owner = owner
@@ -250,19 +250,18 @@ class Turns:
             if active[agent_id][1] or new > self._threshold
         ]
         sessions.mark(marks)
-        if self._file:
-            said = [
-                Said(
-                    record_id,
-                    active[batch.agent_id][0],
-                    batch.agent_id,
-                    agents[batch.agent_id].kind,
-                    entry.written,
-                    ready=entry.ready,
-                )
-                for (batch, entry), record_id in zip(rows, ids, strict=True)
-            ]
-            self._file(tx, self._owner, said, rows[0][0].now)
+        said = [
+            Said(
+                record_id,
+                active[batch.agent_id][0],
+                batch.agent_id,
+                agents[batch.agent_id].kind,
+                entry.written,
+                ready=entry.ready,
+            )
+            for (batch, entry), record_id in zip(rows, ids, strict=True)
+        ]
+        self._file(tx, self._owner, said, rows[0][0].now)
         history.insert_keys(
             [
                 (batch.agent_id, entry.key, record_id, digest(entry.written))

@@ -30,7 +30,9 @@ _READ = 2**20  # bytes at the end of a page that are looked at, at least
 _LONG = 8  # a line is too long that takes more than one part of so many
 _LONG_MEMORY = "# Long-term memory"
 _BLOCK = re.compile(r"^(?=#{1,2} )", re.MULTILINE)
-_COMMENT = re.compile(r" *<!--.*?-->")
+_COMMENT = re.compile(
+    r"(?<! ) *+<!--.*?(-->|$)", re.MULTILINE
+)  # one without an end takes its line: no second look
 
 
 class _Entry(NamedTuple):
@@ -179,7 +181,8 @@ class _Sight:
 def _blocks(data: bytes) -> Iterator[_Entry]:
     """The blocks of LONGMEMORY.md, the newest first."""
     for place, block in reversed(list(enumerate(_BLOCK.split(_readable(data))))):
-        text = clean(_COMMENT.sub("", block)).strip().removeprefix(_LONG_MEMORY).lstrip()
+        told = _COMMENT.sub(lambda comment: "" if comment[1] else comment[0], block)
+        text = clean(told).strip().removeprefix(_LONG_MEMORY).lstrip()
         if text:
             yield _Entry(place, f"{text}\n")
 

@@ -7,13 +7,16 @@ the oldest of them are told again in fewer words. There may be no room for any: 
 
 from __future__ import annotations
 
+import json
 import logging
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
+from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -34,6 +37,7 @@ SMALLEST = 400
 FRAME = 250  # of them are not its text
 SLACK = 20  # of the target, one part of so many is left for what is appended meanwhile
 GENTLY = 4  # of the compaction records told again, one part of so many is lost
+MOST_ASKED = 32_000  # characters of records in one question; of more, the model gets what the rules tell
 
 Summarize = Callable[[Sequence[Item], int], str]
 """Tells the items in at most so many characters. It may fail: then the rules do it."""
@@ -234,6 +238,23 @@ class Merger:
             log.warning("a model's summary was too long, dropped something or made it up, so the rules made it")
             return rules
         return text
+
+
+def by_model(query: Callable[[str], str]) -> Summarize:
+    """Summaries by one question each: no tools, one answer. See `models/question.py`."""
+
+    def summarize(items: Sequence[Item], budget: int) -> str:
+        if sum(len(item.text) for item in items) > MOST_ASKED:
+            items = [Item(condense(items, MOST_ASKED), max(item.at for item in items))]
+        records = (json.dumps({"day": f"{at:%Y-%m-%d}", "text": text}, ensure_ascii=False) for text, at in items)
+        return query(_prompt().format(limit=budget, records="\n".join(records)))
+
+    return summarize
+
+
+@cache
+def _prompt() -> str:
+    return files("recollect").joinpath("prompts/compaction.md").read_text(encoding="utf-8")
 
 
 def lines(data: bytes) -> Iterator[bytes]:

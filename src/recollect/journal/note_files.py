@@ -11,13 +11,11 @@ import re
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from filelock import FileLock, Timeout
-
-from recollect.journal.durable import make_folder, sync_folder
+from recollect.journal.pages import alone, make_folder, sync_folder
 
 COMPACTED = "compacted"
 
@@ -85,7 +83,7 @@ class Disk:
 
     def swap(self, path: Path, before: bytes | None, after: bytes | None, modified: int | None = None) -> bool:
         make_folder(path.parent)
-        with FileLock(f"{path.parent}.lock", mode=0o600).acquire(poll_interval=0.005):
+        with alone(Path(f"{path.parent}.lock"), wait=True):
             if self.read(path) != before:
                 return False
             if after is not None:
@@ -95,18 +93,8 @@ class Disk:
                 sync_folder(path.parent)
         return True
 
-    @contextmanager
-    def guard(self, folder: Path) -> Iterator[bool]:
-        lock = FileLock(f"{folder}.compaction.lock", mode=0o600, blocking=False)
-        try:
-            lock.acquire()
-        except Timeout:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            lock.release()
+    def guard(self, folder: Path) -> AbstractContextManager[bool]:
+        return alone(Path(f"{folder}.compaction.lock"), wait=False)
 
 
 DISK = Disk()

@@ -119,16 +119,12 @@ class Notes:
         query: Query | None = None,
         *,
         threshold: int = THRESHOLD,
-        cap: int = LOAD_CAP,
-        files: FileSystem = DISK,
         clock: Clock = utc_now,
     ) -> None:
         self._root = root
         self._worker = checked_key(worker, "A worker's name")
         self._query = query
         self._threshold = threshold
-        self._cap = cap
-        self._files = files
         self._clock = clock
         self._gate = threading.Lock()
         self._running: threading.Thread | None = None
@@ -147,39 +143,31 @@ class Notes:
         """Keep a note, in the place of an earlier one of that key. Too many are compacted in the background."""
         with self._gate:
             idle = not (self._running and self._running.is_alive())
+            query = self._query if idle else None
             started = store_memory(
-                self.folder,
-                key,
-                content,
-                query=self._query if idle else None,
-                threshold=self._threshold,
-                cap=self._cap,
-                files=self._files,
-                clock=self._clock,
+                self.folder, key, content, query=query, threshold=self._threshold, clock=self._clock
             )
             self._running = started if idle else self._running
 
-    def load(self, cap: int | None = None) -> str:
+    def load(self, cap: int = LOAD_CAP) -> str:
         """The newest notes, whole, as many as fit; secrets are taken out."""
-        return load_memories(self.folder, self._cap if cap is None else cap, files=self._files)
+        return load_memories(self.folder, cap)
 
     def size(self) -> int:
         """Their bytes in all."""
-        return total_memory_size(self.folder, files=self._files)
+        return total_memory_size(self.folder)
 
     def compact(self) -> Compacted:
         """Compact now, if there are too many."""
         if not self._query:
             return Compacted(False, "no model is set that could compact them: set models.model")
-        return compact_memories(
-            self.folder, self._threshold, self._query, cap=self._cap, files=self._files, clock=self._clock
-        )
+        return compact_memories(self.folder, self._threshold, self._query, clock=self._clock)
 
     def restore(self) -> tuple[str, ...]:
         """Undo the last compaction; the keys of the notes that are back."""
-        return restore_memories(self.folder, files=self._files)
+        return restore_memories(self.folder)
 
-    def system_prompt(self, base: str, cap: int | None = None) -> str:
+    def system_prompt(self, base: str, cap: int = LOAD_CAP) -> str:
         """A worker's system prompt with the notes in it, fenced as data. Without notes: as it was."""
         notes = self.load(cap)
         return f"{base}\n\n{INJECTED.format(notes=unfenced(notes))}".lstrip() if notes else base

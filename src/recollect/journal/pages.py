@@ -19,7 +19,6 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from recollect.errors import JournalError
-from recollect.journal.durable import make_folder, sync_folder
 from recollect.types import new_id
 
 MEMORY = "MEMORY.md"
@@ -70,39 +69,23 @@ class Pages:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Nobody else writes meanwhile. To be held for a moment only."""
-        with self._gate, self._alone("journal.lock", wait=True):
+        with self._gate, alone(self._tmp / "journal.lock", wait=True):
             yield
 
     def summarizing(self, *, wait: bool) -> AbstractContextManager[bool]:
         """Whether nobody else writes turn summaries meanwhile: always, if one may `wait`. Appends go on."""
-        return self._alone("summaries.lock", wait=wait)
+        return alone(self._tmp / "summaries.lock", wait=wait)
 
     @contextmanager
     def compacting(self, owner: str, now: datetime) -> Iterator[bool]:
         """Whether this is the one compaction that may run; held until the block ends, and freed by a crash.
         The file stays behind; what it says is only for people, and no reason to fail."""
-        with self._alone("memory-compaction.lock", wait=False) as free:
+        place = self._tmp / "memory-compaction.lock"
+        with alone(place, wait=False) as free:
             if free:
                 with suppress(OSError):
-                    text = f"{owner} since {now.isoformat()}\n"
-                    (self._tmp / "memory-compaction.lock").write_text(text, encoding="utf-8")
+                    place.write_text(f"{owner} since {now.isoformat()}\n", encoding="utf-8")
             yield free
-
-    @contextmanager
-    def _alone(self, name: str, *, wait: bool) -> Iterator[bool]:
-        place = self._tmp / name
-        lock = FileLock(place, timeout=-1 if wait else 0, mode=0o600, poll_interval=_POLL)
-        try:
-            make_folder(self._tmp)
-            lock.acquire()
-        except Timeout:
-            pass  # somebody else has it
-        except OSError as error:
-            raise _failed("locked", place, error) from error
-        try:
-            yield lock.is_locked
-        finally:
-            lock.release()
 
     def identity(self) -> str:
         """What tells this folder from the one that another home has for the same profile: made once, and kept."""
@@ -181,6 +164,41 @@ class Pages:
         """Keep what leaves the journal; durable on return. Call it while `writing`."""
         if data:
             self.append(self.archive_folder / name, data)
+
+
+@contextmanager
+def alone(place: Path, *, wait: bool) -> Iterator[bool]:
+    """Whether nobody else, in any process, holds the lock at this place: always, if one may `wait`. It is held
+    until the block ends, and freed by a crash."""
+    lock = FileLock(place, timeout=-1 if wait else 0, mode=0o600, poll_interval=_POLL)
+    try:
+        make_folder(place.parent)
+        lock.acquire()
+    except Timeout:
+        pass  # somebody else has it
+    except OSError as error:
+        raise _failed("locked", place, error) from error
+    try:
+        yield lock.is_locked
+    finally:
+        lock.release()
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, for their owner alone."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """What was made in it outlives a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _write(file: int, data: bytes) -> None:

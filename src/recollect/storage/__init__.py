@@ -1,1 +1,2 @@
-"""Pick one, where rows live: `sqlite` (embedded, the default) or `postgres`. The seam is in `base`."""
+"""Pick one, where rows live: `sqlite` (embedded, the default) or `postgres`. The seam is in `base`; `gather` lets
+those who write at once share a commit."""

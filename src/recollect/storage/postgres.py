@@ -34,8 +34,8 @@ from recollect.errors import (
     StorageError,
     StorageUnavailable,
 )
-from recollect.gather import check_process
 from recollect.storage.base import Dialect, Param, Row, Transaction
+from recollect.storage.gather import check_process
 from recollect.storage.migrations import LATEST, MIGRATIONS, applied, check_version, migrate
 from recollect.storage.postgres_errors import is_farewell, translate
 from recollect.types import micros, utc_now

@@ -19,8 +19,8 @@ from typing import Any, Literal, TypeVar
 import apsw
 
 from recollect.errors import ForeignDatabase, InputError, MemoryClosed, StorageError, StorageUnavailable
-from recollect.gather import Gather, check_process
 from recollect.storage.base import Dialect, Param, Row, Transaction
+from recollect.storage.gather import Gather, check_process
 from recollect.storage.migrations import FULL_TEXT, LATEST, applied, check_version, migrate
 from recollect.storage.sqlite_errors import not_a_database, of_the_system, translate, translated
 from recollect.types import micros, new_id, utc_now
