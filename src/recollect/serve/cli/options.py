@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias, get_args
 
 import typer
 
-from recollect.serve.cli.output import harmless_log
+from recollect.serve.cli.output import harmless_log, print_json, under_way
 
 if TYPE_CHECKING:
     from recollect.collect.descriptors import Descriptor
@@ -30,12 +32,63 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for program
 LimitOption = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=1_000_000)]
 TextArgument = Annotated[str | None, typer.Argument(help="The text. Left out, or '-': from standard input.")]
 
+SHARED = {
+    "home": (HomeOption, DEFAULT_HOME),
+    "profile": (ProfileOption, DEFAULT_PROFILE),
+    "as_json": (JsonOption, False),
+}
+"""What the commands of a memory take, beside what is their own."""
+
 # As in `recollect.types` and its like, which help need not import
 Kind = Literal["turn", "document", "journal", "note", "experience"]
 Sensitivity = Literal["public", "operational", "private-user", "secret"]
 Verdict = Literal["useful", "wrong", "outdated"]
 State = Literal["pending", "leased", "done", "dead"]
 Group = Literal["category", "session", "entity"]
+
+
+class Answer(NamedTuple):
+    """What a command says: a value for programs, how it is shown to people, and how the command ends."""
+
+    value: object
+    show: Callable[[], None]
+    code: int = 0
+
+
+Work: TypeAlias = Callable[..., Answer]
+
+
+def command(
+    group: typer.Typer, name: str | None = None, *, new: bool = False, whole: bool = False, during: str = ""
+) -> Callable[[Work], Work]:
+    """A command of a memory, which it gets first; the options --home, --profile and --json are added to its own.
+    `new`: the profile may be one that begins with it. `whole`: it is of the home, not of a profile. `during`: what
+    is said while it takes long. The answer is shown once the memory is closed."""
+
+    def registered(work: Work) -> Work:
+        def run(home: Path, as_json: bool, profile: str = DEFAULT_PROFILE, **given: object) -> None:
+            with existing(home, profile, new=new) as memory, under_way(during, quiet=as_json):
+                answer = work(memory, **given)
+            if as_json:
+                print_json(answer.value)
+            else:
+                answer.show()
+            if answer.code:
+                raise typer.Exit(answer.code)
+
+        del work.__annotations__["memory"]  # which is imported when it is needed
+        _, *own = inspect.signature(work, eval_str=True).parameters.values()
+        shared = [
+            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for option, (kind, default) in SHARED.items()
+            if not (whole and option == "profile")
+        ]
+        run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+        run.__doc__ = work.__doc__
+        group.command(name or work.__name__)(run)
+        return work
+
+    return registered
 
 
 def noun(name: str, text: str) -> typer.Typer:

@@ -14,6 +14,8 @@ from recollect.serve.terminal import COMMANDS, harmless
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from recollect.types import Hit
+
 LONGEST = 200  # characters of a text in a table
 WHOLE = ("id", "session", "changeset")  # columns of what a person copies
 
@@ -55,10 +57,13 @@ def console(*, quiet: bool = False) -> Console:
 
 @contextmanager
 def under_way(what: str, *, quiet: bool) -> Iterator[None]:
-    """Say what takes long, while it does, on a terminal."""
+    """Say what takes long, if anything, while it does, on a terminal."""
+    if quiet or not what:
+        yield
+        return
     from rich.console import Console
 
-    with Console(stderr=True, quiet=quiet).status(what):
+    with Console(stderr=True).status(what):
         yield
 
 
@@ -72,6 +77,16 @@ def wrong(text: str) -> None:
     from recollect.serve.hits import escape
 
     console().print(f"[red]✗[/] {escape(text)}", soft_wrap=True)
+
+
+def hits(found: Sequence[Hit], empty: str, *, scores: bool = False) -> None:
+    """Hits, or where there are none, what to do."""
+    from recollect.serve.hits import listing
+
+    if found:
+        listing(console(), found, scores=scores)
+    else:
+        console().print(empty)
 
 
 def rows(columns: Sequence[str], cells: Iterable[Sequence[object]], empty: str) -> None:
