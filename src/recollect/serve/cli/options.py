@@ -5,18 +5,18 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias, get_args
 
 import typer
 
-from recollect.serve.cli.output import harmless_log, print_json, under_way
+from recollect.serve.cli.output import print_json, under_way
 
 if TYPE_CHECKING:
     from recollect.collect.descriptors import Descriptor
-    from recollect.home import Home
     from recollect.memory import Memory
     from recollect.types import Agent
 
@@ -127,45 +127,16 @@ SinceOption = Annotated[datetime | None, time_option("--since", "What was said f
 AsOfOption = Annotated[datetime | None, time_option("--as-of", "As it was at a past time.")]
 
 
-def existing(home: Path, profile: str = DEFAULT_PROFILE, *, new: bool = False) -> Memory:
-    """The memory in a home that is there already: a typing mistake must not make a new one. Nor a profile, but
-    where a `new` one may begin."""
-    from recollect.errors import UnknownProfile
+@contextmanager
+def existing(home: Path, profile: str = DEFAULT_PROFILE, *, new: bool = False) -> Iterator[Memory]:
+    """The memory in a home that is there already, of a profile that is known, or of a `new` one."""
     from recollect.memory import Memory
+    from recollect.serve.memories import check_known, existing_home
 
-    memory = Memory.open(existing_home(home).path, profile)
-    if profile == DEFAULT_PROFILE or new:
-        return memory
-    try:
-        known = memory.profiles()
-    except BaseException:
-        memory.close()
-        raise
-    if profile in known:
-        return memory
-    memory.close()
-    raise UnknownProfile(
-        f"Nothing is known in the profile {profile!r}. Name one of these with --profile: "
-        f"{', '.join(sorted({DEFAULT_PROFILE, *known}))}."
-    )
-
-
-def existing_home(home: Path) -> Home:
-    """The home, if there is a memory in it, or the settings of one."""
-    from recollect.config import Settings
-    from recollect.errors import StorageUnavailable
-    from recollect.home import Home
-
-    harmless_log()
-    place = Home(home)
-    place.check()
-    made = place.settings.exists() or (place.database.exists() and place.database.stat().st_size > 0)
-    if not (made or Settings.load(place.settings).storage.url.get_secret_value()):
-        raise StorageUnavailable(
-            f"There is no memory at {place.path}. Name its home with --home or RECOLLECT_HOME, or make one: "
-            "recollect init"
-        )
-    return place
+    with Memory.open(existing_home(home).path, profile) as memory:
+        if not (new or profile == DEFAULT_PROFILE):
+            check_known(profile, memory.profiles())
+        yield memory
 
 
 def descriptor(name: str) -> Descriptor | None:

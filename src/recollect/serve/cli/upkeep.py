@@ -21,7 +21,6 @@ from recollect.serve.cli.options import (
     ProfileOption,
     command,
     existing,
-    existing_home,
 )
 from recollect.serve.cli.output import console, done, print_json, rows, under_way, wrong
 from recollect.serve.terminal import harmless
@@ -131,7 +130,7 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
 
     Example: recollect doctor --home ~/.recollect
     """
-    from recollect.serve.memories import Memories
+    from recollect.serve.memories import Memories, existing_home
 
     problems: list[str] = []
     with Memories(existing_home(home).path) as memories:
