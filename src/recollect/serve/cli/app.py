@@ -27,7 +27,7 @@ from recollect.serve.cli import (
     starting,
     upkeep,
 )
-from recollect.serve.cli.output import harmless_log
+from recollect.serve.terminal import harmless, harmless_log
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -176,7 +176,6 @@ def _sentence(error: Exception) -> str:
 
 def _tell(kind: str, message: str, *, as_json: bool) -> None:
     from recollect.serve.cli.output import to_json
-    from recollect.serve.terminal import harmless
 
     before = "" if message.startswith("Usage: ") else "recollect: "  # help speaks for itself
     told = to_json({"error": kind, "message": message}) if as_json else f"{before}{harmless(message)}"

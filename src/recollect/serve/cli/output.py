@@ -20,18 +20,6 @@ LONGEST = 200  # characters of a text in a table
 WHOLE = ("id", "session", "changeset")  # columns of what a person copies
 
 
-def harmless_log() -> None:
-    """What the library logs, where nobody else looks after it: a line that commands nothing, either."""
-    import logging
-
-    class Harmless(logging.Formatter):
-        def format(self, record: logging.LogRecord) -> str:
-            return f"recollect: {harmless(super().format(record))}"
-
-    if logging.lastResort:
-        logging.lastResort.setFormatter(Harmless())
-
-
 def to_json(value: object, *, in_a_line: bool = False) -> str:
     """JSON leaves some control characters as they are, and a terminal may obey them."""
     from recollect.serve.plain import plain
