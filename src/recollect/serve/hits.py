@@ -42,7 +42,7 @@ def listing(console: Console, hits: Iterable[Hit], *, scores: bool = False) -> N
 
 
 def escape(text: str) -> str:
-    """Stored text as a table may have it: it commands nothing, is no markup, and has no tab, of no width."""
+    """Stored text as a table may have it: it commands nothing, and is no markup. No table knows a tab's width."""
     return without_markup(harmless(text.replace("\t", " ")))
 
 

@@ -137,8 +137,8 @@ def _content(line: str) -> dict[str, Any]:
         raise InputError("It is no JSON object.")
     if not isinstance(content.get("key"), str | None):
         raise InputError("Its key is no text.")
-    if isinstance(at := content.get("at"), str):
-        content["at"] = a_time(at)
+    if (at := content.get("at")) is not None:
+        content["at"] = a_time(str(at))
     return content
 
 

@@ -179,7 +179,8 @@ def the_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
             return agent
     if described and new:
         return memory.agent(described)
-    raise UnknownAgent(f"No agent of this profile is called {name!r}.")
+    how = ", and a new one is named like cli/mara/main" if new else ""
+    raise UnknownAgent(f"No agent of this profile is called {name!r}{how}.")
 
 
 def the_path(document: str) -> str:
@@ -189,7 +190,7 @@ def the_path(document: str) -> str:
         return f"~{document[len(home) :]}"
     if document.startswith("~") or ID.fullmatch(document):
         return document
-    return f"~/{document}"
+    return f"~/{document.strip('/')}"
 
 
 def given(text: str | None) -> str:
