@@ -166,7 +166,7 @@ def test_a_closed_pipe_and_ctrl_c_end_quietly(tmp_path: Path) -> None:
         assert process.stdout
         assert {*json.loads(process.stdout.readline())} == {"health", "totals", "unindexed"}
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
+        _, told = process.communicate(timeout=60)
     assert (process.returncode, told) == (130, "")
 
 

@@ -367,13 +367,13 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(home: Path) ->
 
 def test_a_line_that_cannot_be_read_is_answered(home: Path) -> None:
     """S3: a lone surrogate, no request, or no JSON at all, by its id where it has one; so is the next request."""
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}},
         {"id": 1, "method": "tools/call", "params": {"name": "recall_memory", "arguments": {"query": "\ud800"}}},
         {"id": 2, "method": 5},
         {"id": 3, "method": "ping"},
     ]
-    lines[0]["params"]["clientInfo"] = {"name": "test", "version": "1"}  # type: ignore[index]
+    lines[0]["params"]["clientInfo"] = {"name": "test", "version": "1"}
     with subprocess.Popen(
         [sys.executable, "-m", "recollect", "mcp", "--home", str(home)],
         stdin=subprocess.PIPE,
