@@ -18,7 +18,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
+from recollect.config import Settings
 from recollect.errors import InputError, RecollectError
+from recollect.home import Home
 from recollect.memory import Memory
 from recollect.serve.callers import caller
 from recollect.serve.memories import DEFAULT, existing_home
@@ -29,6 +31,7 @@ LARGEST_ENTRY = 8 * 2**20  # bytes of a line of the transcript; a longer one is 
 LONGEST_TEXT = 100_000  # characters that are stored of a prompt or a reply
 TURNS = 5  # at the transcript's end that are looked after: one may have been interrupted
 HITS = 5  # what a prompt is given of what is known about it
+PATIENCE = 5.0  # seconds
 LEAST_WORDS = 3  # "go on" asks for nothing
 
 PROJECT = "CLAUDE_PROJECT_DIR"  # in the environment: where the host was started, wherever it has gone since
@@ -44,7 +47,8 @@ def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, profile: str = DEFAU
     """Do what the event asks for, and write what the host should add to its context."""
     try:
         event = _event(stdin.read(LARGEST_EVENT + 1))
-        with Memory.open(existing_home(home).path, profile) as memory:
+        place = existing_home(home)
+        with Memory.open(place.path, profile, storage=_patience(place)) as memory:
             project = os.environ.get(PROJECT) or event.cwd
             told = _heard(memory, event, memory.agent(caller("claude-code", profile, project)))
         if told:
@@ -86,6 +90,13 @@ def _event(data: bytes) -> _Event:
         raise InputError("The event is no JSON object. Set the command as a hook, which gives it one.")
     event = _Event(*(_clean(given.get(name)) for name in _Event._fields))
     return event._replace(prompt=_said(event.prompt))
+
+
+def _patience(place: Home) -> dict[str, float]:
+    """How long a database may keep the host waiting: what could not be stored comes with the next event, too."""
+    storage = Settings.load(place.settings).storage
+    waits = {"busy_timeout": storage.busy_timeout, "connect_timeout": storage.connect_timeout}
+    return {name: min(seconds, PATIENCE) for name, seconds in waits.items()}
 
 
 def _heard(memory: Memory, event: _Event, agent: Agent) -> str:
