@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from recollect.config import Settings
@@ -31,11 +30,11 @@ def existing_home(home: str | Path) -> Home:
     return place
 
 
-def check_known(profile: str, known: Collection[str]) -> None:
+def check_known(profile: str, known: Collection[str], by: str = "") -> None:
     """A profile that holds nothing is unknown, but for the default one: a typing mistake must not make one."""
     if profile not in known:
         names = ", ".join(sorted({DEFAULT, *known}))
-        raise UnknownProfile(f"Nothing is known in the profile {profile!r}. Name one of these: {names}.")
+        raise UnknownProfile(f"Nothing is known in the profile {profile!r}. Name one of these{by}: {names}.")
 
 
 class _Served(Memory):
@@ -98,7 +97,5 @@ class Memories:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -135,7 +135,7 @@ def existing(home: Path, profile: str = DEFAULT_PROFILE, *, new: bool = False) -
 
     with Memory.open(existing_home(home).path, profile) as memory:
         if not (new or profile == DEFAULT_PROFILE):
-            check_known(profile, memory.profiles())
+            check_known(profile, memory.profiles(), by=" with --profile")
         yield memory
 
 

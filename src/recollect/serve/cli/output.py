@@ -55,16 +55,10 @@ def under_way(what: str, *, quiet: bool) -> Iterator[None]:
         yield
 
 
-def done(text: str) -> None:
+def done(text: str, *, sign: str = "[green]✓[/]") -> None:
     from recollect.serve.hits import escape
 
-    console().print(f"[green]✓[/] {escape(text)}", soft_wrap=True)
-
-
-def wrong(text: str) -> None:
-    from recollect.serve.hits import escape
-
-    console().print(f"[red]✗[/] {escape(text)}", soft_wrap=True)
+    console().print(f"{sign} {escape(text)}", soft_wrap=True)
 
 
 def hits(found: Sequence[Hit], empty: str, *, scores: bool = False) -> None:

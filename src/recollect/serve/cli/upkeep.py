@@ -22,7 +22,7 @@ from recollect.serve.cli.options import (
     command,
     existing,
 )
-from recollect.serve.cli.output import console, done, print_json, rows, under_way, wrong
+from recollect.serve.cli.output import console, done, print_json, rows, under_way
 from recollect.serve.terminal import harmless
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
 
 def _judged(problems: Sequence[str], well: str, remarks: Sequence[str] = ()) -> None:
     for problem in problems:
-        wrong(problem)
+        done(problem, sign="[red]✗[/]")
     for remark in remarks:
         console().print(harmless(remark), markup=False)
     if not problems:
