@@ -33,8 +33,8 @@ soak: $(READY)  ## the long kills and loads
 
 docs: $(READY)  ## write the pages that are generated
 	$(BIN)/recollect config --markdown > docs/configuration.md
-	$(BIN)/python -m recollect.serve.cli.reference > docs/cli.md
-	$(BIN)/python -m recollect.serve.http.reference > docs/http-reference.md
+	$(BIN)/python -m bench.reference cli > docs/cli.md
+	$(BIN)/python -m bench.reference http > docs/http-reference.md
 
 lock: $(READY)  ## pin what pyproject.toml asks for, with hashes
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras --group dev \

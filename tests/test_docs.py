@@ -51,7 +51,7 @@ def test_every_promise_is_named_by_a_test() -> None:
 
 def test_the_commands_in_the_pages_are_there() -> None:
     """docs/cli.md has all of them; what another page calls exists."""
-    from recollect.serve.cli.reference import walk
+    from bench.reference import walk
 
     known = {word for _, name, _ in walk() for word in name.split()[1:2]}
     for path in PAGES:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,13 @@ from recollect.types import AssistantMessage, UserMessage
 
 CWD = "/home/mara/app"
 SESSION = "5c1f0a52-6c4e-4f0f-9a3e-0d3a5b1f7e11"
+
+HOLD = """
+import sqlite3, sys
+held = sqlite3.connect(sys.argv[1], isolation_level=None).execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
 
 Fire = Callable[..., str]
 
@@ -100,6 +109,28 @@ def said(home: Path) -> list[str]:
         records = [one.record for session in memory.sessions(agent) for one in memory.history(session)]
     assert all(isinstance(one, UserMessage | AssistantMessage) for one in records)
     return [getattr(one, "text", "") for one in records]
+
+
+def test_a_busy_database_keeps_the_host_waiting_for_a_moment_only(
+    fire: Fire, home: Path, transcript: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S2: however long others may wait for it; what could not be stored comes with the next event."""
+    fire("UserPromptSubmit", prompt="We use uv for Python packages.")
+    with (home / "recollect.toml").open("a", encoding="utf-8") as settings:
+        settings.write("[storage]\nbusy_timeout = 3000.0\n")
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, home / "recollect.db"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"held\n"
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": CWD, "prompt": "And ruff."}
+        assert raw(home, json.dumps(event).encode()) == ""
+        assert "busy for too long" in capsys.readouterr().err
+        other.kill()
+    write(transcript, entry("user", "And ruff."), entry("assistant", answer("Noted.")))
+    fire("Stop")
+    assert said(home) == ["We use uv for Python packages.", "And ruff.", "Noted."]
 
 
 def test_a_talk_is_stored_as_it_goes_and_opens_the_next(fire: Fire, home: Path, transcript: Path) -> None:

@@ -8,8 +8,9 @@ import signal
 import subprocess
 from pathlib import Path
 
+from bench.reference import http
+
 from recollect.serve.http.problems import STATUSES_ANYWHERE
-from recollect.serve.http.reference import reference
 from tests.conftest import absent
 from tests.test_http_server import Served
 
@@ -18,11 +19,11 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 def test_the_reference_is_what_the_api_is() -> None:
     """`make docs` writes the page."""
-    assert (DOCS / "http-reference.md").read_text(encoding="utf-8") == reference()
+    assert (DOCS / "http-reference.md").read_text(encoding="utf-8") == http()
 
 
 def test_every_link_within_the_reference_leads_somewhere() -> None:
-    page = reference()
+    page = http()
     headings = [heading.lower() for heading in re.findall(r"^### (\w+)$", page, re.MULTILINE)]
     assert len(set(headings)) == len(headings)
     assert set(re.findall(r"\]\(#(\w+)\)", page)) <= set(headings)

@@ -54,7 +54,7 @@ class Served:
         self.port = int(self.said.partition("127.0.0.1:")[2].partition("/")[0])
 
     def connect(self) -> HTTPConnection:
-        return HTTPConnection("127.0.0.1", self.port, timeout=30)
+        return HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def ask(self, method: str, path: str, body: object = None, connection: HTTPConnection | None = None) -> Any:
         """The JSON of a successful answer."""

@@ -27,7 +27,7 @@ from recollect.models.embedders.base import Identity, Rows
 from recollect.models.embedders.static import StaticEmbedder
 from recollect.recall import backlog, indexing, search
 from recollect.recall.mending import Mending
-from recollect.serve.index import rebuild
+from recollect.serve.cli.upkeep import rebuilt
 from recollect.storage.base import Database, Transaction
 from tests.conftest import OpenMemory, until
 from tests.indexer import Letters
@@ -468,11 +468,11 @@ def test_a_rebuild_ends_where_nothing_can_be_embedded(memory: Memory, alice: Age
     """R1: with what words find, and says how much waits."""
     memory.append(alice, UserMessage("I adopted a spaniel."))
     memory._parts.indexer._embedders = (Broken(),)
-    assert rebuild(memory, Console(quiet=True)) == 1
+    assert rebuilt(memory, Console(quiet=True)) == 1
     assert memory.recall("spaniel")
     memory._parts.indexer._embedders = (Letters(),)
     memory._parts.indexer._again = 0.0
-    assert rebuild(memory, Console(quiet=True)) == 0
+    assert rebuilt(memory, Console(quiet=True)) == 0
 
 
 class Picky(Letters):

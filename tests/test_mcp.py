@@ -138,6 +138,7 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
         context = await call(client, "session_context", about="tea")
         assert context.startswith("<recollect-context")
         assert "prefers tea" in context
+        assert "Nothing fits into 1 tokens" in await call(client, "session_context", tokens=1)
         await call(client, "store_memory", key="plan", content="Finish by Friday.")
         assert (home / "profiles/default/workers/mara-s-client/memory/plan.md").read_text() == "Finish by Friday."
         written = json.loads(
@@ -186,7 +187,7 @@ def test_a_wrong_call_gets_a_useful_error(home: Path) -> None:
         ("store_memory", {"key": "../up", "content": "x"}, "A note's key cannot be"),
         ("store_memory", {"key": "up", "content": "x", "worker": "../up"}, "A worker's name cannot be"),
         ("remember_this", {"text": "x", "sensitivity": "high"}, "no sensitivity"),
-        ("document_edit", {"document_id": "x", "expected_version": 1, "append": "y"}, "No document"),
+        ("document_edit", {"document_id": "x", "expected_version": 1, "append": "y"}, "with document_read"),
         ("session_context", {"tokens": -1}, "The budget cannot be -1"),
     ]
 
@@ -365,13 +366,14 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(home: Path) ->
 
 
 def test_a_line_that_cannot_be_read_is_answered(home: Path) -> None:
-    """S3: a lone surrogate, or no JSON at all; the next request gets its answer."""
-    lines = [
+    """S3: a lone surrogate, no request, or no JSON at all, by its id where it has one; so is the next request."""
+    lines: list[dict[str, Any]] = [
         {"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}},
         {"id": 1, "method": "tools/call", "params": {"name": "recall_memory", "arguments": {"query": "\ud800"}}},
-        {"id": 2, "method": "ping"},
+        {"id": 2, "method": 5},
+        {"id": 3, "method": "ping"},
     ]
-    lines[0]["params"]["clientInfo"] = {"name": "test", "version": "1"}  # type: ignore[index]
+    lines[0]["params"]["clientInfo"] = {"name": "test", "version": "1"}
     with subprocess.Popen(
         [sys.executable, "-m", "recollect", "mcp", "--home", str(home)],
         stdin=subprocess.PIPE,
@@ -386,8 +388,8 @@ def test_a_line_that_cannot_be_read_is_answered(home: Path) -> None:
             process.stdin.flush()
             answers.append(json.loads(process.stdout.readline()))
         process.stdin.close()
-    assert [one["id"] for one in answers] == [0, 1, 2, None]
-    assert ["error" in one for one in answers] == [False, True, False, True]
+    assert [one["id"] for one in answers] == [0, 1, 2, 3, None]
+    assert ["error" in one for one in answers] == [False, True, True, False, True]
     assert process.returncode == 0
 
 

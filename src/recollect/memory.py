@@ -182,7 +182,7 @@ class Memory(Reading):
         """Say that a hit was `useful`, `wrong` or `outdated`: it is found earlier or later from now on, within
         bounds. What is outdated ends, unless it was said in a talk."""
         if recall_id is not None:
-            self._parts.recall_log.get(checked_position(recall_id, "The recall's id"))
+            self._parts.recall_log.get(recall_id)
         self._parts.upkeep.feedback(item, verdict, recall_id)
 
     def correct(self, item: str, text: str) -> Hit:
@@ -248,7 +248,7 @@ class Memory(Reading):
         """Make the index of the home anew from what it is derived from. `process` or a worker does the work;
         meanwhile recall goes on with what is there."""
         self._parts.mending.rebuild()
-        self._parts.indexer.wake()
+        self._parts.indexer.background.wake()
 
     def index(self) -> int:
         """Do some of the indexing that is due, in this thread. How much it was; 0: there is none."""

@@ -205,7 +205,7 @@ class Reading:
     def recalls(self, limit: int = 20, *, recall_id: int | None = None) -> list[Recalled]:
         """What was asked, newest first: by whom, what for, and what came back. Or the one recall of this id."""
         if recall_id is not None:
-            return [self._parts.recall_log.get(checked_position(recall_id, "The recall's id"))]
+            return [self._parts.recall_log.get(recall_id)]
         return self._parts.recall_log.recent(limit)
 
     def relations(self, entity: str, limit: int = 20, *, ended: bool = False) -> Relations:

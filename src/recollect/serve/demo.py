@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -76,7 +75,10 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Jso
         _organize(memory, clock)
         memory.compact_journal()
         memory.process()  # what compaction wrote can be found, too
-        console.print(_tree(memory, claims=True), "", _long_memory(memory), "")
+        long_memory = Panel(
+            escape(memory.journal.long_memory()), title="LONGMEMORY.md: what compaction made of the older weeks"
+        )
+        console.print(_tree(memory, claims=True), "", long_memory, "")
         asked = {question: memory.recall(question, 3) for question in QUESTIONS}
         for question, hits in asked.items():
             console.print(table(hits, f"recall  {question}"), "")
@@ -241,12 +243,6 @@ def _tree(memory: Memory, *, claims: bool = False) -> Tree:
     return top
 
 
-def _long_memory(memory: Memory) -> Panel:
-    return Panel(
-        escape(memory.journal.long_memory()), title="LONGMEMORY.md: what compaction made of the older weeks"
-    )
-
-
 def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
     """What must not be in a memory, looked for in everything that comes out of it."""
     hits = [*(hit for found in asked.values() for hit in found), *memory.list(limit=10_000)]
@@ -265,7 +261,7 @@ def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
         claim
         for document in memory.documents.walk()
         for claim in memory.documents.claims(document.id)
-        if any(planted in claim.text.lower() for planted in PLANTED)
+        if _is_planted(claim.text)
     ]
     return {
         "The key and the password that were said are in no document, journal, experience, prompt or hit.": not any(
@@ -275,13 +271,13 @@ def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
             claim.current for claim in claims
         ),
         "What it says is marked as from the web wherever it is found.": all(
-            hit.trust == "web" for hit in _planted(hits)
+            hit.trust == "web" for hit in hits if _is_planted(hit.text)
         ),
     }
 
 
-def _planted(hits: Iterable[Hit]) -> Iterator[Hit]:
-    return (hit for hit in hits if any(planted in hit.text.lower() for planted in PLANTED))
+def _is_planted(text: str) -> bool:
+    return any(planted in text.lower() for planted in PLANTED)
 
 
 def _summary(memory: Memory, agent: Agent) -> dict[str, Json]:

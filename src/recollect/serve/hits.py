@@ -42,13 +42,8 @@ def listing(console: Console, hits: Iterable[Hit], *, scores: bool = False) -> N
 
 
 def escape(text: str) -> str:
-    """Stored text as a terminal may have it: it commands nothing there, and is no markup."""
-    return without_markup(without_commands(text))
-
-
-def without_commands(text: str) -> str:
-    """The same, where nothing is markup. A tab, whose width no table knows, is a space."""
-    return harmless(text.replace("\t", " "))
+    """Stored text as a table may have it: it commands nothing, and is no markup. No table knows a tab's width."""
+    return without_markup(harmless(text.replace("\t", " ")))
 
 
 def _text(hit: Hit) -> str:

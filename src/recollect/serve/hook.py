@@ -14,16 +14,16 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
-from recollect.errors import InputError, RecollectError, StorageUnavailable
+from recollect.config import Settings
+from recollect.errors import InputError, RecollectError
 from recollect.home import Home
 from recollect.memory import Memory
 from recollect.serve.callers import caller
-from recollect.serve.memories import DEFAULT
+from recollect.serve.memories import DEFAULT, existing_home
 from recollect.types import Agent, AssistantMessage, UserMessage
 
 LARGEST_EVENT = 8 * 2**20  # bytes
@@ -31,6 +31,7 @@ LARGEST_ENTRY = 8 * 2**20  # bytes of a line of the transcript; a longer one is 
 LONGEST_TEXT = 100_000  # characters that are stored of a prompt or a reply
 TURNS = 5  # at the transcript's end that are looked after: one may have been interrupted
 HITS = 5  # what a prompt is given of what is known about it
+PATIENCE = 5.0  # seconds
 LEAST_WORDS = 3  # "go on" asks for nothing
 
 PROJECT = "CLAUDE_PROJECT_DIR"  # in the environment: where the host was started, wherever it has gone since
@@ -46,25 +47,27 @@ def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, profile: str = DEFAU
     """Do what the event asks for, and write what the host should add to its context."""
     try:
         event = _event(stdin.read(LARGEST_EVENT + 1))
-        with _memory(home, profile) as memory:
+        place = existing_home(home)
+        with Memory.open(place.path, profile, storage=_patience(place)) as memory:
             project = os.environ.get(PROJECT) or event.cwd
             told = _heard(memory, event, memory.agent(caller("claude-code", profile, project)))
         if told:
-            answer = {"hookEventName": event.name, "additionalContext": told}
+            answer = {"hookEventName": event.hook_event_name, "additionalContext": told}
             stdout.write(json.dumps({"hookSpecificOutput": answer}) + "\n")
     except Exception as error:  # the host goes on, whatever it is
         said = str(error) if isinstance(error, RecollectError) else f"{type(error).__name__}: {error}"
         sys.stderr.write(f"recollect hook: {''.join(sign for sign in said[:500] if sign.isprintable())}\n")
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    name: str
-    session: str
-    transcript: str
+class _Event(NamedTuple):
+    """What is read of an event, by the host's own names; empty where it says nothing of it."""
+
+    hook_event_name: str
+    session_id: str
+    transcript_path: str
     cwd: str
     prompt: str
-    reply: str
+    last_assistant_message: str
     source: str
 
 
@@ -85,48 +88,38 @@ def _event(data: bytes) -> _Event:
         given = None
     if not isinstance(given, dict):
         raise InputError("The event is no JSON object. Set the command as a hook, which gives it one.")
-    names = (
-        "hook_event_name",
-        "session_id",
-        "transcript_path",
-        "cwd",
-        "prompt",
-        "last_assistant_message",
-        "source",
-    )
-    event = _Event(*(_clean(given.get(name)) for name in names))
-    return replace(event, prompt=_said(event.prompt))
+    event = _Event(*(_clean(given.get(name)) for name in _Event._fields))
+    return event._replace(prompt=_said(event.prompt))
 
 
-def _memory(home: str | Path, profile: str) -> Memory:
-    """A memory that is there already: a hook in the wrong place must not make one."""
-    place = Home(home)
-    if not (place.database.exists() or place.settings.exists()):
-        raise StorageUnavailable(f"There is no memory at {place.path}. Make one with: recollect init")
-    return Memory.open(place.path, profile)
+def _patience(place: Home) -> dict[str, float]:
+    """How long a database may keep the host waiting: what could not be stored comes with the next event, too."""
+    storage = Settings.load(place.settings).storage
+    waits = {"busy_timeout": storage.busy_timeout, "connect_timeout": storage.connect_timeout}
+    return {name: min(seconds, PATIENCE) for name, seconds in waits.items()}
 
 
 def _heard(memory: Memory, event: _Event, agent: Agent) -> str:
     """What to tell the host."""
-    match event.name:
+    match event.hook_event_name:
         case "SessionStart":
             told = memory.context(agent)
             if event.source in {"startup", "clear"}:
                 _end_session(memory, agent, "The host began a session.")
             return told
         case "UserPromptSubmit":
-            _store(memory, agent, event, [*_turns(event.transcript), _Turn(event.prompt)])
+            _store(memory, agent, event, [*_turns(event.transcript_path), _Turn(event.prompt)])
             return _known(memory, event.prompt)
         case "Stop":
-            turns = _turns(event.transcript)
-            if not (turns or event.reply):
+            turns = _turns(event.transcript_path)
+            if not (turns or event.last_assistant_message):
                 raise InputError("The event has no reply, and its transcript cannot be read. Nothing was stored.")
-            if event.reply:
-                turns[-1:] = [_Turn(turns[-1].prompt if turns else "", event.reply)]
+            if event.last_assistant_message:
+                turns[-1:] = [_Turn(turns[-1].prompt if turns else "", event.last_assistant_message)]
             _store(memory, agent, event, turns)
             memory.end_turn(agent)
         case "PreCompact":
-            turns = _turns(event.transcript)
+            turns = _turns(event.transcript_path)
             _store(memory, agent, event, [*turns[:-1], *(_Turn(one.prompt) for one in turns[-1:])])
             _end_session(memory, agent, "The host compacted its context.")
         case _:
@@ -141,7 +134,7 @@ def _end_session(memory: Memory, agent: Agent, why: str) -> None:
 
 def _store(memory: Memory, agent: Agent, event: _Event, turns: list[_Turn]) -> None:
     """The last turns, as far as they are not stored yet."""
-    keyed = dict(_records(event.session, turns))  # a prompt that waits in the transcript comes twice
+    keyed = dict(_records(event.session_id, turns))  # a prompt that waits in the transcript comes twice
     memory.append_many(agent, keyed.values(), keys=keyed.keys())
 
 

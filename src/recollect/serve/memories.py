@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from recollect.errors import MemoryClosed, UnknownProfile
+from recollect.config import Settings
+from recollect.errors import MemoryClosed, StorageUnavailable, UnknownProfile
 from recollect.gate import checked_profile
 from recollect.home import Home
 from recollect.memory import Memory
 from recollect.types import Clock, utc_now
 
 DEFAULT = "default"
+
+
+def existing_home(home: str | Path) -> Home:
+    """The home, if there is a memory in it, or the settings of one: a typing mistake must not make a new one."""
+    place = Home(home)
+    place.check()
+    made = place.settings.exists() or (place.database.exists() and place.database.stat().st_size > 0)
+    if not (made or Settings.load(place.settings).storage.url.get_secret_value()):
+        raise StorageUnavailable(
+            f"There is no memory at {place.path}. Name its home with --home or RECOLLECT_HOME, or make one: "
+            "recollect init"
+        )
+    return place
+
+
+def check_known(profile: str, known: Collection[str], by: str = "") -> None:
+    """A profile that holds nothing is unknown, but for the default one: a typing mistake must not make one."""
+    if profile not in known:
+        names = ", ".join(sorted({DEFAULT, *known}))
+        raise UnknownProfile(f"Nothing is known in the profile {profile!r}. Name one of these{by}: {names}.")
 
 
 class _Served(Memory):
@@ -42,17 +62,13 @@ class Memories:
         self.get()  # so that a home that cannot be used is said at once
 
     def get(self, profile: str = DEFAULT, *, new: bool = False) -> Memory:
-        """The profile's memory. A profile that holds nothing is unknown, but for the default one, or where a `new`
-        one may begin: a typing mistake must not make one."""
+        """The profile's memory: of one that is known, or of a `new` one."""
         found = self._open.get(checked_profile(profile))
         if found and (new or profile in self._known):
             return found
         if not new and profile not in self._known:
             self._known.update(self.profiles())
-            if profile not in self._known:
-                known = ", ".join(sorted(self._known))
-                said = f"Nothing is known in the profile {profile!r}. Name one of these: {known}."
-                raise UnknownProfile(said)
+            check_known(profile, self._known)
         with self._gate:
             if self._closed:
                 raise MemoryClosed
@@ -81,7 +97,5 @@ class Memories:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

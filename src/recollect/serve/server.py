@@ -25,8 +25,8 @@ from recollect.home import Home
 from recollect.serve.http.app import create_app
 from recollect.serve.http.connection import Connection
 from recollect.serve.http.guard import LARGEST_HEADERS, is_loopback, name_of
-from recollect.serve.logs import show
 from recollect.serve.memories import DEFAULT, Memories
+from recollect.serve.terminal import show_log
 
 log = logging.getLogger("recollect.serve")
 
@@ -57,7 +57,7 @@ def serve(
     `hosts` are further names that the server is called by. Off loopback, and for a name that is not this machine's
     alone, there must be a token."""
     token = _checked_token(token, host, hosts)
-    show(Console(stderr=True), logging.WARNING, "recollect", "uvicorn")
+    show_log(Console(stderr=True), logging.WARNING, "recollect", "uvicorn")
     with Memories(home) as memories:
         memories.get(profile)
         with _listening(host, port) as listener:

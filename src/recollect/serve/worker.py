@@ -22,7 +22,7 @@ from recollect.memory import Memory
 from recollect.organize.health import Health
 from recollect.organize.worker import Processed
 from recollect.serve.interrupts import interrupts
-from recollect.serve.logs import show
+from recollect.serve.terminal import show_log
 
 log = logging.getLogger("recollect.serve")
 
@@ -33,7 +33,7 @@ def run(memory: Memory, *, once: bool, as_json: bool, beside: bool = False) -> d
     """Work until SIGINT or SIGTERM (or, `once`, until nothing is due). The running piece of work is finished
     first; one that is killed loses nothing, since another worker takes over what it held. `beside` a server, only
     warnings are shown, and the work also ends when stdin closes, which it does however the server ends."""
-    show(Console(stderr=True, quiet=as_json), logging.WARNING if beside else logging.INFO, "recollect")
+    show_log(Console(stderr=True, quiet=as_json), logging.WARNING if beside else logging.INFO, "recollect")
     console = Console(stderr=True, quiet=as_json or beside)
     with ExitStack() as stack:
         every = _Profiles(memory, stack)

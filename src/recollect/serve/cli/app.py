@@ -27,6 +27,7 @@ from recollect.serve.cli import (
     starting,
     upkeep,
 )
+from recollect.serve.terminal import harmless, harmless_log
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -46,19 +47,6 @@ SECTIONS: dict[str, tuple[typer.Typer, ...]] = {
     ),
     "Keep it well": (upkeep.verbs,),
 }
-
-NEXT = {
-    "UnknownAgent": "See: recollect agents",
-    "UnknownSession": "See: recollect sessions list",
-    "UnknownDocument": "See: recollect doc tree",
-    "UnknownChangeset": "See: recollect doc history",
-    "UnknownItem": "See: recollect inbox list",
-}
-"""What to do at the command line, where the error says what to do in Python."""
-
-
-IN_PYTHON = "Decode it with errors='replace' and try again."
-ON_THE_LINE = "Write it in UTF-8 and try again."
 
 
 def commands(apps: Sequence[typer.Typer]) -> Iterator[tuple[str, str, typer.Typer]]:
@@ -131,6 +119,7 @@ def common(
 
     Example: recollect init
     """
+    harmless_log()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -172,11 +161,10 @@ def _usage(error: typer.TyperException) -> str:
 
 def _sentence(error: Exception) -> str:
     from recollect.errors import RecollectError
+    from recollect.serve.advice import told
 
     if isinstance(error, RecollectError):
-        advice = NEXT.get(type(error).__name__)
-        told = str(error).replace(IN_PYTHON, ON_THE_LINE)
-        return f"{told.split('. ')[0].rstrip('.')}. {advice}" if advice else told
+        return told(error, "cli")
     if isinstance(error, OSError) and error.strerror:
         place = f" ({error.filename})" if error.filename else ""
         return f"{error.strerror}{place}. Check the path and who may use it, and try again."
@@ -188,7 +176,6 @@ def _sentence(error: Exception) -> str:
 
 def _tell(kind: str, message: str, *, as_json: bool) -> None:
     from recollect.serve.cli.output import to_json
-    from recollect.serve.terminal import harmless
 
     before = "" if message.startswith("Usage: ") else "recollect: "  # help speaks for itself
     told = to_json({"error": kind, "message": message}) if as_json else f"{before}{harmless(message)}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -112,15 +112,13 @@ def _lines(text: str, about: Mapping[str, object]) -> tuple[list[Record], list[s
 
     records: list[Record] = []
     keys: list[str | None] = []
-    for number, content in _objects(text):
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
         try:
-            key = content.pop("key", None)
-            if not (key is None or isinstance(key, str)):
-                raise InputError("Its key is no text.")  # noqa: TRY301
-            if isinstance(at := content.get("at"), str):
-                content["at"] = a_time(at)
+            content = _content(line)
+            keys.append(content.pop("key", None))
             records.append(_record(content, about))
-            keys.append(key)
         except (InputError, typer.BadParameter) as error:
             raise InputError(f"Line {number} cannot be taken, so none was stored. {error}") from error
     if not records:
@@ -128,19 +126,20 @@ def _lines(text: str, about: Mapping[str, object]) -> tuple[list[Record], list[s
     return records, keys
 
 
-def _objects(text: str) -> Iterator[tuple[int, dict[str, object]]]:
+def _content(line: str) -> dict[str, Any]:
     from recollect.errors import InputError
 
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            content = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"Line {number} is no JSON, so none was stored: {error}.") from error
-        if not isinstance(content, dict):
-            raise InputError(f"Line {number} is no JSON object, so none was stored.")
-        yield number, content
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"It is no JSON: {error}.") from error
+    if not isinstance(content, dict):
+        raise InputError("It is no JSON object.")
+    if not isinstance(content.get("key"), str | None):
+        raise InputError("Its key is no text.")
+    if (at := content.get("at")) is not None:
+        content["at"] = a_time(str(at))
+    return content
 
 
 def _record(content: dict[str, object], about: Mapping[str, object]) -> Record:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recollect.serve.cli.options import (
-    DEFAULT_HOME,
-    DEFAULT_PROFILE,
     ID,
+    Answer,
     AsOfOption,
-    HomeOption,
-    JsonOption,
     LimitOption,
-    ProfileOption,
-    existing,
+    command,
     given,
     noun,
     the_path,
     time_option,
 )
-from recollect.serve.cli.output import console, done, print_json, print_text, rows
+from recollect.serve.cli.output import console, done, print_text, rows
 from recollect.serve.terminal import harmless
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+    from recollect.types import Document
 
 group = noun("doc", "Documents: read and change what is known, see its history, go back.")
 
@@ -32,27 +32,26 @@ DocumentArgument = Annotated[
 ]
 
 
-@group.command()
+@command(group)
 def tree(
+    memory: Memory,
     document: DocumentArgument = "~",
     as_of: AsOfOption = None,
-    home: HomeOption = DEFAULT_HOME,
-    profile: ProfileOption = DEFAULT_PROFILE,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Show the documents below one, or all there are.
 
     Example: recollect doc tree memory/people
     """
+    found = list(memory.documents.walk(the_path(document), as_of))
+    heads = [{"path": one.path, "id": one.id, "version": one.version, "title": one.title} for one in found]
+    return Answer(heads, lambda: _draw(found))
+
+
+def _draw(found: list[Document]) -> None:
     from rich.tree import Tree
 
     from recollect.serve.hits import escape
 
-    with existing(home, profile) as memory:
-        found = list(memory.documents.walk(the_path(document), as_of))
-    if as_json:
-        print_json([{"path": one.path, "id": one.id, "version": one.version, "title": one.title} for one in found])
-        return
     top = Tree("[bold]~[/]")
     branches = {"~": top}
     for one in found:
@@ -62,48 +61,44 @@ def tree(
     console().print(top)
 
 
-@group.command()
+@command(group)
 def read(
+    memory: Memory,
     document: DocumentArgument,
     as_of: AsOfOption = None,
     body: Annotated[bool, typer.Option("--body", help="Print the body alone.")] = False,
-    home: HomeOption = DEFAULT_HOME,
-    profile: ProfileOption = DEFAULT_PROFILE,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Read a document, as it is or as it was.
 
     Example: recollect doc read memory/people/mara --as-of 2026-03-05
     """
-    with existing(home, profile) as memory:
-        roots = the_path(document) in ("~", "~/")
-        found = None if roots else memory.documents.read(the_path(document), as_of)
-        children = [child.path for child in memory.documents.children(found.id if found else "~", as_of)]
-    if as_json:
-        print_json({"document": found, "children": children})
-        return
-    if not found:
-        print_text("\n".join(children))
-        return
-    if not body:
-        about = [f"{found.path}  version {found.version}  id {found.id}", found.title, found.description]
-        about += [f"below it: {', '.join(children)}"] if children else []
-        print_text("\n".join(line for line in about if line) + "\n")
-    print_text(found.body)
+    roots = the_path(document) in ("~", "~/")
+    found = None if roots else memory.documents.read(the_path(document), as_of)
+    children = [child.path for child in memory.documents.children(found.id if found else "~", as_of)]
+
+    def show() -> None:
+        if not found:
+            print_text("\n".join(children))
+            return
+        if not body:
+            about = [f"{found.path}  version {found.version}  id {found.id}", found.title, found.description]
+            about += [f"below it: {', '.join(children)}"] if children else []
+            print_text("\n".join(line for line in about if line) + "\n")
+        print_text(found.body)
+
+    return Answer({"document": found, "children": children}, show)
 
 
-@group.command()
+@command(group, new=True)
 def write(
+    memory: Memory,
     document: DocumentArgument,
     text: Annotated[str | None, typer.Argument(help="The body. Left out, or '-': from standard input.")] = None,
     title: Annotated[str | None, typer.Option(help="Its title.", show_default=False)] = None,
     description: Annotated[str | None, typer.Option(help="What it is about.", show_default=False)] = None,
     version: Annotated[int | None, typer.Option(help="To change a document: the version you read.", min=1)] = None,
     note: Annotated[str, typer.Option(help="Why, for its history.", show_default=False)] = "",
-    home: HomeOption = DEFAULT_HOME,
-    profile: ProfileOption = DEFAULT_PROFILE,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Make a document, or with --version change one. What you do not name stays.
 
     Example: recollect doc write memory/atlas "We ship in May." --title Atlas
@@ -111,116 +106,97 @@ def write(
     from recollect.errors import InputError, StaleWrite, UnknownDocument
 
     body = given(text)
-    with existing(home, profile, new=True) as memory:
-        was = memory.documents.find(the_path(document))
-        if was and version is None:
-            raise StaleWrite(
-                f"{was.path} is there, in version {was.version}. To change it, add --version {was.version}."
-            )
-        if not was and version is not None:
-            raise InputError(f"There is no document {document!r} to change. Leave --version out to make it.")
-        path = was.path if was else the_path(document)
-        if ID.fullmatch(path):
-            raise UnknownDocument(f"No document has the id {path}.")
-        parent, _, slug = path.rpartition("/")
-        if parent.count("/") and not was and not memory.documents.find(parent):
-            raise InputError(
-                f"There is no {parent} to hold it. Make that first: recollect doc write {parent[2:]} …"
-            )
-        made = memory.documents.write(
-            slug=slug,
-            title=title or (was.title if was else slug),
-            description=description if description is not None else was.description if was else "",
-            body=body,
-            document_id=was.id if was else None,
-            expected_version=version,
-            parent_path=None if was else parent or "~",
-            note=note,
+    was = memory.documents.find(the_path(document))
+    if was and version is None:
+        raise StaleWrite(
+            f"{was.path} is there, in version {was.version}. To change it, add --version {was.version}."
         )
-    if as_json:
-        print_json(made)
-    else:
-        done(f"{made.path} is in version {made.version}.")
+    if not was and version is not None:
+        raise InputError(f"There is no document {document!r} to change. Leave --version out to make it.")
+    path = was.path if was else the_path(document)
+    if ID.fullmatch(path):
+        raise UnknownDocument(f"No document has the id {path}.")
+    parent, _, slug = path.rpartition("/")
+    if parent.count("/") and not was and not memory.documents.find(parent):
+        raise InputError(f"There is no {parent} to hold it. Make that first: recollect doc write {parent[2:]} …")
+    made = memory.documents.write(
+        slug=slug,
+        title=title or (was.title if was else slug),
+        description=description if description is not None else was.description if was else "",
+        body=body,
+        document_id=was.id if was else None,
+        expected_version=version,
+        parent_path=None if was else parent or "~",
+        note=note,
+    )
+    return Answer(made, lambda: done(f"{made.path} is in version {made.version}."))
 
 
-@group.command()
+@command(group)
 def history(
+    memory: Memory,
     document: Annotated[str, typer.Argument(help="A document; left out: the changesets of all.")] = "",
     limit: LimitOption = 20,
-    home: HomeOption = DEFAULT_HOME,
-    profile: ProfileOption = DEFAULT_PROFILE,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Show the versions of a document, or what changed anywhere, newest first.
 
     Example: recollect doc history memory/people/mara
     """
-    with existing(home, profile) as memory:
-        versions = memory.documents.versions(the_path(document))[::-1][:limit] if document else []
-        changesets = [] if document else memory.documents.changesets(limit)
-    if as_json:
-        print_json(versions or changesets)
-    elif document:
-        cells = [
+    if document:
+        versions = memory.documents.versions(the_path(document))[::-1][:limit]
+        held = [
             (one.version, one.valid_from, one.valid_to or "it holds", one.changeset_id, one.title)
             for one in versions
         ]
-        rows(("version", "from", "until", "changeset", "title"), cells, "")
-    else:
-        made = [(one.id, one.at, one.cause, one.author, one.brain, one.note) for one in changesets]
-        columns = ("changeset", "at", "cause", "author", "brain", "what it did")
-        rows(columns, made, "Nothing was organized yet. Run: recollect worker --once")
+        return Answer(versions, lambda: rows(("version", "from", "until", "changeset", "title"), held, ""))
+    changesets = memory.documents.changesets(limit)
+    made = [(one.id, one.at, one.cause, one.author, one.brain, one.note) for one in changesets]
+    columns = ("changeset", "at", "cause", "author", "brain", "what it did")
+    return Answer(
+        changesets, lambda: rows(columns, made, "Nothing was organized yet. Run: recollect worker --once")
+    )
 
 
-@group.command()
+@command(group)
 def diff(
+    memory: Memory,
     document: DocumentArgument,
     old: Annotated[int | None, typer.Argument(help="A version.", show_default="the last but one")] = None,
     new: Annotated[int | None, typer.Argument(help="A later one.", show_default="the last")] = None,
-    home: HomeOption = DEFAULT_HOME,
-    profile: ProfileOption = DEFAULT_PROFILE,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Show what changed between two versions of a document.
 
     Example: recollect doc diff memory/people/mara 1 3
     """
-    with existing(home, profile) as memory:
-        place = the_path(document)
-        last = memory.documents.versions(place)[-1].version
-        new = last if new is None else new
-        old = max(1, new - 1) if old is None else old
-        text = memory.documents.diff(place, old, new)
-    if as_json:
-        print_json({"document": document, "old": old, "new": new, "diff": text})
-        return
-    from rich.text import Text
+    place = the_path(document)
+    last = memory.documents.versions(place)[-1].version
+    new = last if new is None else new
+    old = max(1, new - 1) if old is None else old
+    text = memory.documents.diff(place, old, new)
 
-    colours = {"+": "green", "-": "red", "@": "cyan"}
-    for line in harmless(text).splitlines() or ["The two are the same."]:
-        console().print(Text(line, style=colours.get(line[:1], "")), soft_wrap=True)
+    def show() -> None:
+        from rich.text import Text
+
+        colours = {"+": "green", "-": "red", "@": "cyan"}
+        for line in harmless(text).splitlines() or ["The two are the same."]:
+            console().print(Text(line, style=colours.get(line[:1], "")), soft_wrap=True)
+
+    return Answer({"document": document, "old": old, "new": new, "diff": text}, show)
 
 
-@group.command()
+@command(group)
 def rollback(
+    memory: Memory,
     changeset: Annotated[int | None, typer.Argument(help="The changeset to take back.", min=1)] = None,
     to: Annotated[datetime | None, time_option("--to", "Make all documents what they were then.")] = None,
-    home: HomeOption = DEFAULT_HOME,
-    profile: ProfileOption = DEFAULT_PROFILE,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Take a changeset back, or all since a time. That is a changeset too, so it can be taken back.
 
     Example: recollect doc rollback 12
     """
     if (changeset is None) == (to is None):
         raise typer.BadParameter("Name a changeset, or a time with --to")
-    with existing(home, profile) as memory:
-        documents = memory.documents
-        made = documents.rollback_to(to) if to else documents.rollback(changeset or 0)
-    if as_json:
-        print_json({"changeset": made})
-    elif made is None:
-        console().print("There was nothing to take back.")
-    else:
-        done(f"Taken back by changeset {made.id}. {made.note}")
+    documents = memory.documents
+    made = documents.rollback_to(to) if to else documents.rollback(changeset or 0)
+    told = f"Taken back by changeset {made.id}. {made.note}" if made else "There was nothing to take back."
+    return Answer({"changeset": made}, lambda: done(told) if made else console().print(told))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias, get_args
 
 import typer
 
-from recollect.serve.cli.output import harmless_log
+from recollect.serve.cli.output import print_json, under_way
 
 if TYPE_CHECKING:
     from recollect.collect.descriptors import Descriptor
-    from recollect.home import Home
     from recollect.memory import Memory
     from recollect.types import Agent
 
@@ -30,12 +32,63 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for program
 LimitOption = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=1_000_000)]
 TextArgument = Annotated[str | None, typer.Argument(help="The text. Left out, or '-': from standard input.")]
 
+SHARED = {
+    "home": (HomeOption, DEFAULT_HOME),
+    "profile": (ProfileOption, DEFAULT_PROFILE),
+    "as_json": (JsonOption, False),
+}
+"""What the commands of a memory take, beside what is their own."""
+
 # As in `recollect.types` and its like, which help need not import
 Kind = Literal["turn", "document", "journal", "note", "experience"]
 Sensitivity = Literal["public", "operational", "private-user", "secret"]
 Verdict = Literal["useful", "wrong", "outdated"]
 State = Literal["pending", "leased", "done", "dead"]
 Group = Literal["category", "session", "entity"]
+
+
+class Answer(NamedTuple):
+    """What a command says: a value for programs, how it is shown to people, and how the command ends."""
+
+    value: object
+    show: Callable[[], None]
+    code: int = 0
+
+
+Work: TypeAlias = Callable[..., Answer]
+
+
+def command(
+    group: typer.Typer, name: str | None = None, *, new: bool = False, whole: bool = False, during: str = ""
+) -> Callable[[Work], Work]:
+    """A command of a memory, which it gets first; the options --home, --profile and --json are added to its own.
+    `new`: the profile may be one that begins with it. `whole`: it is of the home, not of a profile. `during`: what
+    is said while it takes long. The answer is shown once the memory is closed."""
+
+    def registered(work: Work) -> Work:
+        def run(home: Path, as_json: bool, profile: str = DEFAULT_PROFILE, **given: object) -> None:
+            with existing(home, profile, new=new) as memory, under_way(during, quiet=as_json):
+                answer = work(memory, **given)
+            if as_json:
+                print_json(answer.value)
+            else:
+                answer.show()
+            if answer.code:
+                raise typer.Exit(answer.code)
+
+        del work.__annotations__["memory"]  # which is imported when it is needed
+        _, *own = inspect.signature(work, eval_str=True).parameters.values()
+        shared = [
+            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for option, (kind, default) in SHARED.items()
+            if not (whole and option == "profile")
+        ]
+        run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+        run.__doc__ = work.__doc__
+        group.command(name or work.__name__)(run)
+        return work
+
+    return registered
 
 
 def noun(name: str, text: str) -> typer.Typer:
@@ -74,45 +127,16 @@ SinceOption = Annotated[datetime | None, time_option("--since", "What was said f
 AsOfOption = Annotated[datetime | None, time_option("--as-of", "As it was at a past time.")]
 
 
-def existing(home: Path, profile: str = DEFAULT_PROFILE, *, new: bool = False) -> Memory:
-    """The memory in a home that is there already: a typing mistake must not make a new one. Nor a profile, but
-    where a `new` one may begin."""
-    from recollect.errors import UnknownProfile
+@contextmanager
+def existing(home: Path, profile: str = DEFAULT_PROFILE, *, new: bool = False) -> Iterator[Memory]:
+    """The memory in a home that is there already, of a profile that is known, or of a `new` one."""
     from recollect.memory import Memory
+    from recollect.serve.memories import check_known, existing_home
 
-    memory = Memory.open(existing_home(home).path, profile)
-    if profile == DEFAULT_PROFILE or new:
-        return memory
-    try:
-        known = memory.profiles()
-    except BaseException:
-        memory.close()
-        raise
-    if profile in known:
-        return memory
-    memory.close()
-    raise UnknownProfile(
-        f"Nothing is known in the profile {profile!r}. Name one of these with --profile: "
-        f"{', '.join(sorted({DEFAULT_PROFILE, *known}))}."
-    )
-
-
-def existing_home(home: Path) -> Home:
-    """The home, if there is a memory in it, or the settings of one."""
-    from recollect.config import Settings
-    from recollect.errors import StorageUnavailable
-    from recollect.home import Home
-
-    harmless_log()
-    place = Home(home)
-    place.check()
-    made = place.settings.exists() or (place.database.exists() and place.database.stat().st_size > 0)
-    if not (made or Settings.load(place.settings).storage.url.get_secret_value()):
-        raise StorageUnavailable(
-            f"There is no memory at {place.path}. Name its home with --home or RECOLLECT_HOME, or make one: "
-            "recollect init"
-        )
-    return place
+    with Memory.open(existing_home(home).path, profile) as memory:
+        if not (new or profile == DEFAULT_PROFILE):
+            check_known(profile, memory.profiles(), by=" with --profile")
+        yield memory
 
 
 def descriptor(name: str) -> Descriptor | None:
@@ -155,7 +179,8 @@ def the_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
             return agent
     if described and new:
         return memory.agent(described)
-    raise UnknownAgent(f"No agent of this profile is called {name!r}.")
+    how = ", and a new one is named like cli/mara/main" if new else ""
+    raise UnknownAgent(f"No agent of this profile is called {name!r}{how}.")
 
 
 def the_path(document: str) -> str:
@@ -165,7 +190,7 @@ def the_path(document: str) -> str:
         return f"~{document[len(home) :]}"
     if document.startswith("~") or ID.fullmatch(document):
         return document
-    return f"~/{document}"
+    return f"~/{document.strip('/')}"
 
 
 def given(text: str | None) -> str:

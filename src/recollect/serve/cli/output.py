@@ -14,20 +14,10 @@ from recollect.serve.terminal import COMMANDS, harmless
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from recollect.types import Hit
+
 LONGEST = 200  # characters of a text in a table
 WHOLE = ("id", "session", "changeset")  # columns of what a person copies
-
-
-def harmless_log() -> None:
-    """What the library logs, where nobody else looks after it: a line that commands nothing, either."""
-    import logging
-
-    class Harmless(logging.Formatter):
-        def format(self, record: logging.LogRecord) -> str:
-            return f"recollect: {harmless(super().format(record))}"
-
-    if logging.lastResort:
-        logging.lastResort.setFormatter(Harmless())
 
 
 def to_json(value: object, *, in_a_line: bool = False) -> str:
@@ -55,23 +45,30 @@ def console(*, quiet: bool = False) -> Console:
 
 @contextmanager
 def under_way(what: str, *, quiet: bool) -> Iterator[None]:
-    """Say what takes long, while it does, on a terminal."""
+    """Say what takes long, if anything, while it does, on a terminal."""
+    if quiet or not what:
+        yield
+        return
     from rich.console import Console
 
-    with Console(stderr=True, quiet=quiet).status(what):
+    with Console(stderr=True).status(what):
         yield
 
 
-def done(text: str) -> None:
+def done(text: str, *, sign: str = "[green]✓[/]") -> None:
     from recollect.serve.hits import escape
 
-    console().print(f"[green]✓[/] {escape(text)}", soft_wrap=True)
+    console().print(f"{sign} {escape(text)}", soft_wrap=True)
 
 
-def wrong(text: str) -> None:
-    from recollect.serve.hits import escape
+def hits(found: Sequence[Hit], empty: str, *, scores: bool = False) -> None:
+    """Hits, or where there are none, what to do."""
+    from recollect.serve.hits import listing
 
-    console().print(f"[red]✗[/] {escape(text)}", soft_wrap=True)
+    if found:
+        listing(console(), found, scores=scores)
+    else:
+        console().print(empty)
 
 
 def rows(columns: Sequence[str], cells: Iterable[Sequence[object]], empty: str) -> None:

@@ -19,7 +19,6 @@ from recollect.serve.cli.options import (
     ProfileOption,
     descriptor,
     existing,
-    existing_home,
 )
 from recollect.serve.cli.output import console, done, print_json, print_text
 
@@ -104,7 +103,8 @@ def serve(
 
     Example: recollect serve --port 8377 --open
     """
-    existing(home, profile).close()
+    from recollect.serve.memories import existing_home
+
     _extra("recollect.serve.server").serve(
         existing_home(home).path,
         host=host,
@@ -133,11 +133,12 @@ def mcp(
 
     Example: recollect mcp --agent claude-code/mara/project
     """
+    from recollect.serve.memories import existing_home
+
     described = descriptor(agent) if agent else None
     if agent and not described:
         raise typer.BadParameter(f"{agent!r:.100} is no agent's address. Write it like claude-code/mara/project")
-    place = existing_home(home)
-    _extra("recollect.serve.mcp").run_stdio(place.path, profile, described)
+    _extra("recollect.serve.mcp").run_stdio(existing_home(home).path, profile, described)
 
 
 @verbs.command()
@@ -148,8 +149,7 @@ def hook(home: HomeOption = DEFAULT_HOME, profile: ProfileOption = DEFAULT_PROFI
 
     Example: recollect hook --profile work
     """
-    place = existing_home(home)
-    _extra("recollect.serve.hook").hook(sys.stdin.buffer, sys.stdout, place.path, profile)
+    _extra("recollect.serve.hook").hook(sys.stdin.buffer, sys.stdout, home, profile)
 
 
 @verbs.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Never
@@ -13,18 +14,19 @@ import typer
 from recollect.serve.cli.options import (
     DEFAULT_HOME,
     DEFAULT_PROFILE,
+    Answer,
     HomeOption,
     JsonOption,
     LimitOption,
     ProfileOption,
+    command,
     existing,
-    existing_home,
 )
-from recollect.serve.cli.output import console, done, print_json, rows, under_way, wrong
+from recollect.serve.cli.output import console, done, print_json, rows, under_way
 from recollect.serve.terminal import harmless
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, Group
 
     from recollect.memory import Memory
     from recollect.organize.health import Health
@@ -103,37 +105,23 @@ def _drawn(health: Health, totals: Totals, unindexed: int) -> Group:
     return Group(f"[{health.status}]●[/] {health.status}", *reasons, table)
 
 
-@verbs.command()
-def ledger(
-    limit: LimitOption = 20,
-    home: HomeOption = DEFAULT_HOME,
-    profile: ProfileOption = DEFAULT_PROFILE,
-    as_json: JsonOption = False,
-) -> None:
+@command(verbs)
+def ledger(memory: Memory, limit: LimitOption = 20) -> Answer:
     """Show every call of a model and what it cost, the newest first.
 
     Example: recollect ledger --limit 50
     """
-    with existing(home, profile) as memory:
-        found = memory.ledger(limit)
-    if as_json:
-        print_json(found)
-        return
+    found = memory.ledger(limit)
     cells = [
         (
-            one.at,
-            one.purpose,
-            one.model,
-            one.state,
-            one.input_tokens,
-            one.output_tokens,
-            f"{one.cost:.4f}",
-            one.error,
+            *(one.at, one.purpose, one.model, one.state),
+            *(one.input_tokens, one.output_tokens, f"{one.cost:.4f}", one.error),
         )
         for one in found
     ]
     columns = ("at", "purpose", "model", "state", "tokens in", "tokens out", "USD", "error")
-    rows(columns, cells, "No model was called. The rules need none; name one in recollect.toml: models.model")
+    none = "No model was called. The rules need none; name one in recollect.toml: models.model"
+    return Answer(found, lambda: rows(columns, cells, none))
 
 
 @verbs.command()
@@ -142,7 +130,7 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
 
     Example: recollect doctor --home ~/.recollect
     """
-    from recollect.serve.memories import Memories
+    from recollect.serve.memories import Memories, existing_home
 
     problems: list[str] = []
     with Memories(existing_home(home).path) as memories:
@@ -158,35 +146,32 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
     if as_json:
         print_json({"sound": not problems, "problems": problems, "remarks": remarks})
     else:
-        for problem in problems:
-            wrong(problem)
-        for remark in remarks:
-            console().print(harmless(remark), markup=False)
+        _judged(problems, "The database is sound, the index is whole, and nothing is stuck.", remarks)
     if problems:
         raise typer.Exit(1)
-    if not as_json:
-        done("The database is sound, the index is whole, and nothing is stuck.")
 
 
-@verbs.command()
-def verify(
-    home: HomeOption = DEFAULT_HOME, profile: ProfileOption = DEFAULT_PROFILE, as_json: JsonOption = False
-) -> None:
+def _judged(problems: Sequence[str], well: str, remarks: Sequence[str] = ()) -> None:
+    for problem in problems:
+        done(problem, sign="[red]✗[/]")
+    for remark in remarks:
+        console().print(harmless(remark), markup=False)
+    if not problems:
+        done(well)
+
+
+@command(verbs, during="Reading the whole index …")
+def verify(memory: Memory) -> Answer:
     """Compare the index of recall with what it is made from. Exits with 1 if anything is wrong.
 
     Example: recollect verify --profile work
     """
-    with existing(home, profile) as memory, under_way("Reading the whole index …", quiet=as_json):
-        faults = memory.verify()
-    if as_json:
-        print_json({"sound": not faults, "faults": faults})
-    else:
-        for fault in faults:
-            wrong(fault)
-    if faults:
-        raise typer.Exit(1)
-    if not as_json:
-        done("The index is whole.")
+    faults = memory.verify()
+    return Answer(
+        {"sound": not faults, "faults": faults},
+        lambda: _judged(faults, "The index is whole."),
+        code=int(bool(faults)),
+    )
 
 
 @verbs.command()
@@ -195,10 +180,8 @@ def rebuild(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> Non
 
     Example: recollect rebuild --home ~/.recollect
     """
-    from recollect.serve import index
-
     with existing(home) as memory:
-        left = index.rebuild(memory, console(quiet=as_json))
+        left = rebuilt(memory, console(quiet=as_json))
         reasons = memory.health().reasons if left else ()
     if as_json:
         print_json({"rebuilt": not left})
@@ -208,25 +191,36 @@ def rebuild(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> Non
         done("The index was made anew.")
 
 
-@verbs.command()
+def rebuilt(memory: Memory, console: Console) -> int:
+    """Forget what is derived, and make it anew. A stop in the middle costs nothing: a worker, or this command
+    again, goes on from there. How many items still wait, where no more can be done now."""
+    from rich.progress import Progress
+
+    memory.rebuild()
+    with Progress(console=console, transient=True) as progress:
+        total = memory.unindexed()
+        task = progress.add_task("Making the index anew …", total=total)
+        while (left := memory.unindexed()) and memory.index():
+            total = max(total, left)
+            progress.update(task, total=total, completed=total - left)
+    return left
+
+
+@command(verbs, whole=True, during="Writing the copy …")
 def backup(
+    memory: Memory,
     target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
-    home: HomeOption = DEFAULT_HOME,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Write a whole copy of the database while work goes on. Files of the home (profiles/) are not in it.
 
     Example: recollect backup ~/backups/memory.db
     """
     from shlex import quote
 
-    with existing(home) as memory, under_way("Writing the copy …", quiet=as_json):
-        memory.backup(target)
+    memory.backup(target)
     size = target.expanduser().stat().st_size
-    if as_json:
-        print_json({"backup": target, "bytes": size})
-    else:
-        done(f"{target} ({size:,} bytes). To restore it: recollect restore {quote(str(target))} --home FOLDER")
+    told = f"{target} ({size:,} bytes). To restore it: recollect restore {quote(str(target))} --home FOLDER"
+    return Answer({"backup": target, "bytes": size}, lambda: done(told))
 
 
 @verbs.command()

@@ -11,7 +11,6 @@ from typing import Any
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
@@ -78,7 +77,7 @@ def api() -> FastAPI:
         lifespan=_lifespan,
         docs_url=None,  # its pages load scripts from elsewhere
         redoc_url=None,
-        generate_unique_id_function=_operation_id,
+        generate_unique_id_function=lambda route: route.name,
         responses=problems.ANYWHERE,
     )
     for kind in (RecollectError, RequestValidationError, HTTPException):
@@ -106,7 +105,3 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = THREADS
     async with app.state.running():
         yield
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name

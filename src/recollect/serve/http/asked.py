@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date
-from typing import Annotated, Protocol
+from functools import partial
+from typing import Annotated
 
 from fastapi import Depends, Query, Request
 from pydantic import AwareDatetime, BeforeValidator, Field
@@ -16,22 +18,13 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(_DAY.pattern + r"[Tt ]\d", re.ASCII)
 
 
-class Opened(Protocol):
-    """Gives the memory that is asked; `new`: also one of a profile that has no agent yet. Called in the thread of
-    the call, because opening one reads from the disk."""
-
-    def __call__(self, *, new: bool = False) -> Memory: ...
-
-
 async def _asked(
     request: Request,
     profile: Annotated[str, Query(pattern=PROFILE, description="Whose memory.")] = "default",
-) -> Opened:
-    def opened(*, new: bool = False) -> Memory:
-        found: Memory = request.app.state.memories.get(profile, new=new)
-        return found
-
-    return opened
+) -> Callable[..., Memory]:
+    """Gives the memory that is asked; `new`: also one of a profile that has no agent yet. Called in the thread of
+    the call, because opening one reads from the disk."""
+    return partial(request.app.state.memories.get, profile)
 
 
 def _written(value: object) -> object:
@@ -49,7 +42,7 @@ def _written_day(value: object) -> object:
     return value
 
 
-AskedMemory = Annotated[Opened, Depends(_asked)]
+AskedMemory = Annotated[Callable[..., Memory], Depends(_asked)]
 Moment = Annotated[AwareDatetime, BeforeValidator(_written)]
 Day = Annotated[date, BeforeValidator(_written_day)]
 RecordId = Annotated[int, Field(ge=0, lt=2**63)]

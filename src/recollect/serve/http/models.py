@@ -1,15 +1,15 @@
 """What goes in and comes out where a frozen dataclass of ours is not enough: tagged unions, and bodies.
 
-The models of records and descriptors are made from the dataclasses, so that they cannot differ from them.
+Those of records and descriptors, and of what holds some, are made from the dataclasses, so that they cannot differ
+from them.
 """
 
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
-from datetime import datetime
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
@@ -17,9 +17,10 @@ from recollect import types
 from recollect.collect import descriptors
 from recollect.collect.history import from_json
 from recollect.journal.records import Sensitivity
+from recollect.recall import log
 from recollect.recall.opinions import Verdict
 from recollect.serve.http.asked import Moment, RecordId
-from recollect.types import AgentState, ItemKind, Provenance
+from recollect.types import ItemKind, Provenance
 
 
 class Body(BaseModel):
@@ -28,26 +29,20 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
-_TYPES: dict[str, Any] = {
-    "str": str,
-    "bool": bool,
-    "Provenance": Provenance,
-    "datetime | None": Moment | None,
-    "Mapping[str, Json]": dict[str, JsonValue],
-}
-
-
-def _tagged(kind: type, tag: str) -> type[BaseModel]:
-    """The dataclass as a model, with the tag that tells it from the others."""
-    content: dict[str, Any] = {tag: (Literal[getattr(kind, tag)], ...)}
+def _model(kind: type, tag: str = "", **names: Any) -> Any:
+    """The dataclass as a model, with the tag that tells it from the others of a union. `names` are what some names
+    in its annotations mean here."""
+    hints = get_type_hints(kind, localns=names, include_extras=True)
+    content: dict[str, Any] = {tag: (Literal[getattr(kind, tag)], ...)} if tag else {}
     for field in fields(kind):
         default = {} if field.default_factory is not MISSING else field.default
-        content[field.name] = (_TYPES[str(field.type)], ... if default is MISSING else default)
+        content[field.name] = (hints[field.name], ... if default is MISSING else default)
     return create_model(kind.__name__, __base__=Body, __doc__=kind.__doc__, **content)
 
 
 def _union(of: Any, tag: str) -> Any:
-    kinds = reduce(or_, (_tagged(kind, tag) for kind in get_args(of)))
+    sent = {"datetime": Moment, "Mapping": dict, "Json": JsonValue}
+    kinds = reduce(or_, (_model(kind, tag, **sent) for kind in get_args(of)))
     return Annotated[kinds, Field(discriminator=tag)]
 
 
@@ -71,28 +66,8 @@ def descriptor_of(model: Descriptor) -> descriptors.Descriptor:
     return descriptor
 
 
-class Recorded(Body):
-    """A record as history holds it: `at` is when it was said, `recorded_at` when it arrived."""
-
-    id: int
-    session_id: str
-    at: datetime
-    recorded_at: datetime
-    record: Record
-
-
-class Agent(Body):
-    """One agent of one profile, as it is now."""
-
-    id: str
-    owner: str
-    cache_key: str
-    descriptor: Descriptor
-    state: AgentState
-    created_at: datetime
-    active_at: datetime
-    sleep_due: datetime | None
-    death_due: datetime | None
+Recorded = _model(types.Recorded, Record=Record)
+Agent = _model(types.Agent, Descriptor=Descriptor)
 
 
 class Append(Body):
@@ -194,15 +169,7 @@ class Scored(BaseModel):
     rank: int
 
 
-class Recalled(Body):
-    """A question that was asked, and what came back, best first."""
-
-    id: int
-    at: datetime
-    purpose: Literal["search", "tool", "injection"]
-    agent_id: str
-    question: str
-    hits: list[Scored]
+Recalled = _model(log.Recalled, Scored=Scored)
 
 
 class Remember(Body):

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from recollect import errors
+from recollect.serve.advice import told
 
 log = logging.getLogger("recollect.serve")
 
@@ -39,16 +40,6 @@ STATUSES: Mapping[type[Exception], int] = {
 }
 """The nearest class above an error decides. What is not here is a 500, and tells nothing of the inside."""
 
-
-NEXT: Mapping[type[Exception], str] = {
-    errors.UnknownAgent: "See GET /api/v1/agents",
-    errors.UnknownSession: "See GET /api/v1/sessions",
-    errors.UnknownDocument: "See GET /api/v1/documents",
-    errors.UnknownChangeset: "See GET /api/v1/changesets",
-    errors.UnknownItem: "See GET /api/v1/inbox",
-    errors.UnknownRecall: "See GET /api/v1/recalls",
-}
-"""What to do over HTTP, where the error says what to do in Python."""
 
 INSIDE = "Something went wrong here. The server's log says what."
 MOST_FAULTS = 20
@@ -95,25 +86,19 @@ def answer(error: Exception) -> Response:
                 Fault(where=".".join(map(str, one["loc"]))[:LONGEST], what=one["msg"][:LONGEST])
                 for one in error.errors()[:MOST_FAULTS]
             ]
-            told = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
+            wrong = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
             if error.body and isinstance(error.body, bytes):
-                told = "a body is only read with content-type: application/json"
-            return _answer(422, f"The request does not fit: {told}. Nothing was changed.", "Input error", faults)
+                wrong = "a body is only read with content-type: application/json"
+            return _answer(422, f"The request does not fit: {wrong}. Nothing was changed.", "Input error", faults)
         case errors.RecollectError() if (status := status_of(error)) != 500:
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()
-            advice = NEXT.get(type(error))
-            return _answer(status, f"{what_happened(error)} {advice}." if advice else str(error), words)
+            return _answer(status, told(error, "http"), words)
     note(error)
     return _answer(500, INSIDE)
 
 
 def status_of(error: errors.RecollectError) -> int:
     return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
-
-
-def what_happened(error: errors.RecollectError) -> str:
-    """The error's first sentence: those after it say what to do."""
-    return f"{str(error).partition('. ')[0].rstrip('.')}."
 
 
 def note(error: Exception) -> None:

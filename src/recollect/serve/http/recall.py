@@ -26,16 +26,7 @@ async def recall_memory(question: models.Question, memory: AskedMemory) -> list[
         asked = memory()
         if question.agent is not None:
             asked.get_agent(question.agent)  # nothing found would hide the mistake
-        return asked.recall(
-            question.query,
-            question.top_k,
-            agent=question.agent,
-            kinds=question.kinds,
-            since=question.since,
-            until=question.until,
-            as_of=question.as_of,
-            explain=question.explain,
-        )
+        return asked.recall(**dict(question))
 
     return await run_in_threadpool(ask)
 

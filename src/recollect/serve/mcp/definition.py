@@ -18,6 +18,7 @@ from starlette.requests import Request
 
 from recollect.collect.descriptors import Descriptor
 from recollect.errors import RecollectError
+from recollect.serve.advice import told
 from recollect.serve.callers import caller
 from recollect.serve.mcp import resources
 from recollect.serve.mcp.prompts import PROMPTS, prompt
@@ -74,10 +75,10 @@ class _Asked:
             return found(self._seat(context), call.name).call(**(call.arguments or {}))
 
         try:
-            told, failed = await to_thread.run_sync(work), False
+            text, failed = await to_thread.run_sync(work), False
         except RecollectError as error:
-            told, failed = str(error), True
-        return types.CallToolResult(content=[types.TextContent(text=told)], is_error=failed)
+            text, failed = told(error, "mcp"), True
+        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
     async def list_resources(self, context: Context, page: Page) -> types.ListResourcesResult:
         return await self._answer(context, lambda seat: resources.listed(seat, page.cursor if page else None))
@@ -102,7 +103,7 @@ class _Asked:
         try:
             return await to_thread.run_sync(lambda: work(self._seat(context)))
         except RecollectError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from error
+            raise MCPError(INVALID_PARAMS, told(error, "mcp")) from error
 
     def _seat(self, context: Context) -> Seat:
         address = context.request.query_params if isinstance(context.request, Request) else {}

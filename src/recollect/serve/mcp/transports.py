@@ -52,8 +52,9 @@ async def _serve(served: Server[dict[str, Any]]) -> None:
 
 
 def _unreadable(error: ValidationError) -> types.JSONRPCError:
+    given = error.errors()[-1]["input"]  # the line; or, where it is JSON, what it says
     try:
-        number = json.loads(error.errors()[0]["input"])["id"]
+        number = (json.loads(given) if isinstance(given, str) else given)["id"]
     except (ValueError, RecursionError, TypeError, LookupError):
         number = None
     told = types.ErrorData(code=types.PARSE_ERROR, message=f"The line is no JSON-RPC: {error.errors()[0]['msg']}.")

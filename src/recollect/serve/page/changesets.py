@@ -66,7 +66,9 @@ def _by(memory: Memory, changeset: Changeset) -> str:
 
 
 def _change(edit: Edit) -> Change:
-    was, now = ({one.text: one.current for one in claims(side.body)} if side else {} for side in _sides(edit))
+    was, now = (
+        {one.text: one.current for one in claims(side.body)} if side else {} for side in (edit.before, edit.after)
+    )
     document = edit.after or edit.before
     assert document, "an edit has one side at least"
     return Change(
@@ -76,7 +78,3 @@ def _change(edit: Edit) -> Change:
         sum(current and not now.get(text) for text, current in was.items()),
         lines(diff(edit.before, edit.after)),
     )
-
-
-def _sides(edit: Edit) -> tuple[Document | None, Document | None]:
-    return edit.before, edit.after

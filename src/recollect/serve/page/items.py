@@ -47,12 +47,9 @@ def browse(visit: Visit) -> Response:
 def judge(visit: Visit) -> Response:
     """Take what a person says of an item, and go back to where it stood."""
     item, verdict, memory = visit.text("item"), visit.text("do"), visit.memory
-    if verdict == "pin":
-        memory.pin(item)
-        return visit.return_with("pinned")
-    if verdict == "unpin":
-        memory.unpin(item)
-        return visit.return_with("unpinned")
+    if verdict in ("pin", "unpin"):
+        (memory.pin if verdict == "pin" else memory.unpin)(item)
+        return visit.return_with(f"{verdict}ned")
     if verdict == "correct":
         memory.correct(item, visit.text("text"))
         return visit.return_with("corrected")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
 
 from starlette.responses import Response
 
@@ -35,13 +33,11 @@ def sessions(visit: Visit) -> Response:
     if chosen := visit.text("id"):
         return _session(visit, memory.session(chosen))
     found = memory.recent_sessions(LISTED + 1, visit.text("before") or None)
-    shown = found[:LISTED]
-    groups = {
-        key: list(some) for key, some in groupby(sorted(shown, key=attrgetter("agent_id")), attrgetter("agent_id"))
-    }
-    order = dict.fromkeys(one.agent_id for one in shown)
-    agents = [(_agent(memory, agent_id), _newest(groups[agent_id])) for agent_id in order]
-    return visit.show("sessions.html", agents=agents, more=shown[-1].id if len(found) > LISTED else "")
+    groups: dict[str, list[Session]] = {}
+    for one in found[:LISTED]:
+        groups.setdefault(one.agent_id, []).append(one)
+    agents = [(_agent(memory, agent_id), some) for agent_id, some in groups.items()]
+    return visit.show("sessions.html", agents=agents, more=found[LISTED - 1].id if len(found) > LISTED else "")
 
 
 def record(visit: Visit) -> Response:
@@ -78,7 +74,3 @@ def _said(memory: Memory, recorded: Recorded) -> Said:
 def _agent(memory: Memory, agent_id: str) -> tuple[Agent, str]:
     agent = memory.get_agent(agent_id)
     return agent, called(agent)
-
-
-def _newest(found: list[Session]) -> list[Session]:
-    return sorted(found, key=lambda one: one.id, reverse=True)

@@ -25,6 +25,7 @@ from recollect.errors import InputError, RecollectError
 from recollect.gate import checked_position, checked_time
 from recollect.memory import Memory
 from recollect.secrecy import clean
+from recollect.serve.advice import what_happened
 from recollect.serve.http import problems
 from recollect.serve.http.guard import COOKIE, is_page
 from recollect.serve.memories import DEFAULT, Memories
@@ -252,7 +253,7 @@ def _answer(visit: Visit, look: Look) -> Response:
 
 def _sorry(visit: Visit, error: RecollectError) -> Response:
     status = problems.status_of(error)
-    told = problems.what_happened(error) if status == 404 else str(error)
+    told = what_happened(error) if status == 404 else str(error)
     if status == 500:
         problems.note(error)
         told = problems.INSIDE
