@@ -63,44 +63,40 @@ class Cost:
     estimated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What the tokens of one model cost."""
+def cost_of(tokens: Tokens, settings: ModelSettings) -> Cost:
+    """What the tokens of the configured model cost."""
+    given_input, given_output = settings.input_usd_per_million, settings.output_usd_per_million
+    listed = _listed(tokens, settings.model)
+    input_usd, output_usd = listed or (
+        tokens.input * UNKNOWN_INPUT / _MILLION,
+        tokens.output * UNKNOWN_OUTPUT / _MILLION,
+    )
+    if given_input is not None:
+        input_usd = tokens.input * given_input / _MILLION
+    if given_output is not None:
+        output_usd = tokens.output * given_output / _MILLION
+    guessed = not listed and (given_input is None or given_output is None)
+    return Cost(input_usd + output_usd, guessed)
 
-    settings: ModelSettings
 
-    def of(self, tokens: Tokens) -> Cost:
-        given_input, given_output = self.settings.input_usd_per_million, self.settings.output_usd_per_million
-        listed = self._listed(tokens)
-        input_usd, output_usd = listed or (
-            tokens.input * UNKNOWN_INPUT / _MILLION,
-            tokens.output * UNKNOWN_OUTPUT / _MILLION,
-        )
-        if given_input is not None:
-            input_usd = tokens.input * given_input / _MILLION
-        if given_output is not None:
-            output_usd = tokens.output * given_output / _MILLION
-        guessed = not listed and (given_input is None or given_output is None)
-        return Cost(input_usd + output_usd, guessed)
+def _listed(tokens: Tokens, model: str) -> tuple[float, float] | None:
+    """USD for input and for output, where the price is known."""
+    provider, _, name = model.partition(":")
+    if provider in LOCAL:
+        return 0.0, 0.0
+    from genai_prices import Usage, calc_price
 
-    def _listed(self, tokens: Tokens) -> tuple[float, float] | None:
-        """USD for input and for output, where the price is known."""
-        provider, _, name = self.settings.model.partition(":")
-        if provider in LOCAL:
-            return 0.0, 0.0
-        from genai_prices import Usage, calc_price
-
-        usage = Usage(
-            input_tokens=tokens.input,
-            output_tokens=tokens.output,
-            cache_read_tokens=tokens.cache_read,
-            cache_write_tokens=tokens.cache_write,
-        )
-        try:
-            found = calc_price(usage, name, provider_id=provider)
-        except (LookupError, ValueError):
-            return None
-        return float(found.input_price), float(found.output_price)
+    usage = Usage(
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        cache_read_tokens=tokens.cache_read,
+        cache_write_tokens=tokens.cache_write,
+    )
+    try:
+        found = calc_price(usage, name, provider_id=provider)
+    except (LookupError, ValueError):
+        return None
+    return float(found.input_price), float(found.output_price)
 
 
 def estimated_tokens(text_bytes: int) -> int:

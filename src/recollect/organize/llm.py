@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.collect.descriptors import memory_agent_prompt
 from recollect.errors import BudgetReached, DocumentInUse, InputError, ModelError, StaleWrite, UnknownDocument
-from recollect.models.base import MOST_OUTPUT, ModelSettings, Price, Tokens, estimated_tokens
+from recollect.models.base import MOST_OUTPUT, ModelSettings, Tokens, cost_of, estimated_tokens
 from recollect.models.ledger import Run, Spend
 from recollect.models.providers import model_for
 from recollect.models.question import in_a_loop_of_its_own
@@ -73,8 +73,9 @@ class LlmBrain:
 
     def waits(self) -> str:
         """Why nothing can be organized at the moment; empty when it can."""
-        call = Price(self._settings).of(Tokens(estimated_tokens(len(memory_agent_prompt())), MOST_OUTPUT)).usd
-        return self._spend.spent_out(min(call, self._settings.run_budget_usd))
+        asked = estimated_tokens(len(memory_agent_prompt()))
+        call = cost_of(Tokens(asked, MOST_OUTPUT), self._settings).usd
+        return self._spend.over_cap(self._spend.today(), min(call, self._settings.run_budget_usd))
 
     def remark(self) -> str:
         return ""
@@ -106,18 +107,14 @@ class LlmBrain:
 
     def _agent(self, model: Metered, desk: _Desk) -> pydantic_ai.Agent[object, str]:
         from pydantic_ai import Agent
-        from pydantic_ai.settings import ModelSettings as CallSettings
 
-        told = CallSettings(request_timeout=self._settings.timeout_seconds)
-        if "max_retries" not in model.wrapped.unsupported_settings:
-            told["max_retries"] = 1  # the queue tries again
         return Agent(
             model,
             name="memory-agent",
             instructions=memory_agent_prompt(),
             tools=desk.tools(),
             retries={"tools": MISTAKES, "output": 1},
-            model_settings=told,
+            model_settings=model.told,
         )
 
     async def _talk(self, agent: pydantic_ai.Agent[object, str], desk: _Desk, transcript: Transcript) -> str:
