@@ -46,8 +46,8 @@ def add(tree: Tree, slug: str, body: str = "", under: str = MEMORY, **more: Any)
 
 
 def land(database: Database, draft: Draft, now: datetime, **origin: Any) -> Changeset | None:
-    told = {"cause": "run", "author": "agent", **origin}
-    return database.write(lambda tx: commit(tx, draft, now, **told))
+    told = Changeset(0, OWNER, now, **{"cause": "run", "author": "agent", **origin})
+    return database.write(lambda tx: commit(tx, draft, told))
 
 
 def new(draft: Draft, slug: str, body: str = "", under: str = MEMORY) -> Document:
@@ -113,7 +113,7 @@ def test_an_error_after_the_commit_undoes_it(tree: Tree, database: Database, clo
     new(draft, "a")
 
     def work(tx: Any) -> None:
-        commit(tx, draft, clock.now, cause="run", author="agent")
+        commit(tx, draft, Changeset(0, OWNER, clock.now, "run", "agent"))
         raise KeyError("lost")
 
     with pytest.raises(KeyError):

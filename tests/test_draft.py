@@ -15,7 +15,7 @@ from recollect.organize.edits import sentence, targets
 from recollect.organize.tree import Tree
 from recollect.storage.base import Database
 from recollect.testing import FakeClock
-from recollect.types import Document
+from recollect.types import Changeset, Document
 
 OWNER = "default"
 
@@ -95,7 +95,7 @@ def test_an_edited_document_shows_the_version_it_lands_as(
         draft.edit(bob.id, 1, append="Late.")
     new = add(draft, "new")
     assert draft.edit(new.id, 1, append="x").version == 1
-    database.write(lambda tx: commit(tx, draft, clock.now, cause="run", author="a"))
+    database.write(lambda tx: commit(tx, draft, Changeset(0, OWNER, clock.now, "run", "a")))
     assert (tree.read(bob.id).version, tree.read(new.id).version) == (2, 1)
     assert tree.read(bob.id).body == "One.\n\nLine 0.\n\nLine 1.\n\nLine 2."
 

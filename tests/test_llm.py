@@ -143,12 +143,9 @@ def test_it_reads_and_writes_documents_with_the_tools(bench: Bench) -> None:
         ("done", 1_000, 100, False)
     ] * 4
     assert {(row.purpose, row.model, row.inbox_id) for row in rows} == {("organize", MODELS[bench.provider], 7)}
-    usage = outcome.usage
-    assert (usage.model, usage.requests, usage.input_tokens, usage.output_tokens) == (
-        *(MODELS[bench.provider], 4, 4_000, 400),
-    )
-    assert usage.cost == pytest.approx(sum(row.cost for row in rows))
-    assert usage.cost > 0
+    assert (outcome.model, outcome.input_tokens, outcome.output_tokens) == (MODELS[bench.provider], 4_000, 400)
+    assert outcome.cost == pytest.approx(sum(row.cost for row in rows))
+    assert outcome.cost > 0
 
 
 def test_the_model_is_told_what_to_do_and_offered_three_tools(bench: Bench) -> None:
@@ -170,7 +167,8 @@ def test_the_model_is_told_what_to_do_and_offered_three_tools(bench: Bench) -> N
 def test_nothing_to_keep_is_an_answer(bench: Bench) -> None:
     """O8: a transcript of greetings changes nothing."""
     with ModelServer([say("They only greeted.\n\n**NOTHING TO KEEP**")]) as server:
-        assert bench.organize(server).usage.requests == 1
+        bench.organize(server)
+    assert len(server.requests) == 1
     assert bench.draft.changes == ()
 
 

@@ -37,8 +37,7 @@ from recollect.organize.guard import Guard
 from recollect.organize.leads import Leads
 from recollect.organize.rules.brain import RulesBrain
 from recollect.organize.rules.conflicts import keys
-from recollect.organize.rules.filing import Filing
-from recollect.organize.rules.page import FULL
+from recollect.organize.rules.filing import FULL, Filing
 from recollect.organize.rules.statements import Statement
 from recollect.storage.base import Database
 from recollect.testing import FakeClock

@@ -133,7 +133,6 @@ class Run:
         self._owner = owner
         self._purpose = purpose
         self._inbox_id = inbox_id
-        self.requests = 0
         self.input_tokens = 0
         self.output_tokens = 0
         self.cost = 0.0
@@ -163,7 +162,6 @@ class Run:
         return self._spend.database.write(enter)
 
     def finish(self, call_id: int, tokens: Tokens, cost: Cost) -> None:
-        self.requests += 1
         self.input_tokens += tokens.input
         self.output_tokens += tokens.output
         self.cost += cost.usd

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypedDict, Unpack
 
 from recollect.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
 from recollect.organize.claims import EARLIER, Lead, claims, paragraphs, parse
@@ -16,34 +15,18 @@ from recollect.organize.draft import Draft, stale
 from recollect.organize.edits import NOT_YET, Edit, Edited, known
 from recollect.organize.leads import Leads
 from recollect.storage.base import Transaction
-from recollect.types import Cause, Changeset, Document
+from recollect.types import Changeset, Document
 
 
-class Origin(TypedDict, total=False):
-    """Where a changeset came from, as far as there is more to say than who made it."""
-
-    note: str
-    session_id: str
-    after: int
-    until: int
-    inbox_id: int | None
-    brain: str
-    model: str
-    input_tokens: int
-    output_tokens: int
-    cost: float
-
-
-def commit(
-    tx: Transaction, draft: Draft, now: datetime, *, cause: Cause, author: str, **origin: Unpack[Origin]
-) -> Changeset | None:
-    """Land the draft's edits in the caller's transaction; none where nothing changed (then nothing is
-    written). Takes the owner's row of `trees`, and checks under it all that was checked when the edits were
-    made. `StaleWrite`: somebody else changed one of the documents first."""
+def commit(tx: Transaction, draft: Draft, told: Changeset) -> Changeset | None:
+    """Land the draft's edits in the caller's transaction, as the changeset that is told, which gets its id, and a
+    later time if others landed meanwhile; none where nothing changed (then nothing is written). Takes the owner's
+    row of `trees`, and checks under it all that was checked when the edits were made. `StaleWrite`: somebody else
+    changed one of the documents first."""
     if not draft.changes:
         return None
     rows = Documents(tx, draft.owner)
-    at = rows.lock(now)
+    at = rows.lock(told.at)
     root_is_there = bool(rows.place(MEMORY_ID))
     edits = {e.id: e for e in draft.changes if not (root_is_there and draft.only_makes_root(e))}
     seen = Edited(tx, draft.owner, edits)
@@ -53,11 +36,11 @@ def commit(
         for edit in edits.values():
             seen.check(edit)
     except (InputError, UnknownDocument, DocumentInUse) as error:
-        if cause == "rollback":
+        if told.cause == "rollback":
             raise
         raise StaleWrite(f"The documents changed since they were read. {error}") from error
     written = [(edit.after, seen.references_of(edit.after)) for edit in edits.values() if edit.after]
-    changeset = rows.open_changeset(Changeset(0, draft.owner, at, cause, author, **origin))
+    changeset = rows.open_changeset(replace(told, at=at))
     rows.close([edit.id for edit in edits.values() if edit.before], changeset)
     rows.insert(written, changeset)
     landed = {edit.id: seen.find(edit.id) for edit in edits.values()}

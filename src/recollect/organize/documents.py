@@ -313,19 +313,10 @@ def _valid(as_of: When) -> tuple[str, tuple[int, ...]]:
 
 
 def _document(row: Row) -> Document:
+    document_id, version, parent_id, slug, title, description, body, since, until, changeset_id, linked = row
+    links, times = tuple(linked.split(" ")) if linked else (), (moment(since), optional_moment(until))
     return Document(
-        id=row[0],
-        version=row[1],
-        path="",
-        parent_id=row[2],
-        slug=row[3],
-        title=row[4],
-        description=row[5],
-        body=row[6],
-        links=tuple(row[10].split(" ")) if row[10] else (),
-        valid_from=moment(row[7]),
-        valid_to=optional_moment(row[8]),
-        changeset_id=row[9],
+        document_id, version, "", parent_id, slug, title, description, body, links, *times, changeset_id
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace as copy
 from datetime import datetime
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from recollect.collect.history import History
 from recollect.errors import InputError, StaleWrite
@@ -25,6 +25,7 @@ from recollect.organize.edits import (
     missing_root,
     targets,
 )
+from recollect.organize.guard import Guard
 from recollect.storage.base import EVERY, Database
 from recollect.types import Document, Reference, new_id
 
@@ -32,19 +33,6 @@ T = TypeVar("T")
 
 Keys: TypeAlias = Callable[[str], Iterable[str]]
 """Under which keys a sentence is looked up."""
-
-
-class Guarding(Protocol):
-    """What may refuse an edit."""
-
-    def check(self, before: Document | None, after: Document | None, seen: Iterable[Document]) -> None:
-        """Raise an `InputError` if a document must not become this. `seen` are all other documents that were
-        read or edited, as they are now."""
-        ...
-
-    def accepts(self, path: str, claim: Claim) -> bool:
-        """Whether a claim from the transcript may stand at this path."""
-        ...
 
 
 LONGEST_TITLE = 500
@@ -70,7 +58,7 @@ class Draft:
         *,
         below: str = "",
         keys: Keys | None = None,
-        guard: Guarding | None = None,
+        guard: Guard | None = None,
         file: FileDocument | None = None,
     ) -> None:
         self._database = database
@@ -235,7 +223,7 @@ class Draft:
             seen.plus(edit).check(edit)
             return Edit(document_id, self._before(current), None)
 
-        self._keep(self._see(work))
+        self._keep(work)
 
     def _checked(self, seen: Edited, current: Document | None, document: Document) -> Edit:
         """The edit that turns the current document into this one, if it may land."""
@@ -265,12 +253,13 @@ class Draft:
         return self.edits[current.id].before if current.id in self.edits else current
 
     def _put(self, work: Callable[[Edited], Edit]) -> Document:
-        edit = self._see(work)
-        self._keep(edit)
-        assert edit.after, "what is put is there"
-        return edit.after
+        after = self._keep(work)
+        assert after, "what is put is there"
+        return after
 
-    def _keep(self, edit: Edit) -> None:
+    def _keep(self, work: Callable[[Edited], Edit]) -> Document | None:
+        """Make the edit one of those to land, if nobody refuses it."""
+        edit = self._see(work)
         if self._guard and edit.before is not edit.after:
             edited = {other.id: other.after for other in self.edits.values()}
             others = {**self._seen, **edited, edit.id: None}
@@ -279,6 +268,7 @@ class Draft:
         self.edits.pop(edit.id, None)
         if edit.before is not edit.after:
             self.edits[edit.id] = edit
+        return edit.after
 
     def _see(self, work: Callable[[Edited], T]) -> T:
         return self._database.read(lambda tx: work(Edited(tx, self.owner, self.edits)))

@@ -16,7 +16,7 @@ from recollect.models.base import MOST_OUTPUT, ModelSettings, Tokens, cost_of, e
 from recollect.models.ledger import Run, Spend
 from recollect.models.providers import model_for
 from recollect.models.question import in_a_loop_of_its_own
-from recollect.organize.brain import Outcome, Transcript, Usage
+from recollect.organize.brain import Outcome, Transcript
 from recollect.organize.tools import document_tools
 from recollect.storage.base import Database
 from recollect.tooling import Tool
@@ -83,8 +83,8 @@ class LlmBrain:
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
         run = self._spend.run(transcript.owner, PURPOSE, transcript.item_id)
         said = in_a_loop_of_its_own(self._work(transcript, draft, run))
-        usage = Usage(self._settings.model, run.requests, run.input_tokens, run.output_tokens, run.cost)
-        return Outcome(said[-LONGEST_SAID:].strip(), usage)
+        used = (run.input_tokens, run.output_tokens, run.cost)
+        return Outcome(said[-LONGEST_SAID:].strip(), self._settings.model, *used)
 
     async def _work(self, transcript: Transcript, draft: Draft, run: Run) -> str:
         from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded

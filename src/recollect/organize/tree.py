@@ -215,8 +215,8 @@ class Tree:
     def _land(self, draft: Draft, cause: Cause, author: str, note: str) -> Changeset | None:
         checked_name(author, "An author")
         checked_text(note, "A note", LONGEST_NOTE)
-        now = self._clock()
-        return self._database.write(lambda tx: commit(tx, draft, now, cause=cause, author=author, note=note))
+        told = Changeset(0, self._owner, self._clock(), cause, author, note)
+        return self._database.write(lambda tx: commit(tx, draft, told))
 
     def _see(self, work: Callable[[Documents], T], as_of: datetime | None = None) -> T:
         """Now, `~/memory` is there, also where nothing was written yet."""

@@ -18,17 +18,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from recollect.organize.claims import INFERRED, Claim, Known, Lead
+from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
-from recollect.organize.edits import LONGEST_SLUG
+from recollect.organize.edits import LONGEST_SLUG, NOT_YET
 from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
 from recollect.organize.rules.leaning import LEANS
-from recollect.organize.rules.page import Page
 from recollect.organize.rules.statements import Statement
 from recollect.organize.rules.subjects import capitals, leading_name
 from recollect.secrecy import has_secret
+from recollect.types import Document
 
+FULL = 4_000  # characters of a document, from which on new claims go to the next page
 MOST_CITED = 3  # records that a claim cites: the first that said it, and the last
 
 TITLES = {
@@ -50,6 +51,49 @@ _QUOTES = ('".', '"')
 
 
 @dataclass(slots=True)
+class Page:
+    """A document while claims are filed in it: the paragraphs that hold, and those that did earlier. One that is
+    not there yet has the version 0."""
+
+    document: Document
+    current: list[str]
+    earlier: list[str]
+    changed: bool = False
+
+    @classmethod
+    def of(cls, document: Document) -> Page:
+        parts = document.body.split("\n\n") if document.body else []
+        end = parts.index(EARLIER) if EARLIER in parts else len(parts)
+        return cls(document, parts[:end], parts[end + 1 :])
+
+    @property
+    def body(self) -> str:
+        return "\n\n".join([*self.current, EARLIER, *self.earlier] if self.earlier else self.current)
+
+    def is_full(self) -> bool:
+        return sum(len(part) + 2 for part in (*self.current, *self.earlier)) > FULL
+
+    def add(self, claim: Claim) -> None:
+        place, paragraph = (self.current if claim.current else self.earlier), str(claim)
+        if paragraph not in place:
+            place.append(paragraph)
+            self.changed = True
+
+    def replace(self, old: str, new: Claim) -> bool:
+        """Put the claim in place of the paragraph, if it still stands and says something else."""
+        if old not in self.current or old == str(new):
+            return False
+        place = self.current.index(old)
+        if new.current:
+            self.current[place] = str(new)
+        else:
+            del self.current[place]
+            self.earlier.append(str(new))
+        self.changed = True
+        return True
+
+
+@dataclass(slots=True)
 class Standing:
     """A claim as it stands on its page now: one that is cited again reads differently from then on."""
 
@@ -62,10 +106,9 @@ class Filing:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
-        self._pages: dict[str, Page] = {}
+        self._pages: dict[str, Page | None] = {}
         self._fresh: dict[str, list[Standing]] = {}
         self._stored: dict[Lead, Standing] = {}
-        self._unknown: set[str] = set()
         self.added = self.merged = self.ended = self.refused = 0
 
     def file(self, statements: Sequence[Statement]) -> None:
@@ -99,14 +142,14 @@ class Filing:
         page.add(claim)
         self.added += 1
         if claim.current:
-            standing = Standing(page, Known(page.path, str(claim), claim, statement.text))
+            standing = Standing(page, Known(page.document.path, str(claim), claim, statement.text))
             for key in found:
                 self._fresh.setdefault(key, []).append(standing)
         return None
 
     def write(self) -> int:
         """Put every page that changed into the draft; how many."""
-        changed = [page for page in self._pages.values() if page.changed]
+        changed = [page for page in self._pages.values() if page and page.changed]
         for page in changed:
             self._put(page)
         return len(changed)
@@ -195,11 +238,7 @@ class Filing:
         return statement
 
     def _known_by(self, kind: str, name: str) -> Page | None:
-        path = f"{MEMORY}/{kind}/{_slug(name)}"
-        if not name or (path in self._unknown and path not in self._pages):
-            return None
-        self._unknown.add(path)
-        return self._find(path)
+        return self._find(f"{MEMORY}/{kind}/{_slug(name)}") if name else None
 
     def _open_page(self, statement: Statement) -> Page:
         """The page that takes the statement: its document, or the first page below that has room."""
@@ -216,35 +255,36 @@ class Filing:
                 first = middle + 1
             else:
                 last = middle
-        return self._page(_numbered(head.path, month, first), head.title)
+        return self._page(_numbered(head, month, first), head.document.title)
 
     def _is_full(self, head: Page, month: str, number: int) -> bool:
-        page = self._find(_numbered(head.path, month, number))
+        page = self._find(_numbered(head, month, number))
         return page is not None and page.is_full()
 
     def _page(self, path: str, title: str = "") -> Page:
-        return self._find(path) or self._pages.setdefault(path, _new_page(path, title))
+        page = self._find(path) or _new_page(path, title)
+        self._pages[path] = page
+        return page
 
     def _find(self, path: str) -> Page | None:
-        if path not in self._pages and (document := self._draft.at(path)):
-            self._pages[path] = Page.of(document)
-        return self._pages.get(path)
+        if path not in self._pages:
+            document = self._draft.at(path)
+            self._pages[path] = Page.of(document) if document else None
+        return self._pages[path]
 
     def _put(self, page: Page) -> None:
-        if page.document:
-            page.document = self._draft.write(
-                document_id=page.document.id,
-                expected_version=page.document.version,
-                slug=page.document.slug,
-                title=page.title,
-                description=page.description,
-                body=page.body,
-            )
-            return
-        parent, _, slug = page.path.rpartition("/")
-        self._ensure(parent)
+        document = page.document
+        parent = document.path.rpartition("/")[0]
+        if not document.version:
+            self._ensure(parent)
         page.document = self._draft.write(
-            slug=slug, title=page.title, description=page.description, body=page.body, parent_path=parent
+            document_id=document.id,
+            expected_version=document.version,
+            slug=document.slug,
+            title=document.title,
+            description=document.description,
+            body=page.body,
+            parent_path=None if document.version else parent,
         )
 
     def _ensure(self, path: str) -> None:
@@ -278,14 +318,14 @@ def _path(statement: Statement) -> str:
             return f"{MEMORY}/{statement.category}"
 
 
-def _numbered(head: str, month: str, number: int) -> str:
-    return f"{head}/{month}" if number == 1 else f"{head}/{month}-{number}"
+def _numbered(head: Page, month: str, number: int) -> str:
+    return f"{head.document.path}/{month}" + (f"-{number}" if number > 1 else "")
 
 
 def _new_page(path: str, title: str) -> Page:
     slug = path.rpartition("/")[2]
-    known_title, description = TITLES.get(slug, (title or slug, ""))
-    return Page(path, known_title, description, None)
+    title, description = TITLES.get(slug, (title or slug, ""))
+    return Page(Document("", 0, path, "", slug, title, description, "", (), NOT_YET, None, 0), [], [])
 
 
 def _slug(name: str) -> str:
