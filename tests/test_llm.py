@@ -20,7 +20,6 @@ from pydantic_ai.models.test import TestModel as AnyToolModel
 
 from recollect import Memory, User
 from recollect.errors import BudgetReached, CapReached, ConfigError, ModelError, StorageBusy
-from recollect.models.base import ModelSettings
 from recollect.models.ledger import Call, Ledger
 from recollect.models.metered import within
 from recollect.models.providers import model_for, unusable
@@ -412,7 +411,7 @@ def test_a_free_model_never_waits(database: Database, clock: FakeClock) -> None:
 # pydantic-ai's own models
 
 
-def of(model: Model) -> Callable[[ModelSettings], Model]:
+def of(model: Model) -> Callable[[ModelsSettings], Model]:
     return lambda _: model
 
 

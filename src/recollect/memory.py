@@ -236,10 +236,11 @@ class Memory(Recalling, Reading):
 
     def stop(self) -> Processed:
         """End the background work for good: what runs is finished, and nothing follows. What it did in all."""
-        done = sum((worker.stop() for worker in self._parts.workers), Processed())  # it begins the longest work
+        for worker in self._parts.workers:  # they begin the longest work
+            worker.stop()
         self._parts.continuity.stop()
         self._parts.stop_indexing()
-        return done
+        return sum((worker.done for worker in self._parts.workers), Processed())
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""

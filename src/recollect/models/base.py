@@ -7,10 +7,10 @@ price that is too high rather than too low, and said to be estimated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
+    from recollect.sections import ModelsSettings
 
 LOCAL = {"ollama"}
 """Providers that run on one's own machine: their calls cost nothing."""
@@ -27,22 +27,6 @@ LEAST_OUTPUT = 1_000
 """How long, in tokens, an answer may be: as long as the run's budget pays for, but never cut below the least."""
 
 _MILLION = 1_000_000
-
-
-class ModelSettings(Protocol):
-    """The section `[models]` (see `config.py`). `model` is `provider:name`; empty: no model is used."""
-
-    model: str
-    base_url: str
-    api_key: SecretStr
-    timeout_seconds: float
-    run_budget_usd: float
-    daily_cap_usd: float
-    run_requests: int
-    run_tokens: int
-    input_usd_per_million: float | None
-    output_usd_per_million: float | None
-    context_chars: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +47,7 @@ class Cost:
     estimated: bool = False
 
 
-def cost_of(tokens: Tokens, settings: ModelSettings) -> Cost:
+def cost_of(tokens: Tokens, settings: ModelsSettings) -> Cost:
     """What the tokens of the configured model cost."""
     given_input, given_output = settings.input_usd_per_million, settings.output_usd_per_million
     listed = _listed(tokens, settings.model)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -28,9 +29,12 @@ from pydantic_ai.settings import merge_model_settings
 from pydantic_ai.usage import RequestUsage
 
 from recollect.errors import ModelError
-from recollect.models.base import LEAST_OUTPUT, MOST_OUTPUT, Cost, ModelSettings, Tokens, cost_of, estimated_tokens
+from recollect.models.base import LEAST_OUTPUT, MOST_OUTPUT, Cost, Tokens, cost_of, estimated_tokens
 from recollect.models.ledger import Run
 from recollect.models.providers import without_secrets
+
+if TYPE_CHECKING:
+    from recollect.sections import ModelsSettings
 
 OLD_RESULT = 300
 """What an earlier tool result keeps, in characters, when the context is full."""
@@ -40,7 +44,7 @@ class Metered(WrapperModel):
     """Asks the wrapped model on the account of `run`, with the settings in `told`. What goes wrong with the model
     is a `ModelError`; what goes wrong with the book comes out as it is."""
 
-    def __init__(self, wrapped: Model, run: Run, settings: ModelSettings) -> None:
+    def __init__(self, wrapped: Model, run: Run, settings: ModelsSettings) -> None:
         super().__init__(wrapped)
         self._run = run
         self._ours = settings
@@ -138,7 +142,7 @@ def _cut(result: ToolReturnPart, text: str, kept: int) -> ToolReturnPart:
     return replace(result, content=shown)
 
 
-def in_words(error: Exception, settings: ModelSettings) -> str:
+def in_words(error: Exception, settings: ModelsSettings) -> str:
     """What happened, in sentences without secrets that say what to do next."""
     model, told = settings.model, without_secrets(" ".join(str(error).split()), settings)[:300]
     match error:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.errors import BudgetReached, ModelError
-from recollect.models.base import ModelSettings
 from recollect.models.ledger import Run, Spend
 from recollect.models.providers import model_for
 from recollect.storage.base import Database
 from recollect.types import Clock
+
+if TYPE_CHECKING:
+    from recollect.sections import ModelsSettings
 
 T = TypeVar("T")
 
@@ -25,7 +27,7 @@ class Question:
 
     def __init__(
         self,
-        settings: ModelSettings,
+        settings: ModelsSettings,
         database: Database,
         clock: Clock,
         owner: str,

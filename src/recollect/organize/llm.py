@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.collect.descriptors import memory_agent_prompt
 from recollect.errors import BudgetReached, DocumentInUse, InputError, ModelError, StaleWrite, UnknownDocument
-from recollect.models.base import MOST_OUTPUT, ModelSettings, Tokens, cost_of, estimated_tokens
+from recollect.models.base import MOST_OUTPUT, Tokens, cost_of, estimated_tokens
 from recollect.models.ledger import Run, Spend
 from recollect.models.providers import model_for
 from recollect.models.question import in_a_loop_of_its_own
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from recollect.models.metered import Metered
     from recollect.organize.draft import Draft
+    from recollect.sections import ModelsSettings
 
 PURPOSE = "organize"
 NOTHING = "NOTHING TO KEEP"
@@ -62,10 +63,10 @@ class LlmBrain:
 
     def __init__(
         self,
-        settings: ModelSettings,
+        settings: ModelsSettings,
         database: Database,
         clock: Clock,
-        model: Callable[[ModelSettings], Model] = model_for,
+        model: Callable[[ModelsSettings], Model] = model_for,
     ) -> None:
         self._settings = settings
         self._spend = Spend(database, clock, settings.daily_cap_usd, settings.run_budget_usd)
@@ -112,7 +113,7 @@ class LlmBrain:
             model,
             name="memory-agent",
             instructions=memory_agent_prompt(),
-            tools=desk.tools(),
+            tools=desk.tools,
             retries={"tools": MISTAKES, "output": 1},
             model_settings=model.told,
         )
@@ -144,11 +145,8 @@ class _Desk:
     """The tools over one draft, and how many of their calls changed something."""
 
     def __init__(self, draft: Draft) -> None:
-        self._draft = draft
+        self.tools = [self._tool(tool) for tool in document_tools(draft)]
         self.written = 0
-
-    def tools(self) -> list[pydantic_ai.Tool[object]]:
-        return [self._tool(tool) for tool in document_tools(self._draft)]
 
     def _tool(self, tool: Tool) -> pydantic_ai.Tool[object]:
         from pydantic_ai import ModelRetry

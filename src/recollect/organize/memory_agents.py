@@ -142,7 +142,7 @@ class MemoryAgents:
         return False
 
     def _organize(self, lease: Lease) -> None:
-        for last in [False] * (STALE_RUNS - 1) + [True]:
+        for left in reversed(range(STALE_RUNS)):
             transcript = self._database.read(partial(self._transcript, lease=lease))
             draft = Draft(
                 self._database,
@@ -157,7 +157,7 @@ class MemoryAgents:
             try:
                 self._commit(land, draft)
             except (StaleWrite, StorageConflict):
-                if last:
+                if not left:
                     raise
                 log.info("item %s: somebody else edited the same documents; organized again", lease.item.id)
             else:

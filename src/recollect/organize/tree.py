@@ -139,9 +139,7 @@ class Tree:
 
     def write(self, *, author: str = "person", note: str = "", **content: Unpack[Content]) -> Document:
         """Make a document, or change one: see `Draft.write`. It has landed when this returns."""
-        draft = self.draft()
-        document = draft.write(**content)
-        return self._landed(draft, document.id, author, note)
+        return self._landed(lambda draft: draft.write(**content), author, note)
 
     def edit(
         self,
@@ -153,9 +151,7 @@ class Tree:
         **how: Unpack[Change],
     ) -> Document:
         """Append a paragraph, or replace a text that stands once: see `Draft.edit`."""
-        draft = self.draft()
-        draft.edit(document_id, expected_version, **how)
-        return self._landed(draft, document_id, author, note)
+        return self._landed(lambda draft: draft.edit(document_id, expected_version, **how), author, note)
 
     def delete(self, document_id: str, expected_version: int, *, author: str = "person", note: str = "") -> None:
         """Let a document go; its versions stay. Refused while another one has it as parent or link."""
@@ -196,21 +192,23 @@ class Tree:
         return self._roll_back(lambda tx: return_to(tx, self._owner, time), author)
 
     def _roll_back(self, plan: Callable[[Transaction], tuple[list[Edit], str]], author: str) -> Changeset | None:
-        for last in (False,) * (TRIES - 1) + (True,):
+        for left in reversed(range(TRIES)):
             edits, note = self._database.read(plan)
             draft = self.draft()
             draft.edits = {edit.id: edit for edit in edits}
             try:
                 return self._land(draft, "rollback", author, note[:LONGEST_NOTE])
             except StaleWrite:
-                if last:
+                if not left:
                     raise
         return None
 
-    def _landed(self, draft: Draft, document_id: str, author: str, note: str) -> Document:
+    def _landed(self, change: Callable[[Draft], Document], author: str, note: str) -> Document:
         """The document as it landed, whatever became of it since."""
+        draft = self.draft()
+        document = change(draft)
         changeset = self._land(draft, "edit", author, note)
-        return self.read(document_id, changeset.at if changeset else None)
+        return self.read(document.id, changeset.at if changeset else None)
 
     def _land(self, draft: Draft, cause: Cause, author: str, note: str) -> Changeset | None:
         checked_name(author, "An author")

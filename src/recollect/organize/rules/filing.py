@@ -40,7 +40,6 @@ TITLES = {
     "lessons": ("Lessons", "What failed and what worked."),
     "events": ("Events", "What happened and what is planned."),
 }
-_OWN = {"people", "projects"}
 _SLUG = re.compile(r"[^\w]+")
 _BEFORE = " (earlier: "
 _STATE = re.compile(  # what somebody is or has until they say otherwise
@@ -118,7 +117,7 @@ class Filing:
 
     def _file(self, statement: Statement, found: frozenset[str], leads: Sequence[Lead]) -> None:
         """`found` is what the statement is about, `leads` what was known about that before this run."""
-        claim = self._claim(statement)
+        claim = Claim(_plain(statement.told), statement.records, statement.inferred, statement.source)
         if not self._draft.accepts(_path(statement), claim):
             self.refused += 1
             return None
@@ -213,12 +212,6 @@ class Filing:
     def _said(self, known: Known, statement: Statement) -> tuple[datetime, int]:
         """When a claim was made last, and in which record."""
         return max((self._draft.said_at(record) or statement.at, record) for record in known.claim.records)
-
-    def _claim(self, statement: Statement) -> Claim:
-        text = statement.text
-        if statement.category in _OWN and statement.subject:
-            text = text.removeprefix(f"{statement.subject} ")
-        return Claim(_plain(text), statement.records, statement.inferred, statement.source)
 
     # Pages
 
