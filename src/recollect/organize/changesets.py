@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from recollect.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
-from recollect.organize.claims import EARLIER, Lead, claims, paragraphs, parse
+from recollect.organize.claims import Lead, claims, paragraphs, parse, restated
 from recollect.organize.differences import same, undone
 from recollect.organize.documents import MEMORY_ID, Documents
 from recollect.organize.draft import Draft, stale
@@ -90,33 +90,23 @@ def end_corrected(draft: Draft, by: Mapping[int, int], now: datetime) -> tuple[D
     draft, count = copy(draft), 0
     draft.edits = dict(draft.edits)
     for edit in draft.changes:
-        parts = paragraphs(edit.after.body) if edit.after else []
+        body = edit.after.body if edit.after else ""
         held = {one.text for one in claims(edit.before.body) if one.current} if edit.before else set()
-        for paragraph in list(parts):
+        for paragraph in paragraphs(body):
             claim = parse(paragraph)
             if not claim or not claim.current or by.keys().isdisjoint(claim.records):
                 continue
-            at = parts.index(paragraph)
             records = tuple(record for record in claim.records if record not in by)
             if records and claim.text in held:
-                parts[at] = str(replace(claim, records=records))
+                body = restated(body, paragraph, replace(claim, records=records), None)
                 continue
             last = max(by[record] for record in claim.records if record in by)
-            ended = replace(claim, until=f"{now.astimezone(UTC):%Y-%m-%d}", by=last)
-            parts[at : at + 1] = []
-            parts += [str(ended)] if EARLIER in parts else [EARLIER, str(ended)]
+            body = restated(body, paragraph, None, claim.ended(now, last))
             count += 1
-        if edit.after and parts != paragraphs(edit.after.body):
-            _put(draft, edit, replace(edit.after, body="\n\n".join(parts)))
+        if edit.after and body != edit.after.body:
+            draft.edits[edit.id] = replace(edit, after=replace(edit.after, body=body))
+    draft.edits = {edit.id: edit for edit in _real(draft.edits.values())}
     return draft, count
-
-
-def _put(draft: Draft, edit: Edit, after: Document) -> None:
-    """Have the draft make this of the document instead."""
-    if edit.before and same(edit.before, after):
-        del draft.edits[edit.id]
-    else:
-        draft.edits[edit.id] = replace(edit, after=after)
 
 
 def _check_base(rows: Documents, edit: Edit) -> None:

@@ -131,12 +131,12 @@ class Filing:
         said = (statement.at, statement.records[-1])
         newer = max((self._said(old.known, statement) for old in contradicted), default=said)
         if newer > said:
-            claim = _ended(claim, *newer)
+            claim = claim.ended(*newer)
         else:
             if len(contradicted) == 1 and LEANS.match(claim.text):
                 claim = _with_earlier(claim, contradicted[0].known.claim)
             for old in contradicted:
-                self.ended += old.page.replace(old.known.paragraph, _ended(old.known.claim, *said))
+                self.ended += old.page.replace(old.known.paragraph, old.known.claim.ended(*said))
         page = self._open_page(statement)
         page.add(claim)
         self.added += 1
@@ -337,7 +337,3 @@ def _with_earlier(claim: Claim, old: Claim) -> Claim:
     earlier = old.text.rpartition(_BEFORE)[2].rstrip(".)")
     records = tuple(sorted({old.records[0], *claim.records}))
     return replace(claim, text=f"{claim.text.rstrip('.')}{_BEFORE}{earlier}).", records=records)
-
-
-def _ended(claim: Claim, at: datetime, by: int) -> Claim:
-    return Claim(claim.text, claim.records, claim.inferred, claim.source, f"{at:%Y-%m-%d}", by)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.organize.rules.words import COMMON, FUNCTION, listed
+from recollect.organize.rules.words import COMMON, FUNCTION, MONTHS, WEEKDAYS, listed
 
 LEANS = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _PERSON = re.compile(r"(?:(he|she)('s|'d|'ll)?|(his|her))(?= [a-z])", re.IGNORECASE)
@@ -33,12 +33,7 @@ _MENTION = re.compile(
     r"|(?<![.!?:] )(?<!^)(?<!\b(?:in|at|to|on|by|of) )(?<!\b(?:the|for|via) )(?<!\b(?:from|near|into|than) )"
     rf"(?<!called )(?<!named )\b(?P<name>{_NAME})(?!'s? [A-Z])"
 )
-_NOBODY = (
-    FUNCTION
-    | COMMON
-    | listed("""monday tuesday wednesday thursday friday saturday sunday january february march april
-    may june july august september october november december english german french spanish christmas easter""")
-)
+_NOBODY = {*FUNCTION, *COMMON, *MONTHS, *WEEKDAYS} | listed("english german french spanish christmas easter")
 _NAMELESS = re.compile(
     rf"\b(?:girl|boy|wom[ae]n|m[ae]n|lady|guy|kids?|child|baby|person|people|someone|somebody|{_KIN})\b"
 )
