@@ -29,7 +29,7 @@ EARLIER = "## Earlier"
 INFERRED = "Inferred: "
 
 _RECORD = re.compile(r"r(\d{1,18})")
-_BETWEEN = re.compile(r"\n\s*\n")
+_BETWEEN = re.compile(r"\r?\n\s*\n")
 _UNTIL = re.compile(r"until (\d{4}-\d\d-\d\d)(?: by r(\d{1,18}))?")
 
 
@@ -114,7 +114,7 @@ def _cited(whole: str, start: int) -> Claim | None:
 
 def paragraphs(body: str) -> list[str]:
     """The paragraphs of a document, as they stand."""
-    return [part for part in _BETWEEN.split(body.strip("\n")) if part.strip()]
+    return [part for part in _BETWEEN.split(body.strip("\r\n")) if part.strip()]
 
 
 def claims(body: str) -> list[Claim]:

@@ -125,7 +125,9 @@ class MemoryAgents:
             with self._heartbeat(lease):
                 self._organize(lease)
         except (CapReached, StaleWrite, StorageFull) as error:
-            self._give_back(lease, str(error).partition("\n")[0])
+            reason = str(error).partition("\n")[0]
+            log.warning("item %s waits: %s", lease.item.id, reason)
+            self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + PAUSE))
         except NOT_NOW:
             raise
         except LeaseLost:
@@ -275,10 +277,6 @@ class MemoryAgents:
             *(f"next try at {again:%Y-%m-%d %H:%M:%S} UTC" if again else "and waits for a person", error),
         )
         self._database.write(lambda tx: Inbox(tx).fail(lease, error, now, again))
-
-    def _give_back(self, lease: Lease, reason: str) -> None:
-        log.warning("item %s waits: %s", lease.item.id, reason)
-        self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + PAUSE))
 
     @contextmanager
     def _heartbeat(self, lease: Lease) -> Iterator[None]:

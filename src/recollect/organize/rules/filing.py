@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead
+from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead, paragraphs
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
 from recollect.organize.edits import LONGEST_SLUG, NOT_YET
@@ -61,7 +61,7 @@ class Page:
 
     @classmethod
     def of(cls, document: Document) -> Page:
-        parts = document.body.split("\n\n") if document.body else []
+        parts = paragraphs(document.body)
         end = parts.index(EARLIER) if EARLIER in parts else len(parts)
         return cls(document, parts[:end], parts[end + 1 :])
 
@@ -268,8 +268,8 @@ class Filing:
     def _put(self, page: Page) -> None:
         document = page.document
         parent = document.path.rpartition("/")[0]
-        if not document.version:
-            self._ensure(parent)
+        if not document.version and parent != MEMORY and not self._draft.at(parent):
+            self._put(self._page(parent))  # the category it falls under, or the head of its pages
         page.document = self._draft.write(
             document_id=document.id,
             expected_version=document.version,
@@ -279,11 +279,6 @@ class Filing:
             body=page.body,
             parent_path=None if document.version else parent,
         )
-
-    def _ensure(self, path: str) -> None:
-        """The documents above a new one: the category it falls under, and the head of its pages."""
-        if path != MEMORY and not self._draft.at(path):
-            self._put(self._page(path))
 
 
 def _judged(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | None:

@@ -99,7 +99,7 @@ def _people(heard: Heard, before: Sequence[Heard], speakers: frozenset[str]) -> 
         elif name in speakers or name.isupper() or name.lower() in _NOBODY:
             continue
         elif found["first"] and not found["does"]:
-            sure = any(_is_kin(name, one.text) for one in before)
+            sure = any(one["named"] == name for said in before for one in _MENTION.finditer(said.text))  # as kin
             name = name if sure else ""  # somebody, or a thing
         people.setdefault(name, _Person(name, found.start(), woman, sure))
     return list(people.values())
@@ -115,10 +115,6 @@ def _of(whose: str, kin: str, heard: Heard, people: Mapping[str, _Person]) -> st
         return f"{whose} {kin}"
     first = next(iter(people.values()), None)
     return f"{first.name}'s {kin}" if first and first.name and not first.place else ""
-
-
-def _is_kin(name: str, text: str) -> bool:
-    return any(found["named"] == name for found in _MENTION.finditer(text))
 
 
 def _gender(word: str) -> bool | None:
