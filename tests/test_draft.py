@@ -137,6 +137,23 @@ def test_a_change_needs_the_version_that_was_read(draft: Draft, tree: Tree, vers
         draft.write(slug="bob", title="", description="", body="", document_id=bob.id, expected_version=version)
 
 
+@pytest.mark.parametrize("version", [-1, 0, 9, 2**40, 2**70])
+def test_a_version_that_never_was_is_stale(draft: Draft, tree: Tree, version: int) -> None:
+    """O18: also one that no database could hold."""
+    bob = add(tree, "bob")
+    with pytest.raises(StaleWrite, match="it is at version 1"):
+        draft.edit(bob.id, version, append="x")
+    with pytest.raises(StaleWrite, match="it is at version 1"):
+        tree.delete(bob.id, version)
+
+
+@pytest.mark.parametrize("links", [5, True, 1.5, "a"])
+def test_links_are_a_list(draft: Draft, links: Any) -> None:
+    """O20."""
+    with pytest.raises(InputError, match="must be a list"):
+        draft.write(slug="bob", title="", description="", body="", links=links)
+
+
 def test_a_version_without_a_document_is_a_mistake(draft: Draft) -> None:
     """O20: somebody meant to change one."""
     with pytest.raises(InputError, match="belongs to a document_id"):

@@ -255,11 +255,13 @@ class Documents:
         rows = self._tx.all(f"{_FIND_CHANGESET} ORDER BY at DESC LIMIT ?", self._owner, limit)
         return [_changeset(row) for row in rows]
 
-    def changeset(self, changeset_id: int) -> Changeset:
-        if row := self._tx.one(f"{_FIND_CHANGESET} AND id = ?", self._owner, changeset_id):
-            return _changeset(row)
+    def changeset(self, changeset_id: object) -> Changeset:
+        if isinstance(changeset_id, int) and 0 < changeset_id < 2**63:
+            row = self._tx.one(f"{_FIND_CHANGESET} AND id = ?", self._owner, changeset_id)
+            if row:
+                return _changeset(row)
         raise UnknownChangeset(
-            f"No changeset of this profile has the id {changeset_id}. List them with documents.changesets()."
+            f"No changeset of this profile has the id {changeset_id!r:.99}. List them with documents.changesets()."
         )
 
     def changeset_at(self, time: datetime) -> Changeset | None:

@@ -170,7 +170,9 @@ class Draft:
             raise InputError(
                 "expected_version belongs to a document_id. Give both, or neither for a new document."
             )
-        named = links if links is None or isinstance(links, str) else tuple(links)
+        if isinstance(links, str) or not isinstance(links, Iterable | None):
+            raise InputError("links must be a list of ids or paths. Put the one link into a list.")
+        named = None if links is None else tuple(links)
 
         def work(seen: Edited) -> Edit:
             current = _current(seen, document_id, expected_version) if document_id else None
@@ -280,7 +282,8 @@ def _current(seen: Edited, document_id: str, expected_version: int | None) -> Do
     if isinstance(expected_version, bool) or not isinstance(expected_version, int):
         raise InputError(f"Give expected_version, the version of {current.path} that was read, as a whole number.")
     if current.version != expected_version:
-        raise stale(current, seen.version(document_id, expected_version), current)
+        was = 0 < expected_version < current.version
+        raise stale(current, seen.version(document_id, expected_version) if was else None, current)
     return current
 
 
@@ -311,8 +314,6 @@ def _parent(seen: Edited, parent_id: str | None, parent_path: str | None) -> str
 
 def _linked(seen: Edited, links: Iterable[str]) -> tuple[str, ...]:
     """The ids of what is linked to, each once."""
-    if isinstance(links, str):
-        raise InputError("links must be a list of ids or paths. Put the one link into a list.")
     found = set()
     for link in links:
         target = seen.at(link) if str(link).startswith("~") else seen.find(link)

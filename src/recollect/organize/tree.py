@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Required, TypedDict, TypeVar, Unpack
 
 from recollect.errors import InputError, StaleWrite
-from recollect.gate import checked_name, checked_text, checked_time
+from recollect.gate import checked_count, checked_name, checked_text, checked_time
 from recollect.organize import claims
 from recollect.organize.changesets import commit, return_to, undo
 from recollect.organize.claims import Claim
@@ -131,7 +131,7 @@ class Tree:
         """What changed between two versions, as a unified diff."""
         found = {one.version: one for one in self.versions(document)}
         for version in (old_version, new_version):
-            if version not in found:
+            if version not in [*found]:
                 raise InputError(f"{document} has no version {version}. Its versions are 1 to {max(found)}.")
         return diff(found[old_version], found[new_version])
 
@@ -163,7 +163,7 @@ class Tree:
 
     def changesets(self, limit: int = 20) -> list[Changeset]:
         """The newest first."""
-        return self._see(lambda rows: rows.changesets(limit))
+        return self._see(lambda rows: rows.changesets(checked_count(limit, "The limit")))
 
     def changeset(self, changeset_id: int) -> Changeset:
         return self._see(lambda rows: rows.changeset(changeset_id))
@@ -255,7 +255,7 @@ def _lines(document: Document, shown: dict[str, list[Document]], cut: set[str], 
 
 
 def _is_top(path: str) -> bool:
-    return path.startswith("~") and not slugs(path)
+    return str(path).startswith("~") and not slugs(path)
 
 
 def _find(rows: Documents, document: str, as_of: datetime | None) -> Document | None:
