@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from recollect import Memory
-from recollect.errors import InputError, RecollectError, StaleWrite, UnknownChangeset
+from recollect.errors import InputError, RecollectError, StaleWrite, UnknownChangeset, UnknownDocument
 from recollect.organize.changesets import commit
 from recollect.organize.differences import diff, undone
 from recollect.organize.documents import MEMORY, MEMORY_ID
@@ -46,8 +46,8 @@ def add(tree: Tree, slug: str, body: str = "", under: str = MEMORY, **more: Any)
 
 
 def land(database: Database, draft: Draft, now: datetime, **origin: Any) -> Changeset | None:
-    told = {"cause": "run", "author": "agent", **origin}
-    return database.write(lambda tx: commit(tx, draft, now, **told))
+    told = Changeset(0, OWNER, now, **{"cause": "run", "author": "agent", **origin})
+    return database.write(lambda tx: commit(tx, draft, told))
 
 
 def new(draft: Draft, slug: str, body: str = "", under: str = MEMORY) -> Document:
@@ -113,7 +113,7 @@ def test_an_error_after_the_commit_undoes_it(tree: Tree, database: Database, clo
     new(draft, "a")
 
     def work(tx: Any) -> None:
-        commit(tx, draft, clock.now, cause="run", author="agent")
+        commit(tx, draft, Changeset(0, OWNER, clock.now, "run", "agent"))
         raise KeyError("lost")
 
     with pytest.raises(KeyError):
@@ -383,6 +383,21 @@ def test_an_unknown_changeset_is_a_clear_error(tree: Tree) -> None:
     """O21: with the next step."""
     with pytest.raises(UnknownChangeset, match="List them with"):
         tree.rollback(12345)
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**63, 2**70, None, [], {}, "1", "a\ud800"], ids=repr)
+def test_what_no_changeset_version_or_path_could_be_is_a_clear_error(tree: Tree, wrong: Any) -> None:
+    """O21: whatever is asked for, no database is."""
+    bob = add(tree, "bob")
+    for call in (tree.changeset, tree.changes, tree.rollback):
+        with pytest.raises(UnknownChangeset, match="List them with"):
+            call(wrong)
+    with pytest.raises(InputError, match="has no version"):
+        tree.diff(bob.id, wrong, 1)
+    with pytest.raises(InputError, match="The limit"):
+        tree.changesets(wrong)
+    with pytest.raises((InputError, UnknownDocument)):
+        tree.walk(wrong)
 
 
 def test_the_whole_tree_returns_to_a_time(tree: Tree, clock: FakeClock) -> None:

@@ -20,7 +20,7 @@ from recollect.organize.draft import Draft
 from recollect.organize.tree import Tree
 from recollect.storage.base import Database, Transaction
 from recollect.testing import FakeClock, in_threads
-from recollect.types import Document, Reference
+from recollect.types import Changeset, Document, Reference
 from tests.work import analyze, work_of
 
 OWNER = "default"
@@ -151,10 +151,10 @@ def test_drafts_made_before_the_root_adopt_it(database: Database, tree: Tree, cl
         draft.write(slug=f"s{number}", title="", description="", body="", parent_path=MEMORY)
     drafts[2].edit(MEMORY_ID, 1, append="Mine.")
     for draft in drafts[:2]:
-        database.write(lambda tx, draft=draft: commit(tx, draft, clock(), cause="edit", author="x"))  # type: ignore[misc]
+        database.write(lambda tx, draft=draft: commit(tx, draft, Changeset(0, OWNER, clock(), "edit", "x")))  # type: ignore[misc]
     assert paths(tree) == [MEMORY, "~/memory/s0", "~/memory/s1"]
     with pytest.raises(StaleWrite, match=r"~/memory changed .*by changeset \d+ of x at 2026"):
-        database.write(lambda tx: commit(tx, drafts[2], clock(), cause="edit", author="x"))
+        database.write(lambda tx: commit(tx, drafts[2], Changeset(0, OWNER, clock(), "edit", "x")))
 
 
 def test_the_memory_root_stays_where_it_is(tree: Tree) -> None:
@@ -277,7 +277,7 @@ def test_two_slugs_can_be_swapped_in_one_changeset(tree: Tree, database: Databas
             document_id=document.id,
             expected_version=version,
         )
-    database.write(lambda tx: commit(tx, draft, clock(), cause="edit", author="x"))
+    database.write(lambda tx: commit(tx, draft, Changeset(0, OWNER, clock(), "edit", "x")))
     assert (tree.read("~/memory/a").id, tree.read("~/memory/b").id) == (b.id, a.id)
     assert tree.read(a.id).version == tree.read(b.id).version == 2
 
@@ -461,7 +461,7 @@ def test_the_tree_as_of_any_time_shows_whole_changesets(tree: Tree, clock: FakeC
         draft = tree.draft()
         for name in "ab":
             draft.write(slug=f"{name}{number}", title="", description="", body="", parent_path=MEMORY)
-        database.write(lambda tx, draft=draft: commit(tx, draft, clock(), cause="edit", author="x"))  # type: ignore[misc]
+        database.write(lambda tx, draft=draft: commit(tx, draft, Changeset(0, OWNER, clock(), "edit", "x")))  # type: ignore[misc]
         seen.append((clock.now, paths(tree)))
     before: list[str] = []
     for at, expected in seen:

@@ -15,7 +15,7 @@ from recollect.organize.edits import sentence, targets
 from recollect.organize.tree import Tree
 from recollect.storage.base import Database
 from recollect.testing import FakeClock
-from recollect.types import Document
+from recollect.types import Changeset, Document
 
 OWNER = "default"
 
@@ -95,7 +95,7 @@ def test_an_edited_document_shows_the_version_it_lands_as(
         draft.edit(bob.id, 1, append="Late.")
     new = add(draft, "new")
     assert draft.edit(new.id, 1, append="x").version == 1
-    database.write(lambda tx: commit(tx, draft, clock.now, cause="run", author="a"))
+    database.write(lambda tx: commit(tx, draft, Changeset(0, OWNER, clock.now, "run", "a")))
     assert (tree.read(bob.id).version, tree.read(new.id).version) == (2, 1)
     assert tree.read(bob.id).body == "One.\n\nLine 0.\n\nLine 1.\n\nLine 2."
 
@@ -135,6 +135,23 @@ def test_a_change_needs_the_version_that_was_read(draft: Draft, tree: Tree, vers
         draft.edit(bob.id, version, append="x")
     with pytest.raises(InputError, match="expected_version"):
         draft.write(slug="bob", title="", description="", body="", document_id=bob.id, expected_version=version)
+
+
+@pytest.mark.parametrize("version", [-1, 0, 9, 2**40, 2**70])
+def test_a_version_that_never_was_is_stale(draft: Draft, tree: Tree, version: int) -> None:
+    """O18: also one that no database could hold."""
+    bob = add(tree, "bob")
+    with pytest.raises(StaleWrite, match="it is at version 1"):
+        draft.edit(bob.id, version, append="x")
+    with pytest.raises(StaleWrite, match="it is at version 1"):
+        tree.delete(bob.id, version)
+
+
+@pytest.mark.parametrize("links", [5, True, 1.5, "a"])
+def test_links_are_a_list(draft: Draft, links: Any) -> None:
+    """O20."""
+    with pytest.raises(InputError, match="must be a list"):
+        draft.write(slug="bob", title="", description="", body="", links=links)
 
 
 def test_a_version_without_a_document_is_a_mistake(draft: Draft) -> None:

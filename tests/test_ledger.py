@@ -9,8 +9,8 @@ from typing import NoReturn
 import pytest
 
 from recollect.errors import BudgetReached, CapReached
-from recollect.models.base import UNKNOWN_INPUT, UNKNOWN_OUTPUT, Cost, Price, Tokens
-from recollect.models.ledger import Call, Ledger, Run, Spend, Total, day_of
+from recollect.models.base import UNKNOWN_INPUT, UNKNOWN_OUTPUT, Cost, Tokens, cost_of
+from recollect.models.ledger import Call, Ledger, Run, Spend, day_of
 from recollect.sections import ModelsSettings
 from recollect.storage.base import Database
 from recollect.testing import FakeClock, in_threads
@@ -55,7 +55,7 @@ def test_a_finished_call_says_what_it_used(database: Database, clock: FakeClock)
         0.01,
         False,
     )
-    assert (run.requests, run.input_tokens, run.output_tokens, run.cost) == (1, 1_200, 34, 0.01)
+    assert (run.input_tokens, run.output_tokens, run.cost) == (1_200, 34, 0.01)
 
 
 @pytest.mark.parametrize(("free", "cost"), [(True, 0.0), (False, 0.25)])
@@ -88,24 +88,6 @@ def test_recent_calls_are_the_owners_newest_first(database: Database, clock: Fak
     assert [row.id for row in calls(database)] == made[::-1]
     assert [row.id for row in calls(database, limit=1)] == made[1:]
     assert len(calls(database, "other")) == 1
-
-
-def test_totals_are_by_day_and_model(database: Database, clock: FakeClock) -> None:
-    """O14: days begin at midnight UTC, newest first; failed calls are counted apart."""
-    run = spend(database, clock).run("default", "organize")
-    first = day_of(clock.now)
-    make(run, 0.25)
-    clock.turn(days=1)
-    make(run, 0.125, "openai:gpt-5-mini")
-    make(run, 0.125)
-    run.fail(run.start(MODEL, 0.5), "slow", free=False)
-    second = day_of(clock.now)
-    assert database.read(lambda tx: Ledger(tx).totals(first)) == [
-        Total(second, MODEL, 2, 1, 1_000, 100, 0.625),
-        Total(second, "openai:gpt-5-mini", 1, 0, 1_000, 100, 0.125),
-        Total(first, MODEL, 1, 0, 1_000, 100, 0.25),
-    ]
-    assert len(database.read(lambda tx: Ledger(tx).totals(second))) == 2
 
 
 # Limits
@@ -190,27 +172,27 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestPrice:
     def test_a_known_model_has_its_listed_price(self) -> None:
         """O14: from the bundled list, without a connection."""
-        assert Price(ModelsSettings(model="anthropic:claude-haiku-4-5")).of(MILLION) == Cost(6.0, False)
-        assert Price(ModelsSettings(model="openai:gpt-4o-mini")).of(MILLION) == Cost(0.75, False)
+        assert cost_of(MILLION, ModelsSettings(model="anthropic:claude-haiku-4-5")) == Cost(6.0, False)
+        assert cost_of(MILLION, ModelsSettings(model="openai:gpt-4o-mini")) == Cost(0.75, False)
 
     def test_what_was_cached_is_cheaper(self) -> None:
         """O14: input that the provider had cached costs a tenth."""
-        price = Price(ModelsSettings(model="anthropic:claude-haiku-4-5"))
-        assert price.of(Tokens(1_000_000, 0, cache_read=1_000_000)).usd == pytest.approx(0.1)
+        cached = Tokens(1_000_000, 0, cache_read=1_000_000)
+        assert cost_of(cached, ModelsSettings(model="anthropic:claude-haiku-4-5")).usd == pytest.approx(0.1)
 
     @pytest.mark.parametrize("model", ["openai:nobody-knows", "nobody:knows"])
     def test_an_unknown_model_is_dear_and_said_to_be_estimated(self, model: str) -> None:
         """O14: too high rather than too low."""
-        assert Price(ModelsSettings(model=model)).of(MILLION) == Cost(UNKNOWN_INPUT + UNKNOWN_OUTPUT, True)
+        assert cost_of(MILLION, ModelsSettings(model=model)) == Cost(UNKNOWN_INPUT + UNKNOWN_OUTPUT, True)
 
     def test_a_local_model_is_free(self) -> None:
         """O14: ollama runs on one's own machine."""
-        assert Price(ModelsSettings(model="ollama:qwen3")).of(MILLION) == Cost(0.0, False)
+        assert cost_of(MILLION, ModelsSettings(model="ollama:qwen3")) == Cost(0.0, False)
 
     def test_a_price_that_is_set_is_the_price(self) -> None:
         """O14: for known, unknown and local models; one alone leaves the other as it is."""
         for model in ("anthropic:claude-haiku-4-5", "openai:nobody-knows", "ollama:qwen3"):
             settings = ModelsSettings(model=model, input_usd_per_million=0.5, output_usd_per_million=1.5)
-            assert Price(settings).of(MILLION) == Cost(2.0, False)
+            assert cost_of(MILLION, settings) == Cost(2.0, False)
         half = ModelsSettings(model="openai:nobody-knows", input_usd_per_million=0.5)
-        assert Price(half).of(MILLION) == Cost(0.5 + UNKNOWN_OUTPUT, True)
+        assert cost_of(MILLION, half) == Cost(0.5 + UNKNOWN_OUTPUT, True)

@@ -20,7 +20,6 @@ from pydantic_ai.models.test import TestModel as AnyToolModel
 
 from recollect import Memory, User
 from recollect.errors import BudgetReached, CapReached, ConfigError, ModelError, StorageBusy
-from recollect.models.base import ModelSettings
 from recollect.models.ledger import Call, Ledger
 from recollect.models.metered import within
 from recollect.models.providers import model_for, unusable
@@ -143,12 +142,9 @@ def test_it_reads_and_writes_documents_with_the_tools(bench: Bench) -> None:
         ("done", 1_000, 100, False)
     ] * 4
     assert {(row.purpose, row.model, row.inbox_id) for row in rows} == {("organize", MODELS[bench.provider], 7)}
-    usage = outcome.usage
-    assert (usage.model, usage.requests, usage.input_tokens, usage.output_tokens) == (
-        *(MODELS[bench.provider], 4, 4_000, 400),
-    )
-    assert usage.cost == pytest.approx(sum(row.cost for row in rows))
-    assert usage.cost > 0
+    assert (outcome.model, outcome.input_tokens, outcome.output_tokens) == (MODELS[bench.provider], 4_000, 400)
+    assert outcome.cost == pytest.approx(sum(row.cost for row in rows))
+    assert outcome.cost > 0
 
 
 def test_the_model_is_told_what_to_do_and_offered_three_tools(bench: Bench) -> None:
@@ -170,7 +166,8 @@ def test_the_model_is_told_what_to_do_and_offered_three_tools(bench: Bench) -> N
 def test_nothing_to_keep_is_an_answer(bench: Bench) -> None:
     """O8: a transcript of greetings changes nothing."""
     with ModelServer([say("They only greeted.\n\n**NOTHING TO KEEP**")]) as server:
-        assert bench.organize(server).usage.requests == 1
+        bench.organize(server)
+    assert len(server.requests) == 1
     assert bench.draft.changes == ()
 
 
@@ -414,7 +411,7 @@ def test_a_free_model_never_waits(database: Database, clock: FakeClock) -> None:
 # pydantic-ai's own models
 
 
-def of(model: Model) -> Callable[[ModelSettings], Model]:
+def of(model: Model) -> Callable[[ModelsSettings], Model]:
     return lambda _: model
 
 

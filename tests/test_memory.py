@@ -316,7 +316,7 @@ def test_close_stops_the_background_work_and_no_tick_follows(
     """O1: a tick after the database was let go would say so in the log."""
     memory = open_memory(worker={"tick_seconds": 0.001})
     memory.start()
-    worker = memory._parts.workers[0].background._thread
+    worker = memory._parts.workers[0]._thread
     assert worker is not None
     with caplog.at_level(logging.WARNING, "recollect"):
         memory.close()
@@ -393,7 +393,7 @@ def test_stop_waits_for_the_tick_that_runs() -> None:
     assert inside.wait(60)
     stopping = threading.Thread(target=stop, daemon=True)
     stopping.start()
-    until(worker.background.stopping)
+    until(worker.stopping)
     assert done == []
     let_go.set()
     stopping.join(60)

@@ -436,7 +436,7 @@ def test_a_long_queue_does_not_hold_up_deadlines_and_marks(
     memory = open_memory(brain=brain)
     for number in range(3):
         say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
-    done = memory._parts.workers[0].tick()
+    done = memory._parts.workers[0]._once(lambda: False)
     assert (done.handed_over, done.finished) == (3, 0)
     monkeypatch.undo()
     assert memory.process().finished == 3

@@ -18,7 +18,7 @@ from recollect.recall.items import Items
 from recollect.recall.relations import Neighbour, Relations
 from recollect.storage.base import Database, Transaction
 from recollect.testing import FakeClock
-from recollect.types import Document, Item
+from recollect.types import Changeset, Document, Item
 from tests.conftest import OpenMemory
 from tests.work import analyze, work_of
 
@@ -264,7 +264,7 @@ def test_it_does_not_walk_through_everything(memory: Memory, clock: FakeClock) -
                 "body": f"works with Person{(number * 7) % 1_000} at night. [r1]",
             }
             draft.write(slug=f"p{number}", description="", parent_path="~/memory/people", **content)
-        memory._database.write(lambda tx: commit(tx, draft, clock(), cause="edit", author="test"))
+        memory._database.write(lambda tx: commit(tx, draft, Changeset(0, "default", clock(), "edit", "test")))
         analyze(memory._database, "documents", "document_references", "items", "item_words")
 
     write(memory, "~/memory/people")

@@ -37,8 +37,7 @@ from recollect.organize.guard import Guard
 from recollect.organize.leads import Leads
 from recollect.organize.rules.brain import RulesBrain
 from recollect.organize.rules.conflicts import keys
-from recollect.organize.rules.filing import Filing
-from recollect.organize.rules.page import FULL
+from recollect.organize.rules.filing import FULL, Filing
 from recollect.organize.rules.statements import Statement
 from recollect.storage.base import Database
 from recollect.testing import FakeClock
@@ -674,6 +673,24 @@ def test_what_stands_on_a_page_is_still_known(memory: Memory, database: Database
         f"lives in Porto. [r{old}, r{again}, until 2026-02-24 by r{new}]",
     ]
     assert memory.documents.read("~/memory/people/mara").body == filler
+
+
+@pytest.mark.parametrize("gap", ["\r\n\r\n", "\n \t\n", "\n\n\n"])
+def test_however_a_person_sets_claims_apart_they_are_known(memory: Memory, gap: str) -> None:
+    """O11: what an editor made of the lines between them keeps none from being cited again, or ended."""
+    old = tell(memory, "I live in Porto.", "I work as a nurse at the city hospital.")
+    page = memory.documents.read("~/memory/people/mara")
+    parts = [*paragraphs(page.body), "A line of my own.", EARLIER, "lives in Faro. [r1, until 2026-01-01]", ""]
+    memory.documents.edit(page.id, page.version, find=page.body, replace=gap.join(parts))
+    (new,) = tell(memory, "I moved to Lisbon. I work as a nurse at the city hospital.")
+    assert paragraphs(memory.documents.read(page.id).body) == [
+        f"works as a nurse at the city hospital. [r{old[1]}, r{new}]",
+        "A line of my own.",
+        f"moved to Lisbon. [r{new}]",
+        EARLIER,
+        "lives in Faro. [r1, until 2026-01-01]",
+        f"lives in Porto. [r{old[0]}, until 2026-02-24 by r{new}]",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -263,10 +263,11 @@ class Memory(Reading):
 
     def stop(self) -> Processed:
         """End the background work for good: what runs is finished, and nothing follows. What it did in all."""
-        done = sum((worker.stop() for worker in self._whole.workers), Processed())  # it begins the longest work
+        for worker in self._whole.workers:  # they begin the longest work
+            worker.stop()
         self._whole.continuity.stop()
         self._whole.stop_indexing()
-        return done
+        return sum((worker.done for worker in self._whole.workers), Processed())
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""

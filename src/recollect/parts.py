@@ -185,7 +185,7 @@ class Parts:
     def remarks(self) -> list[str]:
         """What a person should know of the work that this process does, a sentence each."""
         said = [self.brain.waits(), self.brain.remark(), self._handover.error, *self.continuity.remarks()]
-        said += [self.mending.remark, self.experiencing.error, *(one.background.error for one in self.workers)]
+        said += [self.mending.remark, self.experiencing.error, *(one.error for one in self.workers)]
         said += self.indexer.remarks(self.profile) if "indexer" in self.__dict__ else []
         said += [self.recall.error] if "recall" in self.__dict__ else []
         return list(dict.fromkeys(clean(remark) for remark in said if remark))

@@ -7,10 +7,10 @@ price that is too high rather than too low, and said to be estimated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
+    from recollect.sections import ModelsSettings
 
 LOCAL = {"ollama"}
 """Providers that run on one's own machine: their calls cost nothing."""
@@ -27,22 +27,6 @@ LEAST_OUTPUT = 1_000
 """How long, in tokens, an answer may be: as long as the run's budget pays for, but never cut below the least."""
 
 _MILLION = 1_000_000
-
-
-class ModelSettings(Protocol):
-    """The section `[models]` (see `config.py`). `model` is `provider:name`; empty: no model is used."""
-
-    model: str
-    base_url: str
-    api_key: SecretStr
-    timeout_seconds: float
-    run_budget_usd: float
-    daily_cap_usd: float
-    run_requests: int
-    run_tokens: int
-    input_usd_per_million: float | None
-    output_usd_per_million: float | None
-    context_chars: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,44 +47,40 @@ class Cost:
     estimated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What the tokens of one model cost."""
+def cost_of(tokens: Tokens, settings: ModelsSettings) -> Cost:
+    """What the tokens of the configured model cost."""
+    given_input, given_output = settings.input_usd_per_million, settings.output_usd_per_million
+    listed = _listed(tokens, settings.model)
+    input_usd, output_usd = listed or (
+        tokens.input * UNKNOWN_INPUT / _MILLION,
+        tokens.output * UNKNOWN_OUTPUT / _MILLION,
+    )
+    if given_input is not None:
+        input_usd = tokens.input * given_input / _MILLION
+    if given_output is not None:
+        output_usd = tokens.output * given_output / _MILLION
+    guessed = not listed and (given_input is None or given_output is None)
+    return Cost(input_usd + output_usd, guessed)
 
-    settings: ModelSettings
 
-    def of(self, tokens: Tokens) -> Cost:
-        given_input, given_output = self.settings.input_usd_per_million, self.settings.output_usd_per_million
-        listed = self._listed(tokens)
-        input_usd, output_usd = listed or (
-            tokens.input * UNKNOWN_INPUT / _MILLION,
-            tokens.output * UNKNOWN_OUTPUT / _MILLION,
-        )
-        if given_input is not None:
-            input_usd = tokens.input * given_input / _MILLION
-        if given_output is not None:
-            output_usd = tokens.output * given_output / _MILLION
-        guessed = not listed and (given_input is None or given_output is None)
-        return Cost(input_usd + output_usd, guessed)
+def _listed(tokens: Tokens, model: str) -> tuple[float, float] | None:
+    """USD for input and for output, where the price is known."""
+    provider, _, name = model.partition(":")
+    if provider in LOCAL:
+        return 0.0, 0.0
+    from genai_prices import Usage, calc_price
 
-    def _listed(self, tokens: Tokens) -> tuple[float, float] | None:
-        """USD for input and for output, where the price is known."""
-        provider, _, name = self.settings.model.partition(":")
-        if provider in LOCAL:
-            return 0.0, 0.0
-        from genai_prices import Usage, calc_price
-
-        usage = Usage(
-            input_tokens=tokens.input,
-            output_tokens=tokens.output,
-            cache_read_tokens=tokens.cache_read,
-            cache_write_tokens=tokens.cache_write,
-        )
-        try:
-            found = calc_price(usage, name, provider_id=provider)
-        except (LookupError, ValueError):
-            return None
-        return float(found.input_price), float(found.output_price)
+    usage = Usage(
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        cache_read_tokens=tokens.cache_read,
+        cache_write_tokens=tokens.cache_write,
+    )
+    try:
+        found = calc_price(usage, name, provider_id=provider)
+    except (LookupError, ValueError):
+        return None
+    return float(found.input_price), float(found.output_price)
 
 
 def estimated_tokens(text_bytes: int) -> int:

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, ModelError
-from recollect.models.base import MOST_OUTPUT, Cost, ModelSettings, Tokens
-from recollect.models.ledger import Run, Spend
+from recollect.models.base import MOST_OUTPUT, Cost, Tokens
+from recollect.models.ledger import Run
 from recollect.models.providers import without_secrets
-from recollect.models.question import BUDGET_USD, in_a_loop_of_its_own
-from recollect.storage.base import Database
-from recollect.types import Clock
+from recollect.models.question import BUDGET_USD, Question, in_a_loop_of_its_own
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
@@ -46,36 +44,17 @@ class _Said:
     error: str = ""
 
 
-class ClaudeQuestion:
-    """Call it with a prompt: the answer, or a `ModelError` (or `CapReached`). Each call is a row of the ledger,
-    at the cost that the SDK says. Safe to share between threads."""
-
-    def __init__(
-        self,
-        settings: ModelSettings,
-        database: Database,
-        clock: Clock,
-        owner: str,
-        purpose: str = "notes",
-        *,
-        budget_usd: float = BUDGET_USD,
-    ) -> None:
-        self._settings = settings
-        self._spend = Spend(database, clock, settings.daily_cap_usd, budget_usd)
-        self._owner = owner
-        self._purpose = purpose
-        provider, _, name = settings.model.partition(":")
-        self._ours = provider == PROVIDER
-        self._model = name if self._ours else MODEL
+class ClaudeQuestion(Question):
+    """A question like any other, in the ledger at the cost that the SDK says."""
 
     def __call__(self, prompt: str) -> str:
         if reason := missing():
             raise ConfigError(reason)
         run = self._spend.run(self._owner, self._purpose)
-        label = f"claude-agent-sdk:{self._model}"
-        call = run.start(label, self._spend.run_budget_usd)
+        label = f"claude-agent-sdk:{self._named() or MODEL}"
+        call = run.start(label, BUDGET_USD)
         try:
-            said = in_a_loop_of_its_own(self._ask(prompt))
+            said = in_a_loop_of_its_own(self._said(prompt))
         except BaseException:
             run.fail(call, "The call was stopped.", free=False)
             raise
@@ -91,25 +70,25 @@ class ClaudeQuestion:
             "CLAUDE_CODE_MAX_RETRIES": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
-        if self._ours and (key := self._settings.api_key.get_secret_value()):
+        if self._named() and (key := self._settings.api_key.get_secret_value()):
             environment["ANTHROPIC_API_KEY"] = key
-        if self._ours and self._settings.base_url:
+        if self._named() and self._settings.base_url:
             environment["ANTHROPIC_BASE_URL"] = self._settings.base_url
         return ClaudeAgentOptions(
             tools=[],
             max_turns=1,
-            max_budget_usd=self._spend.run_budget_usd,
+            max_budget_usd=BUDGET_USD,
             setting_sources=[],
             permission_mode="bypassPermissions",
             extra_args={"allow-dangerously-skip-permissions": None, "no-session-persistence": None},
             strict_mcp_config=True,
             verbatim_prompts=True,
-            model=self._model,
+            model=self._named() or MODEL,
             cwd=folder,
             env=environment,
         )
 
-    async def _ask(self, prompt: str) -> _Said:
+    async def _said(self, prompt: str) -> _Said:
         import anyio
         from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, query
 
@@ -131,6 +110,11 @@ class ClaudeQuestion:
                 said.error = " ".join([str(error), *errors[-5:]])
         return said
 
+    def _named(self) -> str:
+        """The model of Anthropic's that is set; empty where none is."""
+        provider, _, name = self._settings.model.partition(":")
+        return name if provider == PROVIDER else ""
+
     def _settled(self, run: Run, call: int, label: str, said: _Said) -> str:
         """The answer, its cost entered."""
         told = without_secrets(" ".join(said.error.split()), self._settings)
@@ -145,8 +129,7 @@ class ClaudeQuestion:
         usable = not result.is_error and result.stop_reason != "max_tokens" and said.text == result.result
         usd = result.total_cost_usd
         if usd or usable:
-            most = self._spend.run_budget_usd
-            run.finish(call, _tokens(result), Cost(most if usd is None else usd, estimated=usd is None))
+            run.finish(call, _tokens(result), Cost(BUDGET_USD if usd is None else usd, estimated=usd is None))
         else:
             run.fail(call, reason, free=usd is not None)
         if not usable:

@@ -42,19 +42,6 @@ class Call:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
-    """What one model cost on one day (UTC), which begins at `day`."""
-
-    day: datetime
-    model: str
-    calls: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cost: float
-
-
 class Ledger:
     """`ledger`, seen through a transaction."""
 
@@ -108,40 +95,23 @@ class Ledger:
         )
         return [from_row(row) for row in rows]
 
-    def totals(self, since: datetime) -> list[Total]:
-        """What the whole home spent, by day and model, newest day first."""
-        rows = self._tx.all(
-            f"SELECT at / {_DAY} AS day, model, COUNT(*), SUM(CASE WHEN state = 'failed' THEN 1 ELSE 0 END), "
-            "SUM(input_tokens), SUM(output_tokens), SUM(cost) "
-            "FROM ledger WHERE at >= ? GROUP BY 1, model ORDER BY 1 DESC, model",
-            micros(since),
-        )
-        # PostgreSQL adds whole numbers up to a Decimal.
-        return [
-            Total(moment(row[0] * _DAY), row[1], row[2], int(row[3]), int(row[4]), int(row[5]), row[6])
-            for row in rows
-        ]
-
 
 class Spend:
     """What the home may spend in a day, and a run in all. The database is asked before every call, so the
     cap holds for every worker of the home together."""
 
     def __init__(self, database: Database, clock: Clock, daily_cap_usd: float, run_budget_usd: float) -> None:
-        self._database = database
-        self._clock = clock
+        self.database = database
+        self.clock = clock
         self.daily_cap_usd = daily_cap_usd
         self.run_budget_usd = run_budget_usd
 
     def today(self) -> float:
         """USD since the day began (UTC)."""
-        return self._database.read(lambda tx: Ledger(tx).spent_since(day_of(self._clock())))
-
-    def spent_out(self, most: float) -> str:
-        """Why a call that may cost this much cannot be made today; empty where it can."""
-        return self.over_cap(self.today(), most)
+        return self.database.read(lambda tx: Ledger(tx).spent_since(day_of(self.clock())))
 
     def over_cap(self, spent: float, most: float) -> str:
+        """Why a call that may cost this much cannot be made where so much was spent today; empty where it can."""
         if not most or spent + most <= self.daily_cap_usd:
             return ""
         return (
@@ -152,22 +122,17 @@ class Spend:
 
     def run(self, owner: str, purpose: str, inbox_id: int | None = None) -> Run:
         """A new run, that has spent nothing yet."""
-        return Run(self, self._database, self._clock, owner, purpose, inbox_id)
+        return Run(self, owner, purpose, inbox_id)
 
 
 class Run:
     """The calls of one run, in order: `start` before each, then `finish` or `fail`."""
 
-    def __init__(
-        self, spend: Spend, database: Database, clock: Clock, owner: str, purpose: str, inbox_id: int | None
-    ) -> None:
+    def __init__(self, spend: Spend, owner: str, purpose: str, inbox_id: int | None) -> None:
         self._spend = spend
-        self._database = database
-        self._clock = clock
         self._owner = owner
         self._purpose = purpose
         self._inbox_id = inbox_id
-        self.requests = 0
         self.input_tokens = 0
         self.output_tokens = 0
         self.cost = 0.0
@@ -188,16 +153,15 @@ class Run:
             )
 
         def enter(tx: Transaction) -> int:
-            now, ledger = self._clock(), Ledger(tx)
+            now, ledger = self._spend.clock(), Ledger(tx)
             ledger.take()
             if wrong := self._spend.over_cap(ledger.spent_since(day_of(now)), most):
                 raise CapReached(wrong)
             return ledger.start(now, self._owner, self._purpose, model, most, self._inbox_id)
 
-        return self._database.write(enter)
+        return self._spend.database.write(enter)
 
     def finish(self, call_id: int, tokens: Tokens, cost: Cost) -> None:
-        self.requests += 1
         self.input_tokens += tokens.input
         self.output_tokens += tokens.output
         self.cost += cost.usd
@@ -207,7 +171,7 @@ class Run:
         self._note(lambda ledger: ledger.fail(call_id, error, free=free))
 
     def _note(self, step: Callable[[Ledger], None]) -> None:
-        self._database.write(lambda tx: step(Ledger(tx)))
+        self._spend.database.write(lambda tx: step(Ledger(tx)))
 
 
 def day_of(now: datetime) -> datetime:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -28,23 +29,28 @@ from pydantic_ai.settings import merge_model_settings
 from pydantic_ai.usage import RequestUsage
 
 from recollect.errors import ModelError
-from recollect.models.base import LEAST_OUTPUT, MOST_OUTPUT, Cost, ModelSettings, Price, Tokens, estimated_tokens
+from recollect.models.base import LEAST_OUTPUT, MOST_OUTPUT, Cost, Tokens, cost_of, estimated_tokens
 from recollect.models.ledger import Run
 from recollect.models.providers import without_secrets
+
+if TYPE_CHECKING:
+    from recollect.sections import ModelsSettings
 
 OLD_RESULT = 300
 """What an earlier tool result keeps, in characters, when the context is full."""
 
 
 class Metered(WrapperModel):
-    """Asks the wrapped model on the account of `run`. What goes wrong with the model is a `ModelError`; what
-    goes wrong with the book comes out as it is."""
+    """Asks the wrapped model on the account of `run`, with the settings in `told`. What goes wrong with the model
+    is a `ModelError`; what goes wrong with the book comes out as it is."""
 
-    def __init__(self, wrapped: Model, run: Run, settings: ModelSettings) -> None:
+    def __init__(self, wrapped: Model, run: Run, settings: ModelsSettings) -> None:
         super().__init__(wrapped)
         self._run = run
         self._ours = settings
-        self._price = Price(settings)
+        self.told = CallSettings(request_timeout=settings.timeout_seconds)
+        if "max_retries" not in wrapped.unsupported_settings:
+            self.told["max_retries"] = 1  # who asks tries again
 
     async def request(
         self,
@@ -56,7 +62,7 @@ class Metered(WrapperModel):
         messages = within(messages, self._ours.context_chars)
         asked = estimated_tokens(sum(map(_bytes, [*tools, *sent(messages)])))
         output = self._affordable(asked)
-        call = self._run.start(self._ours.model, self._price.of(Tokens(asked, output)).usd)
+        call = self._run.start(self._ours.model, cost_of(Tokens(asked, output), self._ours).usd)
         call_settings = merge_model_settings(model_settings, CallSettings(max_tokens=output))
         try:
             response = await self.wrapped.request(messages, call_settings, model_request_parameters)
@@ -73,8 +79,8 @@ class Metered(WrapperModel):
 
     def _affordable(self, asked: int) -> int:
         """How many tokens of output the run can pay for after the question."""
-        question = self._price.of(Tokens(asked)).usd
-        full = self._price.of(Tokens(asked, MOST_OUTPUT)).usd - question
+        question = cost_of(Tokens(asked), self._ours).usd
+        full = cost_of(Tokens(asked, MOST_OUTPUT), self._ours).usd - question
         paid = int(MOST_OUTPUT * (self._run.left - question) / full) if full else MOST_OUTPUT
         return max(LEAST_OUTPUT, min(MOST_OUTPUT, paid))
 
@@ -86,7 +92,7 @@ class Metered(WrapperModel):
             answered = estimated_tokens(sum(map(_bytes, sent([response]))))
             usage, guessed = RequestUsage(input_tokens=asked, output_tokens=answered), True
         tokens = Tokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-        cost = self._price.of(tokens)
+        cost = cost_of(tokens, self._ours)
         self._run.finish(call, tokens, Cost(cost.usd, cost.estimated or guessed))
         return replace(response, usage=usage)
 
@@ -136,7 +142,7 @@ def _cut(result: ToolReturnPart, text: str, kept: int) -> ToolReturnPart:
     return replace(result, content=shown)
 
 
-def in_words(error: Exception, settings: ModelSettings) -> str:
+def in_words(error: Exception, settings: ModelsSettings) -> str:
     """What happened, in sentences without secrets that say what to do next."""
     model, told = settings.model, without_secrets(" ".join(str(error).split()), settings)[:300]
     match error:

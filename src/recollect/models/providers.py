@@ -10,11 +10,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ConfigError
-from recollect.models.base import LOCAL, ModelSettings
+from recollect.models.base import LOCAL
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
+
+    from recollect.sections import ModelsSettings
 
 OLLAMA_URL = "http://localhost:11434/v1"
 NO_KEY = "no-key"
@@ -25,7 +27,7 @@ INSTALL = "models.model is set, but its packages are missing. Install them: pip 
 _OPENAI_LIKE = {"openai", "openai-chat"}
 
 
-def unusable(settings: ModelSettings) -> str:
+def unusable(settings: ModelsSettings) -> str:
     """Why no model can be asked with these settings, in a sentence; empty where one can."""
     if not settings.model:
         return "No model is set. Set models.model, for example to 'anthropic:claude-haiku-4-5'."
@@ -38,7 +40,7 @@ def unusable(settings: ModelSettings) -> str:
     return ""
 
 
-def model_for(settings: ModelSettings) -> Model:
+def model_for(settings: ModelsSettings) -> Model:
     """The model, with a client of its own that is closed by leaving the model's context."""
     try:
         from pydantic_ai.exceptions import UserError
@@ -64,14 +66,14 @@ def model_for(settings: ModelSettings) -> Model:
         raise ConfigError(f"models.model {settings.model!r} needs more packages: {error}.") from None
 
 
-def key_name(settings: ModelSettings) -> str:
+def key_name(settings: ModelsSettings) -> str:
     """The variable in the environment that usually holds the provider's key."""
     provider = settings.model.partition(":")[0]
     provider = "openai" if provider in _OPENAI_LIKE else provider
     return f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
-def without_secrets(text: str, settings: ModelSettings) -> str:
+def without_secrets(text: str, settings: ModelsSettings) -> str:
     """The text less the keys that the provider may have told back."""
     for secret in (settings.api_key.get_secret_value(), os.environ.get(key_name(settings), "")):
         if secret:
@@ -79,7 +81,7 @@ def without_secrets(text: str, settings: ModelSettings) -> str:
     return text
 
 
-def _openai_compatible(name: str, settings: ModelSettings) -> Model:
+def _openai_compatible(name: str, settings: ModelsSettings) -> Model:
     """A server that speaks OpenAI's Chat Completions. OpenAI's own key is never sent to it."""
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
@@ -92,7 +94,7 @@ def _openai_compatible(name: str, settings: ModelSettings) -> Model:
     return OpenAIChatModel(name, provider=provider)
 
 
-def _provider(name: str, settings: ModelSettings) -> Provider[Any]:
+def _provider(name: str, settings: ModelsSettings) -> Provider[Any]:
     from pydantic_ai.providers import infer_provider_class
 
     given: dict[str, str] = {}

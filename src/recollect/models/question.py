@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.errors import BudgetReached, ModelError
-from recollect.models.base import ModelSettings
 from recollect.models.ledger import Run, Spend
 from recollect.models.providers import model_for
 from recollect.storage.base import Database
 from recollect.types import Clock
 
 if TYPE_CHECKING:
-    from pydantic_ai.models import Model
+    from recollect.sections import ModelsSettings
 
 T = TypeVar("T")
 
@@ -28,20 +27,16 @@ class Question:
 
     def __init__(
         self,
-        settings: ModelSettings,
+        settings: ModelsSettings,
         database: Database,
         clock: Clock,
         owner: str,
         purpose: str = "notes",
-        *,
-        budget_usd: float = BUDGET_USD,
-        model: Callable[[ModelSettings], Model] = model_for,
     ) -> None:
         self._settings = settings
-        self._spend = Spend(database, clock, settings.daily_cap_usd, budget_usd)
+        self._spend = Spend(database, clock, settings.daily_cap_usd, BUDGET_USD)
         self._owner = owner
         self._purpose = purpose
-        self._model = model
 
     def __call__(self, prompt: str) -> str:
         return in_a_loop_of_its_own(self._ask(prompt, self._spend.run(self._owner, self._purpose)))
@@ -49,21 +44,18 @@ class Question:
     async def _ask(self, prompt: str, run: Run) -> str:
         from pydantic_ai.direct import model_request
         from pydantic_ai.messages import ModelRequest
-        from pydantic_ai.settings import ModelSettings as CallSettings
 
         from recollect.models.metered import Metered
 
-        model = Metered(self._model(self._settings), run, self._settings)
-        told = CallSettings(request_timeout=self._settings.timeout_seconds)
-        if "max_retries" not in model.wrapped.unsupported_settings:
-            told["max_retries"] = 1
+        model = Metered(model_for(self._settings), run, self._settings)
         try:
             async with model:
-                answer = await model_request(model, [ModelRequest.user_text_prompt(prompt)], model_settings=told)
+                asked = [ModelRequest.user_text_prompt(prompt)]
+                answer = await model_request(model, asked, model_settings=model.told)
         except BudgetReached:
             raise BudgetReached(
                 f"One question of this length to {self._settings.model} may cost more than the "
-                f"{self._spend.run_budget_usd:g} USD that it may. Choose a cheaper model."
+                f"{BUDGET_USD:g} USD that it may. Choose a cheaper model."
             ) from None
         if answer.finish_reason not in (None, "stop"):
             why = "was cut off in the middle of its answer" if answer.finish_reason == "length" else "declined"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from recollect.storage.base import Transaction
@@ -38,22 +38,15 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """What a run cost. A brain without a model costs nothing."""
+class Outcome:
+    """How a run ended: a line for the memory-agent's own history, and what it cost. A brain without a model costs
+    nothing."""
 
+    said: str = ""
     model: str = ""
-    requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended: a line for the memory-agent's own history, and what it cost."""
-
-    said: str = ""
-    usage: Usage = field(default_factory=Usage)
 
 
 class Brain(Protocol):

@@ -5,45 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TypedDict, Unpack
+from datetime import datetime
 
 from recollect.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
-from recollect.organize.claims import EARLIER, Lead, claims, paragraphs, parse
+from recollect.organize.claims import Lead, claims, paragraphs, parse, restated
 from recollect.organize.differences import same, undone
 from recollect.organize.documents import MEMORY_ID, Documents
 from recollect.organize.draft import Draft, stale
 from recollect.organize.edits import NOT_YET, Edit, Edited, known
 from recollect.organize.leads import Leads
 from recollect.storage.base import Transaction
-from recollect.types import Cause, Changeset, Document
+from recollect.types import Changeset, Document
 
 
-class Origin(TypedDict, total=False):
-    """Where a changeset came from, as far as there is more to say than who made it."""
-
-    note: str
-    session_id: str
-    after: int
-    until: int
-    inbox_id: int | None
-    brain: str
-    model: str
-    input_tokens: int
-    output_tokens: int
-    cost: float
-
-
-def commit(
-    tx: Transaction, draft: Draft, now: datetime, *, cause: Cause, author: str, **origin: Unpack[Origin]
-) -> Changeset | None:
-    """Land the draft's edits in the caller's transaction; none where nothing changed (then nothing is
-    written). Takes the owner's row of `trees`, and checks under it all that was checked when the edits were
-    made. `StaleWrite`: somebody else changed one of the documents first."""
+def commit(tx: Transaction, draft: Draft, told: Changeset) -> Changeset | None:
+    """Land the draft's edits in the caller's transaction, as the changeset that is told, which gets its id, and a
+    later time if others landed meanwhile; none where nothing changed (then nothing is written). Takes the owner's
+    row of `trees`, and checks under it all that was checked when the edits were made. `StaleWrite`: somebody else
+    changed one of the documents first."""
     if not draft.changes:
         return None
     rows = Documents(tx, draft.owner)
-    at = rows.lock(now)
+    at = rows.lock(told.at)
     root_is_there = bool(rows.place(MEMORY_ID))
     edits = {e.id: e for e in draft.changes if not (root_is_there and draft.only_makes_root(e))}
     seen = Edited(tx, draft.owner, edits)
@@ -53,11 +36,11 @@ def commit(
         for edit in edits.values():
             seen.check(edit)
     except (InputError, UnknownDocument, DocumentInUse) as error:
-        if cause == "rollback":
+        if told.cause == "rollback":
             raise
         raise StaleWrite(f"The documents changed since they were read. {error}") from error
     written = [(edit.after, seen.references_of(edit.after)) for edit in edits.values() if edit.after]
-    changeset = rows.open_changeset(Changeset(0, draft.owner, at, cause, author, **origin))
+    changeset = rows.open_changeset(replace(told, at=at))
     rows.close([edit.id for edit in edits.values() if edit.before], changeset)
     rows.insert(written, changeset)
     landed = {edit.id: seen.find(edit.id) for edit in edits.values()}
@@ -107,33 +90,23 @@ def end_corrected(draft: Draft, by: Mapping[int, int], now: datetime) -> tuple[D
     draft, count = copy(draft), 0
     draft.edits = dict(draft.edits)
     for edit in draft.changes:
-        parts = paragraphs(edit.after.body) if edit.after else []
+        body = edit.after.body if edit.after else ""
         held = {one.text for one in claims(edit.before.body) if one.current} if edit.before else set()
-        for paragraph in list(parts):
+        for paragraph in paragraphs(body):
             claim = parse(paragraph)
             if not claim or not claim.current or by.keys().isdisjoint(claim.records):
                 continue
-            at = parts.index(paragraph)
             records = tuple(record for record in claim.records if record not in by)
             if records and claim.text in held:
-                parts[at] = str(replace(claim, records=records))
+                body = restated(body, paragraph, replace(claim, records=records), None)
                 continue
             last = max(by[record] for record in claim.records if record in by)
-            ended = replace(claim, until=f"{now.astimezone(UTC):%Y-%m-%d}", by=last)
-            parts[at : at + 1] = []
-            parts += [str(ended)] if EARLIER in parts else [EARLIER, str(ended)]
+            body = restated(body, paragraph, None, claim.ended(now, last))
             count += 1
-        if edit.after and parts != paragraphs(edit.after.body):
-            _put(draft, edit, replace(edit.after, body="\n\n".join(parts)))
+        if edit.after and body != edit.after.body:
+            draft.edits[edit.id] = replace(edit, after=replace(edit.after, body=body))
+    draft.edits = {edit.id: edit for edit in _real(draft.edits.values())}
     return draft, count
-
-
-def _put(draft: Draft, edit: Edit, after: Document) -> None:
-    """Have the draft make this of the document instead."""
-    if edit.before and same(edit.before, after):
-        del draft.edits[edit.id]
-    else:
-        draft.edits[edit.id] = replace(edit, after=after)
 
 
 def _check_base(rows: Documents, edit: Edit) -> None:

@@ -17,7 +17,8 @@ other paragraph is a person's own text: it is kept as it stands and is no claim.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
@@ -28,7 +29,7 @@ EARLIER = "## Earlier"
 INFERRED = "Inferred: "
 
 _RECORD = re.compile(r"r(\d{1,18})")
-_BETWEEN = re.compile(r"\n\s*\n")
+_BETWEEN = re.compile(r"\r?\n\s*\n")
 _UNTIL = re.compile(r"until (\d{4}-\d\d-\d\d)(?: by r(\d{1,18}))?")
 
 
@@ -47,6 +48,10 @@ class Claim:
     @property
     def current(self) -> bool:
         return not self.until
+
+    def ended(self, at: datetime, by: int | None) -> Claim:
+        """The claim, which this record says is no longer true."""
+        return replace(self, until=f"{at.astimezone(UTC):%Y-%m-%d}", by=by)
 
     def __str__(self) -> str:
         parts = [f"r{record}" for record in self.records]
@@ -109,9 +114,19 @@ def _cited(whole: str, start: int) -> Claim | None:
 
 def paragraphs(body: str) -> list[str]:
     """The paragraphs of a document, as they stand."""
-    return [part for part in _BETWEEN.split(body.strip("\n")) if part.strip()]
+    return [part for part in _BETWEEN.split(body.strip("\r\n")) if part.strip()]
 
 
 def claims(body: str) -> list[Claim]:
     """Every claim of a document, in order."""
     return [claim for paragraph in paragraphs(body) if (claim := parse(paragraph))]
+
+
+def restated(body: str, old: str, new: Claim | None, ended: Claim | None) -> str:
+    """The body with the new claim in the place of the old paragraph, and below `## Earlier` the one that ended."""
+    parts = paragraphs(body)
+    at = parts.index(old)
+    parts[at : at + 1] = [str(new)] if new else []
+    if ended:
+        parts += [str(ended)] if EARLIER in parts else [EARLIER, str(ended)]
+    return "\n\n".join(parts)

@@ -7,7 +7,7 @@ one changeset share their `valid_from`, so that a reader of any past time sees w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import datetime
 from operator import attrgetter
 from typing import TypeAlias
@@ -31,15 +31,12 @@ _COLUMNS = (
     "WHERE r.owner = d.owner AND r.source_id = d.id AND r.source_version = d.version AND r.kind = 'link')"
 )
 _CHANGESET = (
-    "id, owner, at, cause, author, note, session_id, after_id, until_id, inbox_id, brain, model, "
+    "owner, at, cause, author, note, session_id, after_id, until_id, inbox_id, brain, model, "
     "input_tokens, output_tokens, cost"
 )
+_FIND_CHANGESET = f"SELECT id, {_CHANGESET} FROM changesets WHERE owner = ?"
 
 _texts = attrgetter("slug", "title", "description", "body")
-_origin = attrgetter(
-    *("cause", "author", "note", "session_id", "after", "until", "inbox_id", "brain", "model"),
-    *("input_tokens", "output_tokens", "cost"),
-)
 
 When: TypeAlias = datetime | None
 """A time in the past; none for now."""
@@ -227,10 +224,8 @@ class Documents:
         """Store it, under the lock; gives it with its id."""
         self._tx.run("UPDATE trees SET at = ? WHERE owner = ?", micros(changeset.at), self._owner)
         row = self._tx.one(
-            "INSERT INTO changesets (owner, at, cause, author, note, session_id, after_id, until_id, inbox_id, "
-            "brain, model, input_tokens, output_tokens, cost) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-            *(self._owner, micros(changeset.at), *_origin(changeset)),
+            f"INSERT INTO changesets ({_CHANGESET}) VALUES (?{', ?' * _CHANGESET.count(',')}) RETURNING id",
+            *(self._owner, micros(changeset.at), *astuple(changeset)[3:]),
         )
         return replace(changeset, id=row[0] if row else 0)
 
@@ -257,21 +252,21 @@ class Documents:
 
     def changesets(self, limit: int) -> list[Changeset]:
         """The newest first."""
-        which = f"SELECT {_CHANGESET} FROM changesets WHERE owner = ? ORDER BY at DESC LIMIT ?"
-        return [_changeset(row) for row in self._tx.all(which, self._owner, limit)]
+        rows = self._tx.all(f"{_FIND_CHANGESET} ORDER BY at DESC LIMIT ?", self._owner, limit)
+        return [_changeset(row) for row in rows]
 
-    def changeset(self, changeset_id: int) -> Changeset:
-        which = f"SELECT {_CHANGESET} FROM changesets WHERE owner = ? AND id = ?"
-        if row := self._tx.one(which, self._owner, changeset_id):
-            return _changeset(row)
+    def changeset(self, changeset_id: object) -> Changeset:
+        if isinstance(changeset_id, int) and 0 < changeset_id < 2**63:
+            row = self._tx.one(f"{_FIND_CHANGESET} AND id = ?", self._owner, changeset_id)
+            if row:
+                return _changeset(row)
         raise UnknownChangeset(
-            f"No changeset of this profile has the id {changeset_id}. List them with documents.changesets()."
+            f"No changeset of this profile has the id {changeset_id!r:.99}. List them with documents.changesets()."
         )
 
     def changeset_at(self, time: datetime) -> Changeset | None:
         """The changeset that landed at exactly this time."""
-        which = f"SELECT {_CHANGESET} FROM changesets WHERE owner = ? AND at = ?"
-        row = self._tx.one(which, self._owner, micros(time))
+        row = self._tx.one(f"{_FIND_CHANGESET} AND at = ?", self._owner, micros(time))
         return _changeset(row) if row else None
 
     def changed_by(self, changeset: Changeset) -> tuple[list[Document], list[Document]]:
@@ -313,19 +308,10 @@ def _valid(as_of: When) -> tuple[str, tuple[int, ...]]:
 
 
 def _document(row: Row) -> Document:
+    document_id, version, parent_id, slug, title, description, body, since, until, changeset_id, linked = row
+    links, times = tuple(linked.split(" ")) if linked else (), (moment(since), optional_moment(until))
     return Document(
-        id=row[0],
-        version=row[1],
-        path="",
-        parent_id=row[2],
-        slug=row[3],
-        title=row[4],
-        description=row[5],
-        body=row[6],
-        links=tuple(row[10].split(" ")) if row[10] else (),
-        valid_from=moment(row[7]),
-        valid_to=optional_moment(row[8]),
-        changeset_id=row[9],
+        document_id, version, "", parent_id, slug, title, description, body, links, *times, changeset_id
     )
 
 

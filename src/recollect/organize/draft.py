@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace as copy
 from datetime import datetime
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from recollect.collect.history import History
 from recollect.errors import InputError, StaleWrite
@@ -25,6 +25,7 @@ from recollect.organize.edits import (
     missing_root,
     targets,
 )
+from recollect.organize.guard import Guard
 from recollect.storage.base import EVERY, Database
 from recollect.types import Document, Reference, new_id
 
@@ -32,19 +33,6 @@ T = TypeVar("T")
 
 Keys: TypeAlias = Callable[[str], Iterable[str]]
 """Under which keys a sentence is looked up."""
-
-
-class Guarding(Protocol):
-    """What may refuse an edit."""
-
-    def check(self, before: Document | None, after: Document | None, seen: Iterable[Document]) -> None:
-        """Raise an `InputError` if a document must not become this. `seen` are all other documents that were
-        read or edited, as they are now."""
-        ...
-
-    def accepts(self, path: str, claim: Claim) -> bool:
-        """Whether a claim from the transcript may stand at this path."""
-        ...
 
 
 LONGEST_TITLE = 500
@@ -70,7 +58,7 @@ class Draft:
         *,
         below: str = "",
         keys: Keys | None = None,
-        guard: Guarding | None = None,
+        guard: Guard | None = None,
         file: FileDocument | None = None,
     ) -> None:
         self._database = database
@@ -182,7 +170,9 @@ class Draft:
             raise InputError(
                 "expected_version belongs to a document_id. Give both, or neither for a new document."
             )
-        named = links if links is None or isinstance(links, str) else tuple(links)
+        if isinstance(links, str) or not isinstance(links, Iterable | None):
+            raise InputError("links must be a list of ids or paths. Put the one link into a list.")
+        named = None if links is None else tuple(links)
 
         def work(seen: Edited) -> Edit:
             current = _current(seen, document_id, expected_version) if document_id else None
@@ -235,7 +225,7 @@ class Draft:
             seen.plus(edit).check(edit)
             return Edit(document_id, self._before(current), None)
 
-        self._keep(self._see(work))
+        self._keep(work)
 
     def _checked(self, seen: Edited, current: Document | None, document: Document) -> Edit:
         """The edit that turns the current document into this one, if it may land."""
@@ -265,12 +255,13 @@ class Draft:
         return self.edits[current.id].before if current.id in self.edits else current
 
     def _put(self, work: Callable[[Edited], Edit]) -> Document:
-        edit = self._see(work)
-        self._keep(edit)
-        assert edit.after, "what is put is there"
-        return edit.after
+        after = self._keep(work)
+        assert after, "what is put is there"
+        return after
 
-    def _keep(self, edit: Edit) -> None:
+    def _keep(self, work: Callable[[Edited], Edit]) -> Document | None:
+        """Make the edit one of those to land, if nobody refuses it."""
+        edit = self._see(work)
         if self._guard and edit.before is not edit.after:
             edited = {other.id: other.after for other in self.edits.values()}
             others = {**self._seen, **edited, edit.id: None}
@@ -279,6 +270,7 @@ class Draft:
         self.edits.pop(edit.id, None)
         if edit.before is not edit.after:
             self.edits[edit.id] = edit
+        return edit.after
 
     def _see(self, work: Callable[[Edited], T]) -> T:
         return self._database.read(lambda tx: work(Edited(tx, self.owner, self.edits)))
@@ -290,7 +282,8 @@ def _current(seen: Edited, document_id: str, expected_version: int | None) -> Do
     if isinstance(expected_version, bool) or not isinstance(expected_version, int):
         raise InputError(f"Give expected_version, the version of {current.path} that was read, as a whole number.")
     if current.version != expected_version:
-        raise stale(current, seen.version(document_id, expected_version), current)
+        was = 0 < expected_version < current.version
+        raise stale(current, seen.version(document_id, expected_version) if was else None, current)
     return current
 
 
@@ -321,8 +314,6 @@ def _parent(seen: Edited, parent_id: str | None, parent_path: str | None) -> str
 
 def _linked(seen: Edited, links: Iterable[str]) -> tuple[str, ...]:
     """The ids of what is linked to, each once."""
-    if isinstance(links, str):
-        raise InputError("links must be a list of ids or paths. Put the one link into a list.")
     found = set()
     for link in links:
         target = seen.at(link) if str(link).startswith("~") else seen.find(link)

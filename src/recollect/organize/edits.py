@@ -136,21 +136,9 @@ def missing_root(rows: Documents) -> Edit | None:
     if rows.place(MEMORY_ID):
         return None
     last = rows.last(MEMORY_ID)
-    root = Document(
-        id=MEMORY_ID,
-        version=last.version + 1 if last else 1,
-        path=MEMORY,
-        parent_id="",
-        slug=MEMORY.removeprefix("~/"),
-        title="Memory",
-        description="What deserves to last, by subject.",
-        body="",
-        links=(),
-        valid_from=NOT_YET,
-        valid_to=None,
-        changeset_id=0,
-    )
-    return Edit(root.id, None, root)
+    told = ("memory", "Memory", "What deserves to last, by subject.", "")
+    version = last.version + 1 if last else 1
+    return Edit(MEMORY_ID, None, Document(MEMORY_ID, version, MEMORY, "", *told, (), NOT_YET, None, 0))
 
 
 def checked_slug(value: object) -> str:

@@ -50,7 +50,7 @@ class Handover:
         self,
         database: Database,
         lifecycle: Lifecycle,
-        corrected: Corrected = lambda *_: {},
+        corrected: Corrected,
         *,
         batch_records: int,
         batch_chars: int,

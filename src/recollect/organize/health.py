@@ -61,10 +61,10 @@ def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remar
     """Red while anything is dead-lettered, or the oldest thing in a queue, or that should be in one, is overdue;
     yellow while there is something else to know, which `remarks` tell."""
     marked, since_mark = Sessions(tx).marked()
-    open_items = Inbox(tx).open()
+    items, since_put = Inbox(tx).open()
     dead = Inbox(tx).dead()
     error = Inbox(tx).last_error(owner)
-    waiting = (since_mark, open_items.since, Sessions(tx).passed_over(now - overdue))
+    waiting = (since_mark, since_put, Sessions(tx).passed_over(now - overdue))
     oldest = min((since for since in waiting if since), default=None)
     red = []
     if dead:
@@ -75,4 +75,4 @@ def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remar
         why = f"The last error: {error}" if error else "Is a worker running?"
         red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
     status: Status = "red" if red else "yellow" if remarks else "green"
-    return Health(status, (*red, *remarks), marked, open_items.items, dead, oldest)
+    return Health(status, (*red, *remarks), marked, items, dead, oldest)

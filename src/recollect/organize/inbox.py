@@ -13,6 +13,7 @@ lets the others pass. Whoever changes the order holds the agent's row.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -35,13 +36,6 @@ class Lease(NamedTuple):
 
     item: InboxItem
     token: str
-
-
-class Waiting(NamedTuple):
-    """How many items there are in a state, and since when the first has been waiting."""
-
-    items: int
-    since: datetime | None
 
 
 class Inbox:
@@ -202,10 +196,10 @@ class Inbox:
         """Nothing of the agent's is pending or leased."""
         return not self._tx.one("SELECT 1 FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL LIMIT 1", agent_id)
 
-    def open(self) -> Waiting:
-        """What is pending or leased in the whole home."""
+    def open(self) -> tuple[int, datetime | None]:
+        """How many items of the whole home are pending or leased, and since when the first has been waiting."""
         row = self._tx.one("SELECT count(*), min(created_at) FROM inbox WHERE due_at IS NOT NULL")
-        return Waiting(row[0], optional_moment(row[1])) if row else Waiting(0, None)
+        return (row[0], optional_moment(row[1])) if row else (0, None)
 
     def dead(self) -> int:
         """How many items of the whole home nobody will try again by himself."""
@@ -232,20 +226,6 @@ class Inbox:
 
 
 def from_row(row: Row) -> InboxItem:
-    return InboxItem(
-        id=row[0],
-        agent_id=row[1],
-        type=row[2],
-        text=row[3],
-        session_id=row[4],
-        after=row[5],
-        until=row[6],
-        state=row[7],
-        attempts=row[8],
-        losses=row[9],
-        due_at=None if row[10] == _BEHIND else optional_moment(row[10]),
-        error=row[11],
-        created_at=moment(row[12]),
-        done_at=optional_moment(row[13]),
-        changeset_id=row[14],
-    )
+    item = InboxItem(*row)
+    due_at = None if row[10] == _BEHIND else optional_moment(row[10])
+    return replace(item, due_at=due_at, created_at=moment(row[12]), done_at=optional_moment(row[13]))

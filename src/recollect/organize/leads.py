@@ -3,9 +3,9 @@ bodies of the documents and can be made anew from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
 from datetime import datetime
-from typing import TypeAlias
 
 from recollect.organize.claims import Lead
 from recollect.storage.base import Transaction
@@ -18,9 +18,6 @@ _UNDER_A_KEY = (
 _SENTENCE = "SELECT document_id, claim, sentence FROM claims WHERE owner = ? AND document_id = ? AND claim = ?"
 COMMON = 16  # claims from which on a key is common
 MOST_LEADS = 6
-
-_Under: TypeAlias = Mapping[str, Sequence[tuple[int, str, str]]]
-"""By a key, the newest claims that have it: when they landed, their document and digest."""
 
 
 class Leads:
@@ -36,7 +33,7 @@ class Leads:
         rows = self._tx.many(_UNDER_A_KEY, [(self._owner, key, COMMON) for key in under])
         for key, at, document_id, digest in rows:
             under[key].append((at, document_id, digest))
-        found = [_best(keys, under) for keys in asked]
+        found = [_best([under[key] for key in keys]) for keys in asked]
         claims = dict.fromkeys(claim for some in found for claim in some)
         rows = self._tx.many(_SENTENCE, [(self._owner, *claim) for claim in claims])
         leads = {(row[0], row[1]): Lead(*row) for row in rows}
@@ -69,19 +66,11 @@ class Leads:
         )
 
 
-def _best(keys: Iterable[str], under: _Under) -> list[tuple[str, str]]:
-    """The claims with the most of these keys first, then the newest. A key that many claims have says little: what
-    it leads to counts only if another key leads there, too."""
-    counts: dict[tuple[str, str], int] = {}
-    newest: dict[tuple[str, str], int] = {}
-    rare: set[tuple[str, str]] = set()
-    for key in keys:
-        rows = under[key]
-        for at, document_id, digest in rows:
-            claim = (document_id, digest)
-            counts[claim] = counts.get(claim, 0) + 1
-            newest[claim] = at
-            if len(rows) < COMMON:
-                rare.add(claim)
-    leads = [(count, newest[claim], *claim) for claim, count in counts.items() if count > 1 or claim in rare]
+def _best(under: Sequence[Sequence[tuple[int, str, str]]]) -> list[tuple[str, str]]:
+    """The claims that stand under the most keys first, then the newest; `under` has for each key when its newest
+    claims landed, their document and digest. A key that many claims have says little: what it leads to counts
+    only if another key leads there, too."""
+    counts = Counter(claim for claims in under for claim in claims)
+    rare = {claim for claims in under if len(claims) < COMMON for claim in claims}
+    leads = [(count, *claim) for claim, count in counts.items() if count > 1 or claim in rare]
     return [lead[2:] for lead in sorted(leads, reverse=True)[:MOST_LEADS]]

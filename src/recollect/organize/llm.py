@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.collect.descriptors import memory_agent_prompt
 from recollect.errors import BudgetReached, DocumentInUse, InputError, ModelError, StaleWrite, UnknownDocument
-from recollect.models.base import MOST_OUTPUT, ModelSettings, Price, Tokens, estimated_tokens
+from recollect.models.base import MOST_OUTPUT, Tokens, cost_of, estimated_tokens
 from recollect.models.ledger import Run, Spend
 from recollect.models.providers import model_for
 from recollect.models.question import in_a_loop_of_its_own
-from recollect.organize.brain import Outcome, Transcript, Usage
+from recollect.organize.brain import Outcome, Transcript
 from recollect.organize.tools import document_tools
 from recollect.storage.base import Database
 from recollect.tooling import Tool
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from recollect.models.metered import Metered
     from recollect.organize.draft import Draft
+    from recollect.sections import ModelsSettings
 
 PURPOSE = "organize"
 NOTHING = "NOTHING TO KEEP"
@@ -62,10 +63,10 @@ class LlmBrain:
 
     def __init__(
         self,
-        settings: ModelSettings,
+        settings: ModelsSettings,
         database: Database,
         clock: Clock,
-        model: Callable[[ModelSettings], Model] = model_for,
+        model: Callable[[ModelsSettings], Model] = model_for,
     ) -> None:
         self._settings = settings
         self._spend = Spend(database, clock, settings.daily_cap_usd, settings.run_budget_usd)
@@ -73,8 +74,9 @@ class LlmBrain:
 
     def waits(self) -> str:
         """Why nothing can be organized at the moment; empty when it can."""
-        call = Price(self._settings).of(Tokens(estimated_tokens(len(memory_agent_prompt())), MOST_OUTPUT)).usd
-        return self._spend.spent_out(min(call, self._settings.run_budget_usd))
+        asked = estimated_tokens(len(memory_agent_prompt()))
+        call = cost_of(Tokens(asked, MOST_OUTPUT), self._settings).usd
+        return self._spend.over_cap(self._spend.today(), min(call, self._settings.run_budget_usd))
 
     def remark(self) -> str:
         return ""
@@ -82,8 +84,8 @@ class LlmBrain:
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
         run = self._spend.run(transcript.owner, PURPOSE, transcript.item_id)
         said = in_a_loop_of_its_own(self._work(transcript, draft, run))
-        usage = Usage(self._settings.model, run.requests, run.input_tokens, run.output_tokens, run.cost)
-        return Outcome(said[-LONGEST_SAID:].strip(), usage)
+        used = (run.input_tokens, run.output_tokens, run.cost)
+        return Outcome(said[-LONGEST_SAID:].strip(), self._settings.model, *used)
 
     async def _work(self, transcript: Transcript, draft: Draft, run: Run) -> str:
         from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
@@ -106,18 +108,14 @@ class LlmBrain:
 
     def _agent(self, model: Metered, desk: _Desk) -> pydantic_ai.Agent[object, str]:
         from pydantic_ai import Agent
-        from pydantic_ai.settings import ModelSettings as CallSettings
 
-        told = CallSettings(request_timeout=self._settings.timeout_seconds)
-        if "max_retries" not in model.wrapped.unsupported_settings:
-            told["max_retries"] = 1  # the queue tries again
         return Agent(
             model,
             name="memory-agent",
             instructions=memory_agent_prompt(),
-            tools=desk.tools(),
+            tools=desk.tools,
             retries={"tools": MISTAKES, "output": 1},
-            model_settings=told,
+            model_settings=model.told,
         )
 
     async def _talk(self, agent: pydantic_ai.Agent[object, str], desk: _Desk, transcript: Transcript) -> str:
@@ -147,11 +145,8 @@ class _Desk:
     """The tools over one draft, and how many of their calls changed something."""
 
     def __init__(self, draft: Draft) -> None:
-        self._draft = draft
+        self.tools = [self._tool(tool) for tool in document_tools(draft)]
         self.written = 0
-
-    def tools(self) -> list[pydantic_ai.Tool[object]]:
-        return [self._tool(tool) for tool in document_tools(self._draft)]
 
     def _tool(self, tool: Tool) -> pydantic_ai.Tool[object]:
         from pydantic_ai import ModelRetry

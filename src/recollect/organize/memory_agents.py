@@ -12,7 +12,7 @@ import random
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -35,13 +35,13 @@ from recollect.errors import (
 from recollect.organize.brain import Brain, Corrected, Outcome, Transcript
 from recollect.organize.changesets import commit, end_corrected, rebase
 from recollect.organize.documents import MEMORY, Documents
-from recollect.organize.draft import Draft
+from recollect.organize.draft import Draft, Keys
 from recollect.organize.edits import FileDocument
 from recollect.organize.guard import Guard
 from recollect.organize.inbox import Inbox, Lease
 from recollect.secrecy import clean
 from recollect.storage.base import Database, Transaction
-from recollect.types import AssistantMessage, Clock, Record, SystemMessage, micros
+from recollect.types import AssistantMessage, Changeset, Clock, Record, SystemMessage, micros
 
 log = logging.getLogger("recollect.organize")
 
@@ -80,11 +80,11 @@ class MemoryAgents:
         brain: Brain,
         clock: Clock,
         patience: Patience,
-        corrected: Corrected = lambda *_: {},
+        corrected: Corrected,
         *,
-        keys: Callable[[str], Iterable[str]],
+        keys: Keys,
         context_chars: int,
-        file: FileDocument | None = None,
+        file: FileDocument,
     ) -> None:
         self._database = database
         self._keys = keys
@@ -109,20 +109,14 @@ class MemoryAgents:
 
     def _claim(self) -> Lease | None:
         """The next item to work on. One that ended its worker too often is buried on the way."""
-        while True:
-            lease = self._database.write(self._lease)
-            if lease is None or lease.item.losses <= MOST_LOSSES:
-                return lease
-            self._bury(lease, self._clock())
+        while (lease := self._database.write(self._lease)) and lease.item.losses > MOST_LOSSES:
+            error = f"The worker stopped without a word {lease.item.losses} times while it worked on this item."
+            self._fail(lease, error, once=True)
+        return lease
 
     def _lease(self, tx: Transaction) -> Lease | None:
         now = self._clock()
         return Inbox(tx).claim(now, now + self._patience.lease)
-
-    def _bury(self, lease: Lease, now: datetime) -> None:
-        error = f"The worker stopped without a word {lease.item.losses} times while it worked on this item."
-        log.error("item %s waits for a person: %s", lease.item.id, error)
-        self._database.write(lambda tx: Inbox(tx).fail(lease, error, now, None))
 
     def _run(self, lease: Lease) -> bool:
         """Whether the item's work was done. What goes wrong with it goes back to the queue; a database that
@@ -131,7 +125,9 @@ class MemoryAgents:
             with self._heartbeat(lease):
                 self._organize(lease)
         except (CapReached, StaleWrite, StorageFull) as error:
-            self._give_back(lease, str(error).partition("\n")[0])
+            reason = str(error).partition("\n")[0]
+            log.warning("item %s waits: %s", lease.item.id, reason)
+            self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + PAUSE))
         except NOT_NOW:
             raise
         except LeaseLost:
@@ -148,7 +144,7 @@ class MemoryAgents:
         return False
 
     def _organize(self, lease: Lease) -> None:
-        for last in [False] * (STALE_RUNS - 1) + [True]:
+        for left in reversed(range(STALE_RUNS)):
             transcript = self._database.read(partial(self._transcript, lease=lease))
             draft = Draft(
                 self._database,
@@ -163,7 +159,7 @@ class MemoryAgents:
             try:
                 self._commit(land, draft)
             except (StaleWrite, StorageConflict):
-                if last:
+                if not left:
                     raise
                 log.info("item %s: somebody else edited the same documents; organized again", lease.item.id)
             else:
@@ -216,29 +212,26 @@ class MemoryAgents:
     def _land(self, tx: Transaction, lease: Lease, transcript: Transcript, draft: Draft, outcome: Outcome) -> None:
         now = self._clock()
         agent = Agents(tx).lock([lease.item.agent_id])[lease.item.agent_id]
-        usage, said = outcome.usage, clean(outcome.said)[:LONGEST_NOTE]
+        said = clean(outcome.said)[:LONGEST_NOTE]
         self._note(tx, agent, transcript, said, now)
         Inbox(tx).hold(lease)
         draft, ended = self._end_corrected(tx, transcript, draft, now)
         if ended:
             log.warning("item %s: %s", lease.item.id, ended)
-        changeset = commit(
-            tx,
-            draft,
-            now,
-            cause="run",
-            author=agent.id,
+        told = Changeset(
+            *(0, transcript.owner, now, "run", agent.id),
             note=f"{said} {ended}".strip(),
             session_id=transcript.session_id,
             after=transcript.after,
             until=transcript.until,
             inbox_id=lease.item.id,
             brain=self._brain.name,
-            model=usage.model,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cost=usage.cost,
+            model=outcome.model,
+            input_tokens=outcome.input_tokens,
+            output_tokens=outcome.output_tokens,
+            cost=outcome.cost,
         )
+        changeset = commit(tx, draft, told)
         Inbox(tx).finish(lease, now, changeset.id if changeset else None)
 
     def _end_corrected(
@@ -284,10 +277,6 @@ class MemoryAgents:
             *(f"next try at {again:%Y-%m-%d %H:%M:%S} UTC" if again else "and waits for a person", error),
         )
         self._database.write(lambda tx: Inbox(tx).fail(lease, error, now, again))
-
-    def _give_back(self, lease: Lease, reason: str) -> None:
-        log.warning("item %s waits: %s", lease.item.id, reason)
-        self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + PAUSE))
 
     @contextmanager
     def _heartbeat(self, lease: Lease) -> Iterator[None]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Required, TypedDict, TypeVar, Unpack
 
 from recollect.errors import InputError, StaleWrite
-from recollect.gate import checked_name, checked_text, checked_time
+from recollect.gate import checked_count, checked_name, checked_text, checked_time
 from recollect.organize import claims
 from recollect.organize.changesets import commit, return_to, undo
 from recollect.organize.claims import Claim
@@ -131,7 +131,7 @@ class Tree:
         """What changed between two versions, as a unified diff."""
         found = {one.version: one for one in self.versions(document)}
         for version in (old_version, new_version):
-            if version not in found:
+            if version not in [*found]:
                 raise InputError(f"{document} has no version {version}. Its versions are 1 to {max(found)}.")
         return diff(found[old_version], found[new_version])
 
@@ -139,9 +139,7 @@ class Tree:
 
     def write(self, *, author: str = "person", note: str = "", **content: Unpack[Content]) -> Document:
         """Make a document, or change one: see `Draft.write`. It has landed when this returns."""
-        draft = self.draft()
-        document = draft.write(**content)
-        return self._landed(draft, document.id, author, note)
+        return self._landed(lambda draft: draft.write(**content), author, note)
 
     def edit(
         self,
@@ -153,9 +151,7 @@ class Tree:
         **how: Unpack[Change],
     ) -> Document:
         """Append a paragraph, or replace a text that stands once: see `Draft.edit`."""
-        draft = self.draft()
-        draft.edit(document_id, expected_version, **how)
-        return self._landed(draft, document_id, author, note)
+        return self._landed(lambda draft: draft.edit(document_id, expected_version, **how), author, note)
 
     def delete(self, document_id: str, expected_version: int, *, author: str = "person", note: str = "") -> None:
         """Let a document go; its versions stay. Refused while another one has it as parent or link."""
@@ -167,7 +163,7 @@ class Tree:
 
     def changesets(self, limit: int = 20) -> list[Changeset]:
         """The newest first."""
-        return self._see(lambda rows: rows.changesets(limit))
+        return self._see(lambda rows: rows.changesets(checked_count(limit, "The limit")))
 
     def changeset(self, changeset_id: int) -> Changeset:
         return self._see(lambda rows: rows.changeset(changeset_id))
@@ -196,27 +192,29 @@ class Tree:
         return self._roll_back(lambda tx: return_to(tx, self._owner, time), author)
 
     def _roll_back(self, plan: Callable[[Transaction], tuple[list[Edit], str]], author: str) -> Changeset | None:
-        for last in (False,) * (TRIES - 1) + (True,):
+        for left in reversed(range(TRIES)):
             edits, note = self._database.read(plan)
             draft = self.draft()
             draft.edits = {edit.id: edit for edit in edits}
             try:
                 return self._land(draft, "rollback", author, note[:LONGEST_NOTE])
             except StaleWrite:
-                if last:
+                if not left:
                     raise
         return None
 
-    def _landed(self, draft: Draft, document_id: str, author: str, note: str) -> Document:
+    def _landed(self, change: Callable[[Draft], Document], author: str, note: str) -> Document:
         """The document as it landed, whatever became of it since."""
+        draft = self.draft()
+        document = change(draft)
         changeset = self._land(draft, "edit", author, note)
-        return self.read(document_id, changeset.at if changeset else None)
+        return self.read(document.id, changeset.at if changeset else None)
 
     def _land(self, draft: Draft, cause: Cause, author: str, note: str) -> Changeset | None:
         checked_name(author, "An author")
         checked_text(note, "A note", LONGEST_NOTE)
-        now = self._clock()
-        return self._database.write(lambda tx: commit(tx, draft, now, cause=cause, author=author, note=note))
+        told = Changeset(0, self._owner, self._clock(), cause, author, note)
+        return self._database.write(lambda tx: commit(tx, draft, told))
 
     def _see(self, work: Callable[[Documents], T], as_of: datetime | None = None) -> T:
         """Now, `~/memory` is there, also where nothing was written yet."""
@@ -257,7 +255,7 @@ def _lines(document: Document, shown: dict[str, list[Document]], cut: set[str], 
 
 
 def _is_top(path: str) -> bool:
-    return path.startswith("~") and not slugs(path)
+    return str(path).startswith("~") and not slugs(path)
 
 
 def _find(rows: Documents, document: str, as_of: datetime | None) -> Document | None:

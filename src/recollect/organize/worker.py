@@ -34,49 +34,30 @@ Round = Callable[[datetime, Callable[[], bool]], Processed]
 """Does everything that is due, once. The second argument is asked, between two pieces of work, whether to stop."""
 
 
-class Worker:
-    """Runs a round every `interval` seconds in a thread of its own, and at once when it is woken.
-
-    Ticks never overlap. `start` is idempotent. `stop` waits for the running tick, and none follows it,
-    also if `start` comes too late. A tick that fails is logged, and the next one comes all the same.
-    """
+class Worker(Background):
+    """Runs a round every `interval` seconds in a thread of its own, and at once when it is woken. Rounds never
+    overlap. `done` is what its thread did in all."""
 
     def __init__(self, round_: Round, clock: Clock, interval: float) -> None:
+        super().__init__("worker", self._tick, interval)
         self._round = round_
         self._clock = clock
         self._interval = interval
-        self._done = Processed()
         self._ticking = threading.Lock()
-        self.background = Background("worker", self._step, interval)
-
-    def tick(self, now: datetime | None = None) -> Processed:
-        """One round, in the calling thread."""
-        return self._tick(now, self.background.stopping)
+        self.done = Processed()
 
     def run_dry(self) -> Processed:
         """Rounds, in the calling thread, until nothing is due any more. It works also when stopped."""
         total = Processed()
-        while (done := self._tick(None, lambda: False)) != Processed():
+        while (done := self._once(lambda: False)) != Processed():
             total += done
         return total
 
-    def _tick(self, now: datetime | None, stopping: Callable[[], bool]) -> Processed:
+    def _once(self, stopping: Callable[[], bool]) -> Processed:
         with self._ticking:
-            return self._round(self._clock() if now is None else now, stopping)
+            return self._round(self._clock(), stopping)
 
-    def wake(self) -> None:
-        """There is something new: do not wait for the next tick."""
-        self.background.wake()
-
-    def start(self) -> None:
-        self.background.start()
-
-    def stop(self) -> Processed:
-        """What its thread did in all."""
-        self.background.stop()
-        return self._done
-
-    def _step(self) -> float:
-        done = self.tick()
-        self._done += done
+    def _tick(self) -> float:
+        done = self._once(self.stopping)
+        self.done += done
         return self._interval if done == Processed() else 0.0  # there may be more

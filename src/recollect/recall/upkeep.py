@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import blake2b
 from typing import get_args
 
@@ -18,7 +17,7 @@ from recollect.errors import InputError, StaleWrite, UnknownHit
 from recollect.gate import checked_count, checked_name, checked_text, checked_time
 from recollect.journal.records import JournalRecord
 from recollect.journal.specifics import sentences
-from recollect.organize.claims import EARLIER, INFERRED, Claim, paragraphs, parse
+from recollect.organize.claims import INFERRED, Claim, parse, restated
 from recollect.organize.documents import Documents
 from recollect.organize.edits import PEOPLE, SUBJECTS, cleaned
 from recollect.organize.rules.speakers import third_person
@@ -228,6 +227,7 @@ class Upkeep:
                 return f"document:{ref_of(document, new)}"  # it was begun before, and came this far
             if not claim and not new:
                 return found.name  # a person's own text: it cites nothing that could have ended
+            ended = claim.ended(now, record_id) if claim else None
             try:
                 written = self._documents.write(
                     document_id=document.id,
@@ -235,7 +235,7 @@ class Upkeep:
                     slug=document.slug,
                     title=document.title,
                     description=document.description,
-                    body=_restated(document.body, paragraph, claim, new, record_id, now),
+                    body=restated(document.body, paragraph, new, ended),
                     author=AUTHOR,
                     note=f"Corrects {found.name}." if record_id else f"{found.name} is outdated.",
                 )
@@ -285,16 +285,3 @@ def _stated(document: Document, told: str, record_id: int, speaker: str) -> Clai
     after = text.removeprefix(f"{document.title} ")
     dropped = document.path.startswith(SUBJECTS) and after[:1].islower()
     return Claim(after if dropped else text, (record_id,))
-
-
-def _restated(
-    body: str, old: str, claim: Claim | None, new: Claim | None, record_id: int | None, now: datetime
-) -> str:
-    """The body with the new claim in the place of the old one, which goes below `## Earlier`."""
-    parts = paragraphs(body)
-    at = parts.index(old)
-    parts[at : at + 1] = [str(new)] if new else []
-    if claim:
-        ended = replace(claim, until=f"{now.astimezone(UTC):%Y-%m-%d}", by=record_id)
-        parts += [str(ended)] if EARLIER in parts else [EARLIER, str(ended)]
-    return "\n\n".join(parts)

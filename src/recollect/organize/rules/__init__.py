@@ -15,7 +15,7 @@ worth         what is worth keeping, by `words` and `deeds`
 gist          the best of a record in one claim
 subjects      whom and what it is about
 
-filing      where each statement goes, on which `page`, and what it repeats or ends:
+filing      where each statement goes, on which page, and what it repeats or ends:
 conflicts     whether two claims say the same, or one ends the other
 reading       what is seen of a claim: `stems`, `domains`
 features      what two claims have in common

@@ -7,22 +7,17 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
 from recollect.organize.rules.speakers import PARTICIPLE, PAST
-from recollect.organize.rules.words import either
+from recollect.organize.rules.words import MONTHS, WEEKDAYS, either
 
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
-)
 _SEASONS = {"spring": 4, "summer": 7, "fall": 10, "autumn": 10, "winter": 1}
 _ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: n for n, word in enumerate(_ONES, 1)} | {"fifteen": 15, "twenty": 20, "thirty": 30}
 _ABOUT = {"a": 1, "an": 1, "couple": 2, "few": 3, "several": 4}
 _COUNT = rf"\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|an?|several|{'|'.join(_NUMBERS)}"
-_DAY = "|".join((*_WEEKDAYS, "mon", "tues?", "wed", "thur?s?", "fri"))  # "sat" and "sun" are words, too
+_DAY = "|".join((*WEEKDAYS, "mon", "tues?", "wed", "thur?s?", "fri"))  # "sat" and "sun" are words, too
 _PART = "morning|afternoon|evening|night"
-_ANOTHER = rf"(?! (?:{_PART})s|,? (?:the )?\d|,? (?:(?:and|or|to|through) )?(?:{_DAY}|{'|'.join(_MONTHS)})\b)"
-_MONTH = "|".join((*_MONTHS, *(f"{month[:3]}\\.?" for month in _MONTHS), "sept"))
+_ANOTHER = rf"(?! (?:{_PART})s|,? (?:the )?\d|,? (?:(?:and|or|to|through) )?(?:{_DAY}|{'|'.join(MONTHS)})\b)"
+_MONTH = "|".join((*MONTHS, *(f"{month[:3]}\\.?" for month in MONTHS), "sept"))
 _NTH = r"\d{1,2}(?:st|nd|rd|th)?"
 _HABIT = re.compile(
     r"\b(?:birthday|anniversary|every|each|always|usually|often|annual\w*|yearly|born|holiday|celebrat\w+)\b",
@@ -36,11 +31,11 @@ _RELATIVE = re.compile(
     rf"|in (?:about )?(?P<ahead>{_COUNT}) (?P<aheads>day|week|month|year)s?(?: time)?(?= |[.,!]|$)"
     r"|(?:during |over |in |on )?(?P<the>the )?(?P<side>last|past|this past|this|next|coming|this coming"
     r"|previous) "
-    rf"(?P<span>week(?:end)?|month|year|{'|'.join(_SEASONS)}|{_DAY}|{'|'.join(_MONTHS)})(?= |[.,;!?)]|$"
+    rf"(?P<span>week(?:end)?|month|year|{'|'.join(_SEASONS)}|{_DAY}|{'|'.join(MONTHS)})(?= |[.,;!?)]|$"
     rf"|(?P<s>'s\b))"
     rf"|(?P<prep>on|by|until|till|before|after|since|from) (?P<weekday>{_DAY})"
     rf"(?= |[.,;!?)]|$)(?: (?P<then>{_PART})\b)?{_ANOTHER}"
-    rf"|(?:back )?in (?P<month>{'|'.join(_MONTHS)})\b(?! of){_ANOTHER}"
+    rf"|(?:back )?in (?P<month>{'|'.join(MONTHS)})\b(?! of){_ANOTHER}"
     rf"|(?P<day>(?P<first>{_MONTH}) {_NTH}(?: ?[-\u2013] ?{_NTH})?|{_NTH}(?: of)? (?P<second>{_MONTH}))\b"
     r"(?!,? \d{4}|[-\u2013/:.]?\d)"
     r"|(?P<about>recently|lately|the other (?:day|week)|a while ago)"
@@ -50,10 +45,10 @@ _RELATIVE = re.compile(
 _SPOT = re.compile(  # a word of each of them, in lower case: most sentences have none, and that is soon found
     r"\b(?:"
     + either(
-        f"day|today|tonight|yesterday|tomorrow|week|month|year|{_PART}|{'|'.join((*_SEASONS, *_MONTHS))}|{_DAY}"
+        f"day|today|tonight|yesterday|tomorrow|week|month|year|{_PART}|{'|'.join((*_SEASONS, *MONTHS))}|{_DAY}"
         "|recently|lately|while"
     )
-    + rf"|(?:{'|'.join(month[:3] for month in _MONTHS)}|sept)\b)"
+    + rf"|(?:{'|'.join(month[:3] for month in MONTHS)}|sept)\b)"
 )
 _ADVERB = r"(?: (?:also|not|never|all|still|just|now|only|both|finally|[a-z]+ly))*"
 _DONE = rf"(?:(?!hundred\b|shed\b)[a-z]+[^\We]ed|{'|'.join(sorted(PAST - {'been'}))})\b"
@@ -195,8 +190,8 @@ def _when(span: str, side: str, today: date) -> str:
     if span in _SEASONS:
         year = _nearest_year(_SEASONS[span], step, today) + (span == "winter" and not step and today.month > 6)
         return f"in winter {year - 1}/{year}" if span == "winter" else f"in {span} {year}"
-    if span in _MONTHS:
-        return f"in {span.capitalize()} {_nearest_year(_MONTHS.index(span) + 1, step, today)}"
+    if span in MONTHS:
+        return f"in {span.capitalize()} {_nearest_year(MONTHS.index(span) + 1, step, today)}"
     return f"on {_day(_weekday(span, step, today))}"
 
 
@@ -218,7 +213,7 @@ def _in_month(found: re.Match[str], today: date) -> str:
     name, side = found["month"], _side(found)
     if name in _VERBS or not side:
         return found[0]
-    number = _MONTHS.index(name.lower()) + 1
+    number = MONTHS.index(name.lower()) + 1
     return f"in {name.capitalize()} {_nearest_year(number, -1 if side == 'back' else 1, today, itself=True)}"
 
 
@@ -228,7 +223,7 @@ def _in_year(found: re.Match[str], today: date) -> str:
     name = found["first"] or found["second"]
     if not name[0].isupper() or _HABIT.search(found.string):
         return found[0]
-    number = next(n for n, month in enumerate(_MONTHS, 1) if month.startswith(name[:3].lower()))
+    number = next(n for n, month in enumerate(MONTHS, 1) if month.startswith(name[:3].lower()))
     nth = re.search(r"\d+", found["day"])
     days = [date(year, number, int(nth[0]) if nth else 0) for year in range(today.year - 1, today.year + 2)]
     side = "" if _TOWARDS.search(found.string, 0, found.start()) else _side(found)  # "slipped to 11 May"
@@ -257,7 +252,7 @@ def _number(word: str) -> int:
 
 def _weekday(name: str, step: int, today: date) -> date:
     """The nearest day of that name before today, or after it; "this Friday" may be today."""
-    number = next(n for n, day in enumerate(_WEEKDAYS) if day.startswith(name[:3]))
+    number = next(n for n, day in enumerate(WEEKDAYS) if day.startswith(name[:3]))
     if step < 0:
         return today - timedelta((today.weekday() - number - 1) % 7 + 1)
     ahead = (number - today.weekday()) % 7

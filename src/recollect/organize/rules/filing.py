@@ -18,17 +18,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from recollect.organize.claims import INFERRED, Claim, Known, Lead
+from recollect.organize.claims import EARLIER, INFERRED, Claim, Known, Lead, paragraphs
 from recollect.organize.documents import MEMORY
 from recollect.organize.draft import Draft
-from recollect.organize.edits import LONGEST_SLUG
+from recollect.organize.edits import LONGEST_SLUG, NOT_YET
 from recollect.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
 from recollect.organize.rules.leaning import LEANS
-from recollect.organize.rules.page import Page
 from recollect.organize.rules.statements import Statement
 from recollect.organize.rules.subjects import capitals, leading_name
 from recollect.secrecy import has_secret
+from recollect.types import Document
 
+FULL = 4_000  # characters of a document, from which on new claims go to the next page
 MOST_CITED = 3  # records that a claim cites: the first that said it, and the last
 
 TITLES = {
@@ -39,7 +40,6 @@ TITLES = {
     "lessons": ("Lessons", "What failed and what worked."),
     "events": ("Events", "What happened and what is planned."),
 }
-_OWN = {"people", "projects"}
 _SLUG = re.compile(r"[^\w]+")
 _BEFORE = " (earlier: "
 _STATE = re.compile(  # what somebody is or has until they say otherwise
@@ -47,6 +47,49 @@ _STATE = re.compile(  # what somebody is or has until they say otherwise
     r"|is (?:an?|in|at|on|the|from|called|named|based|married|engaged|single|due))\b"
 )
 _QUOTES = ('".', '"')
+
+
+@dataclass(slots=True)
+class Page:
+    """A document while claims are filed in it: the paragraphs that hold, and those that did earlier. One that is
+    not there yet has the version 0."""
+
+    document: Document
+    current: list[str]
+    earlier: list[str]
+    changed: bool = False
+
+    @classmethod
+    def of(cls, document: Document) -> Page:
+        parts = paragraphs(document.body)
+        end = parts.index(EARLIER) if EARLIER in parts else len(parts)
+        return cls(document, parts[:end], parts[end + 1 :])
+
+    @property
+    def body(self) -> str:
+        return "\n\n".join([*self.current, EARLIER, *self.earlier] if self.earlier else self.current)
+
+    def is_full(self) -> bool:
+        return sum(len(part) + 2 for part in (*self.current, *self.earlier)) > FULL
+
+    def add(self, claim: Claim) -> None:
+        place, paragraph = (self.current if claim.current else self.earlier), str(claim)
+        if paragraph not in place:
+            place.append(paragraph)
+            self.changed = True
+
+    def replace(self, old: str, new: Claim) -> bool:
+        """Put the claim in place of the paragraph, if it still stands and says something else."""
+        if old not in self.current or old == str(new):
+            return False
+        place = self.current.index(old)
+        if new.current:
+            self.current[place] = str(new)
+        else:
+            del self.current[place]
+            self.earlier.append(str(new))
+        self.changed = True
+        return True
 
 
 @dataclass(slots=True)
@@ -62,10 +105,9 @@ class Filing:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
-        self._pages: dict[str, Page] = {}
+        self._pages: dict[str, Page | None] = {}
         self._fresh: dict[str, list[Standing]] = {}
         self._stored: dict[Lead, Standing] = {}
-        self._unknown: set[str] = set()
         self.added = self.merged = self.ended = self.refused = 0
 
     def file(self, statements: Sequence[Statement]) -> None:
@@ -75,7 +117,7 @@ class Filing:
 
     def _file(self, statement: Statement, found: frozenset[str], leads: Sequence[Lead]) -> None:
         """`found` is what the statement is about, `leads` what was known about that before this run."""
-        claim = self._claim(statement)
+        claim = Claim(_plain(statement.told), statement.records, statement.inferred, statement.source)
         if not self._draft.accepts(_path(statement), claim):
             self.refused += 1
             return None
@@ -89,24 +131,24 @@ class Filing:
         said = (statement.at, statement.records[-1])
         newer = max((self._said(old.known, statement) for old in contradicted), default=said)
         if newer > said:
-            claim = _ended(claim, *newer)
+            claim = claim.ended(*newer)
         else:
             if len(contradicted) == 1 and LEANS.match(claim.text):
                 claim = _with_earlier(claim, contradicted[0].known.claim)
             for old in contradicted:
-                self.ended += old.page.replace(old.known.paragraph, _ended(old.known.claim, *said))
+                self.ended += old.page.replace(old.known.paragraph, old.known.claim.ended(*said))
         page = self._open_page(statement)
         page.add(claim)
         self.added += 1
         if claim.current:
-            standing = Standing(page, Known(page.path, str(claim), claim, statement.text))
+            standing = Standing(page, Known(page.document.path, str(claim), claim, statement.text))
             for key in found:
                 self._fresh.setdefault(key, []).append(standing)
         return None
 
     def write(self) -> int:
         """Put every page that changed into the draft; how many."""
-        changed = [page for page in self._pages.values() if page.changed]
+        changed = [page for page in self._pages.values() if page and page.changed]
         for page in changed:
             self._put(page)
         return len(changed)
@@ -171,12 +213,6 @@ class Filing:
         """When a claim was made last, and in which record."""
         return max((self._draft.said_at(record) or statement.at, record) for record in known.claim.records)
 
-    def _claim(self, statement: Statement) -> Claim:
-        text = statement.text
-        if statement.category in _OWN and statement.subject:
-            text = text.removeprefix(f"{statement.subject} ")
-        return Claim(_plain(text), statement.records, statement.inferred, statement.source)
-
     # Pages
 
     def _placed(self, statement: Statement) -> Statement:
@@ -195,11 +231,7 @@ class Filing:
         return statement
 
     def _known_by(self, kind: str, name: str) -> Page | None:
-        path = f"{MEMORY}/{kind}/{_slug(name)}"
-        if not name or (path in self._unknown and path not in self._pages):
-            return None
-        self._unknown.add(path)
-        return self._find(path)
+        return self._find(f"{MEMORY}/{kind}/{_slug(name)}") if name else None
 
     def _open_page(self, statement: Statement) -> Page:
         """The page that takes the statement: its document, or the first page below that has room."""
@@ -216,41 +248,37 @@ class Filing:
                 first = middle + 1
             else:
                 last = middle
-        return self._page(_numbered(head.path, month, first), head.title)
+        return self._page(_numbered(head, month, first), head.document.title)
 
     def _is_full(self, head: Page, month: str, number: int) -> bool:
-        page = self._find(_numbered(head.path, month, number))
+        page = self._find(_numbered(head, month, number))
         return page is not None and page.is_full()
 
     def _page(self, path: str, title: str = "") -> Page:
-        return self._find(path) or self._pages.setdefault(path, _new_page(path, title))
+        page = self._find(path) or _new_page(path, title)
+        self._pages[path] = page
+        return page
 
     def _find(self, path: str) -> Page | None:
-        if path not in self._pages and (document := self._draft.at(path)):
-            self._pages[path] = Page.of(document)
-        return self._pages.get(path)
+        if path not in self._pages:
+            document = self._draft.at(path)
+            self._pages[path] = Page.of(document) if document else None
+        return self._pages[path]
 
     def _put(self, page: Page) -> None:
-        if page.document:
-            page.document = self._draft.write(
-                document_id=page.document.id,
-                expected_version=page.document.version,
-                slug=page.document.slug,
-                title=page.title,
-                description=page.description,
-                body=page.body,
-            )
-            return
-        parent, _, slug = page.path.rpartition("/")
-        self._ensure(parent)
+        document = page.document
+        parent = document.path.rpartition("/")[0]
+        if not document.version and parent != MEMORY and not self._draft.at(parent):
+            self._put(self._page(parent))  # the category it falls under, or the head of its pages
         page.document = self._draft.write(
-            slug=slug, title=page.title, description=page.description, body=page.body, parent_path=parent
+            document_id=document.id,
+            expected_version=document.version,
+            slug=document.slug,
+            title=document.title,
+            description=document.description,
+            body=page.body,
+            parent_path=None if document.version else parent,
         )
-
-    def _ensure(self, path: str) -> None:
-        """The documents above a new one: the category it falls under, and the head of its pages."""
-        if path != MEMORY and not self._draft.at(path):
-            self._put(self._page(path))
 
 
 def _judged(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | None:
@@ -278,14 +306,14 @@ def _path(statement: Statement) -> str:
             return f"{MEMORY}/{statement.category}"
 
 
-def _numbered(head: str, month: str, number: int) -> str:
-    return f"{head}/{month}" if number == 1 else f"{head}/{month}-{number}"
+def _numbered(head: Page, month: str, number: int) -> str:
+    return f"{head.document.path}/{month}" + (f"-{number}" if number > 1 else "")
 
 
 def _new_page(path: str, title: str) -> Page:
     slug = path.rpartition("/")[2]
-    known_title, description = TITLES.get(slug, (title or slug, ""))
-    return Page(path, known_title, description, None)
+    title, description = TITLES.get(slug, (title or slug, ""))
+    return Page(Document("", 0, path, "", slug, title, description, "", (), NOT_YET, None, 0), [], [])
 
 
 def _slug(name: str) -> str:
@@ -304,7 +332,3 @@ def _with_earlier(claim: Claim, old: Claim) -> Claim:
     earlier = old.text.rpartition(_BEFORE)[2].rstrip(".)")
     records = tuple(sorted({old.records[0], *claim.records}))
     return replace(claim, text=f"{claim.text.rstrip('.')}{_BEFORE}{earlier}).", records=records)
-
-
-def _ended(claim: Claim, at: datetime, by: int) -> Claim:
-    return Claim(claim.text, claim.records, claim.inferred, claim.source, f"{at:%Y-%m-%d}", by)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.organize.rules.words import COMMON, FUNCTION, listed
+from recollect.organize.rules.words import COMMON, FUNCTION, MONTHS, WEEKDAYS, listed
 
 LEANS = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _PERSON = re.compile(r"(?:(he|she)('s|'d|'ll)?|(his|her))(?= [a-z])", re.IGNORECASE)
@@ -33,12 +33,7 @@ _MENTION = re.compile(
     r"|(?<![.!?:] )(?<!^)(?<!\b(?:in|at|to|on|by|of) )(?<!\b(?:the|for|via) )(?<!\b(?:from|near|into|than) )"
     rf"(?<!called )(?<!named )\b(?P<name>{_NAME})(?!'s? [A-Z])"
 )
-_NOBODY = (
-    FUNCTION
-    | COMMON
-    | listed("""monday tuesday wednesday thursday friday saturday sunday january february march april
-    may june july august september october november december english german french spanish christmas easter""")
-)
+_NOBODY = {*FUNCTION, *COMMON, *MONTHS, *WEEKDAYS} | listed("english german french spanish christmas easter")
 _NAMELESS = re.compile(
     rf"\b(?:girl|boy|wom[ae]n|m[ae]n|lady|guy|kids?|child|baby|person|people|someone|somebody|{_KIN})\b"
 )
@@ -104,7 +99,7 @@ def _people(heard: Heard, before: Sequence[Heard], speakers: frozenset[str]) -> 
         elif name in speakers or name.isupper() or name.lower() in _NOBODY:
             continue
         elif found["first"] and not found["does"]:
-            sure = any(_is_kin(name, one.text) for one in before)
+            sure = any(one["named"] == name for said in before for one in _MENTION.finditer(said.text))  # as kin
             name = name if sure else ""  # somebody, or a thing
         people.setdefault(name, _Person(name, found.start(), woman, sure))
     return list(people.values())
@@ -120,10 +115,6 @@ def _of(whose: str, kin: str, heard: Heard, people: Mapping[str, _Person]) -> st
         return f"{whose} {kin}"
     first = next(iter(people.values()), None)
     return f"{first.name}'s {kin}" if first and first.name and not first.place else ""
-
-
-def _is_kin(name: str, text: str) -> bool:
-    return any(found["named"] == name for found in _MENTION.finditer(text))
 
 
 def _gender(word: str) -> bool | None:

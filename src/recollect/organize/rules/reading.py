@@ -11,7 +11,7 @@ from zlib import crc32
 
 from recollect.organize.rules.domains import DOMAINS, table
 from recollect.organize.rules.stems import pairs, stem
-from recollect.organize.rules.words import listed
+from recollect.organize.rules.words import MONTHS, WEEKDAYS, listed
 
 LONGEST = 600  # characters of a claim that are read
 
@@ -33,11 +33,8 @@ AUXILIARIES = listed(
 _OF_LATE = listed("now currently today nowadays lately recently new newly finally")
 _BEFORE_VERB = AUXILIARIES | listed("not now also still just really finally")
 _ARTICLES = listed("the a an our my his her their")
-_MONTHS = listed(
-    """january february march april may june july august september october november december jan feb mar apr jun
-    jul aug sep sept oct nov dec"""
-)
-_DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
+_MONTHS = listed("jan feb mar apr jun jul aug sep sept oct nov dec").union(MONTHS)
+_DAYS = frozenset(WEEKDAYS)
 _NUMBERS = pairs("zero:0 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11 twelve:12")
 _ASPECTS = """
 end: quit stop leave end finish cease resign retire drop ditch dump abandon scrap cancel axe shelve kill

@@ -189,7 +189,7 @@ def telling(sentence: str) -> str:
     clauses = parts[::2]
     tells = [tell(clause) + (0.5 if _REASON.match(clause) else 0.0) for clause in clauses]
     best = max(range(len(clauses)), key=tells.__getitem__)
-    kept = [n == best or _tells_enough(clause, tells[n]) for n, clause in enumerate(clauses)]
+    kept = [n == best or (told >= 1.0 and told > 0.03 * len(clauses[n])) for n, told in enumerate(tells)]
     if _DEPENDENT.match(clauses[best]):
         kept[max(0, best - 1)] = True
     said = ""
@@ -200,13 +200,6 @@ def telling(sentence: str) -> str:
             joint = _JOINT.match(clause) if n else None
             said = clause[joint.end() :] if joint else clause
         else:
-            said += _gap(parts[2 * n - 1]) + clause
+            gap = parts[2 * n - 1]
+            said += f"{gap if gap.strip() in {',', ':', ''} else '; '}{clause}"
     return said.strip(" ,;")
-
-
-def _gap(gap: str) -> str:
-    return gap if gap.strip() in {",", ":", ""} else "; "
-
-
-def _tells_enough(clause: str, told: float) -> bool:
-    return told >= 1.0 and told > 0.03 * len(clause)

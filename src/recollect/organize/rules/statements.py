@@ -120,6 +120,12 @@ class Statement:
     speaker: str = ""
     in_chat: bool = False
 
+    @property
+    def told(self) -> str:
+        """As it stands in its document, whose title names the person or the project it is about."""
+        named = self.category in {"people", "projects"} and self.subject
+        return self.text.removeprefix(f"{self.subject} ") if named else self.text
+
 
 _Weighed = tuple[float, Statement]
 
@@ -317,19 +323,12 @@ def _date_last(text: str) -> str:
     return f"{found[2]} {found[1][0].lower()}{found[1][1:]}{text[found.end() :]}"
 
 
-def _cost(statement: Statement) -> int:
-    """The characters a claim takes in its document, where the title names the subject."""
-    own = statement.category in {"people", "projects"}
-    text = statement.text.removeprefix(f"{statement.subject} ") if own else statement.text
-    return len(text) + _CITATION
-
-
 def _kept(found: Sequence[_Weighed], room: float) -> list[Statement]:
     """What lasts in any case, and of the rest the claims that are worth most for their length, as many as there
     is room for; what people said comes before data. There is always room for a few: a short talk may be all
     facts."""
     room = max(room, LEAST_ROOM)
-    costs = [_cost(statement) for _, statement in found]
+    costs = [len(statement.told) + _CITATION for _, statement in found]
     best = sorted(
         range(len(found)),
         key=lambda n: (found[n][0] < math.inf, found[n][1].source != "", -found[n][0] / costs[n], n),

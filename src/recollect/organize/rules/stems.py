@@ -69,11 +69,6 @@ _CANONICAL: dict[str, str] = {}
 """From a stem to the one that stands for all of its meaning; filled from `_SYNONYMS` below."""
 
 
-def groups(text: str) -> list[list[str]]:
-    """The words of each entry of a table."""
-    return [entry.split("=") for entry in text.split()]
-
-
 _SYNONYMS = """
 live=reside=dwell=residence travel=trip=fly=flight=journey wedding=marry=marriage=married=wed
 like=love=enjoy=adore=fond=into=fan hate=dislike=detest=loathe movie=film apartment=flat firm=company
@@ -87,4 +82,6 @@ use=using team=squad database=db kubernetes=k8s postgres=postgresql vegetarian=v
 lead=leader=head manage=manager=boss=supervisor maintain=maintainer child=kid run=runner dance=dancer
 """
 
-_CANONICAL.update({_root(word): _root(group[0]) for group in groups(_SYNONYMS) for word in group})
+_CANONICAL.update(
+    {_root(word): _root(words.partition("=")[0]) for words in _SYNONYMS.split() for word in words.split("=")}
+)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recollect.organize.rules.voices import Said
+from recollect.organize.rules.words import MONTHS, WEEKDAYS, listed
 
 _READ = 2_000  # characters of a text that are looked at
 _NAME = r"[A-Z][a-z\u00e0-\u024f]+(?:-[A-Z][a-z]+)?"
@@ -38,13 +39,11 @@ _LEADING = re.compile(
     rf"(?:{_NAME}(?: {_NAME})?'s (?:\w+ )?(?:{_KIN}),? )?((?:{_NAME} ?){{1,3}})(?='s |(?<= )[a-z])"
 )
 _CAPITAL = re.compile(r"(?<=[\w,] )[A-Z][\w-]+")
-_NOT_NAMES = frozenset(
+_NOT_NAMES = listed(
     """The This That These Those My Our Your His Her Their Its It He She They We You There Here When While After
-    Before If Since Because Although Though But And So Also Then Now Today Yesterday Tomorrow Monday Tuesday
-    Wednesday Thursday Friday Saturday Sunday January February March April May June July August September October
-    November December Every Each All Some Many Most Both No None One Two Three Someone Everyone Nobody
-    Who What Which Other Based Home Mr Mrs Ms Dr""".split()
-)
+    Before If Since Because Although Though But And So Also Then Now Today Yesterday Tomorrow Every Each All Some
+    Many Most Both No None One Two Three Someone Everyone Nobody Who What Which Other Based Home Mr Mrs Ms Dr"""
+).union(name.title() for name in (*WEEKDAYS, *MONTHS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,16 +58,15 @@ def voices(transcript: Transcript) -> list[Said]:
     said: list[Said] = []
     last: Said | None = None
     for recorded, role, me in heard:
-        text = without_injected(_text(recorded))
+        text = without_injected(getattr(recorded.record, "text", ""))
         if role not in {"person", "assistant"} or (isinstance(recorded.record, Note) and recorded.record.speaker):
             said.append(Said(recorded, role, me, "", text))
             continue
         other = last if last and last.me != me else None
         you = other.me if other else next((name for name in speakers if name != me), "")
+        last = Said(recorded, role, me, you, text)
         if other:
             last = Said(recorded, role, me, you, text, _last_question(other.text), other.recorded.id, other.text)
-        else:
-            last = Said(recorded, role, me, you, text)
         said.append(last)
     return said
 
@@ -111,10 +110,6 @@ def _name(recorded: Recorded, role: Role, user: str) -> str:
     if role == "person":
         return sayable(" ".join(getattr(record, "speaker", "").split())) or user
     return ASSISTANT if role == "assistant" else AGENT
-
-
-def _text(recorded: Recorded) -> str:
-    return getattr(recorded.record, "text", "")
 
 
 def _last_question(text: str) -> str:

@@ -35,6 +35,12 @@ def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+
 FUNCTION = listed(
     """a an the this that these those some any each every all both few more most other another such same own i me
     my mine myself you your yours yourself he him his himself she her hers herself it its itself we us our ours
