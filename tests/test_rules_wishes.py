@@ -24,6 +24,7 @@ UNSEEN = Path(__file__).parents[1] / "bench" / "intents"
             "Please don't schedule meetings before 10.",
             "Ann wants the assistant to never schedule meetings before 10.",
         ),
+        ("Don't use emojis.", "Ann wants the assistant to never use emojis."),
         ("You should never push to main.", "Ann wants the assistant to never push to main."),
         (
             "Can you always show me the diff before you apply it?",

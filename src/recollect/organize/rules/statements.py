@@ -37,7 +37,7 @@ from recollect.organize.rules.speakers import third_person
 from recollect.organize.rules.subjects import Subjects, subjects
 from recollect.organize.rules.tongues import is_foreign, is_wish, tells
 from recollect.organize.rules.voices import Said, names, voices
-from recollect.organize.rules.wishes import says_so, wanted
+from recollect.organize.rules.wishes import lasts, wanted
 from recollect.organize.rules.worth import Category, category, is_request, is_told_to_assistant, worth
 from recollect.secrecy import has_secret
 from recollect.types import ToolResult
@@ -185,8 +185,9 @@ def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], c
         asks = sentence.endswith("?")
         told = _THEN_ASKS.match(cut) if asks else None
         whole, cut = cut, told[1] if told else cut
-        doing = intent(cut if told else sentence) if said.to_no_person and not foreign else "other"
-        if (doing == "standing" or (said.to_no_person and says_so(whole))) and _lasts(sentence, said):
+        listens = said.to_no_person and not foreign
+        doing = intent(cut if told else sentence) if listens else "other"
+        if listens and lasts(whole, doing) and _for_good(sentence, said):
             unit = _wanted(place, whole, said)
         elif asks and not told:
             unit = None
@@ -257,7 +258,7 @@ def _foreign(place: int, sentence: str, said: Said) -> Unit | None:
     return Unit(place, f'{said.me} {verb}: "{quoted}"', _ANSWER + tell(sentence), lasts=wish)
 
 
-def _lasts(sentence: str, said: Said) -> bool:
+def _for_good(sentence: str, said: Said) -> bool:
     """Whether a wish is one for ever. A long message describes some work: what it asks for belongs to that."""
     return len(said.text) <= _WORK or bool(_LASTING.search(sentence))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from recollect.organize.rules.intents import Intent
 from recollect.organize.rules.words import FUNCTION, listed
 
 _LEAD = re.compile(
@@ -23,6 +24,7 @@ _NEVER = re.compile(
     r"(?:(?:please )?(?:don't|dont|do not|never|not)(?: ever)?|(?:stop|quit)(?= \w+ing)) ", re.IGNORECASE
 )
 _EVER = re.compile(r"(?:always|never|(?:don't|dont|do not) ever) ([\w-]+)", re.IGNORECASE)
+_FORBIDS = re.compile(r"(?:don't|dont|do not) ([\w-]+)", re.IGNORECASE)
 _ALWAYS = re.compile(r"(?:always|only|generally) ", re.IGNORECASE)
 _CONDITION = re.compile(
     r"((?:when(?:ever)?|if|unless|for|in|before|after|every|each|on|at|once|with|while)\b[^,;]{2,80}), (.+)",
@@ -46,10 +48,11 @@ _VERBS = listed(
 """What one may tell somebody to do."""
 
 
-def says_so(text: str) -> bool:
-    """Whether the words themselves say that what is asked for holds: "always", "never"."""
-    said = _EVER.match(_core(text))
-    return bool(said and said[1].lower() in _VERBS)
+def lasts(text: str, doing: Intent) -> bool:
+    """Whether what somebody asks an assistant for holds from now on: that is likely, or they say so, or forbid
+    something and ask for nothing now."""
+    said = _EVER.match(_core(text)) or (doing == "other" and _FORBIDS.match(_core(text)))
+    return doing == "standing" or bool(said and said[1].lower() in _VERBS)
 
 
 def wanted(text: str) -> str:
