@@ -504,7 +504,7 @@ def test_many_long_names_cost_little() -> None:
         started = time.process_time()
         find(*(UserMessage("I live in Oslo, since 2021.", f"N{n:03}{name}") for n in range(200)))
         took.append(time.process_time() - started)
-    assert took[1] < MUCH * took[0]
+    assert took[1] < 100 * took[0]  # five times that where every short form of a name is tried
 
 
 def test_alternatives_that_begin_alike_are_still_tried_in_order() -> None:

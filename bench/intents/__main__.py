@@ -41,18 +41,15 @@ def sentences() -> Iterator[Sentence]:
             yield Sentence(file.stem, said["kind"], frozenset(features(said["text"])))
 
 
-def pairs() -> Iterator[Sentence]:
-    """What people tell of themselves, and what they want, as the judge's pairs have it; what they like may be
-    either, and is left out."""
+def told() -> list[Sentence]:
+    """What people tell of themselves in the judge's pairs; what they like may be a wish, and is left out."""
     files = sorted(PAIRS.glob("*.jsonl"))
     lines = (line for file in files for line in file.read_text(encoding="utf-8").splitlines())
-    texts: dict[str, set[str]] = {"standing": set(), "telling": set()}
-    for pair in map(json.loads, lines):
-        if "prefer" not in pair["kind"] and "like" not in pair["kind"]:
-            texts["standing" if "wish" in pair["kind"] else "telling"] |= {pair["old"], pair["new"]}
-    for kind, said in texts.items():
-        for text in Random(0).sample(sorted(said), min(TOLD, len(said))):
-            yield Sentence("", kind, frozenset(features(text)))
+    pairs = [
+        pair for pair in map(json.loads, lines) if "prefer" not in pair["kind"] and "like" not in pair["kind"]
+    ]
+    texts = sorted({pair[which] for pair in pairs for which in ("old", "new")})
+    return [Sentence("", "telling", frozenset(features(text))) for text in Random(0).sample(texts, TOLD)]
 
 
 def fit(sentences: Sequence[Sentence], kind: str) -> Weights:
@@ -89,7 +86,7 @@ def taken(weights: dict[str, Weights], sentences: Sequence[Sentence]) -> dict[tu
 
 
 def main() -> None:
-    written, also = list(sentences()), list(pairs())
+    written, also = list(sentences()), told()
     print(f"{len(written):,} sentences\n\n{'':18}{'taken for standing':>40}{'taken for once':>40}")
     print(f"{'writer':18}" + 2 * "".join(f"{kind:>10}" for kind in KINDS))
     for writer in sorted({sentence.writer for sentence in written}):
