@@ -12,7 +12,7 @@ from bench.reference import http
 
 from recollect.serve.http.problems import STATUSES_ANYWHERE
 from tests.conftest import absent
-from tests.test_http_server import Served
+from tests.test_http_server import QUICK, Served
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -42,10 +42,11 @@ def test_the_walk_can_be_walked(tmp_path: Path) -> None:
     blocks = re.findall(
         r"^```sh\n(.*?)^```", (DOCS / "http.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
+    (tmp_path / "recollect.toml").write_text(QUICK)
     served = Served(tmp_path)
     try:
         script = "set -euxo pipefail\n" + "\n".join(blocks).replace(":8377", f":{served.port}")
-        walked = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+        walked = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, check=False)
         assert walked.returncode == 0, walked.stderr
     finally:
         served.end(signal.SIGKILL)
