@@ -22,7 +22,7 @@ KINDS = ("standing", "once", "telling", "chatter")
 TOLD = 16000  # statements of the judge's pairs
 SEEN = 2  # sentences in which a feature stands, at least
 EPOCHS, RATE, DECAY = 300, 0.3, 0.03
-SMALLEST = 48  # weights below this, as they are stored, are left out
+SMALLEST = 32  # weights below this, as they are stored, are left out
 
 
 class Sentence(NamedTuple):
@@ -69,7 +69,9 @@ def fit(sentences: Sequence[Sentence], kind: str) -> Weights:
         mean += 0.1 * (gradient - mean)
         square += 0.01 * (gradient**2 - square)
         weights -= RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
-    return dict(zip([*known, ""], weights.tolist(), strict=True))
+    stored = np.rint(weights * SCALE)
+    stored[:-1][np.abs(stored[:-1]) < SMALLEST] = 0
+    return dict(zip([*known, ""], (stored / SCALE).tolist(), strict=True))
 
 
 def taken(weights: dict[str, Weights], sentences: Sequence[Sentence]) -> dict[tuple[str, str], float]:
@@ -98,7 +100,7 @@ def main() -> None:
     seen = [sentence for sentence in written if sentence.writer not in UNSEEN] + also
     fitted = [fit(seen, one) for one in SURE]
     stored = {feature: [round(weights[feature] * SCALE) for weights in fitted] for feature in fitted[0]}
-    kept = {feature: both for feature, both in stored.items() if max(map(abs, both)) >= SMALLEST or not feature}
+    kept = {feature: both for feature, both in stored.items() if any(both)}
     lines = (f"{json.dumps(feature, ensure_ascii=False)}: {both}" for feature, both in sorted(kept.items()))
     TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     print(f"\n{TARGET.name}: {len(kept):,} features, {TARGET.stat().st_size:,} bytes")

@@ -99,7 +99,7 @@ def third_person(text: str, me: str, you: str) -> str:
         nonlocal named
         if quoted and any(start <= found.start() < end for start, end in quoted):
             return found[0]
-        pronoun = (found[1] or found[5]).lower()
+        pronoun = (found[1] or found[5]).casefold()
         if pronoun != "i" and found[0][0].isupper() and found.string[: found.start()][-2:-1].isalnum():
             return found[0]  # "The Last of Us"
         if pronoun in {"you", "u"}:

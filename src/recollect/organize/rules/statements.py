@@ -86,7 +86,9 @@ _THEN_ASKS = re.compile(
 )
 _LASTING = re.compile(r"\b(?:always|never|from now on|in (?:the )?future|every time|don't ever)\b", re.IGNORECASE)
 _REMEMBER = re.compile(
-    r"(?:please )?(?:remember|note|keep in mind|fyi|for the record)(?: that)?[,:]? ", re.IGNORECASE
+    r"(?:(?:please|i (?:need|want) you to) )?(?:remember|note|know|keep in mind|don't forget|fyi|for the record"
+    r"|you should know)(?: that)?[,:]? (?!to\b)",
+    re.IGNORECASE,
 )
 _CHOICE = re.compile(r"let's (?=(?:go with|use|keep|switch|stick|make it|choose|move|ship|call)\b)", re.IGNORECASE)
 _PROPOSAL = re.compile(
@@ -146,7 +148,7 @@ def find_statements(transcript: Transcript, *, density: float = DENSITY) -> list
 
 
 def _claims(said: Said, called: frozenset[str], about: Subjects, heard: deque[Heard]) -> Iterator[_Weighed]:
-    text, captions = without_captions(own_words(prose(said.text)) if said.to_assistant else prose(said.text))
+    text, captions = without_captions(own_words(prose(said.text)) if said.to_no_person else prose(said.text))
     chat = said.role == "person" and not said.to_no_person
     units = [*_accepted(said), *_units(text, said, called, heard, chat)]
     if captions:
@@ -187,13 +189,14 @@ def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], c
         whole, cut = cut, told[1] if told else cut
         listens = said.to_no_person and not foreign
         doing = intent(cut if told else sentence) if listens else "other"
-        if listens and lasts(whole, doing) and _for_good(sentence, said):
-            unit = _wanted(place, whole, said)
+        answers = bool(question) and is_fragment(cut)
+        if listens and not answers and lasts(cut, doing, asks=asks) and _for_good(sentence, said):
+            unit = _wanted(place, cut, said)
         elif asks and not told:
             unit = None
         elif foreign:
             unit = _foreign(place, sentence, said)
-        elif question and is_fragment(cut) and (answer := _answer(cut, question, said)):
+        elif answers and (answer := _answer(cut, question, said)):
             unit = Unit(place, answer, _ANSWER + tell(answer), also=said.asked_in)
         else:
             named, record, sure = resolved(cut, heard, called) if said.role == "person" else (cut, 0, True)
@@ -259,8 +262,11 @@ def _foreign(place: int, sentence: str, said: Said) -> Unit | None:
 
 
 def _for_good(sentence: str, said: Said) -> bool:
-    """Whether a wish is one for ever. A long message describes some work: what it asks for belongs to that."""
-    return len(said.text) <= _WORK or bool(_LASTING.search(sentence))
+    """Whether a wish is one for ever: it says so, or no work is described in the message that it may belong to."""
+    if _LASTING.search(sentence):
+        return True
+    others = [trimmed(one, frozenset()) for one in sentences(prose(said.text)) if one != sentence]
+    return len(said.text) <= _WORK and not any(intent(one) == "once" or is_request(one) for one in others)
 
 
 def _wanted(place: int, cut: str, said: Said) -> Unit:

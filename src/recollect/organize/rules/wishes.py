@@ -31,13 +31,15 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _CALL = re.compile(r"call me (?=[A-Z])", re.IGNORECASE)
-_SELF = re.compile(r"(?:i|we|my|our)\b", re.IGNORECASE)
+_RATHER = re.compile(r"i(?:'d| would) (?:prefer|rather)\b.*\byou\b", re.IGNORECASE)
+_FOR_ME = re.compile(r"\b(?:me|us|my|our)\b", re.IGNORECASE)
+_SELF = re.compile(r"\b(?:i|we|my|our)\b", re.IGNORECASE)
 _FOR_IT = {"your": "its", "yours": "its", "yourself": "itself"}
 _YOUR = re.compile(r"\byour(?:s|self)?\b", re.IGNORECASE)
 _VERBS = listed(
     """add address answer ask assume avoid be begin book bring build call check choose cite close comment
     commit confirm convert correct create cut default delete do document double-check draft drop end explain
-    export favour flag focus follow format get give go group handle have help highlight hold ignore include
+    export favour flag focus follow format get give go group handle help highlight hold ignore include
     keep label leave let limit link list log look lower make mark mention move mute name notify number offer
     omit open order pick ping play post prefer prioritize propose publish push put quote read recommend refer
     remember remind remove reply report respect respond restart return review round run save say schedule
@@ -48,11 +50,14 @@ _VERBS = listed(
 """What one may tell somebody to do."""
 
 
-def lasts(text: str, doing: Intent) -> bool:
+def lasts(text: str, doing: Intent, *, asks: bool) -> bool:
     """Whether what somebody asks an assistant for holds from now on: that is likely, or they say so, or forbid
-    something and ask for nothing now."""
-    said = _EVER.match(_core(text)) or (doing == "other" and _FORBIDS.match(_core(text)))
-    return doing == "standing" or bool(said and said[1].lower() in _VERBS)
+    something and ask for nothing now. What is asked in a question, they must ask for themselves."""
+    if doing == "standing" or _RATHER.match(text):
+        return True
+    core = _core(text)
+    said = _EVER.match(core) or (doing == "other" and _FORBIDS.match(core))
+    return bool(said and said[1] in _VERBS and (not asks or _FOR_ME.search(core)))
 
 
 def wanted(text: str) -> str:
@@ -65,10 +70,10 @@ def wanted(text: str) -> str:
         return f"I want to be called {core[found.end() :]}{since}"
     when = _CONDITION.fullmatch(core)
     if when and (asked := _asked(when[2])):
-        core = f"{asked} {when[1][0].lower()}{when[1][1:]}"
+        core = f"{asked} {_uncapital(when[1])}"
     elif not (core := _asked(core)):
-        return f'I want: "{text.replace(chr(34), chr(39))}"'
-    return f"I want the assistant to {_YOUR.sub(lambda found: _FOR_IT[found[0].lower()], core)}{since}"
+        return text if _SELF.search(text) else f'I want: "{text.replace(chr(34), chr(39))}"'
+    return f"I want the assistant to {_YOUR.sub(lambda found: _FOR_IT[found[0].casefold()], core)}{since}"
 
 
 def _core(text: str) -> str:
@@ -89,4 +94,9 @@ def _asked(text: str) -> str:
         return ""
     if never and never[0].lower().startswith(("stop", "quit")):
         return f"stop {rest}"
-    return f"{'never ' if never else always[0].lower() if always else ''}{rest[0].lower()}{rest[1:]}"
+    return f"{'never ' if never else always[0].lower() if always else ''}{_uncapital(rest)}"
+
+
+def _uncapital(text: str) -> str:
+    """As it stands within a sentence; what is all in capitals stays so."""
+    return text if text[1:2].isupper() else f"{text[0].lower()}{text[1:]}"

@@ -55,10 +55,11 @@ _FACT = re.compile(
 )
 _I = re.compile(r"(?:i|i'm|i've|i'd|i'll|my)\b(?!\.)", re.IGNORECASE)
 _REQUEST = re.compile(
-    r"(?:(?:please|can|could|would|write|make|give|show|tell|explain|list|create)\b|(?:add|analy[sz]e|book|calculate"
+    r"(?:(?:please|(?:can|could|would)(?= (?:you|u|we|i|someone|anyone|it)\b)|write|make|give|show|tell(?! you)"
+    r"|explain|list|create)\b|(?:add|analy[sz]e|book|calculate"
     r"|check|compare|convert|delete|describe|draft|find|fix|generate|help|look|open|recommend|remind|remove|rewrite"
     r"|run|schedule|search|send|suggest|summari[sz]e|translate|try|update|use) (?:me|us|my|our|the|an?|this|that"
-    r"|these|those|it|them|some|all|any|for|up|out|how|what|with|both|\d+)\b|here(?: is|'s| are)\b"
+    r"|these|those|it|them|some|all|any|for|up|out|how|what|with|both|\d+)\b|here(?: is|'s| are)\b(?! my new\b)"
     r"|(?:who|where|why|which|how|what(?! i\b))\b|i(?:'d| would) (?:like|love) (?:to (?:ask|know|hear|see|learn)"
     r"|you|some|more|a list)"
     r"|i (?:need|want) (?:you"
@@ -67,12 +68,13 @@ _REQUEST = re.compile(
     r"|look into)|assistant\b)",
     re.IGNORECASE,
 )
+_UNSAID_I = re.compile(r"(?:can't(?! (?:wait|believe))|cannot|couldn't|allergic|hate|love|prefer)\b")
 _THING = re.compile(
     r"^(?!(?:that|this|these|those|it|thanks?|sounds|great)\b)(?:[a-z]+ing )?"
     r"(?:[\w'-]+(?: (?:\d+|[A-Z][\w'-]*)){0,2}|(?:the|our) [\w' /.-]{2,50}?) "
     r"(?:is|isn't|are|aren't|was|were|has|have|had|uses?|runs?|costs?|needs?|lives?|works?|will|won't|starts?|ends?"
     r"|takes?|leads?|owns?|got|went|became|left|took|gave|made|chose|fails?|breaks?|crash(?:es)?|hangs?|returns?"
-    r"|depends?|expects?|requires?|supports?|contains?|does(?:n't)?|do(?:n't)?|can(?:'t|not)?|must(?:n't)?|[a-z]{3,}ed)\b",
+    r"|depends?|expects?|requires?|supports?|contains?|does(?:n't)?|[a-z]{3,}ed)\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
@@ -82,9 +84,10 @@ _SAYS = re.compile(
 _DATED = re.compile(r"\b(?:19|20)\d\d\b")
 _PREFERENCE = re.compile(
     r"\b(?:prefers?|preferred|favou?rites? (?:\w+ ){0,3}(?:is|are|was)|(?:is|are) (?:\w+'s|their) favou?rite"
-    r"|would rather|can't stand|hates?|dislikes?|allergic|wants(?=:)|wants (?:the assistant to|to be called)"
+    r"|would rather|can't stand|hates?|dislikes?|allergic"
     r"|never (?:eats?|drinks?|uses?))\b"
 )
+_WISH = re.compile(r"\bwants(?::| (?:the assistant to|to be called)\b)")
 _DECISION = re.compile(
     r"\b(?:decided|decisions?|chose|have chosen|going with|went with|settled on|opted|agreed(?: to| on| that|:)"
     r"|picked|ruled out|instead of|switch(?:ed|ing) to)(?!\w)"
@@ -128,6 +131,8 @@ def worth(sentence: str, *, correction: bool = False) -> float:
 def category(text: str) -> Category:
     """What kind of knowledge a claim about a person is; what is quoted in it is another's."""
     low = (_QUOTED.sub("", text) if '"' in text or "\u201c" in text else text).lower()
+    if _WISH.search(low):
+        return "preferences"
     if _DECISION.search(low):
         return "decisions"
     if _PREFERENCE.search(low):
@@ -151,4 +156,6 @@ def is_told_to_assistant(sentence: str, *, pasted: bool, reports: bool) -> bool:
     low = sentence.lower()
     if reports and _NAMED.search(sentence) and _SAYS.search(sentence):
         return True
-    return any(sign.search(low) for sign in (_FIRST, _DECISION, _LESSON, _DATED)) or bool(_THING.search(sentence))
+    if any(sign.search(low) for sign in (_FIRST, _DECISION, _LESSON, _DATED)):
+        return True
+    return bool(_UNSAID_I.match(low) or _THING.search(sentence))
