@@ -23,6 +23,7 @@ TOLD = 16000  # statements of the judge's pairs
 SEEN = 2  # sentences in which a feature stands, at least
 EPOCHS, RATE, DECAY = 300, 0.3, 0.03
 SMALLEST = 32  # weights below this, as they are stored, are left out
+WIDTH = 115  # characters of a line of the file
 
 
 class Sentence(NamedTuple):
@@ -87,6 +88,18 @@ def taken(weights: dict[str, Weights], sentences: Sequence[Sentence]) -> dict[tu
     return {(one, kind): 100 * counts[one, kind] / kinds[kind] for one in weights for kind in kinds}
 
 
+def _lines(weights: dict[str, list[int]]) -> str:
+    """As JSON, in lines of some length."""
+    lines = ["{"]
+    for feature, both in sorted(weights.items()):
+        entry = f"{json.dumps(feature, ensure_ascii=False)}: [{both[0]}, {both[1]}],"
+        if len(lines) == 1 or len(lines[-1]) + len(entry) >= WIDTH:
+            lines.append(entry)
+        else:
+            lines[-1] += f" {entry}"
+    return "\n".join([*lines[:-1], lines[-1].removesuffix(","), "}\n"])
+
+
 def main() -> None:
     written, also = list(sentences()), told()
     print(f"{len(written):,} sentences\n\n{'':18}{'taken for standing':>40}{'taken for once':>40}")
@@ -101,8 +114,7 @@ def main() -> None:
     fitted = [fit(seen, one) for one in SURE]
     stored = {feature: [round(weights[feature] * SCALE) for weights in fitted] for feature in fitted[0]}
     kept = {feature: both for feature, both in stored.items() if any(both)}
-    lines = (f"{json.dumps(feature, ensure_ascii=False)}: {both}" for feature, both in sorted(kept.items()))
-    TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    TARGET.write_text(_lines(kept), encoding="utf-8")
     print(f"\n{TARGET.name}: {len(kept):,} features, {TARGET.stat().st_size:,} bytes")
 
 
