@@ -137,6 +137,7 @@ def test_a_request_is_no_fact(said: str, kept: bool, answers: tuple[AssistantMes
         ("Can't stand coriander.", ["Ann can't stand coriander."]),
         ("From now on I live in Berlin", ["From now on Ann lives in Berlin."]),
         ("Never repeat your\u017felf.", ["Ann wants the assistant to never repeat itself."]),
+        ("Never Let Me Go is my favourite book", ["Never Let Me Go is Ann's favourite book."]),
         ("Use rg instead of grep.", ["Ann wants the assistant to use rg instead of grep."]),
         ("ALWAYS USE METRIC", ["Ann wants the assistant to always USE METRIC."]),
     ],

@@ -167,8 +167,8 @@ def _with_subject(text: str) -> str:
     if not found:
         return text
     rest = text[0].lower() + text[1:]
-    if text[found.end() : found.end() + 1] == ":":
-        return text  # "Pricing: ..."
+    if text[found.end() : found.end() + 1] == ":" or (found[1] and text[found.end(1)].isupper()):
+        return text  # "Pricing: ...", "Never Let Me Go is ..."
     if _DONE_TO_ME.match(rest):
         return f"It {rest}"
     doing, going, been, wanting, other = found.groups()[1:]
