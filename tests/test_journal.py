@@ -236,7 +236,7 @@ def test_what_cannot_be_written_to_both_pages_is_in_neither(journal: Journal) ->
     assert len(journal.records()) == 2
 
 
-@pytest.mark.parametrize("part", ["_write", "sync_folder"])
+@pytest.mark.parametrize("part", ["_write", "settle"])
 def test_what_cannot_be_written_to_all_its_days_is_on_none(
     journal: Journal, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,7 +231,7 @@ def test_a_rewrite_that_fails_leaves_the_page_as_it_was(
             case "link":
                 patch.setattr(pages_module, "_link", fail)
             case "sync":
-                patch.setattr(pages_module, "sync_folder", fail_late)
+                patch.setattr(pages_module, "settle", fail_late)
             case "rename":
                 patch.setattr(Path, "replace", fail)
         with pytest.raises(JournalError, match="could not be written: No space left"):

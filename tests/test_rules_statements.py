@@ -467,6 +467,7 @@ def test_other_languages_do_no_harm(text: str) -> None:
             "too ",
             "and it ",
             "[shared image: ",
+            "Use tabs, not spaces.\n",
             "I'm - ",
             "I like it.\n",
             "1 ",

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from recollect.journal.pages import alone, make_folder, sync_folder
+from recollect.journal.pages import alone, make_folder, settle
 
 COMPACTED = "compacted"
 
@@ -79,7 +79,7 @@ class Disk:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-        sync_folder(path.parent)
+        settle(path.parent)
 
     def swap(self, path: Path, before: bytes | None, after: bytes | None, modified: int | None = None) -> bool:
         make_folder(path.parent)
@@ -90,7 +90,7 @@ class Disk:
                 self.write(path, after, modified)
             else:
                 path.unlink(missing_ok=True)
-                sync_folder(path.parent)
+                settle(path.parent)
         return True
 
     def guard(self, folder: Path) -> AbstractContextManager[bool]:

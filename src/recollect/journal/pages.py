@@ -108,7 +108,7 @@ class Pages:
                 try:
                     _write(file, header.encode() + text if not size else start + text)
                     if is_new:
-                        sync_folder(page.parent)
+                        settle(page.parent)
                 except OSError:
                     self.cut((page, size))
                     raise
@@ -143,10 +143,10 @@ class Pages:
                 shutil.copymode(page, draft)
                 before.unlink(missing_ok=True)
                 _link(page, before)
-                sync_folder(self._tmp)
+                settle(self._tmp)
             draft.replace(page)
             swapped = existed
-            sync_folder(page.parent)
+            settle(page.parent)
         except OSError as error:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
@@ -189,11 +189,11 @@ def make_folder(path: Path) -> None:
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
-        sync_folder(path.parent)
+        settle(path.parent)
 
 
-def sync_folder(path: Path) -> None:
-    """What was made in it outlives a power cut."""
+def settle(path: Path) -> None:
+    """What a file holds, or was made in a folder, outlives a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -14,6 +14,7 @@ from recollect.config import Settings
 from recollect.errors import InputError, NewerDatabase, StorageCorrupt, StorageError, StorageUnavailable
 from recollect.gate import checked_path
 from recollect.home import Home
+from recollect.journal.pages import settle
 from recollect.memory import Memory
 from recollect.types import utc_now
 
@@ -60,10 +61,10 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
         copy.database.touch(mode=0o600)  # for its owner alone, as every database of a home
         shutil.copyfile(file, copy.database)
         _check(copy, file)
-        _settled(copy.database)
+        settle(copy.database)
         kept = _set_aside(place) if there else None
         copy.database.replace(place.database)
-        _settled(place.path)
+        settle(place.path)
     except OSError as error:
         raise StorageUnavailable(
             f"The backup could not be put in place: {error}. Mend it and try again."
@@ -130,12 +131,3 @@ def _locked(database: Path) -> bool:
 
 def _logs(database: Path) -> list[Path]:
     return [database.with_name(database.name + end) for end in LOGS]
-
-
-def _settled(path: Path) -> None:
-    """On disk for good."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

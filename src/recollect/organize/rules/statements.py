@@ -37,7 +37,7 @@ from recollect.organize.rules.speakers import third_person
 from recollect.organize.rules.subjects import Subjects, subjects
 from recollect.organize.rules.tongues import is_foreign, is_wish, tells
 from recollect.organize.rules.voices import Said, names, voices
-from recollect.organize.rules.wishes import lasts, wanted
+from recollect.organize.rules.wishes import is_lasting, wanted
 from recollect.organize.rules.worth import Category, category, is_request, is_told_to_assistant, worth
 from recollect.secrecy import has_secret
 from recollect.types import ToolResult
@@ -190,7 +190,7 @@ def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], c
         listens = said.to_no_person and not foreign
         doing = intent(cut if told else sentence) if listens else "other"
         answers = bool(question) and is_fragment(cut)
-        if listens and not answers and lasts(cut, doing, asks=asks) and _for_good(sentence, said):
+        if listens and not answers and is_lasting(cut, doing, asks=asks) and _for_good(sentence, said):
             unit = _wanted(place, cut, said)
         elif asks and not told:
             unit = None
@@ -265,8 +265,10 @@ def _for_good(sentence: str, said: Said) -> bool:
     """Whether a wish is one for ever: it says so, or no work is described in the message that it may belong to."""
     if _LASTING.search(sentence):
         return True
+    if len(said.text) > _WORK:
+        return False
     others = [trimmed(one, frozenset()) for one in sentences(prose(said.text)) if one != sentence]
-    return len(said.text) <= _WORK and not any(intent(one) == "once" or is_request(one) for one in others)
+    return not any(intent(one) == "once" or is_request(one) for one in others)
 
 
 def _wanted(place: int, cut: str, said: Said) -> Unit:

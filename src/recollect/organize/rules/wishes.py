@@ -7,18 +7,17 @@ import re
 from recollect.organize.rules.intents import Intent
 from recollect.organize.rules.words import FUNCTION, listed
 
+_FROM_NOW = r"from (?:now|here|today|this point) on(?:wards?)?|in (?:the )?future|going forward"
+_SINCE = re.compile(rf"\b(?:{_FROM_NOW})", re.IGNORECASE)
 _LEAD = re.compile(
-    r"(?:(?:also|just|please|pls|plz|kindly|ok|okay|hey|from (?:now|here|today|this point) on(?:wards?)?"
-    r"|in (?:the )?future|going forward|for future reference|remember to|(?:make|be) sure (?:you|to)|try to"
+    rf"(?:(?:also|just|please|pls|plz|kindly|ok|okay|hey|{_FROM_NOW}|for future reference"
+    r"|remember to|(?:make|be) sure (?:you|to)|try to"
     r"|(?:can|could|would|will) you(?: please)?|you (?:should|must|need to|have to|are to)(?! (?:be|have)\b)"
     r"|i(?:'d| would)? (?:like|want|need|love|prefer) you to)\b[,: ]*)+",
     re.IGNORECASE,
 )
-_SINCE = re.compile(r"\b(?:from (?:now|here|today|this point) on|in (?:the )?future|going forward)", re.IGNORECASE)
 _END = re.compile(
-    r",? (?:from (?:now|here|today) on(?:wards?)?|in (?:the )?future|going forward|please|pls|plz|thanks|thank you"
-    r"|ok(?:ay)?|if you don't mind)\Z",
-    re.IGNORECASE,
+    rf",? (?:{_FROM_NOW}|please|pls|plz|thanks|thank you|ok(?:ay)?|if you don't mind)\Z", re.IGNORECASE
 )
 _NEVER = re.compile(
     r"(?:(?:please )?(?:don't|dont|do not|never|not)(?: ever)?|(?:stop|quit)(?= \w+ing)) ", re.IGNORECASE
@@ -50,7 +49,7 @@ _VERBS = listed(
 """What one may tell somebody to do."""
 
 
-def lasts(text: str, doing: Intent, *, asks: bool) -> bool:
+def is_lasting(text: str, doing: Intent, *, asks: bool) -> bool:
     """Whether what somebody asks an assistant for holds from now on: that is likely, or they say so, or forbid
     something and ask for nothing now. What is asked in a question, they must ask for themselves."""
     if doing == "standing" or _RATHER.match(text):

@@ -56,16 +56,14 @@ _FACT = re.compile(
 _I = re.compile(r"(?:i|i'm|i've|i'd|i'll|my)\b(?!\.)", re.IGNORECASE)
 _REQUEST = re.compile(
     r"(?:(?:please|(?:can|could|would)(?= (?:you|u|we|i|someone|anyone|it)\b)|write|make|give|show|tell(?! you)"
-    r"|explain|list|create)\b|(?:add|analy[sz]e|book|calculate"
-    r"|check|compare|convert|delete|describe|draft|find|fix|generate|help|look|open|recommend|remind|remove|rewrite"
+    r"|explain|list|create)\b|(?:add|analy[sz]e|book|calculate|check|compare|convert|delete"
+    r"|describe|draft|find|fix|generate|help|look|open|recommend|remind|remove|rewrite"
     r"|run|schedule|search|send|suggest|summari[sz]e|translate|try|update|use) (?:me|us|my|our|the|an?|this|that"
     r"|these|those|it|them|some|all|any|for|up|out|how|what|with|both|\d+)\b|here(?: is|'s| are)\b(?! my new\b)"
     r"|(?:who|where|why|which|how|what(?! i\b))\b|i(?:'d| would) (?:like|love) (?:to (?:ask|know|hear|see|learn)"
-    r"|you|some|more|a list)"
-    r"|i (?:need|want) (?:you"
-    r"|some (?:help|advice|tips)|help|more|a list|to know)|i(?:'m| am|'ve been|was) wondering|i was wondering"
-    r"|i(?:'ll| will) (?:send|give|provide|paste)|(?:maybe )?i(?:'ll| will) (?:check (?:it|them|those|that)"
-    r"|look into)|assistant\b)",
+    r"|you|some|more|a list)|i (?:need|want) (?:you|some (?:help|advice|tips)|help|more|a list|to know)"
+    r"|i(?:'m| am|'ve been| was) wondering|i(?:'ll| will) (?:send|give|provide|paste)"
+    r"|(?:maybe )?i(?:'ll| will) (?:check (?:it|them|those|that)|look into)|assistant\b)",
     re.IGNORECASE,
 )
 _UNSAID_I = re.compile(r"(?:can't(?! (?:wait|believe))|cannot|couldn't|allergic|hate|love|prefer)\b")
@@ -84,8 +82,7 @@ _SAYS = re.compile(
 _DATED = re.compile(r"\b(?:19|20)\d\d\b")
 _PREFERENCE = re.compile(
     r"\b(?:prefers?|preferred|favou?rites? (?:\w+ ){0,3}(?:is|are|was)|(?:is|are) (?:\w+'s|their) favou?rite"
-    r"|would rather|can't stand|hates?|dislikes?|allergic"
-    r"|never (?:eats?|drinks?|uses?))\b"
+    r"|would rather|can't stand|hates?|dislikes?|allergic|never (?:eats?|drinks?|uses?))\b"
 )
 _WISH = re.compile(r"\bwants(?::| (?:the assistant to|to be called)\b)")
 _DECISION = re.compile(
