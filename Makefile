@@ -11,7 +11,7 @@ help:  ## what there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 run: $(READY)  ## see it work: a memory grows from sample conversations, then the page
-	$(BIN)/recollect demo --serve
+	$(BIN)/lifelong demo --serve
 
 test: lint  ## every test, on SQLite and on PostgreSQL
 	$(BIN)/pytest -n logical --dist worksteal --cov
@@ -32,7 +32,7 @@ soak: $(READY)  ## the long kills and loads
 	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/pytest -m soak
 
 docs: $(READY)  ## write the pages that are generated
-	$(BIN)/recollect config --markdown > docs/configuration.md
+	$(BIN)/lifelong config --markdown > docs/configuration.md
 	$(BIN)/python -m bench.reference cli > docs/cli.md
 	$(BIN)/python -m bench.reference http > docs/http-reference.md
 
@@ -45,7 +45,7 @@ clean:  ## remove the environment and everything that is made
 
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "recollect needs Python 3.11 or newer; name one with: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	  { echo "lifelong needs Python 3.11 or newer; name one with: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Building the environment in .venv ..."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 def _leave_settings_behind() -> None:
     """What is measured are the defaults, whatever the environment says."""
     for name in list(os.environ):
-        if name.startswith("RECOLLECT_") and name != "RECOLLECT_BENCH_DATA":
+        if name.startswith("LIFELONG_") and name != "LIFELONG_BENCH_DATA":
             del os.environ[name]
 
 

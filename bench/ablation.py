@@ -13,7 +13,7 @@ from rich.console import Console
 from bench.answering import Told
 from bench.goals import Figures
 from bench.scoring import means, scores
-from recollect.recall import question, ranking, search, shelf
+from lifelong.recall import question, ranking, search, shelf
 
 Change = tuple[ModuleType, str, Any]
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from bench.haystacks import Asked, Haystack, Said
 from bench.processing import cpu_seconds
-from recollect import AssistantMessage, Memory, User, UserMessage
-from recollect.models.embedders.static import StaticEmbedder
-from recollect.recall.words import content_words
+from lifelong import AssistantMessage, Memory, User, UserMessage
+from lifelong.models.embedders.static import StaticEmbedder
+from lifelong.recall.words import content_words
 
 DEPTH = 100  # turns that are asked for
 POOL = 200  # turns that full text and vectors give to their fusion

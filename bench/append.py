@@ -36,9 +36,9 @@ from bench.databases import MESSAGE, Ground, PostgresGround, SQLiteGround
 from bench.goals import Figures, Goal, table
 from bench.measure import Call, medians, rates
 from bench.syncs import sync_us, syncs_per_append
-from recollect import Agent, Memory, User
-from recollect.storage.base import Transaction
-from recollect.types import micros
+from lifelong import Agent, Memory, User
+from lifelong.storage.base import Transaction
+from lifelong.types import micros
 
 THREADS = 64
 ROUNDS = 3
@@ -79,7 +79,7 @@ def run() -> Figures:
     console = Console()
     figures: Figures = {}
     with (
-        tempfile.TemporaryDirectory(prefix="recollect-bench-") as name,
+        tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name,
         PostgresGround.started(Path(name)) as postgres,
         _progress(console, 1 + 2 * len(PARTS)) as step,
     ):

@@ -1,4 +1,4 @@
-"""How long a person waits for help: `recollect --help` beside a Python that imports typer and does nothing."""
+"""How long a person waits for help: `lifelong --help` beside a Python that imports typer and does nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import median
 
 ROUNDS = 21
 
-HELP = [sys.executable, "-m", "recollect", "--help"]
+HELP = [sys.executable, "-m", "lifelong", "--help"]
 TYPER = [sys.executable, "-c", "import typer"]
 
 
@@ -20,7 +20,7 @@ def run() -> dict[str, float]:
         _seconds(words)  # so that both are compiled
     rounds = [(_seconds(HELP), _seconds(TYPER)) for _ in range(ROUNDS)]
     helped, imported = (median(mine) for mine in zip(*rounds, strict=True))
-    print(f"recollect --help: {helped * 1000:.0f} ms, python -c 'import typer': {imported * 1000:.0f} ms")
+    print(f"lifelong --help: {helped * 1000:.0f} ms, python -c 'import typer': {imported * 1000:.0f} ms")
     return {"help_over_typer": helped / imported}
 
 

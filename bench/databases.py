@@ -17,11 +17,11 @@ from typing import Any, LiteralString, Protocol, Self
 import apsw
 import psycopg
 
-from recollect import Agent, Memory, UserMessage
-from recollect.home import Home
-from recollect.storage.base import Param
-from recollect.storage.postgres import Postgres
-from recollect.storage.sqlite import SQLite
+from lifelong import Agent, Memory, UserMessage
+from lifelong.home import Home
+from lifelong.storage.base import Param
+from lifelong.storage.postgres import Postgres
+from lifelong.storage.sqlite import SQLite
 
 MESSAGE = UserMessage(
     "I moved to Lisbon in May, two streets from the river, and I still take the ferry to work each morning; "

@@ -19,8 +19,8 @@ from statistics import median
 from bench.goals import Figures
 from bench.measure import WARM_UP, medians
 from bench.processing import cpu_seconds
-from recollect import Agent, Memory, User, UserMessage
-from recollect.types import Document
+from lifelong import Agent, Memory, User, UserMessage
+from lifelong.types import Document
 
 MANY = 100_000  # turns
 FEW = 1_000

@@ -1,5 +1,5 @@
 """Talks with questions whose answers are known to stand in some of their turns: LoCoMo's (see `locomo`) and
-LongMemEval-S's, both read from the folder that RECOLLECT_BENCH_DATA names.
+LongMemEval-S's, both read from the folder that LIFELONG_BENCH_DATA names.
 
 LongMemEval (Wu and others, 2024; MIT) asks one question of one long history of a person's chats with an assistant;
 those without an answer are left out. None of it stands in this repository.
@@ -24,7 +24,7 @@ LONGMEMEVAL = (
     "longmemeval_s.json",
 )
 WHERE = (
-    "Set RECOLLECT_BENCH_DATA to a folder with longmemeval_s_cleaned.json from "
+    "Set LIFELONG_BENCH_DATA to a folder with longmemeval_s_cleaned.json from "
     "https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned (MIT)."
 )
 WITHOUT_ANSWER = "_abs"  # how the ids of questions end that cannot be answered

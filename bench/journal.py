@@ -5,7 +5,7 @@
 - **append while compacting**: `Journal.remember`, which is durable on return, while 100,000 records of the same
   journal are compacted in another process, over the same with nothing going on; by median, and by the slowest in a
   hundred. The figures for a compaction in a thread of the same process are printed too: there the two share one
-  interpreter, so let `recollect worker` do it where that matters.
+  interpreter, so let `lifelong worker` do it where that matters.
 - **specifics kept**: see `specifics`.
 """
 
@@ -30,12 +30,12 @@ from bench import specifics
 from bench.goals import Figures, Goal, table
 from bench.growth import SPEAKERS, turns
 from bench.measure import p99
-from recollect.journal.compaction import Compaction
-from recollect.journal.journal import Journal
-from recollect.journal.merging import Limits
-from recollect.journal.pages import Pages
-from recollect.journal.records import JournalRecord, encode, render
-from recollect.types import utc_now
+from lifelong.journal.compaction import Compaction
+from lifelong.journal.journal import Journal
+from lifelong.journal.merging import Limits
+from lifelong.journal.pages import Pages
+from lifelong.journal.records import JournalRecord, encode, render
+from lifelong.types import utc_now
 
 MANY, FEW = 100_000, 1_000
 ROUNDS = 5
@@ -67,7 +67,7 @@ ALSO = {
 def run() -> Figures:
     """Measure, print the tables, return the figures."""
     console = Console()
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name:
         folders = (Path(name) / str(number) for number in count())
         figures = cost(folders) | meanwhile(folders)
     figures |= specifics.run()

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 
 from bench.locomo import Turn
 from bench.smalltalk import APOSTROPHE, is_small_talk
-from recollect.organize.claims import Claim
+from lifelong.organize.claims import Claim
 
 MOST_RECORDS = 3  # a claim that cites more does not say which of them it is from
 SHARE = 1 / 3  # of a turn's content words

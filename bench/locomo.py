@@ -1,7 +1,7 @@
 """LoCoMo: long talks between two people, with questions and the turns that answer them.
 
 It is the authors' (Maharana and others, 2024; CC BY-NC 4.0) and only ever used to evaluate: none of it stands
-in this repository. It is read from the folder that RECOLLECT_BENCH_DATA names.
+in this repository. It is read from the folder that LIFELONG_BENCH_DATA names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 FILES = ("locomo_dev.json.gz", "locomo_dev.json", "locomo10.json.gz", "locomo10.json")
 WHERE = (
-    "Set RECOLLECT_BENCH_DATA to a folder with locomo10.json from https://github.com/snap-research/locomo"
+    "Set LIFELONG_BENCH_DATA to a folder with locomo10.json from https://github.com/snap-research/locomo"
     " (data/locomo10.json; CC BY-NC 4.0, for evaluation only)."
 )
 WITHOUT_ANSWER = 5  # the category of questions that cannot be answered
@@ -69,7 +69,7 @@ class Conversation:
 
 def data_folder() -> Path | None:
     """The folder that holds the conversations; none where there is none."""
-    folder = Path(os.environ.get("RECOLLECT_BENCH_DATA") or "/nowhere")
+    folder = Path(os.environ.get("LIFELONG_BENCH_DATA") or "/nowhere")
     return folder if _file(folder) else None
 
 

@@ -36,8 +36,8 @@ from bench.knowledge import Organized
 from bench.locomo import Conversation, Turn
 from bench.processing import cpu_seconds
 from bench.progress import step
-from recollect import Memory, User, UserMessage
-from recollect.organize.claims import claims
+from lifelong import Memory, User, UserMessage
+from lifelong.organize.claims import claims
 
 DENSITIES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.75)
 SIZES = (20, 30, 40, 50)
@@ -210,7 +210,7 @@ def _organized(home: Path, conversation: Conversation, settings: dict[str, objec
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name:
         yield Path(name)
 
 

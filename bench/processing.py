@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from recollect import Memory
+from lifelong import Memory
 
 
 def cpu_seconds(memory: Memory) -> float:

@@ -15,19 +15,19 @@ from bench.answering import told
 from bench.goals import Figures
 from bench.haystacks import Asked, Haystack, Said, Sitting
 from bench.progress import step
-from recollect.recall import search
+from lifelong.recall import search
 
 UNLIMITED = 1 << 40
 
 
 def run(console: Console) -> Figures:
-    folder = Path(os.environ.get("RECOLLECT_BENCH_DATA") or "/nowhere")
+    folder = Path(os.environ.get("LIFELONG_BENCH_DATA") or "/nowhere")
     try:
         one = together(list(haystacks.from_longmemeval(folder)))
     except FileNotFoundError as error:
         console.print(f"What pruning costs cannot be said. {error}")
         return {}
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name, step(console, "pruning"):
+    with tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name, step(console, "pruning"):
         some = [told(Path(name), one, organized=False)]
         pruned = quality.asked(some)
         with patch.multiple(search, MOST_POSTINGS=UNLIMITED, MOST_WORDS=UNLIMITED):

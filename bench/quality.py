@@ -68,8 +68,8 @@ def run() -> Figures:
     """Measure, print the tables, return the figures."""
     console = Console()
     figures: Figures = {}
-    folder = Path(os.environ.get("RECOLLECT_BENCH_DATA") or "/nowhere")
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+    folder = Path(os.environ.get("LIFELONG_BENCH_DATA") or "/nowhere")
+    with tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name:
         everything: dict[str, list[Told]] = {}
         for key, (title, load) in SETS.items():
             try:
@@ -92,19 +92,19 @@ def run() -> Figures:
 
 def beside(console: Console, title: str, key: str, some: Sequence[Told]) -> Figures:
     """The product's figures, and a table with those of the others."""
-    found = {"recollect": asked(some)}
+    found = {"lifelong": asked(some)}
     for name, answering in BESIDE.items():
         found[name] = measured((one.haystack, answering(one.haystack)) for one in some)
     shown = Table(f"{title}, per cent", *(measure.replace("_", " ") for measure in MEASURES))
     for name, figures in found.items():
         shown.add_row(name, *(f"{figures[measure]:.1f}" for measure in MEASURES))
     console.print(shown)
-    return {f"{key}_{measure}": value for measure, value in found["recollect"].items()}
+    return {f"{key}_{measure}": value for measure, value in found["lifelong"].items()}
 
 
 def with_transformer(folder: Path, model: str) -> Figures:
     embeddings = TRANSFORMER | {"path": model}
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name:
         some = [told(Path(name), one, embeddings=embeddings) for one in haystacks.from_locomo(folder)]
         return {f"transformer_locomo_{measure}": value for measure, value in asked(some).items()}
 

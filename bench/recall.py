@@ -45,13 +45,13 @@ from bench.measure import Call, p99, times
 from bench.progress import step
 from bench.rivals import in_turn
 from bench.speech import SESSION, Speech
-from recollect import Memory, User
-from recollect.home import Home
-from recollect.models.embedders.static import StaticEmbedder
-from recollect.recall.question import understand
-from recollect.recall.search import POOL
-from recollect.recall.shelf import Numbers, View
-from recollect.types import utc_now
+from lifelong import Memory, User
+from lifelong.home import Home
+from lifelong.models.embedders.static import StaticEmbedder
+from lifelong.recall.question import understand
+from lifelong.recall.search import POOL
+from lifelong.recall.shelf import Numbers, View
+from lifelong.types import utc_now
 
 SIZES = {"1k": 1_000, "10k": 10_000, "100k": 100_000}
 LARGE = {"1m": 1_000_000}
@@ -106,7 +106,7 @@ def run() -> Figures:
     console = Console()
     figures: Figures = {}
     sizes = SIZES | (LARGE if os.environ.get("BENCH_LARGE") else {})
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name:
         folder = Path(name)
         with step(console, "ingest"):
             figures |= ingest(folder / "ingest")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from recollect.serve.cli.app import SECTIONS, commands
-from recollect.serve.http.app import API, api
+from lifelong.serve.cli.app import SECTIONS, commands
+from lifelong.serve.http.app import API, api
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -23,9 +23,9 @@ HEAD = """\
 Generated from the commands' own help by `make docs`; do not edit by hand.
 
 A command that prints something takes `--json` and prints JSON for programs, also of an error. `--home` (or
-`RECOLLECT_HOME`) names the folder the memory lives in, `--profile` whose memory it is; `--debug`, anywhere on the
+`LIFELONG_HOME`) names the folder the memory lives in, `--profile` whose memory it is; `--debug`, anywhere on the
 line, says where an error came from. A command ends with 0 when all is well, with 1 when something failed or was
-found wrong, with 2 when it was called wrongly; `recollect hook` always with 0. `recollect --install-completion`
+found wrong, with 2 when it was called wrongly; `lifelong hook` always with 0. `lifelong --install-completion`
 completes commands in your shell.
 """
 
@@ -36,9 +36,9 @@ def walk() -> Iterator[tuple[str, str, Command]]:
         for name, _, maker in commands(apps):
             made = typer.main.get_command(maker)
             if isinstance(made, TyperGroup):
-                yield from ((title, f"recollect {name} {verb}", one) for verb, one in made.commands.items())
+                yield from ((title, f"lifelong {name} {verb}", one) for verb, one in made.commands.items())
             else:
-                yield title, f"recollect {name}", made
+                yield title, f"lifelong {name}", made
 
 
 def helped(name: str, command: Command) -> str:

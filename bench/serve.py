@@ -23,7 +23,7 @@ from rich.console import Console
 from bench.databases import MESSAGE
 from bench.goals import Figures, Goal, table
 from bench.measure import Call, rate
-from recollect import Agent, Memory, User, UserMessage
+from lifelong import Agent, Memory, User, UserMessage
 
 CROWDS = (1, 8, 64)
 ROUNDS = 3
@@ -56,7 +56,7 @@ ALSO = {
     if f"{what}_{size}_{side}" not in GOALS
 }
 
-SERVE = "import sys; from recollect.serve.server import serve; serve(sys.argv[1], port=0, worker=False)"
+SERVE = "import sys; from lifelong.serve.server import serve; serve(sys.argv[1], port=0, worker=False)"
 
 
 class Client:
@@ -100,7 +100,7 @@ def run() -> Figures:
     console = Console()
     figures: Figures = {"errors": 0}
     acknowledged: set[int] = set()
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as name, console.status("Filling …") as status:
+    with tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name, console.status("Filling …") as status:
         library, served = Path(name) / "library", Path(name) / "served"
         for home in (library, served):
             with Memory.open(home) as memory:

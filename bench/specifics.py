@@ -8,7 +8,7 @@ word stood in no sentence with them.
 
 The words are told apart here in another way than in the code that is measured, so that it cannot flatter itself.
 The records are turn summaries: the first sentences of what two speakers said, from LoCoMo and LongMemEval (read
-from the folder that RECOLLECT_BENCH_DATA names, never kept here), and a journal of a background agent, made up.
+from the folder that LIFELONG_BENCH_DATA names, never kept here), and a journal of a background agent, made up.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from random import Random
 
 from bench import locomo
-from recollect.journal.condense import Item, condense
+from lifelong.journal.condense import Item, condense
 
 SHARES = (5, 10, 20, 30, 50)
 GOAL = 10

@@ -14,9 +14,9 @@ from itertools import accumulate, count
 from random import Random
 
 from bench.embedder import folder
-from recollect import UserMessage
-from recollect.models.embedders.static import TOKENIZER
-from recollect.recall.words import content_words, is_stop
+from lifelong import UserMessage
+from lifelong.models.embedders.static import TOKENIZER
+from lifelong.recall.words import content_words, is_stop
 
 SESSION = 20  # turns
 SPEAKERS = ("Ada", "Bruno", "Chloe", "Dmitri", "Elena", "Farid", "Greta", "Hiro")

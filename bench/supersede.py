@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Literal
 
 from bench.processing import cpu_seconds
-from recollect import Memory, User, UserMessage
-from recollect.organize.claims import Claim, claims
-from recollect.organize.rules.conflicts import judge
+from lifelong import Memory, User, UserMessage
+from lifelong.organize.claims import Claim, claims
+from lifelong.organize.rules.conflicts import judge
 
 STYLES = ("plain", "idiomatic")
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from bench.databases import MESSAGE, writer_of
-from recollect import Memory, User
+from lifelong import Memory, User
 
 APPENDS = 200
 PAGES = 4 * 4096  # about what an append writes

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
-from recollect.models.embedders.static import StaticEmbedder
-from recollect.recall.uniqueness import differs, is_same, on_scale, word_sense
+from lifelong.models.embedders.static import StaticEmbedder
+from lifelong.recall.uniqueness import differs, is_same, on_scale, word_sense
 
 THRESHOLD = 0.85  # as the settings have it
 

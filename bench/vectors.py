@@ -10,9 +10,9 @@ from statistics import mean
 import numpy as np
 
 from bench.measure import medians
-from recollect.storage.sqlite import SQLite
-from recollect.vectors.base import Item, Scope, Vector
-from recollect.vectors.local import LocalVectors
+from lifelong.storage.sqlite import SQLite
+from lifelong.vectors.base import Item, Scope, Vector
+from lifelong.vectors.local import LocalVectors
 
 DIMS, K, QUERIES = 256, 10, 100
 SIZES = (10_000, 100_000)

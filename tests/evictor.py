@@ -11,7 +11,7 @@ import itertools
 import json
 import sys
 
-from recollect import Memory
+from lifelong import Memory
 
 
 def main(home: str, storage: str, most: int, name: str) -> None:

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from recollect import Memory
-from recollect.models.embedders.base import Identity, Rows, Vector
-from recollect.recall import backlog, experience_vectors, indexing
+from lifelong import Memory
+from lifelong.models.embedders.base import Identity, Rows, Vector
+from lifelong.recall import backlog, experience_vectors, indexing
 
 
 class Letters:

@@ -13,10 +13,10 @@ import random
 import sys
 import time
 
-from recollect import Memory, RecollectError
-from recollect.organize.brain import Outcome, Transcript
-from recollect.organize.draft import Draft
-from recollect.testing import log_records
+from lifelong import LifelongError, Memory
+from lifelong.organize.brain import Outcome, Transcript
+from lifelong.organize.draft import Draft
+from lifelong.testing import log_records
 
 QUICKLY = {"tick_seconds": 0.02, "lease_seconds": 0.5, "retry_seconds": 0.05, "max_attempts": 1000}
 
@@ -49,7 +49,7 @@ def main(home: str, storage: str) -> None:
         while True:
             try:
                 memory.process()
-            except RecollectError as error:
+            except LifelongError as error:
                 print(f"error {type(error).__name__} {error}", flush=True)
             time.sleep(0.01)
 

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from recollect import Cron, Memory, Note, ToolCall, ToolResult, User, UserMessage
-from recollect.errors import ModelError
-from recollect.organize.brain import Transcript
-from recollect.organize.draft import Draft
-from recollect.serve.http.app import create_app
-from recollect.serve.memories import Memories
-from recollect.serve.server import _Server
-from recollect.testing import FakeClock, ScriptedBrain
-from recollect.types import Record
+from lifelong import Cron, Memory, Note, ToolCall, ToolResult, User, UserMessage
+from lifelong.errors import ModelError
+from lifelong.organize.brain import Transcript
+from lifelong.organize.draft import Draft
+from lifelong.serve.http.app import create_app
+from lifelong.serve.memories import Memories
+from lifelong.serve.server import _Server
+from lifelong.testing import FakeClock, ScriptedBrain
+from lifelong.types import Record
 
 ON = {"journal_enabled": True, "experience_store_enabled": True, "memory_compaction_max_records": 3}
 

@@ -9,7 +9,7 @@ from string import ascii_letters
 
 import pytest
 
-from recollect import (
+from lifelong import (
     Agent,
     App,
     Cron,
@@ -24,11 +24,11 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.collect.agents import Agents, Standing
-from recollect.collect.descriptors import cache_key
-from recollect.errors import InputError, StorageCorrupt, UnknownAgent, UnknownSession
-from recollect.storage.base import Database
-from recollect.testing import FakeClock, in_threads
+from lifelong.collect.agents import Agents, Standing
+from lifelong.collect.descriptors import cache_key
+from lifelong.errors import InputError, StorageCorrupt, UnknownAgent, UnknownSession
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock, in_threads
 from tests.conftest import OpenMemory
 
 ALICE = User("cli", "alice", "main")
@@ -360,7 +360,7 @@ def test_an_agent_that_cannot_be_read_is_left_out_with_a_warning(
     """C6 in spirit: one broken row is not fatal to the list of all."""
     good, broken = memory.agent(ALICE), memory.agent(Task("t"))
     break_descriptor(database, broken)
-    with caplog.at_level(logging.WARNING, "recollect.collect"):
+    with caplog.at_level(logging.WARNING, "lifelong.collect"):
         assert memory.agents() == [good]
     [line] = [entry.getMessage() for entry in caplog.records]
     assert line.startswith(f"agent {broken.id} is left out: ")
@@ -376,7 +376,7 @@ def test_an_agent_that_cannot_be_read_does_not_hide_the_one_heard_from_before(
     memory.append(alice, UserMessage("hi"))
     memory.append(bob, UserMessage("hi, later"))
     break_descriptor(database, bob)
-    with caplog.at_level(logging.WARNING, "recollect.collect"):
+    with caplog.at_level(logging.WARNING, "lifelong.collect"):
         assert memory.find_agent("most-recent-foreground") == alice
     assert any(f"agent {bob.id} is left out" in entry.getMessage() for entry in caplog.records)
 

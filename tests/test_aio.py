@@ -10,13 +10,13 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect import AsyncMemory, Memory, User, UserMessage
-from recollect.aio import THREADS, AsyncJournal, AsyncNotes, AsyncTree, awaited
-from recollect.errors import ForeignDatabase, InputError, MemoryClosed, UnknownAgent
-from recollect.journal.journal import Journal
-from recollect.journal.notes import Notes
-from recollect.organize.tree import Tree
-from recollect.testing import FakeClock
+from lifelong import AsyncMemory, Memory, User, UserMessage
+from lifelong.aio import THREADS, AsyncJournal, AsyncNotes, AsyncTree, awaited
+from lifelong.errors import ForeignDatabase, InputError, MemoryClosed, UnknownAgent
+from lifelong.journal.journal import Journal
+from lifelong.journal.notes import Notes
+from lifelong.organize.tree import Tree
+from lifelong.testing import FakeClock
 from tests.test_memory import CALLS
 
 ALICE = User("cli", "alice", "main")
@@ -191,7 +191,7 @@ def test_errors_come_through(tmp_path: Path) -> None:
 
 
 def test_an_error_of_open_comes_through(tmp_path: Path) -> None:
-    (tmp_path / "recollect.db").write_text("no database " * 100)
+    (tmp_path / "lifelong.db").write_text("no database " * 100)
     with pytest.raises(ForeignDatabase):
         asyncio.run(AsyncMemory.open(tmp_path))
 
@@ -249,7 +249,7 @@ def test_the_loop_goes_on_while_a_call_waits(tmp_path: Path) -> None:
     async def main() -> int:
         async with await AsyncMemory.open(tmp_path) as memory:
             alice = await memory.agent(ALICE)
-            other = apsw.Connection(str(tmp_path / "recollect.db"))
+            other = apsw.Connection(str(tmp_path / "lifelong.db"))
             other.execute("BEGIN IMMEDIATE")
             waiting = asyncio.ensure_future(memory.append(alice, UserMessage("x")))
             turns = 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).parent.parent / "src" / "recollect"
+SRC = Path(__file__).parent.parent / "src" / "lifelong"
 
 BELOW = {
     *(
@@ -71,7 +71,7 @@ ALLOWED: dict[str, set[str]] = {
     "": {"aio", "memory", "recall", "organize", "collect", "types", "errors"},
     "__main__": {"serve"},
 }
-"""For each module or package of ours, what it may import; "" is `recollect` itself. What is not named here
+"""For each module or package of ours, what it may import; "" is `lifelong` itself. What is not named here
 may import nothing, so a new part has to be given its place."""
 
 ONLY_IN = {
@@ -120,7 +120,7 @@ def module_of(path: Path) -> str:
 
 def imported(tree: ast.Module, module: str) -> Iterator[str]:
     """Every module that is imported, wherever in the file, but for those that only the type checker sees."""
-    package = ["recollect", *module.split(".")[:-1]]
+    package = ["lifelong", *module.split(".")[:-1]]
 
     def visit(node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -140,8 +140,8 @@ def imported(tree: ast.Module, module: str) -> Iterator[str]:
 
 
 def is_ours(name: str) -> bool:
-    """Whether this is a module of recollect, and not a name in one."""
-    if name.split(".")[0] != "recollect":
+    """Whether this is a module of lifelong, and not a name in one."""
+    if name.split(".")[0] != "lifelong":
         return False
     path = SRC.joinpath(*name.split(".")[1:])
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
@@ -153,7 +153,7 @@ def wrong_imports(tree: ast.Module, module: str) -> list[str]:
     wrong = []
     for name in imported(tree, module):
         top, _, rest = name.partition(".")
-        if top == "recollect":
+        if top == "lifelong":
             if not any(rest == part or (part and rest.startswith(f"{part}.")) for part in rule):
                 wrong.append(name)
         elif module not in ONLY_IN.get(top, {module}):
@@ -176,7 +176,7 @@ def sql_in(tree: ast.Module) -> list[str]:
     return found
 
 
-@pytest.fixture(params=FILES, ids=lambda path: module_of(path) or "recollect")
+@pytest.fixture(params=FILES, ids=lambda path: module_of(path) or "lifelong")
 def path(request: pytest.FixtureRequest) -> Path:
     found: Path = request.param
     return found
@@ -225,20 +225,20 @@ def test_the_eight_files_that_tell_the_whole_are_there() -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("collect.turns", "from recollect.storage.sqlite import SQLite"),
-        ("collect.turns", "from recollect.storage import postgres"),
-        ("collect.turns", "from recollect.organize.worker import Worker"),
+        ("collect.turns", "from lifelong.storage.sqlite import SQLite"),
+        ("collect.turns", "from lifelong.storage import postgres"),
+        ("collect.turns", "from lifelong.organize.worker import Worker"),
         ("collect.turns", "from ..organize import worker"),
-        ("collect.turns", "import recollect.memory"),
-        ("organize.worker", "from recollect.recall import search"),
-        ("organize.worker", "from recollect.config import Settings"),
-        ("storage.sqlite", "from recollect.collect.agents import Agents"),
-        ("memory", "from recollect.serve.cli import main"),
-        ("serve.cli", "from recollect.storage.sqlite import SQLite"),
-        ("storage.gather", "from recollect import Memory"),
+        ("collect.turns", "import lifelong.memory"),
+        ("organize.worker", "from lifelong.recall import search"),
+        ("organize.worker", "from lifelong.config import Settings"),
+        ("storage.sqlite", "from lifelong.collect.agents import Agents"),
+        ("memory", "from lifelong.serve.cli import main"),
+        ("serve.cli", "from lifelong.storage.sqlite import SQLite"),
+        ("storage.gather", "from lifelong import Memory"),
         ("memory", "def f():\n    import apsw"),
         ("collect.turns", "from psycopg import errors"),
-        ("brand_new", "import recollect.errors"),
+        ("brand_new", "import lifelong.errors"),
     ],
 )
 def test_a_wrong_import_is_found(module: str, line: str) -> None:

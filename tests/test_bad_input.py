@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from lifelong import (
     Agent,
     AssistantMessage,
     Memory,
@@ -26,12 +26,12 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.errors import AgentDead, InputError, UnknownAgent, UnknownSession
-from recollect.storage.base import Database
-from recollect.testing import FakeClock
+from lifelong.errors import AgentDead, InputError, UnknownAgent, UnknownSession
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
 from tests.conftest import OpenMemory
 
-TABLES = ("agents", "sessions", "session_history", "turns", "append_keys", "recollect_migrations")
+TABLES = ("agents", "sessions", "session_history", "turns", "append_keys", "lifelong_migrations")
 
 MEGABYTE = 2**20
 

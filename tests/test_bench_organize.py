@@ -16,7 +16,7 @@ from bench.knowledge import Organized
 from bench.locomo import Conversation, Question, Sitting, Turn
 from bench.smalltalk import is_small_talk
 
-from recollect.organize.claims import Claim
+from lifelong.organize.claims import Claim
 
 SAMPLE: dict[str, Any] = {
     "sample_id": "talk-1",
@@ -74,9 +74,9 @@ def test_images_can_be_left_out() -> None:
 
 
 def test_without_data_it_says_where_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_BENCH_DATA", str(tmp_path))
+    monkeypatch.setenv("LIFELONG_BENCH_DATA", str(tmp_path))
     assert locomo.data_folder() is None
-    with pytest.raises(FileNotFoundError, match="Set RECOLLECT_BENCH_DATA"):
+    with pytest.raises(FileNotFoundError, match="Set LIFELONG_BENCH_DATA"):
         locomo.load(tmp_path)
 
 

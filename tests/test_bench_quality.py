@@ -51,7 +51,7 @@ def test_longmemeval_is_in_order_and_knows_the_turns_that_answer(chats: Haystack
 
 
 def test_without_longmemeval_it_says_where_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="Set RECOLLECT_BENCH_DATA"):
+    with pytest.raises(FileNotFoundError, match="Set LIFELONG_BENCH_DATA"):
         next(haystacks.from_longmemeval(tmp_path))
 
 

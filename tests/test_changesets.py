@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
-from recollect import Memory
-from recollect.errors import InputError, RecollectError, StaleWrite, UnknownChangeset, UnknownDocument
-from recollect.organize.changesets import commit
-from recollect.organize.differences import diff, undone
-from recollect.organize.documents import MEMORY, MEMORY_ID
-from recollect.organize.draft import Draft
-from recollect.organize.leads import COMMON, MOST_LEADS
-from recollect.organize.tree import Tree
-from recollect.storage.base import Database
-from recollect.testing import FakeClock, in_threads
-from recollect.types import Changeset, Document
+from lifelong import Memory
+from lifelong.errors import InputError, LifelongError, StaleWrite, UnknownChangeset, UnknownDocument
+from lifelong.organize.changesets import commit
+from lifelong.organize.differences import diff, undone
+from lifelong.organize.documents import MEMORY, MEMORY_ID
+from lifelong.organize.draft import Draft
+from lifelong.organize.leads import COMMON, MOST_LEADS
+from lifelong.organize.tree import Tree
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock, in_threads
+from lifelong.types import Changeset, Document
 
 OWNER = "default"
 
@@ -157,7 +157,7 @@ def test_what_a_draft_relied_on_is_checked_again(tree: Tree, database: Database,
     for draft, error in zip(
         drafts, ("there already", "No document", "No document", "is the parent of"), strict=True
     ):
-        with pytest.raises(RecollectError, match=error):
+        with pytest.raises(LifelongError, match=error):
             land(database, draft, clock.now)
     assert state(tree) == before
 
@@ -483,7 +483,7 @@ class Growing(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = FakeClock()
-        self.folder = Path(tempfile.mkdtemp(prefix="recollect-documents-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="lifelong-documents-"))
         self.memory = Memory.open(self.folder, clock=self.clock, storage=self.storage())
         self.tree = Tree(self.memory._database, OWNER, self.clock, words)
         self.remembered: list[tuple[datetime, dict[str, tuple[object, ...]]]] = []
@@ -503,7 +503,7 @@ class Growing(RuleBasedStateMachine):
         newest = self.tree.changesets(1)
         try:
             call()
-        except RecollectError:
+        except LifelongError:
             assert state(self.tree) == before
         changesets = self.tree.changesets(1)
         if changesets != newest:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.organize.claims import EARLIER, INFERRED, Claim, claims, paragraphs, parse
+from lifelong.organize.claims import EARLIER, INFERRED, Claim, claims, paragraphs, parse
 
 RECORDS = st.integers(1, 10**18 - 1)
 DAYS = st.dates(date(1000, 1, 1)).map(date.isoformat)

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import CapReached, ConfigError, ModelError
-from recollect.journal.notes import Notes
-from recollect.models import claude
-from recollect.models.claude import ClaudeQuestion
-from recollect.models.ledger import Call, Ledger
-from recollect.sections import ModelsSettings
-from recollect.storage.sqlite import SQLite
-from recollect.testing import FakeClock
+from lifelong.errors import CapReached, ConfigError, ModelError
+from lifelong.journal.notes import Notes
+from lifelong.models import claude
+from lifelong.models.claude import ClaudeQuestion
+from lifelong.models.ledger import Call, Ledger
+from lifelong.sections import ModelsSettings
+from lifelong.storage.sqlite import SQLite
+from lifelong.testing import FakeClock
 from tests.conftest import absent
 from tests.model_servers import ModelServer, Reply, Script, refuse
 
@@ -211,7 +211,7 @@ def test_without_the_extra_it_says_what_to_install(
 ) -> None:
     """O34: and nothing is entered."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(ConfigError, match=r"recollect\[claude\]"):
+    with pytest.raises(ConfigError, match=r"lifelong\[claude\]"):
         question(sqlite, clock)("Condense.")
     assert (claude.missing(), rows(sqlite)) == (claude.INSTALL, [])
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from recollect import Memory, User, UserMessage
-from recollect.serve.cli import app
+from lifelong import Memory, User, UserMessage
+from lifelong.serve.cli import app
 from tests.command_line import Line
 
 
-def recollect(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def lifelong(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "recollect", *words],
+        [sys.executable, "-m", "lifelong", *words],
         cwd=cwd,
         env={**os.environ, **environment},
         capture_output=True,
@@ -41,14 +41,14 @@ def test_the_demo_leaves_the_memory_of_the_environment_alone(home: Path, tmp_pat
     before = {path.name: path.read_bytes() for path in home.iterdir()}
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    answer = recollect("demo", "--json", cwd=folder, RECOLLECT_HOME=str(home))
+    answer = lifelong("demo", "--json", cwd=folder, LIFELONG_HOME=str(home))
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout)["home"] == "demo-home"
-    assert (folder / "demo-home" / "recollect.db").is_file()
+    assert (folder / "demo-home" / "lifelong.db").is_file()
     assert {path.name: path.read_bytes() for path in home.iterdir()} == before
     with Memory.open(home) as memory:
         assert [agent.cache_key for agent in memory.agents()] == ["/connectors/cli/mara/main"]
-    assert "RECOLLECT_HOME" not in recollect("demo", "--help", cwd=folder).stdout
+    assert "LIFELONG_HOME" not in lifelong("demo", "--help", cwd=folder).stdout
 
 
 @pytest.mark.parametrize("there", [True, False], ids=["an empty folder", "no folder"])
@@ -65,28 +65,26 @@ def test_where_there_is_no_memory_none_is_made(
     if named == "by option":
         words = [*words, "--home", str(place)]
     else:
-        monkeypatch.setenv("RECOLLECT_HOME", str(place))
+        monkeypatch.setenv("LIFELONG_HOME", str(place))
     answer = line(*words)
     assert answer.code == 1
     assert answer.out == ""
     assert answer.err == (
-        f"recollect: There is no memory at {place}. Name its home with --home or RECOLLECT_HOME, or make one: "
-        "recollect init\n"
+        f"lifelong: There is no memory at {place}. Name its home with --home or LIFELONG_HOME, or make one: "
+        "lifelong init\n"
     )
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_demo_never_touches_the_database_of_the_environment(tmp_path: Path) -> None:
     """An address in the environment is somebody's real memory."""
-    answer = recollect(
-        "demo", "--json", cwd=tmp_path, RECOLLECT_STORAGE_URL="postgresql://nobody@127.0.0.1:1/real"
-    )
+    answer = lifelong("demo", "--json", cwd=tmp_path, LIFELONG_STORAGE_URL="postgresql://nobody@127.0.0.1:1/real")
     assert answer.returncode == 0, answer.stderr
-    assert (tmp_path / "demo-home" / "recollect.db").exists()
+    assert (tmp_path / "demo-home" / "lifelong.db").exists()
 
 
 def test_an_empty_file_is_no_memory(tmp_path: Path, line: Line) -> None:
-    (tmp_path / "recollect.db").touch()
+    (tmp_path / "lifelong.db").touch()
     answer = line("doctor", "--home", tmp_path)
     assert answer.code == 1
     assert "There is no memory at" in answer.err
@@ -97,7 +95,7 @@ def test_a_backup_to_nowhere_is_a_sentence(home: Path, tmp_path: Path, line: Lin
     before = sorted(tmp_path.rglob("*"))
     answer = line("backup", target, "--home", home)
     assert answer.code == 1
-    assert answer.err.startswith("recollect: ")
+    assert answer.err.startswith("lifelong: ")
     assert len(answer.err.strip().splitlines()) == 1
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -114,7 +112,7 @@ def test_the_doctor_finds_a_sound_database_sound(home: Path) -> None:
 
 
 def test_the_doctor_says_what_is_damaged_and_exits_with_1(home: Path, line: Line) -> None:
-    file = home / "recollect.db"
+    file = home / "lifelong.db"
     damaged = bytearray(file.read_bytes())
     middle = len(damaged) // 2
     damaged[middle : middle + 4096] = b"\xff" * 4096
@@ -126,7 +124,7 @@ def test_the_doctor_says_what_is_damaged_and_exits_with_1(home: Path, line: Line
 
 def test_a_backup_can_be_opened_as_a_home(home: Path, tmp_path: Path, line: Line) -> None:
     (tmp_path / "restored").mkdir()
-    target = tmp_path / "restored" / "recollect.db"
+    target = tmp_path / "restored" / "lifelong.db"
     answer = CliRunner().invoke(app, ["backup", str(target), "--home", str(home)])
     assert answer.exit_code == 0
     assert "restore" in answer.output
@@ -142,15 +140,15 @@ def test_a_backup_can_be_opened_as_a_home(home: Path, tmp_path: Path, line: Line
 
 def test_config_shows_what_is_in_force(home: Path, tmp_path: Path) -> None:
     """K1: file, then environment; the password of an address stays hidden."""
-    (home / "recollect.toml").write_text("[collect]\nturn_threshold = 8\nidle_after = 30\n", encoding="utf-8")
-    answer = recollect(
+    (home / "lifelong.toml").write_text("[collect]\nturn_threshold = 8\nidle_after = 30\n", encoding="utf-8")
+    answer = lifelong(
         "config",
         "--json",
         "--home",
         str(home),
         cwd=tmp_path,
-        RECOLLECT_COLLECT_IDLE_AFTER="9",
-        RECOLLECT_STORAGE_URL="postgresql://me:hush@db/x",
+        LIFELONG_COLLECT_IDLE_AFTER="9",
+        LIFELONG_STORAGE_URL="postgresql://me:hush@db/x",
     )
     shown = json.loads(answer.stdout)
     assert shown["collect"]["turn_threshold"] == 8
@@ -173,12 +171,12 @@ def test_an_error_is_one_sentence_and_a_traceback_only_with_debug(
     tmp_path: Path, words: list[str], sentence: str
 ) -> None:
     (tmp_path / "a-file").write_text("", encoding="utf-8")
-    answer = recollect(*words, cwd=tmp_path)
+    answer = lifelong(*words, cwd=tmp_path)
     assert answer.returncode == 1
-    assert answer.stderr.startswith("recollect: ")
+    assert answer.stderr.startswith("lifelong: ")
     assert sentence in answer.stderr
     assert "Traceback" not in answer.stderr
-    assert "Traceback" in recollect("--debug", *words, cwd=tmp_path).stderr
+    assert "Traceback" in lifelong("--debug", *words, cwd=tmp_path).stderr
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -186,7 +184,7 @@ def test_an_unknown_setting_in_the_environment_names_the_nearest(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """K1."""
-    monkeypatch.setenv("RECOLLECT_COLLECT_TURNS_THRESHOLD", "3")
+    monkeypatch.setenv("LIFELONG_COLLECT_TURNS_THRESHOLD", "3")
     answer = line("config")
     assert answer.code == 1
     assert "Did you mean 'collect.turn_threshold'?" in answer.err
@@ -220,7 +218,7 @@ def test_recall_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> No
     with Memory.open(home) as memory:
         memory.process()
     nothing = ["recall", "zebra", "--home", str(home), "--kind", "note"]
-    assert "recollect demo" in CliRunner().invoke(app, nothing).output
+    assert "lifelong demo" in CliRunner().invoke(app, nothing).output
     with Memory.open(home) as memory:
         memory.rebuild()
-    assert "recollect worker" in CliRunner().invoke(app, nothing).output
+    assert "lifelong worker" in CliRunner().invoke(app, nothing).output

@@ -11,14 +11,14 @@ from urllib.parse import quote
 
 import pytest
 
-from recollect import AssistantMessage, Cron, Memory, Note, User, UserMessage
-from recollect.journal.records import Sensitivity
-from recollect.recall.experiences import Group
-from recollect.recall.opinions import Verdict
-from recollect.serve.beginning import begin
-from recollect.serve.callers import caller
-from recollect.serve.cli import options
-from recollect.types import ItemKind, ItemState
+from lifelong import AssistantMessage, Cron, Memory, Note, User, UserMessage
+from lifelong.journal.records import Sensitivity
+from lifelong.recall.experiences import Group
+from lifelong.recall.opinions import Verdict
+from lifelong.serve.beginning import begin
+from lifelong.serve.callers import caller
+from lifelong.serve.cli import options
+from lifelong.types import ItemKind, ItemState
 from tests.command_line import Line
 
 MARA = User("cli", "mara", "main")
@@ -27,7 +27,7 @@ SAID = ("I live in Lisbon.", "I'm allergic to nuts.", "My brother Marco Rossi wo
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home as `recollect init` makes it, with something organized in it."""
+    """A home as `lifelong init` makes it, with something organized in it."""
     place = begin(tmp_path_factory.mktemp("made") / "home")
     with Memory.open(place.path) as memory:
         agent = memory.agent(MARA)
@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def home(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = shutil.copytree(made, tmp_path / "home")
-    monkeypatch.setenv("RECOLLECT_HOME", str(place))
+    monkeypatch.setenv("LIFELONG_HOME", str(place))
     return place
 
 
@@ -133,7 +133,7 @@ def test_nothing_said_is_not_stored(home: Path, line: Line) -> None:
         answer = line("append", *words, "--agent", "cli/mara/main", piped=piped)
         assert (answer.code, answer.err) == (
             1,
-            "recollect: There is no text. Write it on the line, or pipe it in.\n",
+            "lifelong: There is no text. Write it on the line, or pipe it in.\n",
         )
     line.done("append", "Good morning!", "--agent", "cli/mara/main")
     assert line.done("append", "--end", "--agent", "cli/mara/main").out.endswith("is over.\n")
@@ -151,7 +151,7 @@ def test_whoever_calls_is_the_same_person_everywhere(home: Path, line: Line) -> 
 
 def test_append_says_what_is_wrong(home: Path, line: Line) -> None:
     assert "No agent of this profile is called 'nobody'" in line("append", "x", "--agent", "nobody").err
-    assert "See: recollect agents" in line("append", "x", "--agent", "/permanent/none").err
+    assert "See: lifelong agents" in line("append", "x", "--agent", "/permanent/none").err
     assert "must not be empty" in line("append", "x", "--agent", "a//b").err
     assert "no UTF-8" in line("append", "--agent", "a/b/c", piped=b"\xff\xfe").err
     assert line("append", "x", "--role", "nobody").code == 2
@@ -255,19 +255,19 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["doc", "read", "no/where"], 1, "See: recollect doc tree"),
-        (["doc", "read", "../../etc/passwd"], 1, "recollect: "),
-        (["doc", "write", "no/where", "x"], 1, "Make that first: recollect doc write no"),
+        (["doc", "read", "no/where"], 1, "See: lifelong doc tree"),
+        (["doc", "read", "../../etc/passwd"], 1, "lifelong: "),
+        (["doc", "write", "no/where", "x"], 1, "Make that first: lifelong doc write no"),
         (["doc", "write", "/", "x"], 1, "A slug must not be empty"),
-        (["append", "x", "--agent", "a/b"], 1, "a new one is named like cli/mara/main. See: recollect agents"),
-        (["doc", "write", "0123456789abcdef" * 2, "x"], 1, "See: recollect doc tree"),
+        (["append", "x", "--agent", "a/b"], 1, "a new one is named like cli/mara/main. See: lifelong agents"),
+        (["doc", "write", "0123456789abcdef" * 2, "x"], 1, "See: lifelong doc tree"),
         (["doc", "write", "memory/new", "x", "--version", "3"], 1, "Leave --version out"),
-        (["doc", "diff", "memory", "1", "9"], 1, "recollect: "),
+        (["doc", "diff", "memory", "1", "9"], 1, "lifelong: "),
         (["doc", "rollback"], 2, "Name a changeset"),
         (["doc", "rollback", "1", "--to", "2026-01-01"], 2, "Name a changeset"),
-        (["doc", "rollback", "999"], 1, "See: recollect doc history"),
-        (["sessions", "show", "nothing"], 1, "See: recollect sessions list"),
-        (["inbox", "retry", "999"], 1, "See: recollect inbox list"),
+        (["doc", "rollback", "999"], 1, "See: lifelong doc history"),
+        (["sessions", "show", "nothing"], 1, "See: lifelong sessions list"),
+        (["inbox", "retry", "999"], 1, "See: lifelong inbox list"),
         (["inbox", "list", "--state", "lost"], 2, "pending, leased, done, dead"),
         (["notes", "show", "../x"], 1, "cannot be"),
         (["notes", "store", "w", "../x", "text"], 1, "cannot be"),
@@ -275,8 +275,8 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
         (["journal", "remember", " "], 1, "nothing to remember"),
         (["journal", "remember", "x", "--category", "a b"], 1, "cannot be a category"),
         (["recal", "x"], 2, "Did you mean 'recall'?"),
-        (["doc", "reed", "x"], 2, "'read'? See: recollect doc --help"),
-        (["status", "--nonsense"], 2, "See: recollect status --help"),
+        (["doc", "reed", "x"], 2, "'read'? See: lifelong doc --help"),
+        (["status", "--nonsense"], 2, "See: lifelong status --help"),
         (["ledger", "--limit", "0"], 2, "--limit"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
@@ -285,11 +285,11 @@ def test_bad_input_is_one_sentence(home: Path, line: Line, words: list[str], cod
     """S3: nothing is changed, and nothing leaves its folder."""
     answer = line(*words)
     assert (answer.code, answer.out) == (code, "")
-    assert answer.err.startswith("recollect: ")
+    assert answer.err.startswith("lifelong: ")
     assert sentence in answer.err
     assert len(answer.err.strip().splitlines()) == 1
     told = json.loads(line(*words, "--json").err)
-    assert sentence.removeprefix("recollect: ") in told["message"]
+    assert sentence.removeprefix("lifelong: ") in told["message"]
 
 
 # The rest
@@ -374,7 +374,7 @@ def test_status_ledger_doctor_verify_and_rebuild(home: Path, line: Line) -> None
 def test_the_doctor_says_what_is_worth_a_remark(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     """O6: also to programs; nothing is wrong."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.setenv("RECOLLECT_MODELS_MODEL", "anthropic:claude-haiku-4-5")
+    monkeypatch.setenv("LIFELONG_MODELS_MODEL", "anthropic:claude-haiku-4-5")
     told = line.done("doctor", "--json").json
     assert (told["sound"], told["problems"]) == (True, [])
     assert told["remarks"]
@@ -383,7 +383,7 @@ def test_the_doctor_says_what_is_worth_a_remark(home: Path, line: Line, monkeypa
 def test_a_red_status_and_the_doctor_exit_with_1(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     """O6: what waits too long is a thing that is wrong."""
     line.done("append", "I like tea.", "--agent", "cli/mara/main", "--end")
-    monkeypatch.setenv("RECOLLECT_WORKER_OVERDUE_SECONDS", "0.001")
+    monkeypatch.setenv("LIFELONG_WORKER_OVERDUE_SECONDS", "0.001")
     assert line("status").code == 1
     answer = line("doctor", "--json")
     assert answer.code == 1
@@ -394,7 +394,7 @@ def test_serve_and_mcp_check_before_they_begin(home: Path, tmp_path: Path, line:
     """S8: off loopback without a token nothing is served."""
     refused = line("serve", "--host", "0.0.0.0", "--port", 0)
     assert refused.code == 1
-    assert refused.err.startswith("recollect: ")
+    assert refused.err.startswith("lifelong: ")
     assert "There is no memory at" in line("serve", "--home", tmp_path / "none").err
     assert "There is no memory at" in line("mcp", "--home", tmp_path / "none").err
     assert line("mcp", "--agent", "me").code == 2

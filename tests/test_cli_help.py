@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 from bench.reference import cli, helped, walk
 
-from recollect import Memory, User, UserMessage
-from recollect.serve.beginning import settings
-from recollect.serve.cli.app import summary
+from lifelong import Memory, User, UserMessage
+from lifelong.serve.beginning import settings
+from lifelong.serve.cli.app import summary
 from tests.command_line import Line
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = [(name, command) for _, name, command in walk()]
 NAMES = [name for name, _ in COMMANDS]
 
-SILENT = {"recollect serve", "recollect mcp", "recollect hook"}
+SILENT = {"lifelong serve", "lifelong mcp", "lifelong hook"}
 """What speaks to another program, or prints nothing."""
 
 PROMISED = """init demo serve mcp hook worker config append recall context list correct pin feedback relations
@@ -42,7 +42,7 @@ NOUNS = {
 def test_the_commands_are_these() -> None:
     """Few verbs, grouped by noun where there are many."""
     nouns = [f"{noun} {verb}" for noun, verbs in NOUNS.items() for verb in verbs.split()]
-    assert sorted(NAMES) == sorted(f"recollect {name}" for name in (*PROMISED, *nouns))
+    assert sorted(NAMES) == sorted(f"lifelong {name}" for name in (*PROMISED, *nouns))
 
 
 @pytest.mark.parametrize(("name", "command"), COMMANDS, ids=NAMES)
@@ -54,7 +54,7 @@ def test_every_command_has_help_and_an_example_and_takes_json_if_it_prints(
     assert f"Usage: {name}" in answer.out
     text = helped(name, command)
     assert ("--json" in text) == (name not in SILENT)
-    (example,) = re.findall(r"Example: (recollect .+)", command.help)
+    (example,) = re.findall(r"Example: (lifelong .+)", command.help)
     words = shlex.split(example)
     assert words[: len(name.split())] == name.split()
     command.make_context(name, words[len(name.split()) :])
@@ -64,18 +64,18 @@ def test_every_command_has_help_and_an_example_and_takes_json_if_it_prints(
 def test_every_example_runs(tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     """K2: as it stands, in a home that has what it names; but for those that go on until they are ended."""
     monkeypatch.setenv("HOME", str(tmp_path / "new"))
-    monkeypatch.delenv("RECOLLECT_HOME", raising=False)
-    monkeypatch.setattr("recollect.serve.demo.SLOWLY", 0)
-    examples = {name: re.findall(r"Example: recollect (.+)", str(command.help))[0] for name, command in COMMANDS}
-    for name in ("recollect serve", "recollect mcp", "recollect status"):
+    monkeypatch.delenv("LIFELONG_HOME", raising=False)
+    monkeypatch.setattr("lifelong.serve.demo.SLOWLY", 0)
+    examples = {name: re.findall(r"Example: lifelong (.+)", str(command.help))[0] for name, command in COMMANDS}
+    for name in ("lifelong serve", "lifelong mcp", "lifelong status"):
         del examples[name]
-    for name in ("recollect init", "recollect append", "recollect doc write"):  # in a new home
+    for name in ("lifelong init", "lifelong append", "lifelong doc write"):  # in a new home
         line.done(*shlex.split(examples.pop(name)))
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "backups").mkdir()
-    home = tmp_path / ".recollect"
+    home = tmp_path / ".lifelong"
     home.mkdir()
-    (home / "recollect.toml").write_text(settings(), encoding="utf-8")
+    (home / "lifelong.toml").write_text(settings(), encoding="utf-8")
     now = datetime(2026, 2, 1, tzinfo=UTC)
     with Memory.open(home, clock=lambda: now) as memory, Memory.open(home, "work") as work:
         mara = memory.agent(User("cli", "mara", "main"))
@@ -88,7 +88,7 @@ def test_every_example_runs(tmp_path: Path, line: Line, monkeypatch: pytest.Monk
             memory.sleep(mara)
             memory.process()
         work.agent(User("cli", "mara", "main"))
-    piped = {"recollect hook": '{"hook_event_name": "Stop", "last_assistant_message": "Done."}'}
+    piped = {"lifelong hook": '{"hook_event_name": "Stop", "last_assistant_message": "Done."}'}
     for name, example in examples.items():
         words = [str(tmp_path / "try") if word == "/tmp/try" else word for word in shlex.split(example)]
         answer = line(*words, piped=piped.get(name, ""))
@@ -103,7 +103,7 @@ def test_the_list_of_commands_shows_each_in_a_sentence(line: Line) -> None:
     assert "--install-completion" in shown
     assert line("doc").code == 2
     assert line().err == shown
-    assert re.fullmatch(r"recollect \d+\.\d+\.\d+\n", line.done("--version").out)
+    assert re.fullmatch(r"lifelong \d+\.\d+\.\d+\n", line.done("--version").out)
 
 
 def test_the_page_of_commands_is_what_help_says() -> None:
@@ -114,7 +114,7 @@ def test_the_page_of_commands_is_what_help_says() -> None:
 def test_help_imports_nothing_that_it_does_not_show() -> None:
     """Nor does a command import what another one needs."""
     program = (
-        "import sys\nfrom recollect.serve.cli import main\n"
+        "import sys\nfrom lifelong.serve.cli import main\n"
         "try: main(sys.argv[1:])\nexcept SystemExit: print('--', *sys.modules)"
     )
 
@@ -123,7 +123,7 @@ def test_help_imports_nothing_that_it_does_not_show() -> None:
         return set(told.stdout.split("--")[-1].split())
 
     servers = {"fastapi", "uvicorn", "mcp", "jinja2", "starlette", "pydantic_ai", "psycopg", "chromadb"}
-    whole = {"numpy", "pydantic", "rich", "apsw", "recollect.memory", "recollect.types"}
+    whole = {"numpy", "pydantic", "rich", "apsw", "lifelong.memory", "lifelong.types"}
     assert loaded("--help") & (servers | whole) == set()
     assert loaded("recall", "--help") & (servers | whole) <= {"pydantic"}, "which typer asks about options"
 
@@ -131,16 +131,16 @@ def test_help_imports_nothing_that_it_does_not_show() -> None:
 def test_completion_knows_commands_and_options() -> None:
     def completed(words: str) -> str:
         told = subprocess.run(
-            [sys.executable, "-m", "recollect"],
-            env={"_RECOLLECT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))},
+            [sys.executable, "-m", "lifelong"],
+            env={"_LIFELONG_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))},
             capture_output=True,
             text=True,
             check=True,
         )
         return told.stdout
 
-    assert completed("recollect re").split() == ["recall", "relations", "rebuild", "restore"]
-    assert "rollback" in completed("recollect doc r")
+    assert completed("lifelong re").split() == ["recall", "relations", "rebuild", "restore"]
+    assert "rollback" in completed("lifelong doc r")
 
 
 def test_a_closed_pipe_and_ctrl_c_end_quietly(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_closed_pipe_and_ctrl_c_end_quietly(tmp_path: Path) -> None:
         memory.append_many(memory.agent(User("cli", "mara", "main")), [UserMessage("Tea. " * 1000)] * 20)
     for words in (["list", "--json"], ["sessions", "show", "cli/mara/main"], ["list"]):
         with subprocess.Popen(
-            [sys.executable, "-m", "recollect", *words, "--home", str(tmp_path)],
+            [sys.executable, "-m", "lifelong", *words, "--home", str(tmp_path)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -158,7 +158,7 @@ def test_a_closed_pipe_and_ctrl_c_end_quietly(tmp_path: Path) -> None:
             assert process.stderr
             assert process.stderr.read() == ""
     with subprocess.Popen(
-        [sys.executable, "-m", "recollect", "status", "--watch", "--json", "--home", str(tmp_path)],
+        [sys.executable, "-m", "lifelong", "status", "--watch", "--json", "--home", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -175,11 +175,11 @@ def test_what_nobody_foresaw_is_a_sentence_too(
 ) -> None:
     """A traceback only with --debug, wherever on the line it stands; after `--` it is text."""
     Memory.open(tmp_path).close()
-    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path))
+    monkeypatch.setenv("LIFELONG_HOME", str(tmp_path))
     (tmp_path / "profiles").write_text("in the way", encoding="utf-8")
     answer = line("notes", "store", "w", "k", "text")
     assert answer.code == 1
-    assert answer.err.startswith("recollect: ")
+    assert answer.err.startswith("lifelong: ")
     assert "Traceback" not in answer.err
     with pytest.raises(Exception, match="no memory"):
         line("doctor", "--home", tmp_path / "none", "--debug")

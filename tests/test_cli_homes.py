@@ -15,9 +15,9 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect import Memory, User, UserMessage
-from recollect.config import Settings
-from recollect.serve.beginning import settings
+from lifelong import Memory, User, UserMessage
+from lifelong.config import Settings
+from lifelong.serve.beginning import settings
 from tests.command_line import Line
 
 MARA = User("cli", "mara", "main")
@@ -54,8 +54,8 @@ def private(file: Path) -> bool:
 def test_init_switches_the_recommended_set_on(tmp_path: Path, line: Line) -> None:
     """K2: journal, compaction and experiences; everything else is a default, written as a comment."""
     answer = line.done("init", "--home", tmp_path / "a home")
-    assert f"recollect append \"I live in Lisbon.\" --home '{tmp_path / 'a home'}'" in answer.out
-    file = tmp_path / "a home" / "recollect.toml"
+    assert f"lifelong append \"I live in Lisbon.\" --home '{tmp_path / 'a home'}'" in answer.out
+    file = tmp_path / "a home" / "lifelong.toml"
     on = {"journal_enabled": True, "memory_compaction_enabled": True, "experience_store_enabled": True}
     assert {name: keys for name, keys in tomllib.loads(file.read_text(encoding="utf-8")).items() if keys} == {
         "continuity": on
@@ -70,24 +70,24 @@ def test_every_line_of_the_settings_can_be_taken_in(tmp_path: Path) -> None:
     """K1: without its '#', each key has its default."""
     bare = re.sub(r"^# (\w+ = (?!\(not set\)))", r"\1", settings(), flags=re.MULTILINE)
     assert bare.count("\n# ") < settings().count("\n# ") / 2 + 10
-    (tmp_path / "recollect.toml").write_text(bare, encoding="utf-8")
+    (tmp_path / "lifelong.toml").write_text(bare, encoding="utf-8")
     on = dict.fromkeys(("journal_enabled", "memory_compaction_enabled", "experience_store_enabled"), True)
-    assert Settings.load(tmp_path / "recollect.toml").model_dump() == Settings.load(continuity=on).model_dump()
+    assert Settings.load(tmp_path / "lifelong.toml").model_dump() == Settings.load(continuity=on).model_dump()
 
 
 def test_init_leaves_what_is_there(
     home: Path, tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """K2: settings are never written over, and where nothing can be made, none are left."""
-    (home / "recollect.toml").write_text("[collect]\nturn_threshold = 8\n", encoding="utf-8")
+    (home / "lifelong.toml").write_text("[collect]\nturn_threshold = 8\n", encoding="utf-8")
     before = files(home)
     answer = line("init", "--home", home)
     assert answer.code == 1
     assert "left as it is" in answer.err
     assert files(home) == before
-    assert "is a file" in line("init", "--home", home / "recollect.toml").err
-    monkeypatch.setenv("RECOLLECT_STORAGE_URL", "postgresql://nobody@127.0.0.1:1/x")
-    monkeypatch.setenv("RECOLLECT_STORAGE_CONNECT_TIMEOUT", "0.2")
+    assert "is a file" in line("init", "--home", home / "lifelong.toml").err
+    monkeypatch.setenv("LIFELONG_STORAGE_URL", "postgresql://nobody@127.0.0.1:1/x")
+    monkeypatch.setenv("LIFELONG_STORAGE_CONNECT_TIMEOUT", "0.2")
     assert line("init", "--home", tmp_path / "new").code == 1
     assert files(tmp_path / "new") == {}
 
@@ -97,8 +97,8 @@ def test_a_backup_is_restored_into_a_new_home(copy: Path, tmp_path: Path, line: 
     answer = line.done("restore", copy, "--home", tmp_path / "new")
     assert "in place" in answer.out
     assert said(tmp_path / "new") == [SAID]
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["recollect.db"]
-    assert private(tmp_path / "new/recollect.db")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["lifelong.db"]
+    assert private(tmp_path / "new/lifelong.db")
     line.done("doctor", "--home", tmp_path / "new")
 
 
@@ -120,10 +120,10 @@ def test_a_database_in_use_is_no_backup(home: Path, tmp_path: Path, line: Line) 
     """S1: what was stored last may stand beside it, so that a copy of the file alone would lose it."""
     with Memory.open(home) as memory:
         memory.append(memory.agent(MARA), UserMessage("I moved on."))
-        answer = line("restore", home / "recollect.db", "--home", tmp_path / "new")
+        answer = line("restore", home / "lifelong.db", "--home", tmp_path / "new")
     assert answer.code == 1
-    assert "recollect.db-wal" in answer.err
-    assert "`recollect backup`" in answer.err
+    assert "lifelong.db-wal" in answer.err
+    assert "`lifelong backup`" in answer.err
     assert not (tmp_path / "new").exists()
 
 
@@ -131,7 +131,7 @@ def test_a_database_in_use_is_no_backup(home: Path, tmp_path: Path, line: Line) 
 def test_a_home_that_somebody_works_with_is_left_alone(home: Path, copy: Path, line: Line, damaged: bool) -> None:
     """S1: their writes would go to a file that nobody reads any more."""
     program = (
-        f"import sys; from recollect import Memory; m = Memory.open({str(home)!r}); print(1, flush=True); input()"
+        f"import sys; from lifelong import Memory; m = Memory.open({str(home)!r}); print(1, flush=True); input()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -139,7 +139,7 @@ def test_a_home_that_somebody_works_with_is_left_alone(home: Path, copy: Path, l
         assert other.stdout
         other.stdout.readline()
         if damaged:
-            with (home / "recollect.db").open("r+b") as file:
+            with (home / "lifelong.db").open("r+b") as file:
                 file.write(b"nonsense" * 100)
         answer = line("restore", copy, "--home", home, "--force")
         assert answer.code == 1
@@ -153,7 +153,7 @@ def test_a_home_that_somebody_works_with_is_left_alone(home: Path, copy: Path, l
 
 def test_a_damaged_home_is_mended_by_its_backup(home: Path, copy: Path, line: Line) -> None:
     """S1: the damaged file is kept for repair."""
-    (home / "recollect.db").write_bytes(b"nonsense" * 1000)
+    (home / "lifelong.db").write_bytes(b"nonsense" * 1000)
     kept = Path(line.done("restore", copy, "--home", home, "--force", "--json").json["kept"])
     assert kept.read_bytes() == b"nonsense" * 1000
     assert said(home) == [SAID]
@@ -174,7 +174,7 @@ def broken(copy: Path, how: str) -> Path:
         file.write_bytes(data)
     elif how == "newer":
         shutil.copy(copy, file)
-        apsw.Connection(str(file)).execute("INSERT INTO recollect_migrations VALUES (999, 'later', 0)")
+        apsw.Connection(str(file)).execute("INSERT INTO lifelong_migrations VALUES (999, 'later', 0)")
     return file
 
 
@@ -195,11 +195,11 @@ def test_the_commands_on_postgresql(
     tmp_path: Path, line: Line, postgres_storage: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """C0: rows live there, files in the home; its backups are its own."""
-    monkeypatch.setenv("RECOLLECT_STORAGE_URL", postgres_storage["url"])
-    monkeypatch.setenv("RECOLLECT_STORAGE_SCHEMA_NAME", postgres_storage["schema_name"])
-    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("LIFELONG_STORAGE_URL", postgres_storage["url"])
+    monkeypatch.setenv("LIFELONG_STORAGE_SCHEMA_NAME", postgres_storage["schema_name"])
+    monkeypatch.setenv("LIFELONG_HOME", str(tmp_path / "home"))
     line.done("init")
-    assert not (tmp_path / "home" / "recollect.db").exists()
+    assert not (tmp_path / "home" / "lifelong.db").exists()
     line.done("append", SAID, "--agent", "cli/mara/main", "--end")
     line.done("worker", "--once", "--json")
     assert line.done("recall", "Lisbon", "--json").json[0]["text"]
@@ -214,7 +214,7 @@ def test_the_commands_on_postgresql(
 KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
-from recollect.serve import restoring
+from lifelong.serve import restoring
 
 copy, home, place, when = sys.argv[1:]
 owner, name = {

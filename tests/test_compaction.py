@@ -13,16 +13,16 @@ from filelock import BaseFileLock, FileLock
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import JournalError
-from recollect.journal import merging
-from recollect.journal.compaction import Compaction, Result
-from recollect.journal.condense import Item
-from recollect.journal.merging import Limits
-from recollect.journal.pages import Pages
-from recollect.journal.records import JournalRecord, Sensitivity, encode, parse, render
-from recollect.journal.schedule import Schedule, Timetable
-from recollect.journal.specifics import specifics
-from recollect.testing import FakeClock
+from lifelong.errors import JournalError
+from lifelong.journal import merging
+from lifelong.journal.compaction import Compaction, Result
+from lifelong.journal.condense import Item
+from lifelong.journal.merging import Limits
+from lifelong.journal.pages import Pages
+from lifelong.journal.records import JournalRecord, Sensitivity, encode, parse, render
+from lifelong.journal.schedule import Schedule, Timetable
+from lifelong.journal.specifics import specifics
+from lifelong.testing import FakeClock
 
 NOW = datetime(2026, 3, 12, 3, 0, tzinfo=UTC)
 OLD = NOW - timedelta(days=10)
@@ -150,7 +150,7 @@ def test_a_failure_frees_the_lock_and_leaves_the_page(pages: Pages, monkeypatch:
         locks.append(FileLock(*given, **options))
         return locks[-1]
 
-    monkeypatch.setattr("recollect.journal.pages.FileLock", lock)
+    monkeypatch.setattr("lifelong.journal.pages.FileLock", lock)
     for _ in range(3):
         with pytest.raises(JournalError, match="no room"):
             compaction(pages).run()

@@ -22,11 +22,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect.journal.compaction import Compaction
-from recollect.journal.journal import Journal
-from recollect.journal.merging import Limits, lines
-from recollect.journal.pages import Pages
-from recollect.journal.records import JournalRecord, encode, looks_like_one, parse, render
+from lifelong.journal.compaction import Compaction
+from lifelong.journal.journal import Journal
+from lifelong.journal.merging import Limits, lines
+from lifelong.journal.pages import Pages
+from lifelong.journal.records import JournalRecord, encode, looks_like_one, parse, render
 
 NOW = datetime(2026, 3, 12, tzinfo=UTC)
 OLD = NOW - timedelta(days=30)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from recollect.errors import ModelError
-from recollect.journal import merging
-from recollect.journal.compaction import Compaction, Result
-from recollect.journal.condense import Item
-from recollect.journal.merging import Limits, by_model
-from recollect.journal.pages import Pages
-from recollect.journal.records import JournalRecord, parse, render
+from lifelong.errors import ModelError
+from lifelong.journal import merging
+from lifelong.journal.compaction import Compaction, Result
+from lifelong.journal.condense import Item
+from lifelong.journal.merging import Limits, by_model
+from lifelong.journal.pages import Pages
+from lifelong.journal.records import JournalRecord, parse, render
 
 NOW = datetime(2026, 3, 12, 3, 0, tzinfo=UTC)
 OLD = datetime(2026, 3, 2, tzinfo=UTC)

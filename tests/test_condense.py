@@ -11,9 +11,9 @@ from bench.specifics import background, measure
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.journal import condense as condensing
-from recollect.journal.condense import Item, condense
-from recollect.journal.specifics import PERIOD, Specific, clauses, missing, specifics
+from lifelong.journal import condense as condensing
+from lifelong.journal.condense import Item, condense
+from lifelong.journal.specifics import PERIOD, Specific, clauses, missing, specifics
 
 DAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 TALK = (

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from recollect import Memory, User, UserMessage
-from recollect.collect.descriptors import KINDS
-from recollect.config import NOT_SETTINGS, Settings, known_keys, reference, shown
-from recollect.errors import ConfigError, InputError
-from recollect.home import Home
+from lifelong import Memory, User, UserMessage
+from lifelong.collect.descriptors import KINDS
+from lifelong.config import NOT_SETTINGS, Settings, known_keys, reference, shown
+from lifelong.errors import ConfigError, InputError
+from lifelong.home import Home
 
 CONTINUITY: dict[str, Any] = {
     "memory_compaction_enabled": False,
@@ -47,7 +47,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "recollect.toml"
+    return tmp_path / "lifelong.toml"
 
 
 # Defaults
@@ -87,8 +87,8 @@ def test_arguments_stand_above_the_environment_and_that_above_the_file(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.write_text("[collect]\nturn_threshold = 6\nidle_after = 6\ndead_after = 6\n[worker]\ntick_seconds = 6\n")
-    monkeypatch.setenv("RECOLLECT_COLLECT_IDLE_AFTER", "7")
-    monkeypatch.setenv("RECOLLECT_COLLECT_DEAD_AFTER", "7")
+    monkeypatch.setenv("LIFELONG_COLLECT_IDLE_AFTER", "7")
+    monkeypatch.setenv("LIFELONG_COLLECT_DEAD_AFTER", "7")
     settings = Settings.load(file, collect={"dead_after": 8})
     assert settings.collect.turn_threshold == 6
     assert settings.collect.idle_after == 7
@@ -99,7 +99,7 @@ def test_arguments_stand_above_the_environment_and_that_above_the_file(
 
 def test_a_memory_is_opened_with_the_settings_of_its_home(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.write_text("[collect]\nturn_threshold = 1\n")
-    monkeypatch.setenv("RECOLLECT_WORKER_TICK_SECONDS", "9")
+    monkeypatch.setenv("LIFELONG_WORKER_TICK_SECONDS", "9")
     with Memory.open(file.parent, storage={"synchronous": "normal"}) as memory:
         assert memory.settings.collect.turn_threshold == 1
         assert memory.settings.worker.tick_seconds == 9
@@ -111,10 +111,10 @@ def test_a_memory_is_opened_with_the_settings_of_its_home(file: Path, monkeypatc
 
 
 def test_names_in_the_environment_may_have_many_underscores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_CONTINUITY_MEMORY_COMPACTION_MAX_RECORDS", "77")
-    monkeypatch.setenv("RECOLLECT_CONTINUITY_INJECT_FOR", '["cron", "system"]')
-    monkeypatch.setenv("RECOLLECT_CONTINUITY_JOURNAL_ENABLED", "true")
-    monkeypatch.setenv("RECOLLECT_STORAGE_SCHEMA_NAME", "mine_too")
+    monkeypatch.setenv("LIFELONG_CONTINUITY_MEMORY_COMPACTION_MAX_RECORDS", "77")
+    monkeypatch.setenv("LIFELONG_CONTINUITY_INJECT_FOR", '["cron", "system"]')
+    monkeypatch.setenv("LIFELONG_CONTINUITY_JOURNAL_ENABLED", "true")
+    monkeypatch.setenv("LIFELONG_STORAGE_SCHEMA_NAME", "mine_too")
     settings = Settings.load()
     assert settings.continuity.memory_compaction_max_records == 77
     assert settings.continuity.inject_for == ("cron", "system")
@@ -138,11 +138,11 @@ def test_every_key_can_be_set_in_the_environment(key: str, monkeypatch: pytest.M
     chosen = {"synchronous": "normal", "brain": "rules", "time_zone": "Asia/Tokyo", "notes_query": "claude"}
     chosen |= {"provider": "onnx", "pooling": "cls", "store": "chroma"}
     text, value = (chosen[name], chosen[name]) if name in chosen else values[type(default)]
-    monkeypatch.setenv(f"RECOLLECT_{section}_{name}".upper(), text)
+    monkeypatch.setenv(f"LIFELONG_{section}_{name}".upper(), text)
     assert getattr(getattr(Settings.load(), section), name) == value
 
 
-@pytest.mark.parametrize("name", ["RECOLLECT_HOME", "RECOLLECT_TOKEN", "RECOLLECT_BENCH_DATA"])
+@pytest.mark.parametrize("name", ["LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_BENCH_DATA"])
 def test_what_says_where_things_are_is_no_setting(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert name in NOT_SETTINGS
     before = Settings.load().model_dump()
@@ -153,18 +153,18 @@ def test_what_says_where_things_are_is_no_setting(name: str, monkeypatch: pytest
 
 def test_nothing_else_is_excepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """K1: a name that nobody reads would be a setting that does nothing."""
-    assert {"RECOLLECT_HOME", "RECOLLECT_TOKEN", "RECOLLECT_BENCH_DATA"} == NOT_SETTINGS
-    monkeypatch.setenv("RECOLLECT_PROFILE", "work")
+    assert {"LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_BENCH_DATA"} == NOT_SETTINGS
+    monkeypatch.setenv("LIFELONG_PROFILE", "work")
     with pytest.raises(ConfigError, match=r"Unknown setting 'profile' in the environment\. Did you mean '"):
         Settings.load()
 
 
 def test_the_case_of_a_name_in_the_environment_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("recollect_collect_turn_threshold", "9")
-    monkeypatch.setenv("Recollect_Worker_Tick_Seconds", "8")
+    monkeypatch.setenv("lifelong_collect_turn_threshold", "9")
+    monkeypatch.setenv("Lifelong_Worker_Tick_Seconds", "8")
     settings = Settings.load()
     assert (settings.collect.turn_threshold, settings.worker.tick_seconds) == (9, 8)
-    monkeypatch.setenv("recollect_collect_turn_treshold", "9")
+    monkeypatch.setenv("lifelong_collect_turn_treshold", "9")
     with pytest.raises(ConfigError, match=r"in the environment\. Did you mean 'collect\.turn_threshold'\?"):
         Settings.load()
 
@@ -172,9 +172,9 @@ def test_the_case_of_a_name_in_the_environment_does_not_matter(monkeypatch: pyte
 def test_a_list_in_the_environment_that_is_not_json_says_how_to_write_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """K1: also one that is nested without an end."""
     for value in ("cron", '["cron"', "cron,system", "[" * 100_000):
-        monkeypatch.setenv("RECOLLECT_CONTINUITY_INJECT_FOR", value)
+        monkeypatch.setenv("LIFELONG_CONTINUITY_INJECT_FOR", value)
         with pytest.raises(
-            ConfigError, match=r"RECOLLECT_CONTINUITY_INJECT_FOR in the environment cannot be read"
+            ConfigError, match=r"LIFELONG_CONTINUITY_INJECT_FOR in the environment cannot be read"
         ) as raised:
             Settings.load()
         assert """Write a list as JSON, e.g. '["cron"]'.""" in str(raised.value)
@@ -186,7 +186,7 @@ def test_the_address_of_a_database_is_never_shown(file: Path, monkeypatch: pytes
     file.write_text(f'[storage]\nurl = "{address}"\n')
     from_file = Settings.load(file)
     from_arguments = Settings.load(storage={"url": address})
-    monkeypatch.setenv("RECOLLECT_STORAGE_URL", address)
+    monkeypatch.setenv("LIFELONG_STORAGE_URL", address)
     for settings in (from_file, from_arguments, Settings.load()):
         assert settings.storage.url.get_secret_value() == address
         texts = [repr(settings), str(settings), f"{settings.storage}", f"{settings.storage.url}"]
@@ -216,13 +216,13 @@ def test_an_unknown_key_in_the_file_names_the_nearest(file: Path) -> None:
     assert "'collect.turn_treshold'" in str(raised.value)
     assert str(file) in str(raised.value)
     assert "Did you mean 'collect.turn_threshold'?" in str(raised.value)
-    assert [path.name for path in file.parent.iterdir()] == ["recollect.toml"]
+    assert [path.name for path in file.parent.iterdir()] == ["lifelong.toml"]
 
 
 def test_an_unknown_key_in_the_environment_names_the_nearest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_CONTINUITY_JOURNAL_ENABLE", "true")
+    monkeypatch.setenv("LIFELONG_CONTINUITY_JOURNAL_ENABLE", "true")
     with pytest.raises(ConfigError) as raised:
         Memory.open(tmp_path / "home")
     assert "in the environment" in str(raised.value)
@@ -262,7 +262,7 @@ def test_an_unknown_section_is_refused_also_when_it_is_empty(file: Path, monkeyp
     file.write_text("[storrage]\n")
     with pytest.raises(ConfigError, match="storrage"):
         Settings.load(file)
-    monkeypatch.setenv("RECOLLECT_STORRAGE_URL", "x")
+    monkeypatch.setenv("LIFELONG_STORRAGE_URL", "x")
     with pytest.raises(ConfigError, match=r"Did you mean 'storage\.url'"):
         Settings.load()
 
@@ -317,12 +317,12 @@ def test_a_value_that_does_not_fit_is_named_with_its_key(section: str, key: str,
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("RECOLLECT_COLLECT_TURN_THRESHOLD", "many"),
-        ("RECOLLECT_CONTINUITY_INJECT_FOR", "cron"),
-        ("RECOLLECT_CONTINUITY_INJECT_FOR", '["cron"'),
-        ("RECOLLECT_CONTINUITY_MEMORY_MAX_RECORDS", ""),
-        ("RECOLLECT_STORAGE", '{"url": ""}'),
-        ("RECOLLECT_STORAGE", "x"),
+        ("LIFELONG_COLLECT_TURN_THRESHOLD", "many"),
+        ("LIFELONG_CONTINUITY_INJECT_FOR", "cron"),
+        ("LIFELONG_CONTINUITY_INJECT_FOR", '["cron"'),
+        ("LIFELONG_CONTINUITY_MEMORY_MAX_RECORDS", ""),
+        ("LIFELONG_STORAGE", '{"url": ""}'),
+        ("LIFELONG_STORAGE", "x"),
     ],
 )
 def test_a_value_in_the_environment_that_does_not_fit_is_a_config_error(
@@ -331,7 +331,7 @@ def test_a_value_in_the_environment_that_does_not_fit_is_a_config_error(
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError) as raised:
         Settings.load()
-    assert name.removeprefix("RECOLLECT_").partition("_")[0].lower() in str(raised.value).lower()
+    assert name.removeprefix("LIFELONG_").partition("_")[0].lower() in str(raised.value).lower()
 
 
 def test_a_wrong_address_is_not_repeated_in_the_error() -> None:
@@ -349,7 +349,7 @@ def test_a_broken_file_is_named_with_what_is_broken(file: Path, content: bytes) 
         Memory.open(file.parent)
     assert str(raised.value).startswith(str(file))
     assert "Mend it" in str(raised.value)
-    assert [path.name for path in file.parent.iterdir()] == ["recollect.toml"]
+    assert [path.name for path in file.parent.iterdir()] == ["lifelong.toml"]
 
 
 def test_a_folder_in_place_of_the_file_is_an_error(file: Path) -> None:
@@ -432,11 +432,11 @@ def test_nothing_but_the_database_appears_in_a_home(tmp_path: Path) -> None:
         memory.end_turn(alice)
         memory.sleep(alice)
         assert {path.name for path in home.rglob("*")} <= {
-            "recollect.db",
-            "recollect.db-wal",
-            "recollect.db-shm",
+            "lifelong.db",
+            "lifelong.db-wal",
+            "lifelong.db-shm",
         }
-    assert [path.name for path in home.rglob("*")] == ["recollect.db"]
+    assert [path.name for path in home.rglob("*")] == ["lifelong.db"]
 
 
 def test_a_home_is_for_its_owner_alone(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from recollect import AssistantMessage, Memory, User, UserMessage
-from recollect.errors import ConfigError, InputError, MemoryClosed
-from recollect.journal.tools import note_tool
-from recollect.testing import FakeClock
+from lifelong import AssistantMessage, Memory, User, UserMessage
+from lifelong.errors import ConfigError, InputError, MemoryClosed
+from lifelong.journal.tools import note_tool
+from lifelong.testing import FakeClock
 from tests.conftest import until
 from tests.model_servers import ModelServer, say
 
@@ -47,7 +47,7 @@ def compacted(memory: Memory) -> bool:
 
 
 def schedules() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "recollect-schedule"]
+    return [thread for thread in threading.enumerate() if thread.name == "lifelong-schedule"]
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_what_a_killed_process_left_is_written_by_the_next(home: Path) -> None:
     """O23: the turns are rows, so a kill before they were written down loses none of them."""
     code = (
         "import os, signal, sys\n"
-        "from recollect import AssistantMessage, Memory, User, UserMessage\n"
+        "from lifelong import AssistantMessage, Memory, User, UserMessage\n"
         "memory = Memory.open(sys.argv[1], continuity={'journal_enabled': True})\n"
         "mara = memory.agent(User('telegram', 'mara', 'main'))\n"
         "memory.append(mara, UserMessage('I moved to Lisbon in May, near the river.'))\n"
@@ -417,7 +417,7 @@ def test_closing_waits_for_notes_that_are_compacted(home: Path) -> None:
 @pytest.mark.parametrize("choice", ["model", "claude"])
 def test_who_compacts_notes_must_be_there(home: Path, choice: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """O34: what is asked for by name and cannot be used is said at once."""
-    monkeypatch.setattr("recollect.models.claude.missing", lambda: "It is not installed.")
+    monkeypatch.setattr("lifelong.models.claude.missing", lambda: "It is not installed.")
     with pytest.raises(ConfigError, match="notes_query"):
         Memory.open(home, continuity={"notes_query": choice}, models={"model": "anthropic:x"})
 

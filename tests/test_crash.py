@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory, RecollectError, UserMessage
+from lifelong import LifelongError, Memory, UserMessage
 from tests.conftest import OpenMemory, PostgresServer
 
 WRITER = Path(__file__).with_name("writer.py")
@@ -154,5 +154,5 @@ def test_a_server_that_stops_and_starts_under_a_writer(
 
 def test_the_check_would_notice_a_lost_record(memory: Memory) -> None:
     """The proof above can fail."""
-    with pytest.raises((AssertionError, RecollectError)):
+    with pytest.raises((AssertionError, LifelongError)):
         check_kept(memory, {1: ("nobody", "never stored")})

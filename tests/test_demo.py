@@ -1,4 +1,4 @@
-"""`recollect demo`: what a person sees first. Real processes, a real home, and a real kill."""
+"""`lifelong demo`: what a person sees first. Real processes, a real home, and a real kill."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from recollect import Memory, User, UserMessage
-from recollect.errors import InputError
-from recollect.secrecy import has_secret
-from recollect.serve.demo import QUESTIONS, demo
-from recollect.serve.samples import DAYS, PLANTED, SECRETS, talks
-from recollect.types import SystemMessage, ToolCall, ToolResult
+from lifelong import Memory, User, UserMessage
+from lifelong.errors import InputError
+from lifelong.secrecy import has_secret
+from lifelong.serve.demo import QUESTIONS, demo
+from lifelong.serve.samples import DAYS, PLANTED, SECRETS, talks
+from lifelong.types import SystemMessage, ToolCall, ToolResult
 
 NOW = datetime(2026, 3, 20, 15, 0, tzinfo=UTC)
 
 
 def command(cwd: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "recollect", "demo", *words],
+        [sys.executable, "-m", "lifelong", "demo", *words],
         cwd=cwd,
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,
@@ -42,7 +42,7 @@ def command(cwd: Path, *words: str, **environment: str) -> subprocess.Popen[str]
 
 
 def shown(cwd: Path) -> dict[str, Any]:
-    """What `recollect demo --json` prints."""
+    """What `lifelong demo --json` prints."""
     with command(cwd, "--json") as process:
         out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
@@ -204,7 +204,7 @@ def test_a_memory_that_somebody_works_with_is_left_alone(tmp_path: Path, setting
     with Memory.open(home) as memory:
         memory.append(memory.agent(User("cli", "ada", "main")), UserMessage("I moved to Lisbon."))
     if settings:
-        (home / "recollect.toml").write_text(settings, encoding="utf-8")
+        (home / "lifelong.toml").write_text(settings, encoding="utf-8")
     before = sorted(home.iterdir())
     with pytest.raises(InputError, match=r"holds a memory of its own\. Name a folder for the samples with --home"):
         demo(home, Console(quiet=True), pace=0)
@@ -237,9 +237,9 @@ def test_the_page_follows_on_any_port_and_by_no_setting_of_the_environment(place
             taken.bind(("127.0.0.1", 8377))
             taken.listen()
         process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "demo", "--serve"],
+            [sys.executable, "-m", "lifelong", "demo", "--serve"],
             cwd=place,
-            env={**os.environ, "RECOLLECT_ORGANIZE_BRAIN": "none of ours", "COLUMNS": "300"},
+            env={**os.environ, "LIFELONG_ORGANIZE_BRAIN": "none of ours", "COLUMNS": "300"},
             stdout=theirs,
             stderr=theirs,
         )

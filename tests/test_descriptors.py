@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect import App, Cron, Descriptor, MemoryAgent, Permanent, Subagent, System, Task, User
-from recollect.collect.descriptors import KINDS as BY_NAME
-from recollect.collect.descriptors import (
+import lifelong
+from lifelong import App, Cron, Descriptor, MemoryAgent, Permanent, Subagent, System, Task, User
+from lifelong.collect.descriptors import KINDS as BY_NAME
+from lifelong.collect.descriptors import (
     Kind,
     Prompt,
     Target,
@@ -34,7 +34,7 @@ from recollect.collect.descriptors import (
     source_agent,
     target,
 )
-from recollect.errors import InputError, PromptError, StorageCorrupt
+from lifelong.errors import InputError, PromptError, StorageCorrupt
 
 USER = User("telegram", "u1", "c9")
 CRON = Cron("nightly", "Tidy up")
@@ -194,7 +194,7 @@ def test_a_prompt_adds_to_the_hosts_own(descriptor: Descriptor, text: str) -> No
 
 def test_a_memory_agents_prompt_replaces_the_whole_and_brings_its_tools() -> None:
     """C2: the bundled prompt, in full, and the three document tools."""
-    bundled = Path(recollect.__file__).parent / "prompts" / "memory_agent.md"
+    bundled = Path(lifelong.__file__).parent / "prompts" / "memory_agent.md"
     told = prompt(MEMORY_AGENT)
     assert told.replaces
     assert told.text == memory_agent_prompt() == bundled.read_text(encoding="utf-8")
@@ -331,7 +331,7 @@ def test_a_broken_stored_descriptor_is_said_to_be_corrupt(stored: str) -> None:
 def test_a_kind_that_is_not_handled_everywhere_fails_the_type_check(tmp_path: Path) -> None:
     """C1: add a kind to the names and to the union, and mypy names every function that forgot it."""
     package = shutil.copytree(
-        Path(recollect.__file__).parent, tmp_path / "recollect", ignore=shutil.ignore_patterns("__pycache__")
+        Path(lifelong.__file__).parent, tmp_path / "lifelong", ignore=shutil.ignore_patterns("__pycache__")
     )
     module = package / "collect" / "descriptors.py"
     source = module.read_text(encoding="utf-8")

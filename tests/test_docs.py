@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.config import reference
+from lifelong.config import reference
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -57,5 +57,5 @@ def test_the_commands_in_the_pages_are_there() -> None:
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
         for block in re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-            for command in re.findall(r"^\$ (?:\w+=\S+ )*recollect ([a-z]\S*)", block, re.MULTILINE):
-                assert command in known, f"{page(path)}: recollect {command}"
+            for command in re.findall(r"^\$ (?:\w+=\S+ )*lifelong ([a-z]\S*)", block, re.MULTILINE):
+                assert command in known, f"{page(path)}: lifelong {command}"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import InputError, StaleWrite, UnknownDocument
-from recollect.organize.documents import MEMORY
-from recollect.organize.draft import Draft
-from recollect.organize.tools import document_tools
-from recollect.organize.tree import Tree
-from recollect.storage.base import Database
-from recollect.testing import FakeClock
+from lifelong.errors import InputError, StaleWrite, UnknownDocument
+from lifelong.organize.documents import MEMORY
+from lifelong.organize.draft import Draft
+from lifelong.organize.tools import document_tools
+from lifelong.organize.tree import Tree
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
 
 Call = Callable[..., str]
 

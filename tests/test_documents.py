@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.errors import (
+from lifelong.errors import (
     DocumentInUse,
     InputError,
     StaleWrite,
@@ -14,13 +14,13 @@ from recollect.errors import (
     UnknownChangeset,
     UnknownDocument,
 )
-from recollect.organize.changesets import commit
-from recollect.organize.documents import MEMORY, MEMORY_ID, Documents
-from recollect.organize.draft import Draft
-from recollect.organize.tree import Tree
-from recollect.storage.base import Database, Transaction
-from recollect.testing import FakeClock, in_threads
-from recollect.types import Changeset, Document, Reference
+from lifelong.organize.changesets import commit
+from lifelong.organize.documents import MEMORY, MEMORY_ID, Documents
+from lifelong.organize.draft import Draft
+from lifelong.organize.tree import Tree
+from lifelong.storage.base import Database, Transaction
+from lifelong.testing import FakeClock, in_threads
+from lifelong.types import Changeset, Document, Reference
 from tests.work import analyze, work_of
 
 OWNER = "default"

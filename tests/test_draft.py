@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
-from recollect.organize.changesets import commit
-from recollect.organize.claims import Claim
-from recollect.organize.documents import MEMORY, MEMORY_ID
-from recollect.organize.draft import Draft
-from recollect.organize.edits import sentence, targets
-from recollect.organize.tree import Tree
-from recollect.storage.base import Database
-from recollect.testing import FakeClock
-from recollect.types import Changeset, Document
+from lifelong.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
+from lifelong.organize.changesets import commit
+from lifelong.organize.claims import Claim
+from lifelong.organize.documents import MEMORY, MEMORY_ID
+from lifelong.organize.draft import Draft
+from lifelong.organize.edits import sentence, targets
+from lifelong.organize.tree import Tree
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
+from lifelong.types import Changeset, Document
 
 OWNER = "default"
 

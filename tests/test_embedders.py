@@ -21,15 +21,15 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from recollect.config import Settings
-from recollect.errors import ConfigError, InputError, ModelError, RecollectError
-from recollect.models.embedders import static
-from recollect.models.embedders.base import Embedder, Lazy
-from recollect.models.embedders.onnx import OnnxEmbedder
-from recollect.models.embedders.openai import OpenAIEmbedder, cut
-from recollect.models.embedders.static import StaticEmbedder
-from recollect.parts import open_embedder
-from recollect.testing import in_threads
+from lifelong.config import Settings
+from lifelong.errors import ConfigError, InputError, LifelongError, ModelError
+from lifelong.models.embedders import static
+from lifelong.models.embedders.base import Embedder, Lazy
+from lifelong.models.embedders.onnx import OnnxEmbedder
+from lifelong.models.embedders.openai import OpenAIEmbedder, cut
+from lifelong.models.embedders.static import StaticEmbedder
+from lifelong.parts import open_embedder
+from lifelong.testing import in_threads
 from tests.model_servers import ModelServer, Reply, refuse
 
 TEXTS = ["Anna went to Lisbon in March.", "The dog sleeps.", "我去年去了里斯本", "Der Hund schläft.", "نامت القطة"]
@@ -175,8 +175,8 @@ def test_the_bundled_model_is_loaded_once() -> None:
 
 def test_importing_the_embedders_imports_no_heavy_package() -> None:
     code = """
-import sys, recollect
-from recollect.models.embedders import onnx, openai, static
+import sys, lifelong
+from lifelong.models.embedders import onnx, openai, static
 static.StaticEmbedder(), openai.OpenAIEmbedder("m", "http://a")
 heavy = {"numpy", "tokenizers", "safetensors", "onnxruntime", "wordllama"} & set(sys.modules)
 assert not heavy, heavy
@@ -324,7 +324,7 @@ class TestOnnx(EmbedderContract):
         ids=["no model", "bad tokenizer", "bad model", "small model", "no numbers", "pictures"],
     )
     def test_what_is_wrong_is_said(
-        self, tiny: Path, spoil: Callable[[Path], object], error: type[RecollectError], says: str
+        self, tiny: Path, spoil: Callable[[Path], object], error: type[LifelongError], says: str
     ) -> None:
         spoil(tiny)
         with pytest.raises(error, match=says):
@@ -334,7 +334,7 @@ class TestOnnx(EmbedderContract):
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "onnxruntime", None)
-        with pytest.raises(ConfigError, match=r"recollect\[onnx\]"):
+        with pytest.raises(ConfigError, match=r"lifelong\[onnx\]"):
             OnnxEmbedder(tmp_path).embed(["a"])
 
 
@@ -475,7 +475,7 @@ class TestOpenAI(EmbedderContract):
             (404, ConfigError, "embeddings.model"),
         ],
     )
-    def test_what_does_not_pass_is_said_at_once(self, status: int, error: type[RecollectError], says: str) -> None:
+    def test_what_does_not_pass_is_said_at_once(self, status: int, error: type[LifelongError], says: str) -> None:
         with (
             ModelServer(lambda asked: refuse(status, headers={"location": "http://127.0.0.1:9/"})) as server,
             pytest.raises(error, match=f"refused: {status} .*{says}"),

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import Agent, Memory, User, UserMessage
-from recollect.organize.claims import claims
-from recollect.testing import FakeClock, in_threads
+from lifelong import Agent, Memory, User, UserMessage
+from lifelong.organize.claims import claims
+from lifelong.testing import FakeClock, in_threads
 from tests.organizer import QUICKLY, CopyingBrain
 
 ORGANIZER = Path(__file__).with_name("organizer.py")

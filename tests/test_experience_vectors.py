@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
-from recollect.errors import ModelError, StorageUnavailable
-from recollect.models.embedders.base import Embedder, Rows
-from recollect.models.embedders.static import StaticEmbedder
-from recollect.recall import experience_vectors
-from recollect.recall.experiences import Experiences
-from recollect.testing import FakeClock
+from lifelong import Memory
+from lifelong.errors import ModelError, StorageUnavailable
+from lifelong.models.embedders.base import Embedder, Rows
+from lifelong.models.embedders.static import StaticEmbedder
+from lifelong.recall import experience_vectors
+from lifelong.recall.experiences import Experiences
+from lifelong.testing import FakeClock
 from tests.conftest import OpenMemory
 from tests.indexer import Letters
 from tests.test_embedders import tiny

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from recollect import Agent, Memory, User, UserMessage
-from recollect.collect.sessions import Sessions
-from recollect.organize.leads import Leads
-from recollect.recall import backlog
-from recollect.recall.citations import Citations
-from recollect.recall.items import Items
-from recollect.storage.base import Database, Param, Row, Transaction
-from recollect.testing import FakeClock
+from lifelong import Agent, Memory, User, UserMessage
+from lifelong.collect.sessions import Sessions
+from lifelong.organize.leads import Leads
+from lifelong.recall import backlog
+from lifelong.recall.citations import Citations
+from lifelong.recall.items import Items
+from lifelong.storage.base import Database, Param, Row, Transaction
+from lifelong.testing import FakeClock
 from tests.conftest import OpenMemory
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from recollect.errors import MemoryClosed, OutcomeUnknown, StorageBusy, StorageError, StorageUnavailable
-from recollect.storage.gather import LARGEST, Gather, _Ticket
+from lifelong.errors import MemoryClosed, OutcomeUnknown, StorageBusy, StorageError, StorageUnavailable
+from lifelong.storage.gather import LARGEST, Gather, _Ticket
 from tests.conftest import until
 
 PATIENT = 60.0  # seconds after which something that should have come is a failure

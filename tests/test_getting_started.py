@@ -16,7 +16,7 @@ def test_the_first_page_runs_as_it_stands(tmp_path: Path) -> None:
     """K2: commands and examples of the same home, one after the other; `init` has switched all of it on."""
     environment = {
         **os.environ,
-        "RECOLLECT_HOME": "my-home",
+        "LIFELONG_HOME": "my-home",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     said = imports = ""

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from recollect import AssistantMessage, SystemMessage, ToolCall, ToolResult, UserMessage
-from recollect.errors import InputError
-from recollect.organize.brain import Transcript
-from recollect.organize.documents import MEMORY
-from recollect.organize.draft import Draft
-from recollect.organize.guard import Guard
-from recollect.organize.tree import Tree
-from recollect.storage.base import Database
-from recollect.testing import FakeClock
-from recollect.types import Document, Record, Recorded
+from lifelong import AssistantMessage, SystemMessage, ToolCall, ToolResult, UserMessage
+from lifelong.errors import InputError
+from lifelong.organize.brain import Transcript
+from lifelong.organize.documents import MEMORY
+from lifelong.organize.draft import Draft
+from lifelong.organize.guard import Guard
+from lifelong.organize.tree import Tree
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
+from lifelong.types import Document, Record, Recorded
 
 OWNER = "default"
 AT = datetime(2026, 3, 5, 10, tzinfo=UTC)

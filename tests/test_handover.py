@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect import (
+from lifelong import (
     Agent,
     AssistantMessage,
     Cron,
@@ -20,12 +20,12 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.collect.transcript import BACKGROUND, FOREGROUND, transcript
-from recollect.organize import handover
-from recollect.organize.handover import Handover
-from recollect.storage.base import Transaction
-from recollect.testing import FakeClock, ScriptedBrain
-from recollect.types import InboxItem
+from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript
+from lifelong.organize import handover
+from lifelong.organize.handover import Handover
+from lifelong.storage.base import Transaction
+from lifelong.testing import FakeClock, ScriptedBrain
+from lifelong.types import InboxItem
 from tests.conftest import OpenMemory
 
 
@@ -118,7 +118,7 @@ def test_a_session_whose_agent_is_gone_is_let_go(
 
 
 def orphan(memory: Memory, session_id: str) -> None:
-    """Take the session's agent away, as no version of recollect does."""
+    """Take the session's agent away, as no version of lifelong does."""
     change = "UPDATE sessions SET agent_id = 'nobody' WHERE id = ?"
     if memory._database.dialect == "sqlite":
         connection = apsw.Connection(str(memory.home.database))  # which checks no foreign keys
@@ -270,7 +270,7 @@ def test_secrets_do_not_reach_the_inbox(memory: Memory, alice: Agent) -> None:
 
 def test_recalled_text_is_not_handed_over(memory: Memory, alice: Agent) -> None:
     """O7, O10: nothing is learned twice from its own echo."""
-    memory.append(alice, UserMessage("<recollect-context id=1>Mara lives in Porto.</recollect-context>Thanks"))
+    memory.append(alice, UserMessage("<lifelong-context id=1>Mara lives in Porto.</lifelong-context>Thanks"))
     memory.sleep(alice)
     memory.process()
     assert "Porto" not in items(memory)[0].text

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect import (
+from lifelong import (
     Agent,
     AssistantMessage,
     Memory,
@@ -27,11 +27,11 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.collect.history import History, Stretch, from_row, to_row
-from recollect.errors import AgentDead, InputError
-from recollect.storage.base import Database
-from recollect.testing import FakeClock, in_threads
-from recollect.types import micros
+from lifelong.collect.history import History, Stretch, from_row, to_row
+from lifelong.errors import AgentDead, InputError
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock, in_threads
+from lifelong.types import micros
 from tests.conftest import OpenMemory
 
 SAID = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -545,7 +545,7 @@ def test_an_unreadable_row_is_skipped_with_a_warning(
     session = session_of(memory, alice)
     bad = put_row(database, session, row)
     memory.append(alice, Note("after"))
-    with caplog.at_level(logging.WARNING, "recollect.collect"):
+    with caplog.at_level(logging.WARNING, "lifelong.collect"):
         assert texts(memory.history(session)) == ["before", "after"]
     [entry] = caplog.records
     assert entry.levelno == logging.WARNING
@@ -565,7 +565,7 @@ def test_a_row_that_is_not_even_text_is_skipped_with_a_warning(
     database.write(
         lambda tx: tx.run("UPDATE session_history SET data = CAST(x'7bff' AS TEXT) WHERE id IN (?, ?)", bad, last)
     )
-    with caplog.at_level(logging.WARNING, "recollect.collect"):
+    with caplog.at_level(logging.WARNING, "lifelong.collect"):
         stretch = database.read(lambda tx: History(tx).load(session, 0))
     assert ([recorded.id for recorded in stretch.records], stretch.until) == ([first], last)
     lines = [entry.getMessage() for entry in caplog.records]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from recollect import Memory, errors
-from recollect.serve.http import problems
-from recollect.serve.http.app import create_app
-from recollect.serve.memories import Memories
+from lifelong import Memory, errors
+from lifelong.serve.http import problems
+from lifelong.serve.http.app import create_app
+from lifelong.serve.memories import Memories
 from tests.http_api import MARA, Api
 
 ON = {"journal_enabled": True, "experience_store_enabled": True}
@@ -288,9 +288,9 @@ def test_the_queue_and_the_home_are_shown(api: Api, memories: Memories) -> None:
     assert api("get_totals")["items"]["turn"] == 1
     assert api("list_calls") == []
     figures = api("get_metrics")
-    assert 'recollect_items{profile="default",kind="turn"} 1\n' in figures
-    assert "recollect_queue_depth 0\n" in figures
-    assert 'recollect_http_requests_total{status="404"}' in figures
+    assert 'lifelong_items{profile="default",kind="turn"} 1\n' in figures
+    assert "lifelong_queue_depth 0\n" in figures
+    assert 'lifelong_http_requests_total{status="404"}' in figures
 
 
 def test_profiles_do_not_mix(api: Api) -> None:
@@ -378,7 +378,7 @@ def test_every_error_has_its_status() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     inner = {kind.__name__ for kind in kinds if problems.answer(kind()).status_code == 500}
     assert inner == {
-        *("RecollectError", "StorageError", "StorageCorrupt", "ForeignDatabase", "NewerDatabase"),
+        *("LifelongError", "StorageError", "StorageCorrupt", "ForeignDatabase", "NewerDatabase"),
         *("LeaseLost", "JournalError"),
     }
 
@@ -387,7 +387,7 @@ def test_nor_does_the_page(
     app: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(memory: Memory) -> None:
-        raise errors.StorageCorrupt("page 7 of /home/mara/recollect.db is damaged")
+        raise errors.StorageCorrupt("page 7 of /home/mara/lifelong.db is damaged")
 
     monkeypatch.setattr(Memory, "health", fail)
     answer = app.client.get("/")
@@ -398,7 +398,7 @@ def test_nor_does_the_page(
 
 
 def test_a_failure_tells_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.ERROR, "recollect.serve"):
+    with caplog.at_level(logging.ERROR, "lifelong.serve"):
         answer = problems.answer(RuntimeError("/home/mara/secret"))
     assert answer.status_code == 500
     assert b"mara" not in bytes(answer.body)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.reference import http
 
-from recollect.serve.http.problems import STATUSES_ANYWHERE
+from lifelong.serve.http.problems import STATUSES_ANYWHERE
 from tests.conftest import absent
 from tests.test_http_server import QUICK, Served
 
@@ -42,7 +42,7 @@ def test_the_walk_can_be_walked(tmp_path: Path) -> None:
     blocks = re.findall(
         r"^```sh\n(.*?)^```", (DOCS / "http.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
-    (tmp_path / "recollect.toml").write_text(QUICK)
+    (tmp_path / "lifelong.toml").write_text(QUICK)
     served = Served(tmp_path)
     try:
         script = "set -euxo pipefail\n" + "\n".join(blocks).replace(":8377", f":{served.port}")

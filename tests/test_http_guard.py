@@ -16,12 +16,12 @@ from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from recollect.errors import InputError
-from recollect.serve.http import app, connection, guard, login
-from recollect.serve.http.app import create_app
-from recollect.serve.http.guard import COOKIE, Entry, is_loopback
-from recollect.serve.memories import Memories
-from recollect.serve.server import _Server, serve
+from lifelong.errors import InputError
+from lifelong.serve.http import app, connection, guard, login
+from lifelong.serve.http.app import create_app
+from lifelong.serve.http.guard import COOKIE, Entry, is_loopback
+from lifelong.serve.memories import Memories
+from lifelong.serve.server import _Server, serve
 from tests.pages import served
 
 TOKEN = "s3cret-for-tests-only"
@@ -118,7 +118,7 @@ def test_the_token_lets_in(locked: TestClient) -> None:
 def test_a_browser_logs_in_and_out(
     locked: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("recollect.serve.http.login.PAUSE", 0.0)
+    monkeypatch.setattr("lifelong.serve.http.login.PAUSE", 0.0)
     sent = locked.get("/", headers={"accept": "text/html"})
     assert (sent.status_code, sent.headers["location"]) == (303, "/login")
     assert "/static/page.css" in locked.get("/login").text
@@ -312,7 +312,7 @@ def head(*lines: str, method: str = "POST", path: str = "/api/v1/recall") -> byt
 def test_too_much_and_too_slow_is_refused_and_others_are_served(
     port: int, sent: bytes, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, "recollect.serve"):
+    with caplog.at_level(logging.WARNING, "lifelong.serve"):
         got = talk(port, sent)
     assert re.match(rb"HTTP/1.1 (\d+)", got)[1] == str(status).encode()  # type: ignore[index]
     assert b"application/problem+json" in got

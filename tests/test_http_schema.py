@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 from starlette.testclient import TestClient
 
-from recollect.serve.http.app import create_app
-from recollect.serve.memories import Memories
+from lifelong.serve.http.app import create_app
+from lifelong.serve.memories import Memories
 from tests.http_api import Api
 
 with warnings.catch_warnings():

@@ -24,18 +24,18 @@ import pytest
 from fastapi.sse import ServerSentEvent
 from playwright.sync_api import sync_playwright
 
-from recollect import Memory, User
-from recollect.errors import StorageUnavailable
-from recollect.serve import server
-from recollect.serve.http import events
-from recollect.serve.memories import Memories
-from recollect.serve.server import serve
+from lifelong import Memory, User
+from lifelong.errors import StorageUnavailable
+from lifelong.serve import server
+from lifelong.serve.http import events
+from lifelong.serve.memories import Memories
+from lifelong.serve.server import serve
 from tests.conftest import absent
 from tests.http_api import API, MARA
 
 SERVE = """
 import sys
-from recollect.serve import server
+from lifelong.serve import server
 server.PAUSE = 0.1
 server.serve(sys.argv[1], port=0, token=sys.argv[2])
 """
@@ -44,7 +44,7 @@ QUICK = "[worker]\ntick_seconds = 0.1\n"
 
 
 class Served:
-    """`recollect serve` in a process of its own."""
+    """`lifelong serve` in a process of its own."""
 
     def __init__(self, home: Path, token: str = "") -> None:
         command = [sys.executable, "-c", SERVE, str(home), token]
@@ -104,7 +104,7 @@ def is_gone(pid: int) -> bool:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("served")
-    (home / "recollect.toml").write_text(QUICK)
+    (home / "lifelong.toml").write_text(QUICK)
     return home
 
 
@@ -117,7 +117,7 @@ def served(home: Path) -> Iterator[Served]:
 
 def test_one_line_says_where_it_is(served: Served, home: Path) -> None:
     """S8: on loopback unless told."""
-    assert served.said == f"recollect serves {home} at http://127.0.0.1:{served.port}/ (Ctrl-C ends it)\n"
+    assert served.said == f"lifelong serves {home} at http://127.0.0.1:{served.port}/ (Ctrl-C ends it)\n"
 
 
 def test_a_port_that_is_taken_is_said(served: Served, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_port_that_is_taken_is_said(served: Served, tmp_path: Path) -> None:
 @pytest.fixture
 def unchanged_logs() -> Iterator[None]:
     """A server sets up the log of its process, which is ours here."""
-    logs = [logging.getLogger(name) for name in ("recollect", "uvicorn")]
+    logs = [logging.getLogger(name) for name in ("lifelong", "uvicorn")]
     before = [(log.level, log.handlers) for log in logs]
     yield
     for log, (level, handlers) in zip(logs, before, strict=True):
@@ -342,7 +342,7 @@ def test_what_a_worker_says_no_longer_is_forgotten(tmp_path: Path) -> None:
 
 def test_a_worker_that_keeps_failing_is_in_the_health(tmp_path: Path) -> None:
     """O6: why it cannot start, and why what it runs fails; green again when that is mended."""
-    settings, profiles = tmp_path / "recollect.toml", tmp_path / "profiles"
+    settings, profiles = tmp_path / "lifelong.toml", tmp_path / "profiles"
     settings.write_text(QUICK)
     served = Served(tmp_path)
     try:
@@ -372,7 +372,7 @@ def test_a_worker_that_keeps_failing_is_in_the_health(tmp_path: Path) -> None:
 def test_killed_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
     """C7, S1: SIGKILL while several clients append; started again, every acknowledged turn is there, the queue
     goes on, and the worker that was left alone has ended."""
-    (tmp_path / "recollect.toml").write_text(QUICK)
+    (tmp_path / "lifelong.toml").write_text(QUICK)
     served = Served(tmp_path)
     until(served.workers)
     orphans = served.workers()

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from recollect import Memory, User, UserMessage
-from recollect.collect.agents import Agents
-from recollect.collect.descriptors import MemoryAgent
-from recollect.errors import InputError, LeaseLost, UnknownItem
-from recollect.organize.inbox import Inbox, Lease
-from recollect.organize.memory_agents import Patience
-from recollect.storage.base import Database, Transaction
-from recollect.testing import FakeClock, in_threads
+from lifelong import Memory, User, UserMessage
+from lifelong.collect.agents import Agents
+from lifelong.collect.descriptors import MemoryAgent
+from lifelong.errors import InputError, LeaseLost, UnknownItem
+from lifelong.organize.inbox import Inbox, Lease
+from lifelong.organize.memory_agents import Patience
+from lifelong.storage.base import Database, Transaction
+from lifelong.testing import FakeClock, in_threads
 from tests.conftest import OpenMemory
 
 LEASE = timedelta(seconds=60)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from recollect import Agent, Memory, User, UserMessage
-from recollect.errors import (
+from lifelong import Agent, Memory, User, UserMessage
+from lifelong.errors import (
     ModelError,
     OutcomeUnknown,
     StorageBusy,
@@ -23,12 +23,12 @@ from recollect.errors import (
     StorageError,
     StorageUnavailable,
 )
-from recollect.models.embedders.base import Identity, Rows
-from recollect.models.embedders.static import StaticEmbedder
-from recollect.recall import backlog, indexing, search
-from recollect.recall.mending import Mending
-from recollect.serve.cli.upkeep import rebuilt
-from recollect.storage.base import Database, Transaction
+from lifelong.models.embedders.base import Identity, Rows
+from lifelong.models.embedders.static import StaticEmbedder
+from lifelong.recall import backlog, indexing, search
+from lifelong.recall.mending import Mending
+from lifelong.serve.cli.upkeep import rebuilt
+from lifelong.storage.base import Database, Transaction
 from tests.conftest import OpenMemory, until
 from tests.indexer import Letters
 
@@ -166,7 +166,7 @@ def test_who_looks_is_told_that_the_index_is_being_made(full: Memory, open_memor
     """R1: also by a memory that did not begin it, and only until it is done."""
     full.rebuild()
     again = open_memory()
-    assert "recollect rebuild" in again.health().reasons[0]
+    assert "lifelong rebuild" in again.health().reasons[0]
     full.process()
     assert again.health().status == "green"
 

@@ -21,13 +21,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import recollect.journal.pages as pages_module
-from recollect.errors import InputError, JournalError
-from recollect.journal.journal import ROLLED, Journal, Window
-from recollect.journal.pages import Pages
-from recollect.journal.records import JournalRecord, encode, parse, render
-from recollect.sections import ContinuitySettings
-from recollect.testing import FakeClock, in_threads
+import lifelong.journal.pages as pages_module
+from lifelong.errors import InputError, JournalError
+from lifelong.journal.journal import ROLLED, Journal, Window
+from lifelong.journal.pages import Pages
+from lifelong.journal.records import JournalRecord, encode, parse, render
+from lifelong.sections import ContinuitySettings
+from lifelong.testing import FakeClock, in_threads
 
 RECORD = JournalRecord("r1", "s1", "note", "Tea.", "cli/main", 1.0, datetime(2026, 2, 24, 9, tzinfo=UTC), "public")
 DAY = date(2026, 2, 24)
@@ -37,8 +37,8 @@ WRITER = """
 import itertools, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from recollect.journal.journal import Journal, Window
-from recollect.journal.pages import Pages
+from lifelong.journal.journal import Journal, Window
+from lifelong.journal.pages import Pages
 
 root, name, count, window = sys.argv[1:]
 now = datetime(2026, 2, 24, 10, tzinfo=UTC)

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect.journal.pages as pages_module
-from recollect.errors import JournalError
-from recollect.journal.pages import HEADER, Pages
-from recollect.journal.records import (
+import lifelong.journal.pages as pages_module
+from lifelong.errors import JournalError
+from lifelong.journal.pages import HEADER, Pages
+from lifelong.journal.records import (
     LONGEST,
     JournalRecord,
     encode,
@@ -28,7 +28,7 @@ from recollect.journal.records import (
     render,
     together,
 )
-from recollect.testing import in_threads
+from lifelong.testing import in_threads
 
 RECORD = JournalRecord(
     "r1", "s1", "note", "Tea at four.", "cli/main", 0.5, datetime(2026, 3, 5, 9, 30, tzinfo=UTC), "operational"
@@ -290,7 +290,7 @@ def test_one_compaction_runs_and_a_crash_frees_the_lock(pages: Pages) -> None:
     """O26: held by another process it is not taken; when that one is killed, it is."""
     hold = (
         "import sys, time; from datetime import UTC, datetime; from pathlib import Path\n"
-        "from recollect.journal.pages import Pages\n"
+        "from lifelong.journal.pages import Pages\n"
         "with Pages(Path(sys.argv[1])).compacting('other', datetime.now(UTC)) as mine:\n"
         "    print(mine, flush=True); time.sleep(60)"
     )

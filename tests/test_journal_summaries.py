@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from recollect import (
+from lifelong import (
     Agent,
     AssistantMessage,
     Cron,
@@ -28,14 +28,14 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.errors import ConfigError, InputError, JournalError
-from recollect.journal import summaries as module
-from recollect.journal.journal import Journal
-from recollect.journal.pages import IDENTITY, Pages
-from recollect.journal.progress import Progress
-from recollect.journal.summaries import LONGEST, Summaries
-from recollect.storage.base import Database
-from recollect.testing import FakeClock, in_threads
+from lifelong.errors import ConfigError, InputError, JournalError
+from lifelong.journal import summaries as module
+from lifelong.journal.journal import Journal
+from lifelong.journal.pages import IDENTITY, Pages
+from lifelong.journal.progress import Progress
+from lifelong.journal.summaries import LONGEST, Summaries
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock, in_threads
 from tests.conftest import OpenMemory, until
 
 
@@ -204,7 +204,7 @@ WARM = "How warm is it in Lisbon now?"
             [UserMessage(WARM), AssistantMessage("I'm so glad that you asked me! It is 18 degrees. Enjoy it.")],
             f"User: {WARM} → I'm so glad that you asked me! It is 18 degrees.",
         ),
-        ([UserMessage(f'<recollect-context id="1">Old.</recollect-context>{WARM}')], f"User: {WARM}"),
+        ([UserMessage(f'<lifelong-context id="1">Old.</lifelong-context>{WARM}')], f"User: {WARM}"),
         (
             [UserMessage("The password is hunter2!x, keep it safe.")],
             "User: The password is [secret: password], keep it safe.",
@@ -325,11 +325,11 @@ WRITER = """
 import sys
 from datetime import UTC
 from pathlib import Path
-from recollect import Memory, User, UserMessage
-from recollect.journal.journal import Journal
-from recollect.journal.pages import Pages
-from recollect.journal.summaries import Summaries
-from recollect.types import utc_now
+from lifelong import Memory, User, UserMessage
+from lifelong.journal.journal import Journal
+from lifelong.journal.pages import Pages
+from lifelong.journal.summaries import Summaries
+from lifelong.types import utc_now
 
 home, name = sys.argv[1:]
 with Memory.open(home) as memory:

@@ -8,12 +8,12 @@ from typing import NoReturn
 
 import pytest
 
-from recollect.errors import BudgetReached, CapReached
-from recollect.models.base import UNKNOWN_INPUT, UNKNOWN_OUTPUT, Cost, Tokens, cost_of
-from recollect.models.ledger import Call, Ledger, Run, Spend, day_of
-from recollect.sections import ModelsSettings
-from recollect.storage.base import Database
-from recollect.testing import FakeClock, in_threads
+from lifelong.errors import BudgetReached, CapReached
+from lifelong.models.base import UNKNOWN_INPUT, UNKNOWN_OUTPUT, Cost, Tokens, cost_of
+from lifelong.models.ledger import Call, Ledger, Run, Spend, day_of
+from lifelong.sections import ModelsSettings
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock, in_threads
 
 MODEL = "anthropic:claude-haiku-4-5"
 MILLION = Tokens(1_000_000, 1_000_000)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from lifelong import (
     Advance,
     Agent,
     App,
@@ -27,9 +27,9 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.collect.lifecycle import Lifecycle
-from recollect.collect.sessions import Sessions
-from recollect.errors import (
+from lifelong.collect.lifecycle import Lifecycle
+from lifelong.collect.sessions import Sessions
+from lifelong.errors import (
     AgentDead,
     OutcomeUnknown,
     StorageBusy,
@@ -39,8 +39,8 @@ from recollect.errors import (
     StorageFull,
     StorageUnavailable,
 )
-from recollect.storage.base import Database
-from recollect.testing import FakeClock, in_threads
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock, in_threads
 from tests.conftest import OpenMemory
 
 IDLE = timedelta(seconds=60)
@@ -375,7 +375,7 @@ def test_an_agent_whose_descriptor_cannot_be_read_sleeps_wakes_and_dies_like_any
         return found[0]
 
     clock.turn(seconds=60)
-    with caplog.at_level(logging.ERROR, "recollect.collect"):
+    with caplog.at_level(logging.ERROR, "lifelong.collect"):
         assert sorted(memory.advance().slept) == sorted([scout.id, other.id])
         assert (row("state"), mark()) == ("sleeping", newest)
         memory.append(scout, Note("still here"))
@@ -399,7 +399,7 @@ def test_one_agent_of_an_unknown_kind_does_not_stop_the_others(
     broken = agents[1]
     database.write(lambda tx: tx.run("UPDATE agents SET kind = 'martian' WHERE id = ?", broken))
     clock.turn(seconds=60)
-    with caplog.at_level(logging.ERROR, "recollect.collect"):
+    with caplog.at_level(logging.ERROR, "lifelong.collect"):
         assert memory.advance().slept == (agents[0], agents[2])
     [entry] = caplog.records
     assert entry.levelno == logging.ERROR
@@ -439,7 +439,7 @@ def test_a_database_that_does_not_answer_ends_it(
     """C4: waiting as long for each of the others would help nobody; what was done stays done."""
     agents = sorted(memory.agent(Task(f"t{number}")).id for number in range(4))
     failing: Any = Failing(database, 2, kind("no answer"))
-    with caplog.at_level(logging.ERROR, "recollect.collect"), pytest.raises(kind, match="no answer"):
+    with caplog.at_level(logging.ERROR, "lifelong.collect"), pytest.raises(kind, match="no answer"):
         Lifecycle(failing, idle_after=IDLE, dead_after=DEAD).advance(clock.now + IDLE, "default")
     assert caplog.records == []
     assert [memory.get_agent(agent_id).state for agent_id in agents] == ["sleeping", "active", "active", "active"]
@@ -457,7 +457,7 @@ def test_an_agent_that_the_database_refuses_does_not_stop_the_others(
     """C4: what is wrong with one row is not wrong with the next."""
     agents = sorted(memory.agent(Task(f"t{number}")).id for number in range(4))
     failing: Any = Failing(database, 2, kind("refused"))
-    with caplog.at_level(logging.ERROR, "recollect.collect"):
+    with caplog.at_level(logging.ERROR, "lifelong.collect"):
         done = Lifecycle(failing, idle_after=IDLE, dead_after=DEAD).advance(clock.now + IDLE, "default")
     assert done.slept == (agents[0], *agents[2:])
     [line] = [entry.getMessage() for entry in caplog.records]

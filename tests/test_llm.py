@@ -18,19 +18,19 @@ from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel as AnyToolModel
 
-from recollect import Memory, User
-from recollect.errors import BudgetReached, CapReached, ConfigError, ModelError, StorageBusy
-from recollect.models.ledger import Call, Ledger
-from recollect.models.metered import within
-from recollect.models.providers import model_for, unusable
-from recollect.organize.brain import Outcome, Transcript
-from recollect.organize.draft import Draft
-from recollect.organize.llm import BATCH, NUDGE, LlmBrain, kept_nothing, pieces
-from recollect.sections import ModelsSettings
-from recollect.storage.base import Database
-from recollect.testing import FakeClock
-from recollect.tooling import misfit
-from recollect.types import Recorded, UserMessage
+from lifelong import Memory, User
+from lifelong.errors import BudgetReached, CapReached, ConfigError, ModelError, StorageBusy
+from lifelong.models.ledger import Call, Ledger
+from lifelong.models.metered import within
+from lifelong.models.providers import model_for, unusable
+from lifelong.organize.brain import Outcome, Transcript
+from lifelong.organize.draft import Draft
+from lifelong.organize.llm import BATCH, NUDGE, LlmBrain, kept_nothing, pieces
+from lifelong.sections import ModelsSettings
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
+from lifelong.tooling import misfit
+from lifelong.types import Recorded, UserMessage
 from tests.model_servers import ModelServer, Reply, Script, call, refuse, results, say, told
 
 MODELS = {"openai": "openai:gpt-4o-mini", "anthropic": "anthropic:claude-haiku-4-5"}
@@ -495,7 +495,7 @@ def test_settings_say_whether_a_model_can_be_used(monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_the_extra_the_reason_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O8: recollect works without pydantic-ai."""
+    """O8: lifelong works without pydantic-ai."""
     real = builtins.__import__
 
     def absent(name: str, *more: Any) -> Any:
@@ -504,7 +504,7 @@ def test_without_the_extra_the_reason_says_what_to_install(monkeypatch: pytest.M
         return real(name, *more)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(ConfigError, match=r"pip install 'recollect\[llm\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'lifelong\[llm\]'"):
         model_for(ModelsSettings(model="ollama:qwen3"))
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.journal.longmemory import HEADER, block, room, with_block
+from lifelong.journal.longmemory import HEADER, block, room, with_block
 
 DAY = datetime(2026, 3, 5, tzinfo=UTC)
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from recollect import Agent, Memory, Session, User, UserMessage
-from recollect.errors import ConfigError, InputError, MemoryClosed, StorageUnavailable, UnknownAgent
-from recollect.organize.worker import Processed, Worker
-from recollect.testing import FakeClock, in_threads
-from recollect.types import utc_now
+from lifelong import Agent, Memory, Session, User, UserMessage
+from lifelong.errors import ConfigError, InputError, MemoryClosed, StorageUnavailable, UnknownAgent
+from lifelong.organize.worker import Processed, Worker
+from lifelong.testing import FakeClock, in_threads
+from lifelong.types import utc_now
 from tests.conftest import OpenMemory, until
 
 ALICE = User("cli", "alice", "main")
@@ -90,7 +90,7 @@ def looping(tick: Callable[[], object], interval: float) -> Worker:
 
 def background() -> list[str]:
     """The threads of ours that run."""
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("recollect")]
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("lifelong")]
 
 
 # Open and close
@@ -100,10 +100,10 @@ def test_opening_makes_the_home_and_starts_nothing(tmp_path: Path) -> None:
     """O1."""
     before = background()
     with Memory.open(tmp_path / "deep" / "home") as memory:
-        assert (tmp_path / "deep" / "home" / "recollect.db").is_file()
+        assert (tmp_path / "deep" / "home" / "lifelong.db").is_file()
         assert memory.profile == "default"
         assert background() == before
-        assert "recollect-worker" not in background()
+        assert "lifelong-worker" not in background()
 
 
 def test_leaving_the_with_closes_it_also_when_something_was_raised(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_leaving_the_with_closes_it_also_when_something_was_raised(tmp_path: Pat
         raise KeyError("mine")
     with pytest.raises(MemoryClosed):
         memory.agents()
-    assert "recollect-worker" not in background()
+    assert "lifelong-worker" not in background()
 
 
 def test_what_was_stored_is_there_when_it_is_opened_again(open_memory: OpenMemory) -> None:
@@ -281,7 +281,7 @@ def test_a_time_without_a_zone_is_refused(memory: Memory) -> None:
 
 def test_a_home_that_cannot_be_opened_leaves_no_thread_behind(tmp_path: Path) -> None:
     before = background()
-    (tmp_path / "recollect.db").mkdir()
+    (tmp_path / "lifelong.db").mkdir()
     with pytest.raises(StorageUnavailable):
         Memory.open(tmp_path)
     assert background() == before
@@ -307,7 +307,7 @@ def test_start_puts_an_idle_agent_to_sleep_and_marks_its_session(tmp_path: Path,
 def test_start_twice_starts_one(memory: Memory) -> None:
     memory.start()
     memory.start()
-    assert background().count("recollect-worker") == 1
+    assert background().count("lifelong-worker") == 1
 
 
 def test_close_stops_the_background_work_and_no_tick_follows(
@@ -318,12 +318,12 @@ def test_close_stops_the_background_work_and_no_tick_follows(
     memory.start()
     worker = memory._parts.workers[0]._thread
     assert worker is not None
-    with caplog.at_level(logging.WARNING, "recollect"):
+    with caplog.at_level(logging.WARNING, "lifelong"):
         memory.close()
         assert not worker.is_alive()
         time.sleep(0.02)
     assert caplog.records == []
-    assert "recollect-worker" not in background()
+    assert "lifelong-worker" not in background()
 
 
 # The worker alone
@@ -334,13 +334,13 @@ def test_the_worker_ticks_again_and_again_until_it_is_stopped() -> None:
     worker = looping(lambda: ticks.append(threading.get_ident()), 0.001)
     time.sleep(0.02)
     assert ticks == [], "nothing runs before it is started"
-    assert "recollect-worker" not in background()
+    assert "lifelong-worker" not in background()
     worker.start()
     until(lambda: len(ticks) >= 5)
-    assert background().count("recollect-worker") == 1
+    assert background().count("lifelong-worker") == 1
     worker.stop()
     after = len(ticks)
-    assert "recollect-worker" not in background()
+    assert "lifelong-worker" not in background()
     time.sleep(0.02)
     assert len(ticks) == after
     assert len(set(ticks)) == 1
@@ -407,7 +407,7 @@ def test_a_worker_can_be_stopped_twice() -> None:
     until(lambda: bool(ticks))
     worker.stop()
     worker.stop()
-    assert "recollect-worker" not in background()
+    assert "lifelong-worker" not in background()
 
 
 @pytest.mark.parametrize("kind", [StorageUnavailable, OSError, ZeroDivisionError])
@@ -423,7 +423,7 @@ def test_a_tick_that_fails_is_logged_and_the_next_one_comes(
             raise kind(f"number {len(ticks)} failed")
 
     worker = looping(tick, 0.001)
-    with caplog.at_level(logging.ERROR, "recollect"):
+    with caplog.at_level(logging.ERROR, "lifelong"):
         worker.start()
         try:
             until(lambda: len(ticks) >= 5)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recollect import (
+from lifelong import (
     Agent,
     AssistantMessage,
     Memory,
@@ -23,13 +23,13 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.errors import BudgetReached, CapReached, ModelError, StorageFull, UnknownRecord
-from recollect.organize import memory_agents
-from recollect.organize.brain import Outcome, Transcript
-from recollect.organize.claims import claims
-from recollect.organize.draft import Draft
-from recollect.organize.memory_agents import MOST_LOSSES
-from recollect.testing import FakeClock, ScriptedBrain, log_records
+from lifelong.errors import BudgetReached, CapReached, ModelError, StorageFull, UnknownRecord
+from lifelong.organize import memory_agents
+from lifelong.organize.brain import Outcome, Transcript
+from lifelong.organize.claims import claims
+from lifelong.organize.draft import Draft
+from lifelong.organize.memory_agents import MOST_LOSSES
+from lifelong.testing import FakeClock, ScriptedBrain, log_records
 from tests.conftest import OpenMemory, until
 
 ALICE = User("cli", "alice", "main")
@@ -320,7 +320,7 @@ def test_a_correction_that_a_brain_learns_while_it_is_made_holds(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.recall.opinions.Opinions.correct", killed)
+        patch.setattr("lifelong.recall.opinions.Opinions.correct", killed)
         with pytest.raises(KeyboardInterrupt):
             memory.correct(old, "Alice lives in Lisbon.")
 

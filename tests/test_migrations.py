@@ -16,14 +16,14 @@ import psycopg
 import pytest
 from psycopg import sql as pgsql
 
-from recollect import Memory, UserMessage
-from recollect.collect.descriptors import Cron, Descriptor, Subagent, User, cache_key, encode
-from recollect.errors import NewerDatabase, StorageError
-from recollect.storage.base import Dialect, Row, Transaction
-from recollect.storage.migrations import LATEST, MIGRATIONS, applied, check_version, migrate
-from recollect.storage.postgres import _Transaction as PostgresTransaction
-from recollect.storage.sqlite import APPLICATION_ID
-from recollect.storage.sqlite import _Transaction as SQLiteTransaction
+from lifelong import Memory, UserMessage
+from lifelong.collect.descriptors import Cron, Descriptor, Subagent, User, cache_key, encode
+from lifelong.errors import NewerDatabase, StorageError
+from lifelong.storage.base import Dialect, Row, Transaction
+from lifelong.storage.migrations import LATEST, MIGRATIONS, applied, check_version, migrate
+from lifelong.storage.postgres import _Transaction as PostgresTransaction
+from lifelong.storage.sqlite import APPLICATION_ID
+from lifelong.storage.sqlite import _Transaction as SQLiteTransaction
 
 BEFORE = 1_700_000_000_000_000  # when the older databases were made
 
@@ -176,7 +176,7 @@ class Place(Protocol):
     dialect: Dialect
 
     def raw(self) -> Any:
-        """A transaction that recollect did not open."""
+        """A transaction that lifelong did not open."""
         ...
 
     def open(self, profile: str = "default") -> Memory: ...
@@ -195,7 +195,7 @@ class SQLitePlace:
 
     @contextmanager
     def raw(self) -> Iterator[Transaction]:
-        connection = apsw.Connection(str(self._folder / "recollect.db"))
+        connection = apsw.Connection(str(self._folder / "lifelong.db"))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}").fetchall()
         with connection:
             yield SQLiteTransaction(connection)
@@ -373,7 +373,7 @@ def test_the_second_step_adds_the_two_memory_columns_and_their_index(older: Plac
 def test_each_step_is_recorded_with_its_name_and_time(older: Place) -> None:
     make_version(older, LATEST)
     with older.raw() as tx:
-        recorded = tx.all("SELECT number, name, applied_at FROM recollect_migrations ORDER BY number")
+        recorded = tx.all("SELECT number, name, applied_at FROM lifelong_migrations ORDER BY number")
     assert recorded == [(step.number, step.name, BEFORE + step.number) for step in MIGRATIONS]
 
 
@@ -427,7 +427,7 @@ def test_words_that_an_older_version_read_otherwise_are_found(older: Place) -> N
     with older.raw() as tx:
         tx.run("UPDATE items SET stems = ?", array("I", [crc32(b"o'brien"), crc32(b"boiler")]).tobytes())
         tx.run("DELETE FROM item_words")
-        tx.run("DELETE FROM recollect_migrations WHERE number = 11")
+        tx.run("DELETE FROM lifelong_migrations WHERE number = 11")
     with older.open() as memory:
         assert memory.health().status == "yellow"
         memory.process()
@@ -482,19 +482,19 @@ def test_migrating_twice_changes_nothing(older: Place) -> None:
     assert older.shape() == shape
     assert rows_of(older) == rows
     with older.raw() as tx:
-        times = tx.all("SELECT applied_at FROM recollect_migrations ORDER BY number")
+        times = tx.all("SELECT applied_at FROM lifelong_migrations ORDER BY number")
     assert times == [(BEFORE + step.number,) for step in MIGRATIONS]
 
 
-def test_a_database_of_a_newer_recollect_is_left_alone(older: Place) -> None:
+def test_a_database_of_a_newer_lifelong_is_left_alone(older: Place) -> None:
     """C5: the message names the place, both versions and the next step."""
     make_version(older, LATEST)
     with older.raw() as tx:
-        tx.run("INSERT INTO recollect_migrations VALUES (?, 'from the future', ?)", LATEST + 1, BEFORE)
+        tx.run("INSERT INTO lifelong_migrations VALUES (?, 'from the future', ?)", LATEST + 1, BEFORE)
     shape, rows = older.shape(), rows_of(older)
     message = (
-        rf"is at version {LATEST + 1}; this recollect knows versions up to {LATEST}\. "
-        r"Nothing was changed; upgrade recollect to open it\."
+        rf"is at version {LATEST + 1}; this lifelong knows versions up to {LATEST}\. "
+        r"Nothing was changed; upgrade lifelong to open it\."
     )
     with older.raw() as tx, pytest.raises(NewerDatabase, match=rf"^The folder on the left {message}"):
         migrate(tx, older.dialect, BEFORE, "The folder on the left")

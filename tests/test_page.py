@@ -15,15 +15,15 @@ import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from recollect import Memory, User, UserMessage
-from recollect.errors import ModelError
-from recollect.recall.relations import Neighbour, Relations
-from recollect.serve.http.app import create_app
-from recollect.serve.memories import Memories
-from recollect.serve.page.comparing import lines, side_by_side
-from recollect.serve.page.drawing import EDGE, LETTER, draw
-from recollect.serve.page.markdown import render
-from recollect.testing import FakeClock, ScriptedBrain
+from lifelong import Memory, User, UserMessage
+from lifelong.errors import ModelError
+from lifelong.recall.relations import Neighbour, Relations
+from lifelong.serve.http.app import create_app
+from lifelong.serve.memories import Memories
+from lifelong.serve.page.comparing import lines, side_by_side
+from lifelong.serve.page.drawing import EDGE, LETTER, draw
+from lifelong.serve.page.markdown import render
+from lifelong.testing import FakeClock, ScriptedBrain
 from tests.pages import HOSTILE, ON, fill, hostile
 
 VIEWS = (
@@ -83,7 +83,7 @@ def full(filled_home: tuple[Path, FakeClock], tmp_path: Path) -> Iterator[TestCl
     copied = tmp_path / "full"
     copied.mkdir()
     with Memory.open(home, clock=clock) as memory:
-        memory.backup(copied / "recollect.db")
+        memory.backup(copied / "lifelong.db")
     for page in (home / "profiles").rglob("*.md"):
         place = copied / page.relative_to(home)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def post(client: TestClient, address: str, **form: str) -> Response:
 def test_an_empty_view_teaches(client: TestClient, view: str) -> None:
     html = shown(client, view)
     assert 'class="empty' in html
-    assert "<pre><code>recollect " in html or "[continuity]" in html
+    assert "<pre><code>lifelong " in html or "[continuity]" in html
     assert Inert(html).alive == []
 
 
@@ -250,7 +250,7 @@ def test_a_long_list_is_shown_in_parts(
 ) -> None:
     """How many of how many, and a way to the rest."""
     whole = len(re.findall("data-item", shown(full, view).partition("<article")[2] or shown(full, view)))
-    monkeypatch.setattr(f"recollect.serve.page.{constant}", 1)
+    monkeypatch.setattr(f"lifelong.serve.page.{constant}", 1)
     seen, place, html = 0, view, ""
     while place:
         html = shown(full, place)
@@ -273,7 +273,7 @@ def test_more_that_failed_than_is_listed_is_counted(full: TestClient, monkeypatc
         other.append(agent, UserMessage("I live in Oslo."))
         other.sleep(agent)
         other.process()
-    monkeypatch.setattr("recollect.serve.page.inbox.LISTED", 1)
+    monkeypatch.setattr("lifelong.serve.page.inbox.LISTED", 1)
     html = shown(full, "/inbox?state=dead")
     assert "Retry all that failed (2)" in html
     assert "1 to 1 of 2" in html
@@ -542,7 +542,7 @@ def test_a_drawing_stays_in_its_frame(width: int) -> None:
 
 def test_the_files_of_the_page_come_with_the_package() -> None:
     """No script or style stands in a template, so that a strict policy holds; nothing names another host."""
-    page = files("recollect.serve.page")
+    page = files("lifelong.serve.page")
     static = {file.name: file.read_text("utf-8") for file in page.joinpath("static").iterdir()}
     templates = {file.name: file.read_text("utf-8") for file in page.joinpath("templates").iterdir()}
     assert static.keys() == {"page.css", "page.js", "icon.svg"}

@@ -20,9 +20,9 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from recollect import User, UserMessage
-from recollect.serve.memories import Memories
-from recollect.testing import FakeClock
+from lifelong import User, UserMessage
+from lifelong.serve.memories import Memories
+from lifelong.testing import FakeClock
 from tests.conftest import absent
 from tests.pages import ON, fill, hostile, served
 from tests.test_page import VIEWS, links
@@ -201,7 +201,7 @@ def test_the_first_turn_is_live(visit: Visit, serving: ExitStack, tmp_path: Path
     at = serving.enter_context(served(memories))
     page = visit("/", at=at)
     expect(page.locator("[data-live-state]")).to_have_text("Live")
-    expect(page.locator("#turns")).to_contain_text("recollect append")
+    expect(page.locator("#turns")).to_contain_text("lifelong append")
     memory = memories.get()
     bo = memory.agent(User("cli", "bo", "main"))
     memory.append(bo, UserMessage("I live in Oslo.", "Bo"))

@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
-from recollect.serve.http.app import create_app
-from recollect.serve.memories import Memories
+from lifelong.serve.http.app import create_app
+from lifelong.serve.memories import Memories
 from tests.pages import HOSTILE
 
 TOKEN = "s3cret-for-tests"
@@ -23,7 +23,7 @@ BROWSER = {"accept": "text/html,*/*"}
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A server with a token, and nobody logged in."""
-    monkeypatch.setattr("recollect.serve.http.login.PAUSE", 0.0)
+    monkeypatch.setattr("lifelong.serve.http.login.PAUSE", 0.0)
     with Memories(tmp_path / "home") as memories:
         app = create_app(memories, token=TOKEN)
         yield TestClient(app, base_url="http://localhost", follow_redirects=False, headers=BROWSER)
@@ -111,7 +111,7 @@ def test_a_person_is_told_on_a_page_where_nothing_is(
 def test_a_person_sees_no_json_where_something_broke(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing of the inside."""
     client.headers["authorization"] = f"Bearer {TOKEN}"
-    monkeypatch.setattr("recollect.serve.page.visit.VIEWS", None)
+    monkeypatch.setattr("lifelong.serve.page.visit.VIEWS", None)
     page = client.get("/")
     assert (page.status_code, page.headers["content-type"]) == (500, "text/html; charset=utf-8")
     assert "The server&#39;s log says what" in page.text
@@ -121,10 +121,10 @@ def test_a_person_sees_no_json_where_something_broke(client: TestClient, monkeyp
 def test_who_listens_everywhere_is_told_of_names(tmp_path: Path, further: tuple[str, ...], is_told: bool) -> None:
     """S8: other machines call it by another name, which must be allowed."""
     Memories(tmp_path / "home").close()
-    command = (sys.executable, "-m", "recollect", "serve", "--host", "0.0.0.0", "--port", "0", "--no-worker")
+    command = (sys.executable, "-m", "lifelong", "serve", "--host", "0.0.0.0", "--port", "0", "--no-worker")
     with subprocess.Popen(
         [*command, "--home", str(tmp_path / "home"), *further],
-        env={**os.environ, "RECOLLECT_TOKEN": TOKEN},
+        env={**os.environ, "LIFELONG_TOKEN": TOKEN},
         stdout=subprocess.PIPE,
         text=True,
     ) as process:

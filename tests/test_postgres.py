@@ -17,8 +17,8 @@ from psycopg import errors as pg
 from psycopg import sql as pgsql
 from psycopg_pool import PoolTimeout
 
-from recollect import Memory, User, UserMessage
-from recollect.errors import (
+from lifelong import Memory, User, UserMessage
+from lifelong.errors import (
     ConfigError,
     ForeignDatabase,
     NewerDatabase,
@@ -30,11 +30,11 @@ from recollect.errors import (
     StorageFull,
     StorageUnavailable,
 )
-from recollect.storage.base import Transaction
-from recollect.storage.migrations import LATEST
-from recollect.storage.postgres import Postgres
-from recollect.storage.postgres_errors import translate
-from recollect.testing import in_threads
+from lifelong.storage.base import Transaction
+from lifelong.storage.migrations import LATEST
+from lifelong.storage.postgres import Postgres
+from lifelong.storage.postgres_errors import translate
+from lifelong.testing import in_threads
 from tests.conftest import PostgresServer, until
 
 ALICE = User("cli", "alice", "main")
@@ -94,7 +94,7 @@ def backend(tx: Transaction) -> int:
 def test_tables_of_another_program_with_our_names_are_untouched(
     tmp_path: Path, postgres_storage: dict[str, Any], other: Connection
 ) -> None:
-    names = ("agents", "sessions", "session_history", "recollect_migrations")
+    names = ("agents", "sessions", "session_history", "lifelong_migrations")
     for name in names:
         run(other, "CREATE TABLE public.{} (theirs TEXT)", name)
         run(other, "INSERT INTO public.{} VALUES ('precious')", name)
@@ -132,10 +132,10 @@ def test_an_empty_schema_that_somebody_made_for_us_is_taken(
 def test_a_newer_database_is_refused_and_left_as_it_is(
     database: Postgres, postgres_url: str, schema: str, other: Connection
 ) -> None:
-    run(other, "INSERT INTO {}.recollect_migrations VALUES (999, 'from the future', 0)", schema)
-    with pytest.raises(NewerDatabase, match=rf"version 999.*up to {LATEST}.*upgrade recollect"):
+    run(other, "INSERT INTO {}.lifelong_migrations VALUES (999, 'from the future', 0)", schema)
+    with pytest.raises(NewerDatabase, match=rf"version 999.*up to {LATEST}.*upgrade lifelong"):
         Postgres(postgres_url, schema=schema)
-    assert run(other, "SELECT max(number) FROM {}.recollect_migrations", schema) == [(999,)]
+    assert run(other, "SELECT max(number) FROM {}.lifelong_migrations", schema) == [(999,)]
 
 
 def test_two_schemas_on_one_server_know_nothing_of_each_other(
@@ -160,7 +160,7 @@ def test_ids_are_given_out_one_at_a_time(database: Postgres, schema: str, other:
 def test_eight_threads_open_a_fresh_schema_at_once(postgres_url: str, schema: str) -> None:
     databases = in_threads(8, lambda _: Postgres(postgres_url, schema=schema, pool_size=1))
     numbers = [
-        database.read(lambda tx: tx.all("SELECT number FROM recollect_migrations ORDER BY number"))
+        database.read(lambda tx: tx.all("SELECT number FROM lifelong_migrations ORDER BY number"))
         for database in databases
     ]
     for database in databases:
@@ -248,7 +248,7 @@ def test_backup_says_how_postgresql_makes_its_own(database: Postgres, schema: st
 
 def test_check_says_what_is_missing(database: Postgres, schema: str, other: Connection) -> None:
     assert database.check() == []
-    run(other, "DELETE FROM {}.recollect_migrations WHERE number = 1", schema)
+    run(other, "DELETE FROM {}.lifelong_migrations WHERE number = 1", schema)
     assert database.check() == ["Migration 1 is missing."]
 
 

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
-from recollect import Agent, Memory, MemoryAgent, Note, Session, Subagent, User, UserMessage
-from recollect.collect.history import History
-from recollect.collect.sessions import Sessions
-from recollect.errors import AgentDead
-from recollect.storage.base import Transaction
-from recollect.testing import FakeClock
+from lifelong import Agent, Memory, MemoryAgent, Note, Session, Subagent, User, UserMessage
+from lifelong.collect.history import History
+from lifelong.collect.sessions import Sessions
+from lifelong.errors import AgentDead
+from lifelong.storage.base import Transaction
+from lifelong.testing import FakeClock
 
 THRESHOLD = 5
 
@@ -45,7 +45,7 @@ class Collecting(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = FakeClock()
-        self.folder = Path(tempfile.mkdtemp(prefix="recollect-properties-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="lifelong-properties-"))
         self.memory = Memory.open(self.folder, clock=self.clock, storage=self.storage())
         self.agents: list[Agent] = []
         self.dead: set[str] = set()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect import errors
-from recollect.errors import RecollectError
+import lifelong
+from lifelong import errors
+from lifelong.errors import LifelongError
 
 PUBLIC = [
     "Advance",
@@ -26,7 +26,7 @@ PUBLIC = [
     "MemoryAgent",
     "Note",
     "Permanent",
-    "RecollectError",
+    "LifelongError",
     "Record",
     "Recorded",
     "Session",
@@ -45,14 +45,14 @@ HEAVY = ["psycopg", "psycopg_pool", "chromadb", "mcp", "pydantic_ai", "fastapi",
 
 
 def test_the_public_names_are_these() -> None:
-    assert recollect.__all__ == PUBLIC
-    assert all(hasattr(recollect, name) for name in PUBLIC)
+    assert lifelong.__all__ == PUBLIC
+    assert all(hasattr(lifelong, name) for name in PUBLIC)
 
 
 def test_no_other_name_looks_public() -> None:
-    assert dir(recollect) == [name for name in PUBLIC if getattr(recollect, name)]
+    assert dir(lifelong) == [name for name in PUBLIC if getattr(lifelong, name)]
     names = {
-        name for name, value in vars(recollect).items() if not name.startswith("_") and not inspect.ismodule(value)
+        name for name, value in vars(lifelong).items() if not name.startswith("_") and not inspect.ismodule(value)
     }
     assert names == set(PUBLIC)
 
@@ -60,20 +60,20 @@ def test_no_other_name_looks_public() -> None:
 def test_importing_it_imports_nothing_heavy() -> None:
     """Nor does opening a home on SQLite."""
     program = (
-        "import sys, tempfile, recollect; print(*sys.modules, sep='\\n'); print('--'); "
-        "recollect.Memory.open(tempfile.mkdtemp()).close(); print(*sys.modules, sep='\\n')"
+        "import sys, tempfile, lifelong; print(*sys.modules, sep='\\n'); print('--'); "
+        "lifelong.Memory.open(tempfile.mkdtemp()).close(); print(*sys.modules, sep='\\n')"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     after_import, after_open = (set(part.split()) for part in ended.stdout.split("--"))
-    assert "recollect.memory" not in after_import, "a name is imported when it is asked for"
-    assert "recollect.memory" in after_open
+    assert "lifelong.memory" not in after_import, "a name is imported when it is asked for"
+    assert "lifelong.memory" in after_open
     assert after_import & {*HEAVY, "apsw", "typer", "rich"} == set()
     assert "apsw" in after_open
     assert after_open & set(HEAVY) == set()
 
 
 def test_it_is_typed() -> None:
-    assert Path(inspect.getfile(recollect)).with_name("py.typed").is_file()
+    assert Path(inspect.getfile(lifelong)).with_name("py.typed").is_file()
 
 
 # Errors
@@ -88,7 +88,7 @@ def drawn() -> Tree:
     above: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
         found = re.match(r"^ {4}((?:[│ ] {3})*(?:[├└]── )?)([A-Z]\w+)(?: \((\w+)\))?(?: |$)", line)
-        if found and (found[1] or found[2] == "RecollectError"):
+        if found and (found[1] or found[2] == "LifelongError"):
             depth = len(found[1]) // 4
             above[depth:] = [found[2]]
             tree[found[2]] = (above[depth - 1] if depth else None, found[3])
@@ -99,9 +99,9 @@ def actual() -> Tree:
     """The tree as the classes are."""
     tree: Tree = {}
     for name, kind in vars(errors).items():
-        if inspect.isclass(kind) and issubclass(kind, RecollectError):
+        if inspect.isclass(kind) and issubclass(kind, LifelongError):
             bases = [base.__name__ for base in kind.__bases__]
-            if kind is RecollectError:
+            if kind is LifelongError:
                 tree[name] = (None, None)
             else:
                 tree[name] = (bases[0], bases[1] if len(bases) > 1 else None)
@@ -118,7 +118,7 @@ ALL = [getattr(errors, name) for name in actual()]
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
-def test_the_docstring_of_an_error_is_its_message(kind: type[RecollectError]) -> None:
+def test_the_docstring_of_an_error_is_its_message(kind: type[LifelongError]) -> None:
     message = " ".join((kind.__doc__ or "").split())
     assert str(kind()) == message
     assert str(kind("another")) == "another"
@@ -126,8 +126,8 @@ def test_the_docstring_of_an_error_is_its_message(kind: type[RecollectError]) ->
     assert kind.__doc__ != (kind.__mro__[1].__doc__), "it is its own"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ALL if kind is not RecollectError], ids=lambda k: k.__name__)
-def test_each_error_is_drawn_with_what_it_means(kind: type[RecollectError]) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in ALL if kind is not LifelongError], ids=lambda k: k.__name__)
+def test_each_error_is_drawn_with_what_it_means(kind: type[LifelongError]) -> None:
     (line,) = [x for x in (errors.__doc__ or "").splitlines() if re.search(rf"── {kind.__name__}\b", x)]
     assert re.search(r" {1,}\S+ \S+ ", line.split("── ")[1]), "a few words stand beside it"
 
@@ -150,12 +150,12 @@ def test_what_a_caller_may_catch() -> None:
     assert issubclass(errors.UnknownAgent, LookupError)
     assert issubclass(errors.UnknownSession, LookupError)
     assert not issubclass(errors.MemoryClosed, errors.StorageError)
-    assert recollect.RecollectError is RecollectError
+    assert lifelong.LifelongError is LifelongError
 
 
 def test_importing_it_brings_no_heavy_part_along() -> None:
     """What settings, models and PostgreSQL need is imported where it is used."""
     heavy = ("pydantic", "pydantic_ai", "psycopg", "numpy", "typer", "rich", "apsw")
-    loaded = f"import sys, recollect; print([name for name in {heavy} if name in sys.modules])"
+    loaded = f"import sys, lifelong; print([name for name in {heavy} if name in sys.modules])"
     told = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"

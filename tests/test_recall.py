@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import (
+from lifelong import (
     Agent,
     AssistantMessage,
     Memory,
@@ -21,10 +21,10 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.collect.descriptors import System
-from recollect.errors import InputError, UnknownAgent
-from recollect.storage.base import Database
-from recollect.testing import FakeClock
+from lifelong.collect.descriptors import System
+from lifelong.errors import InputError, UnknownAgent
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
 from tests.conftest import OpenMemory
 
 MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -62,7 +62,7 @@ def test_what_is_found_and_what_is_not(memory: Memory, alice: Agent) -> None:
             SystemMessage("The zebra is to be fed."),
             ToolResult("zebra.txt, 4 kB", name="ls", provenance="web"),
             ToolCall("find", {"what": "zebra"}),
-            UserMessage("<recollect-context id=1>an old zebra</recollect-context>"),
+            UserMessage("<lifelong-context id=1>an old zebra</lifelong-context>"),
         ],
     )
     memory.compact_context(alice, "They spoke of a zebra.")
@@ -530,5 +530,5 @@ def test_the_files_hold_no_index(memory: Memory, alice: Agent, tmp_path: Path) -
     memory.process()
     memory.recall("figs")
     assert not [
-        path for path in (tmp_path / "home").rglob("*") if path.is_file() and "recollect.db" not in path.name
+        path for path in (tmp_path / "home").rglob("*") if path.is_file() and "lifelong.db" not in path.name
     ]

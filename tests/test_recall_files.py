@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory, User
-from recollect.recall.files import Files
-from recollect.storage.base import Database
-from recollect.testing import FakeClock
-from recollect.types import Item
+from lifelong import Memory, User
+from lifelong.recall.files import Files
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
+from lifelong.types import Item
 from tests.conftest import OpenMemory
 
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import Agent, Memory, User, UserMessage
-from recollect.collect.transcript import without_injected
-from recollect.errors import InputError
-from recollect.organize.changesets import commit
-from recollect.recall.items import Items
-from recollect.recall.relations import Neighbour, Relations
-from recollect.storage.base import Database, Transaction
-from recollect.testing import FakeClock
-from recollect.types import Changeset, Document, Item
+from lifelong import Agent, Memory, User, UserMessage
+from lifelong.collect.transcript import without_injected
+from lifelong.errors import InputError
+from lifelong.organize.changesets import commit
+from lifelong.recall.items import Items
+from lifelong.recall.relations import Neighbour, Relations
+from lifelong.storage.base import Database, Transaction
+from lifelong.testing import FakeClock
+from lifelong.types import Changeset, Document, Item
 from tests.conftest import OpenMemory
 from tests.work import analyze, work_of
 

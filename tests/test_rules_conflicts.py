@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from recollect.organize.rules.conflicts import LONGEST_KEY, MOST_KEYS, SURE, SURE_IN_CHAT, judge, keys
-from recollect.organize.rules.judging import likelihood
-from recollect.organize.rules.reading import read
+from lifelong.organize.rules.conflicts import LONGEST_KEY, MOST_KEYS, SURE, SURE_IN_CHAT, judge, keys
+from lifelong.organize.rules.judging import likelihood
+from lifelong.organize.rules.reading import read
 
 SUPERSEDES = """
 Tom lives in Vienna with his aunt. | Tom moved to Graz.
@@ -290,7 +290,7 @@ def test_what_is_no_sentence_does_no_harm(text: str) -> None:
 def test_keys_do_not_depend_on_the_process() -> None:
     """O11: keys are stored, so every process finds the same ones."""
     sentence = "Mara's employer is Kestrel Freight in Leeds, and her job is driver of lorry 14 since May 2021."
-    code = f"from recollect.organize.rules.conflicts import keys; print(sorted(keys({sentence!r})))"
+    code = f"from lifelong.organize.rules.conflicts import keys; print(sorted(keys({sentence!r})))"
     runs = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True, text=True

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import (
+from lifelong import (
     Agent,
     AssistantMessage,
     Cron,
@@ -29,19 +29,19 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.organize.brain import Outcome, Transcript
-from recollect.organize.claims import EARLIER, Lead, claims, paragraphs, parse
-from recollect.organize.documents import MEMORY
-from recollect.organize.draft import Draft
-from recollect.organize.guard import Guard
-from recollect.organize.leads import Leads
-from recollect.organize.rules.brain import RulesBrain
-from recollect.organize.rules.conflicts import keys
-from recollect.organize.rules.filing import FULL, Filing
-from recollect.organize.rules.statements import Statement
-from recollect.storage.base import Database
-from recollect.testing import FakeClock
-from recollect.types import Document, Record
+from lifelong.organize.brain import Outcome, Transcript
+from lifelong.organize.claims import EARLIER, Lead, claims, paragraphs, parse
+from lifelong.organize.documents import MEMORY
+from lifelong.organize.draft import Draft
+from lifelong.organize.guard import Guard
+from lifelong.organize.leads import Leads
+from lifelong.organize.rules.brain import RulesBrain
+from lifelong.organize.rules.conflicts import keys
+from lifelong.organize.rules.filing import FULL, Filing
+from lifelong.organize.rules.statements import Statement
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
+from lifelong.types import Document, Record
 from tests.conftest import OpenMemory
 
 ALICE = User("cli", "alice", "main")
@@ -507,8 +507,8 @@ def test_the_same_talk_gives_the_same_documents(tmp_path: Path) -> None:
     """O8: deterministic, in any process."""
     script = """
 import json, sys
-from recollect import Memory, User
-from recollect.testing import FakeClock
+from lifelong import Memory, User
+from lifelong.testing import FakeClock
 from tests.test_rules_filing import ALICE, TALK
 with Memory.open(sys.argv[1], clock=FakeClock(), organize={"brain": "rules"}) as memory:
     for _ in range(2):

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect import AssistantMessage, Note, SystemMessage, ToolCall, ToolResult, UserMessage
-from recollect.organize.brain import Transcript
-from recollect.organize.rules.statements import Statement, find_statements
-from recollect.organize.rules.words import either
-from recollect.types import Record, Recorded
+from lifelong import AssistantMessage, Note, SystemMessage, ToolCall, ToolResult, UserMessage
+from lifelong.organize.brain import Transcript
+from lifelong.organize.rules.statements import Statement, find_statements
+from lifelong.organize.rules.words import either
+from lifelong.types import Record, Recorded
 
 MUCH = 20  # what is cubic took more than thirty times as long
 AT = datetime(2026, 3, 5, 10, tzinfo=UTC)  # a Thursday
@@ -200,7 +200,7 @@ def test_a_background_agent_leaves_what_it_did_and_learned() -> None:
         "If I move to Porto, which areas are safe?",
         "Does anyone know if the Lisbon office moved, and where?",
         "```python\nmy_home = 'Lisbon 2023'\n```",
-        "<recollect-context id=7>I live in Rome since 2019.</recollect-context>",
+        "<lifelong-context id=7>I live in Rome since 2019.</lifelong-context>",
         "",
     ],
 )

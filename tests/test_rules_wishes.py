@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect import AssistantMessage, ToolResult, UserMessage
-from recollect.organize.rules.intents import intent
+from lifelong import AssistantMessage, ToolResult, UserMessage
+from lifelong.organize.rules.intents import intent
 from tests.test_rules_statements import find
 
 UNSEEN = Path(__file__).parents[1] / "bench" / "intents"

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from recollect.errors import ConfigError, JournalError
-from recollect.journal.schedule import Schedule, Timetable
-from recollect.testing import FakeClock, in_threads
+from lifelong.errors import ConfigError, JournalError
+from lifelong.journal.schedule import Schedule, Timetable
+from lifelong.testing import FakeClock, in_threads
 
 NIGHTLY = "0 3 * * *"
 HOUR = timedelta(hours=1)
@@ -207,7 +207,7 @@ def test_it_runs_in_a_thread_of_its_own_and_survives_failures(clock: FakeClock) 
     it.start()
     assert ran_thrice.wait(30)
     it.stop()
-    assert set(names) == {"recollect-schedule"}
+    assert set(names) == {"lifelong-schedule"}
     assert "again" in it.error
 
 
@@ -215,7 +215,7 @@ def test_rows_that_cannot_be_read_do_not_end_the_thread(
     clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """O25"""
-    monkeypatch.setattr("recollect.journal.schedule.AFTER_FAILURE", 0.01)
+    monkeypatch.setattr("lifelong.journal.schedule.AFTER_FAILURE", 0.01)
     failures = [JournalError("no database")] * 2
     ran = threading.Event()
 
@@ -255,7 +255,7 @@ def test_stop_waits_for_the_running_job_and_nothing_follows(clock: FakeClock) ->
     it.start()
     it.stop()
     assert done == ["done"], "though it was due again"
-    assert "recollect-schedule" not in [thread.name for thread in threading.enumerate()]
+    assert "lifelong-schedule" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_a_schedule_that_was_never_started_can_be_stopped(clock: FakeClock) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from recollect.recall.words import see
-from recollect.secrecy import clean, has_secret, redact
+from lifelong.recall.words import see
+from lifelong.secrecy import clean, has_secret, redact
 
 LETTERS, DIGITS = string.ascii_letters, string.digits
 BASE62, BASE64, URL_SAFE, HEX = (
@@ -203,7 +203,7 @@ def test_what_gives_a_secret_away(text: str, secret: str, kind: str) -> None:
         "commit 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
         "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
         "agent 0123456789abcdef0123456789abcdef said [r123] in D1:3",
-        "/home/bob/projects/recollect/src/module_2/file10.py",
+        "/home/bob/projects/lifelong/src/module_2/file10.py",
         "https://docs.google.com/document/d/1AbCdEfGhIjKlMnOpQrStUvWxYz012345/edit",
         "http://localhost:8080/a/b@c",
         "effects-on-cardiovascular-risk-factors-in-patients-with-mild-hypertension",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory, User, UserMessage
-from recollect.errors import InputError, MemoryClosed, UnknownProfile
-from recollect.serve.memories import Memories
-from recollect.serve.plain import plain
+from lifelong import Memory, User, UserMessage
+from lifelong.errors import InputError, MemoryClosed, UnknownProfile
+from lifelong.serve.memories import Memories
+from lifelong.serve.plain import plain
 
 MARA = User("cli", "mara", "main")
 

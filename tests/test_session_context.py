@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.journal.context import RULE, _end, session_context
-from recollect.journal.journal import Journal
-from recollect.journal.pages import Pages
-from recollect.journal.records import JournalRecord, encode, render
-from recollect.testing import FakeClock
+from lifelong.journal.context import RULE, _end, session_context
+from lifelong.journal.journal import Journal
+from lifelong.journal.pages import Pages
+from lifelong.journal.records import JournalRecord, encode, render
+from lifelong.testing import FakeClock
 
 NOW = datetime(2026, 3, 5, 12, tzinfo=UTC)
 YESTERDAY, LONG_AGO = NOW - timedelta(days=1), NOW - timedelta(days=9)

@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
-from recollect import Agent, Memory, Note, Session, Task, UserMessage
-from recollect.collect.history import History
-from recollect.collect.sessions import Sessions
-from recollect.errors import StorageConflict, UnknownSession
-from recollect.storage.base import Database, Transaction
-from recollect.testing import FakeClock, in_threads
+from lifelong import Agent, Memory, Note, Session, Task, UserMessage
+from lifelong.collect.history import History
+from lifelong.collect.sessions import Sessions
+from lifelong.errors import StorageConflict, UnknownSession
+from lifelong.storage.base import Database, Transaction
+from lifelong.testing import FakeClock, in_threads
 
 THRESHOLD = 5
 

@@ -19,12 +19,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect import Agent, Memory, User, UserMessage
-from recollect.errors import (
+from lifelong import Agent, Memory, User, UserMessage
+from lifelong.errors import (
     ForeignDatabase,
     InputError,
+    LifelongError,
     NewerDatabase,
-    RecollectError,
     StorageBusy,
     StorageConflict,
     StorageCorrupt,
@@ -32,11 +32,11 @@ from recollect.errors import (
     StorageFull,
     StorageUnavailable,
 )
-from recollect.storage.base import Transaction
-from recollect.storage.migrations import LATEST
-from recollect.storage.sqlite import APPLICATION_ID, SQLite, _patience, _Transaction
-from recollect.storage.sqlite_errors import translate
-from recollect.testing import in_threads
+from lifelong.storage.base import Transaction
+from lifelong.storage.migrations import LATEST
+from lifelong.storage.sqlite import APPLICATION_ID, SQLite, _patience, _Transaction
+from lifelong.storage.sqlite_errors import translate
+from lifelong.testing import in_threads
 from tests.conftest import absent, until
 
 PATIENT = 60.0  # seconds after which something that should have come is a failure
@@ -60,7 +60,7 @@ def things_table(sqlite: SQLite) -> None:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Where the fixture `sqlite` has its file."""
-    return tmp_path / "recollect.db"
+    return tmp_path / "lifelong.db"
 
 
 # Settings of the file and its writer
@@ -267,12 +267,12 @@ def test_a_write_waits_for_the_writer_of_another_process(
 
 
 def test_a_writer_that_waited_for_too_long_is_busy_and_can_try_again(tmp_path: Path) -> None:
-    database = SQLite(tmp_path / "recollect.db", busy_timeout=0.2)
-    other = apsw.Connection(str(tmp_path / "recollect.db"))
+    database = SQLite(tmp_path / "lifelong.db", busy_timeout=0.2)
+    other = apsw.Connection(str(tmp_path / "lifelong.db"))
     try:
         database.write(lambda tx: tx.run("CREATE TABLE things (name TEXT)"))
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageBusy, match=r"recollect\.db .*storage\.busy_timeout"):
+        with pytest.raises(StorageBusy, match=r"lifelong\.db .*storage\.busy_timeout"):
             database.write(add("a"))
         other.execute("COMMIT")
         database.write(add("b"))
@@ -339,8 +339,8 @@ def test_a_database_from_before_a_fork_says_so(sqlite: SQLite, things_table: Non
 
 _OPEN_AND_APPEND = """
     import sys
-    from recollect import Memory, User, UserMessage
-    from recollect.storage import sqlite
+    from lifelong import Memory, User, UserMessage
+    from lifelong.storage import sqlite
     print("ready", flush=True)
     sys.stdin.readline()
     with Memory.open(sys.argv[1]) as memory:
@@ -418,7 +418,7 @@ def test_a_memorys_backup_is_a_home_of_its_own(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "home") as memory:
         alice = memory.agent(ALICE)
         memory.append(alice, UserMessage("I moved to Lisbon."))
-        memory.backup(tmp_path / "other" / "recollect.db")
+        memory.backup(tmp_path / "other" / "lifelong.db")
     with Memory.open(tmp_path / "other") as copy:
         assert "I moved to Lisbon." in copy.transcript(alice.id)
         assert copy.append(alice.id, UserMessage("And on to Porto.")) == 2
@@ -452,12 +452,12 @@ def test_a_backup_is_one_file_for_its_owner_alone_and_touches_no_other(
     assert {path.name for path in tmp_path.iterdir()} == before | {"copy.db"}
     assert (tmp_path / "copy.db.part").read_text() == "precious"
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
-    assert (tmp_path / "recollect.db").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "lifelong.db").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("part", [0.2, 0.5, 0.8])
 def test_check_reports_a_damaged_file(tmp_path: Path, part: float) -> None:
-    path = tmp_path / "recollect.db"
+    path = tmp_path / "lifelong.db"
     with Memory.open(tmp_path) as memory:
         alice = memory.agent(ALICE)
         memory.append_many(alice, [UserMessage(f"{number} " * 100) for number in range(4_000)])
@@ -496,7 +496,7 @@ def assert_refused(home: Path, kind: type[StorageError], *words: str, crashed: b
         assert word in str(raised.value)
     after = digests(home)
     if crashed:
-        after.pop("recollect.db-shm")
+        after.pop("lifelong.db-shm")
     assert after == before
 
 
@@ -512,7 +512,7 @@ def foreign(path: Path, *, wal: bool = False) -> apsw.Connection:
 @pytest.mark.parametrize("wal", [False, True])
 def test_a_database_of_another_program_is_refused(tmp_path: Path, path: Path, wal: bool) -> None:
     foreign(path, wal=wal).close()
-    assert list(digests(tmp_path)) == ["recollect.db"]
+    assert list(digests(tmp_path)) == ["lifelong.db"]
     assert_refused(tmp_path, ForeignDatabase, str(path), "choose another home")
 
 
@@ -521,10 +521,10 @@ def test_a_database_of_another_program_that_crashed_is_refused(tmp_path: Path) -
     theirs, home = tmp_path / "theirs.db", tmp_path / "home"
     home.mkdir()
     connection = foreign(theirs, wal=True)
-    shutil.copy(theirs, home / "recollect.db")
-    shutil.copy(tmp_path / "theirs.db-wal", home / "recollect.db-wal")
+    shutil.copy(theirs, home / "lifelong.db")
+    shutil.copy(tmp_path / "theirs.db-wal", home / "lifelong.db-wal")
     connection.close()
-    assert_refused(home, ForeignDatabase, str(home / "recollect.db"), "choose another home", crashed=True)
+    assert_refused(home, ForeignDatabase, str(home / "lifelong.db"), "choose another home", crashed=True)
 
 
 def test_a_database_with_another_programs_id_and_no_tables_is_refused(tmp_path: Path, path: Path) -> None:
@@ -555,13 +555,13 @@ def test_an_empty_file_becomes_a_database(path: Path) -> None:
 def make_newer(path: Path) -> apsw.Connection:
     SQLite(path).close()
     connection = apsw.Connection(str(path))
-    connection.execute("INSERT INTO recollect_migrations VALUES (?, 'from the future', 0)", (LATEST + 1,))
+    connection.execute("INSERT INTO lifelong_migrations VALUES (?, 'from the future', 0)", (LATEST + 1,))
     return connection
 
 
 def test_a_database_of_a_newer_version_is_refused(tmp_path: Path, path: Path) -> None:
     make_newer(path).close()
-    assert_refused(tmp_path, NewerDatabase, f"version {LATEST + 1}", f"up to {LATEST}", "upgrade recollect")
+    assert_refused(tmp_path, NewerDatabase, f"version {LATEST + 1}", f"up to {LATEST}", "upgrade lifelong")
 
 
 def test_the_refusal_of_a_newer_database_names_it(tmp_path: Path, path: Path) -> None:
@@ -573,10 +573,10 @@ def test_a_database_of_a_newer_version_that_crashed_is_refused(tmp_path: Path) -
     theirs, home = tmp_path / "theirs.db", tmp_path / "home"
     home.mkdir()
     connection = make_newer(theirs)
-    shutil.copy(theirs, home / "recollect.db")
-    shutil.copy(tmp_path / "theirs.db-wal", home / "recollect.db-wal")
+    shutil.copy(theirs, home / "lifelong.db")
+    shutil.copy(tmp_path / "theirs.db-wal", home / "lifelong.db-wal")
     connection.close()
-    assert_refused(home, NewerDatabase, "upgrade recollect", crashed=True)
+    assert_refused(home, NewerDatabase, "upgrade lifelong", crashed=True)
 
 
 def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path, path: Path) -> None:
@@ -600,7 +600,7 @@ def test_a_home_that_is_or_lies_below_a_file_is_refused(tmp_path: Path, below: s
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 300])
 def test_a_home_with_a_name_that_cannot_be_one_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RecollectError, match=r"Name a folder|Remove it"):
+    with pytest.raises(LifelongError, match=r"Name a folder|Remove it"):
         Memory.open(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
@@ -608,7 +608,7 @@ def test_a_home_with_a_name_that_cannot_be_one_is_refused(tmp_path: Path, name: 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that every user can reach, unlike pytest's own."""
-    folder = Path(tempfile.mkdtemp(prefix="recollect-test-"))
+    folder = Path(tempfile.mkdtemp(prefix="lifelong-test-"))
     folder.chmod(0o755)
     yield folder
     for path in (folder, *folder.rglob("*")):
@@ -618,17 +618,17 @@ def open_folder() -> Iterator[Path]:
 
 _OPEN_AS_NOBODY = """
     import os, sys
-    import recollect.config
-    from recollect import Memory, User, UserMessage
-    from recollect.errors import RecollectError
-    from recollect.storage import sqlite
+    import lifelong.config
+    from lifelong import Memory, User, UserMessage
+    from lifelong.errors import LifelongError
+    from lifelong.storage import sqlite
     if os.geteuid() == 0:
         os.setegid(65534)
         os.seteuid(65534)
     try:
         with Memory.open(sys.argv[1]) as memory:
             memory.append(memory.agent(User("cli", "alice", "main")), UserMessage("hello"))
-    except RecollectError as error:
+    except LifelongError as error:
         print(f"{type(error).__name__}: {error}")
 """
 
@@ -646,7 +646,7 @@ def test_a_read_only_folder_for_a_fresh_home_is_refused(open_folder: Path) -> No
     home.mkdir()
     home.chmod(0o555)
     said = said_to_nobody(home)
-    assert said.startswith(f"StorageUnavailable: {home / 'recollect.db'} cannot be opened and written (")
+    assert said.startswith(f"StorageUnavailable: {home / 'lifelong.db'} cannot be opened and written (")
     assert "check that its folder exists" in said
     assert list(home.iterdir()) == []
 
@@ -664,11 +664,11 @@ def test_a_read_only_home_is_refused_and_keeps_every_byte(open_folder: Path) -> 
     home = open_folder / "home"
     with Memory.open(home) as memory:
         memory.append(memory.agent(ALICE), UserMessage("before"))
-    (home / "recollect.db").chmod(0o444)
+    (home / "lifelong.db").chmod(0o444)
     home.chmod(0o555)
     before = digests(home)
     said = said_to_nobody(home)
-    assert said.startswith(f"StorageUnavailable: {home / 'recollect.db'} cannot be ")
+    assert said.startswith(f"StorageUnavailable: {home / 'lifelong.db'} cannot be ")
     assert "writ" in said
     assert digests(home) == before
 
@@ -677,13 +677,13 @@ def test_a_read_only_file_in_a_home_that_can_be_written_is_refused(open_folder: 
     home = open_folder / "home"
     with Memory.open(home) as memory:
         memory.append(memory.agent(ALICE), UserMessage("before"))
-    (home / "recollect.db").chmod(0o444)
+    (home / "lifelong.db").chmod(0o444)
     home.chmod(0o777)
-    before = digests(home)["recollect.db"]
+    before = digests(home)["lifelong.db"]
     said = said_to_nobody(home)
-    assert said.startswith(f"StorageUnavailable: {home / 'recollect.db'} cannot be opened and written (")
+    assert said.startswith(f"StorageUnavailable: {home / 'lifelong.db'} cannot be opened and written (")
     assert "both can be written" in said
-    assert digests(home)["recollect.db"] == before
+    assert digests(home)["lifelong.db"] == before
 
 
 def test_a_home_behind_a_closed_door_is_refused(open_folder: Path) -> None:
@@ -719,7 +719,7 @@ def test_a_disk_that_fills_up_is_said_and_loses_nothing_acknowledged(small_disk:
     with Memory.open(small_disk) as memory:
         alice = memory.agent(ALICE)
         acknowledged, error = append_until_full(memory, alice)
-        assert str(small_disk / "recollect.db") in str(error)
+        assert str(small_disk / "lifelong.db") in str(error)
         assert "free some space" in str(error)
         stored = [recorded.id for recorded in memory.history(memory.sessions(alice)[0])]
         assert stored == acknowledged
@@ -831,9 +831,9 @@ def test_there_are_errors_to_translate() -> None:
 
 @pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
 def test_every_error_of_apsw_becomes_a_sentence_of_ours(kind: type[apsw.Error]) -> None:
-    ours = translate(kind("the cause"), Path("/home/me/recollect.db"))
+    ours = translate(kind("the cause"), Path("/home/me/lifelong.db"))
     assert isinstance(ours, StorageError)
-    assert str(ours)[0].isupper() or str(ours).startswith("/home/me/recollect.db ")
+    assert str(ours)[0].isupper() or str(ours).startswith("/home/me/lifelong.db ")
     assert str(ours).endswith(".")
 
 
@@ -881,7 +881,7 @@ def test_the_patience_with_another_process_does_not_wear_out() -> None:
 
 _STORM = """
     import random, signal, sys, time
-    from recollect import Memory, User, UserMessage
+    from lifelong import Memory, User, UserMessage
     memory = Memory.open(sys.argv[1])
     agent = memory.agent(User("cli", "alice", "main"))
     memory.append(agent, UserMessage("first"))
@@ -931,7 +931,7 @@ def test_a_storm_of_interrupts_freezes_nothing_and_loses_nothing(tmp_path: Path,
 _BACK_UP = """
     import sys
     from pathlib import Path
-    from recollect.storage.sqlite import SQLite
+    from lifelong.storage.sqlite import SQLite
     database = SQLite(Path(sys.argv[1]))
     print("ready", flush=True)
     sys.stdin.readline()
@@ -943,7 +943,7 @@ _BACK_UP = """
 @pytest.mark.parametrize("delay", [0.0, 0.0005, 0.002, 0.01])
 def test_a_backup_that_is_killed_has_not_got_its_name(tmp_path: Path, delay: float) -> None:
     """S1: a copy is whole or it is not there."""
-    sqlite = SQLite(tmp_path / "recollect.db")
+    sqlite = SQLite(tmp_path / "lifelong.db")
     sqlite.write(lambda tx: tx.run("CREATE TABLE things (name TEXT)"))
     rows = [("x" * 1000,) for _ in range(5_000)]
     sqlite.write(lambda tx: tx.many("INSERT INTO things VALUES (?)", rows))
@@ -952,7 +952,7 @@ def test_a_backup_that_is_killed_has_not_got_its_name(tmp_path: Path, delay: flo
         sys.executable,
         "-c",
         textwrap.dedent(_BACK_UP),
-        str(tmp_path / "recollect.db"),
+        str(tmp_path / "lifelong.db"),
         str(tmp_path / "c.db"),
     ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as victim:

@@ -1,4 +1,4 @@
-"""One contract, every database (DESIGN: one suite in recollect.testing, run on each)."""
+"""One contract, every database (DESIGN: one suite in lifelong.testing, run on each)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from recollect.storage.base import Database
-from recollect.storage.postgres import Postgres
-from recollect.storage.sqlite import SQLite
-from recollect.testing import DatabaseContract
+from lifelong.storage.base import Database
+from lifelong.storage.postgres import Postgres
+from lifelong.storage.sqlite import SQLite
+from lifelong.testing import DatabaseContract
 
 
 class TestSQLite(DatabaseContract):
     @pytest.fixture
     def database(self, tmp_path: Path) -> Iterator[Database]:
-        database = SQLite(tmp_path / "recollect.db")
+        database = SQLite(tmp_path / "lifelong.db")
         yield database
         database.close()
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from recollect import (
+from lifelong import (
     AssistantMessage,
     Memory,
     Note,
@@ -23,10 +23,10 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.collect.descriptors import App, Cron, Permanent, Subagent, System, Task
-from recollect.collect.transcript import BACKGROUND, FOREGROUND, transcript, without_injected
-from recollect.secrecy import clean
-from recollect.types import Json
+from lifelong.collect.descriptors import App, Cron, Permanent, Subagent, System, Task
+from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript, without_injected
+from lifelong.secrecy import clean
+from lifelong.types import Json
 
 START = datetime(2026, 2, 24, 10, 0, tzinfo=UTC)
 
@@ -187,7 +187,7 @@ def test_provenance_is_shown_where_it_is_unusual(record: Record, shown: str) -> 
     assert heading.endswith(shown)
 
 
-@pytest.mark.parametrize("empty", ["", "  \n\t ", "<recollect-context id=1>all of it</recollect-context>"])
+@pytest.mark.parametrize("empty", ["", "  \n\t ", "<lifelong-context id=1>all of it</lifelong-context>"])
 def test_empty_text_is_skipped(empty: str) -> None:
     text = told(UserMessage("a"), AssistantMessage(empty), Note(empty), SystemMessage(empty), UserMessage("b"))
     assert "[r1, " in text
@@ -224,10 +224,10 @@ def test_the_form_follows_from_the_kind_of_agent(tmp_path_factory: pytest.TempPa
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("<recollect-context id=1>stale</recollect-context>\nnew", "new"),
-        ('before <recollect-context id="a1">stale\n\nlines</recollect-context> after', "before  after"),
-        ("<recollect-context id=1>a</recollect-context>x<recollect-context id=2>b</recollect-context>y", "xy"),
-        ("<recollect-context\nid=1 kind=x>stale</recollect-context>new", "new"),
+        ("<lifelong-context id=1>stale</lifelong-context>\nnew", "new"),
+        ('before <lifelong-context id="a1">stale\n\nlines</lifelong-context> after', "before  after"),
+        ("<lifelong-context id=1>a</lifelong-context>x<lifelong-context id=2>b</lifelong-context>y", "xy"),
+        ("<lifelong-context\nid=1 kind=x>stale</lifelong-context>new", "new"),
         ("1 < 2 and <b>bold</b>", "1 < 2 and <b>bold</b>"),
     ],
 )
@@ -243,16 +243,16 @@ def test_what_recall_injected_is_left_out(text: str, left: str) -> None:
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("before\n<recollect-context id=1>never closed\nsaid\nsaid", None),
-        ("said </recollect-context> after", None),
-        ("<recollect-context>said</recollect-context>", None),
+        ("before\n<lifelong-context id=1>never closed\nsaid\nsaid", None),
+        ("said </lifelong-context> after", None),
+        ("<lifelong-context>said</lifelong-context>", None),
         (
-            "<recollect-context id=1>said <recollect-context id=2>stale</recollect-context> after",
-            "<recollect-context id=1>said  after",
+            "<lifelong-context id=1>said <lifelong-context id=2>stale</lifelong-context> after",
+            "<lifelong-context id=1>said  after",
         ),
         (
-            "<recollect-context id=1>stale</recollect-context>said</recollect-context>",
-            "said</recollect-context>",
+            "<lifelong-context id=1>stale</lifelong-context>said</lifelong-context>",
+            "said</lifelong-context>",
         ),
     ],
 )
@@ -275,17 +275,17 @@ def test_line_ends_are_made_the_same(end: str) -> None:
     assert without_injected(text) == "one\ntwo\n\nthree"
     assert block(UserMessage(text)).partition("\n\n")[2] == "one\ntwo\n\nthree"
     assert "```\none\ntwo\n\nthree\n```" in block(ToolResult(text))
-    injected = f"<recollect-context{end}id=1>stale{end}</recollect-context>{end}new"
+    injected = f"<lifelong-context{end}id=1>stale{end}</lifelong-context>{end}new"
     assert without_injected(injected) == "new"
 
 
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("<recollect-context id=" * 45_000, "<recollect-context id=" * 45_000),
-        ("<recollect-context id=1>" * 22_000 + "</recollect-context>" * 22_000, ""),
-        ("<recollect-context id=1>" * 41_000, "<recollect-context id=1>" * 41_000),
-        ("<recollect-context" + " " * 990_000, "<recollect-context"),
+        ("<lifelong-context id=" * 45_000, "<lifelong-context id=" * 45_000),
+        ("<lifelong-context id=1>" * 22_000 + "</lifelong-context>" * 22_000, ""),
+        ("<lifelong-context id=1>" * 41_000, "<lifelong-context id=1>" * 41_000),
+        ("<lifelong-context" + " " * 990_000, "<lifelong-context"),
         ("\r" * 990_000, ""),
     ],
     ids=["openings", "nested", "never closed", "spaces", "line ends"],
@@ -296,22 +296,22 @@ def test_the_longest_text_is_told_whatever_was_said_in_it(text: str, left: str) 
 
 
 def test_what_recall_injected_inside_of_itself_is_left_out_whole() -> None:
-    inner = "<recollect-context id=2>stale</recollect-context>"
-    text = f"<recollect-context id=1>stale {inner} older</recollect-context> new"
+    inner = "<lifelong-context id=2>stale</lifelong-context>"
+    text = f"<lifelong-context id=1>stale {inner} older</lifelong-context> new"
     assert without_injected(text) == "new"
     for _ in range(5):
-        text = f"<recollect-context id=3>stale {text} stale</recollect-context>"
+        text = f"<lifelong-context id=3>stale {text} stale</lifelong-context>"
     assert without_injected(f"{text}newest") == "newest"
 
 
 def test_taking_the_injected_text_out_does_not_put_another_together() -> None:
-    inner = "<recollect-context id=2>x</recollect-context>"
-    text = f"<recollect-{inner}context id=1>stale</recollect-context> new"
-    assert "<recollect-context id=" not in without_injected(text)
+    inner = "<lifelong-context id=2>x</lifelong-context>"
+    text = f"<lifelong-{inner}context id=1>stale</lifelong-context> new"
+    assert "<lifelong-context id=" not in without_injected(text)
 
 
 def test_what_recall_injected_is_left_out_of_a_calls_arguments() -> None:
-    injected = '<recollect-context id="1">stale "quoted"\nlines</recollect-context>'
+    injected = '<lifelong-context id="1">stale "quoted"\nlines</lifelong-context>'
     text = block(ToolCall("send", {"body": f"before {injected}after", "to": "ana"}))
     assert "stale" not in text
     shown = text.partition("```json\n")[2].removesuffix("\n```")
@@ -321,10 +321,10 @@ def test_what_recall_injected_is_left_out_of_a_calls_arguments() -> None:
 def test_an_injected_text_that_is_not_closed_costs_a_call_no_other_argument() -> None:
     """Each text by itself: what opens in one argument is not closed by another."""
     arguments: dict[str, Json] = {
-        "body": "before <recollect-context id=1>said",
+        "body": "before <lifelong-context id=1>said",
         "more": [
-            "said too</recollect-context>",
-            {"deep": "<recollect-context id=1>stale</recollect-context>said"},
+            "said too</lifelong-context>",
+            {"deep": "<lifelong-context id=1>stale</lifelong-context>said"},
         ],
         "to": "ana",
         "count": 3,
@@ -333,8 +333,8 @@ def test_an_injected_text_that_is_not_closed_costs_a_call_no_other_argument() ->
     assert "stale" not in text
     shown = text.partition("```json\n")[2].removesuffix("\n```")
     assert json.loads(shown) == {
-        "body": "before <recollect-context id=1>said",
-        "more": ["said too</recollect-context>", {"deep": "said"}],
+        "body": "before <lifelong-context id=1>said",
+        "more": ["said too</lifelong-context>", {"deep": "said"}],
         "to": "ana",
         "count": 3,
     }
@@ -419,7 +419,7 @@ def test_a_name_stays_in_its_heading(end: str) -> None:
 FORGED = ["## User", "## Assistant [r1]", "### Tool Call: x", "### Tool Result", "> Note: x", "## Agent", "hello"]
 ENDS = ["\n", "\n\n", "\r", "\r\n", "\u2028", "\x0b", "\x85"]
 MARKS = [" ", "   ", "\t", "```", "````", "```json", "~~~", "\\", "#", "> ", "[r1, "]
-ECHO = ["<recollect-context id=1>", "</recollect-context>"]
+ECHO = ["<lifelong-context id=1>", "</lifelong-context>"]
 
 pieces = st.sampled_from([*FORGED, *ENDS, *MARKS, *ECHO])
 texts = st.one_of(

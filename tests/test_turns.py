@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect import (
+from lifelong import (
     Agent,
     AssistantMessage,
     Memory,
@@ -27,11 +27,11 @@ from recollect import (
     User,
     UserMessage,
 )
-from recollect.collect.sessions import Sessions
-from recollect.collect.turns import OVERFLOWED
-from recollect.errors import InputError, StorageCorrupt, StorageError, UnknownAgent
-from recollect.storage.base import Database
-from recollect.testing import FakeClock, in_threads
+from lifelong.collect.sessions import Sessions
+from lifelong.collect.turns import OVERFLOWED
+from lifelong.errors import InputError, StorageCorrupt, StorageError, UnknownAgent
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock, in_threads
 from tests.conftest import OpenMemory, until
 
 THRESHOLD = 5
@@ -483,7 +483,7 @@ def held(storage: dict[str, Any], statement: str, *params: object) -> Iterator[p
 
 def wait_for_waiters(storage: dict[str, Any], count: int) -> None:
     """Until so many backends wait for a lock."""
-    sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'recollect'"
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'lifelong'"
     with psycopg.connect(storage["url"], autocommit=True) as connection:
         until(lambda: connection.execute(sql).fetchone() == (count,))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from bench.uniqueness import halves, outcome
 
-from recollect.models.embedders.static import StaticEmbedder
-from recollect.recall.entities import named
-from recollect.recall.uniqueness import differs, is_same, on_scale, word_sense
+from lifelong.models.embedders.static import StaticEmbedder
+from lifelong.recall.entities import named
+from lifelong.recall.uniqueness import differs, is_same, on_scale, word_sense
 
 ALIKE = word_sense(StaticEmbedder())
 

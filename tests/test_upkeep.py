@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from recollect import Agent, Memory, System, User, UserMessage
-from recollect.collect.turns import Turns
-from recollect.errors import ConfigError, InputError, RecollectError, StaleWrite, UnknownHit, UnknownRecall
-from recollect.organize.tree import Tree
-from recollect.recall.items import Items
-from recollect.storage.base import Database
-from recollect.testing import FakeClock
-from recollect.types import Document, Hit, Item, ItemKind
+from lifelong import Agent, Memory, System, User, UserMessage
+from lifelong.collect.turns import Turns
+from lifelong.errors import ConfigError, InputError, LifelongError, StaleWrite, UnknownHit, UnknownRecall
+from lifelong.organize.tree import Tree
+from lifelong.recall.items import Items
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
+from lifelong.types import Document, Hit, Item, ItemKind
 from tests.conftest import OpenMemory
 
 PORTO = "I live in Porto, near the river."
@@ -181,7 +181,7 @@ def test_a_list_shows_no_secret_and_nothing_of_others(
 )
 def test_a_wrong_list_says_what_to_do(memory: Memory, arguments: dict[str, Any], advice: str) -> None:
     """R11."""
-    with pytest.raises(RecollectError) as raised:
+    with pytest.raises(LifelongError) as raised:
         memory.list(**arguments)
     assert advice in str(raised.value)
 
@@ -578,7 +578,7 @@ def test_a_note_is_corrected_in_its_file(memory: Memory) -> None:
 def test_a_wrong_correction_changes_nothing(memory: Memory, mara: Agent, id_: str, text: str, advice: str) -> None:
     """R11."""
     say(memory, mara, PORTO)
-    with pytest.raises(RecollectError) as raised:
+    with pytest.raises(LifelongError) as raised:
         memory.correct(id_, text)
     assert advice in str(raised.value)
     assert texts(memory.list()) == [PORTO]
@@ -599,7 +599,7 @@ def test_a_correction_that_was_cut_short_is_made_again(
     """R11, C10: the person's word is a record first; the same call then ends what it began, with no second one."""
     say(memory, mara, PORTO)
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.recall.opinions.Opinions.correct", _killed)
+        patch.setattr("lifelong.recall.opinions.Opinions.correct", _killed)
         with pytest.raises(KeyboardInterrupt):
             memory.correct("turn:1", LISBON)
     assert texts(memory.list()) == [LISBON, PORTO]
@@ -624,7 +624,7 @@ def test_a_correction_that_was_cut_short_anywhere_is_made_again(
     old = item(memory, kind, "Porto").id
     memory.pin(old)
     with monkeypatch.context() as patch:
-        patch.setattr(f"recollect.recall.{step}", _killed)
+        patch.setattr(f"lifelong.recall.{step}", _killed)
         with contextlib.suppress(KeyboardInterrupt):
             memory.correct(old, LISBON)
     new = memory.correct(old, LISBON)
@@ -799,7 +799,7 @@ def test_wrong_feedback_changes_nothing(
 ) -> None:
     """R10."""
     say(memory, mara, PORTO)
-    with pytest.raises(RecollectError) as raised:
+    with pytest.raises(LifelongError) as raised:
         memory.feedback(id_, verdict)
     assert advice in str(raised.value)
     assert database.read(lambda tx: tx.all("SELECT * FROM feedback")) == []

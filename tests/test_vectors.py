@@ -14,19 +14,19 @@ import numpy as np
 import psycopg
 import pytest
 
-from recollect.config import Settings
-from recollect.errors import ConfigError, InputError, StorageError, StorageUnavailable
-from recollect.home import Home
-from recollect.parts import open_vectors
-from recollect.storage.base import Database, Row, Transaction
-from recollect.storage.postgres import Postgres
-from recollect.storage.sqlite import SQLite
-from recollect.vectors import local, nearest
-from recollect.vectors.base import Item, Scope, Vectors
-from recollect.vectors.chroma import ChromaVectors
-from recollect.vectors.local import LocalVectors
-from recollect.vectors.nearest import Nearest
-from recollect.vectors.pgvector import PgVectors
+from lifelong.config import Settings
+from lifelong.errors import ConfigError, InputError, StorageError, StorageUnavailable
+from lifelong.home import Home
+from lifelong.parts import open_vectors
+from lifelong.storage.base import Database, Row, Transaction
+from lifelong.storage.postgres import Postgres
+from lifelong.storage.sqlite import SQLite
+from lifelong.vectors import local, nearest
+from lifelong.vectors.base import Item, Scope, Vectors
+from lifelong.vectors.chroma import ChromaVectors
+from lifelong.vectors.local import LocalVectors
+from lifelong.vectors.nearest import Nearest
+from lifelong.vectors.pgvector import PgVectors
 from tests.conftest import absent
 from tests.vectors_contract import SCOPE, OpenVectors, VectorsContract, X, Y, found, items, unit_rows
 
@@ -65,7 +65,7 @@ class OnFiles(VectorsContract):
         assert found(vectors) == ["a", "b"]
         script = f"""
 import numpy as np
-from recollect.vectors.base import Item, Scope
+from lifelong.vectors.base import Item, Scope
 {elsewhere}
 scope = Scope({SCOPE.owner!r}, {SCOPE.collection!r}, {SCOPE.embedder!r})
 x = np.eye(4, dtype=np.float32)[0]
@@ -88,9 +88,9 @@ class TestLocalOnSQLite(OnFiles):
     def elsewhere(self, tmp_path: Path) -> str:
         return f"""
 from pathlib import Path
-from recollect.storage.sqlite import SQLite
-from recollect.vectors.local import LocalVectors
-vectors = LocalVectors(SQLite(Path({str(tmp_path / "recollect.db")!r})))
+from lifelong.storage.sqlite import SQLite
+from lifelong.vectors.local import LocalVectors
+vectors = LocalVectors(SQLite(Path({str(tmp_path / "lifelong.db")!r})))
 """
 
 
@@ -171,7 +171,7 @@ class TestChromaFolder(OnFiles):
     def elsewhere(self, tmp_path: Path) -> str:
         return f"""
 from pathlib import Path
-from recollect.vectors.chroma import ChromaVectors
+from lifelong.vectors.chroma import ChromaVectors
 vectors = ChromaVectors(Path({str(tmp_path / "chroma")!r}))
 """
 
@@ -368,7 +368,7 @@ def test_the_settings_choose_the_store(chroma_url: str, tmp_path: Path, postgres
 
 
 def test_what_a_store_lacks_is_said(sqlite: SQLite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for store, says in (("pgvector", r"storage\.url"), ("chroma", r"recollect\[chroma\]")):
+    for store, says in (("pgvector", r"storage\.url"), ("chroma", r"lifelong\[chroma\]")):
         monkeypatch.setitem(sys.modules, "chromadb", None)
         with pytest.raises(ConfigError, match=says):
             open_vectors(Settings.load(vectors={"store": store}), Home(tmp_path), "work", sqlite)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect import Agent, Memory, UserMessage
-from recollect.recall.periods import Period, period
-from recollect.recall.question import understand
-from recollect.recall.words import DATED, NAMED, NUMBER, TELLS, content_words, read, stem_number
+from lifelong import Agent, Memory, UserMessage
+from lifelong.recall.periods import Period, period
+from lifelong.recall.question import understand
+from lifelong.recall.words import DATED, NAMED, NUMBER, TELLS, content_words, read, stem_number
 
 ASKED = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)  # a Wednesday
 

@@ -1,4 +1,4 @@
-"""`recollect worker`, as a person or a supervisor runs it: real processes on one memory (SPEC C0, O1, O4, O5)."""
+"""`lifelong worker`, as a person or a supervisor runs it: real processes on one memory (SPEC C0, O1, O4, O5)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory, User, UserMessage
-from recollect.errors import BudgetReached, ConfigError, StorageUnavailable
-from recollect.serve.worker import _Profiles, run
-from recollect.testing import ScriptedBrain
+from lifelong import Memory, User, UserMessage
+from lifelong.errors import BudgetReached, ConfigError, StorageUnavailable
+from lifelong.serve.worker import _Profiles, run
+from lifelong.testing import ScriptedBrain
 from tests.model_servers import ModelServer, Reply, call, results, say
 
-WORKER = [sys.executable, "-m", "recollect", "worker"]
-QUICKLY = {"RECOLLECT_WORKER_TICK_SECONDS": "0.1"}
-SOON_LOST = {"RECOLLECT_WORKER_LEASE_SECONDS": "2"}
-RULES = {"RECOLLECT_ORGANIZE_BRAIN": "rules"}
+WORKER = [sys.executable, "-m", "lifelong", "worker"]
+QUICKLY = {"LIFELONG_WORKER_TICK_SECONDS": "0.1"}
+SOON_LOST = {"LIFELONG_WORKER_LEASE_SECONDS": "2"}
+RULES = {"LIFELONG_ORGANIZE_BRAIN": "rules"}
 
 NOTE = {"slug": "log", "title": "Log", "description": "", "body": "", "parent_path": "~/memory"}
 
@@ -99,10 +99,10 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
 def asking(server: ModelServer) -> dict[str, str]:
     """The environment of a worker whose model is on loopback."""
     return {
-        "RECOLLECT_ORGANIZE_BRAIN": "llm",
-        "RECOLLECT_MODELS_MODEL": "openai:gpt-4o-mini",
-        "RECOLLECT_MODELS_BASE_URL": server.base_url("openai"),
-        "RECOLLECT_MODELS_API_KEY": "k",
+        "LIFELONG_ORGANIZE_BRAIN": "llm",
+        "LIFELONG_MODELS_MODEL": "openai:gpt-4o-mini",
+        "LIFELONG_MODELS_BASE_URL": server.base_url("openai"),
+        "LIFELONG_MODELS_API_KEY": "k",
     }
 
 
@@ -149,7 +149,7 @@ def test_a_profile_without_an_agent_is_served_too(tmp_path: Path) -> None:
 
 def test_it_keeps_the_journal_of_every_profile(tmp_path: Path, spawn: Spawn) -> None:
     """K3, O23, O25, guardrail 5: summaries and compaction, whichever profile it is."""
-    (tmp_path / "recollect.toml").write_text(
+    (tmp_path / "lifelong.toml").write_text(
         "[continuity]\njournal_enabled = true\nmemory_compaction_enabled = true\n"
         "memory_compaction_interval_ms = 50\nmemory_compaction_max_records = 3\n"
         "memory_compaction_min_age_days = 0\n"
@@ -178,7 +178,7 @@ def test_a_home_that_is_not_there_is_an_error(tmp_path: Path, words: list[str]) 
         [*WORKER, "--home", str(missing), *words], capture_output=True, text=True, check=False, timeout=30
     )
     assert done.returncode == 1
-    assert done.stderr.startswith(f"recollect: There is no memory at {missing}.")
+    assert done.stderr.startswith(f"lifelong: There is no memory at {missing}.")
     assert "--home" in done.stderr
     assert "Traceback" not in done.stderr
     assert not missing.exists()
@@ -192,13 +192,13 @@ def test_on_another_machine_only_the_database_is_needed(tmp_path: Path, postgres
     done = once(
         there,
         "--json",
-        RECOLLECT_STORAGE_URL=postgres_storage["url"],
-        RECOLLECT_STORAGE_SCHEMA_NAME=postgres_storage["schema_name"],
+        LIFELONG_STORAGE_URL=postgres_storage["url"],
+        LIFELONG_STORAGE_SCHEMA_NAME=postgres_storage["schema_name"],
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert known(here, storage=postgres_storage) == {"~/memory/people/mara"}
     assert known(here, "work", storage=postgres_storage) == {"~/memory/people/bob"}
-    assert not (there / "recollect.db").exists()
+    assert not (there / "lifelong.db").exists()
 
 
 # Until it is told
@@ -258,7 +258,7 @@ def test_what_a_killed_worker_held_is_finished_by_another(
 ) -> None:
     """O4, O9: SIGKILL in the middle of a run; its lease runs out, and its edits land once."""
     storage = request.getfixturevalue("postgres_storage") if database == "postgres" else {}
-    where = {f"RECOLLECT_STORAGE_{name.upper()}": str(value) for name, value in storage.items()}
+    where = {f"LIFELONG_STORAGE_{name.upper()}": str(value) for name, value in storage.items()}
     home = tmp_path / "home"
     talk(home, "Mara", storage=storage)
 
@@ -289,7 +289,7 @@ def test_what_a_killed_worker_held_is_finished_by_another(
 @pytest.fixture
 def quiet_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command sets up the log of its process; a test gives it back."""
-    log = logging.getLogger("recollect")
+    log = logging.getLogger("lifelong")
     monkeypatch.setattr(log, "handlers", list(log.handlers))
     monkeypatch.setattr(log, "level", log.level)
 
@@ -323,7 +323,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """O5: it looks for new profiles again."""
-    monkeypatch.setattr("recollect.serve.worker.LOOK_AGAIN", 0.01)
+    monkeypatch.setattr("lifelong.serve.worker.LOOK_AGAIN", 0.01)
     talk(tmp_path, "Bob", profile="work")
     looks = 0
     profiles = Memory.profiles

@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from recollect.errors import InputError, MemoryClosed
-from recollect.testing import in_threads
-from recollect.vectors.base import Item, Scope, Vector, Vectors
+from lifelong.errors import InputError, MemoryClosed
+from lifelong.testing import in_threads
+from lifelong.vectors.base import Item, Scope, Vector, Vectors
 
 OpenVectors: TypeAlias = Callable[[], Vectors]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from recollect.storage.base import Database
-from recollect.storage.sqlite import SQLite
+from lifelong.storage.base import Database
+from lifelong.storage.sqlite import SQLite
 
 CONNECTIONS = 4  # to PostgreSQL, at most
 

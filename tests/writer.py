@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from recollect import Memory, RecollectError, User, UserMessage
+from lifelong import LifelongError, Memory, User, UserMessage
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def insist(call: Callable[[], T]) -> T:
     while True:
         try:
             return call()
-        except RecollectError as error:
+        except LifelongError as error:
             say(f"error {type(error).__name__} {error}")
             time.sleep(0.05)
 

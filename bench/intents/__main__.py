@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.judge.__main__ import PAIRS
-from recollect.organize.rules.intents import FILE, SCALE, SURE, features, likelihood
+from lifelong.organize.rules.intents import FILE, SCALE, SURE, features, likelihood
 
 HERE = Path(__file__).parent
-TARGET = HERE.parents[1] / "src" / "recollect" / "organize" / "rules" / FILE
+TARGET = HERE.parents[1] / "src" / "lifelong" / "organize" / "rules" / FILE
 UNSEEN = ("unseen-idiomatic", "unseen-plain")
 KINDS = ("standing", "once", "telling", "chatter")
 TOLD = 16000  # statements of the judge's pairs

@@ -16,20 +16,20 @@ from zlib import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect import UserMessage
-from recollect.organize.brain import Transcript
-from recollect.organize.rules.conflicts import SURE, keys
-from recollect.organize.rules.features import Pair, alone
-from recollect.organize.rules.judging import FILE, SCALE
-from recollect.organize.rules.reading import read
-from recollect.organize.rules.statements import find_statements
-from recollect.organize.rules.stems import stem
-from recollect.types import Recorded
+from lifelong import UserMessage
+from lifelong.organize.brain import Transcript
+from lifelong.organize.rules.conflicts import SURE, keys
+from lifelong.organize.rules.features import Pair, alone
+from lifelong.organize.rules.judging import FILE, SCALE
+from lifelong.organize.rules.reading import read
+from lifelong.organize.rules.statements import find_statements
+from lifelong.organize.rules.stems import stem
+from lifelong.types import Recorded
 
 PAIRS = Path(__file__).parent / "pairs"
 STREAMS = Path(__file__).parent / "streams"
 SCENES = Path(__file__).parent / "scenes"
-TARGET = Path(__file__).parents[2] / "src" / "recollect" / "organize" / "rules" / FILE
+TARGET = Path(__file__).parents[2] / "src" / "lifelong" / "organize" / "rules" / FILE
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
 LATER = FIRST + timedelta(weeks=5)
 CLOSE, DISTANT = 120, 60  # pairs of a stream that stand beside each other

@@ -1,0 +1,5 @@
+"""`python -m lifelong`: the command line without its script."""
+
+from lifelong.serve.cli import main
+
+main()

@@ -1,0 +1,227 @@
+"""The rows of `agents`: one a descriptor and owner. The agent's row is what its writers take first."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from lifelong.collect.descriptors import (
+    KINDS,
+    Descriptor,
+    Kind,
+    cache_key,
+    decode,
+    encode,
+    is_organized,
+    source_agent,
+)
+from lifelong.errors import AgentDead, InputError, StorageCorrupt, UnknownAgent
+from lifelong.storage.base import EVERY, Param, Row, Transaction
+from lifelong.types import Agent, AgentState, micros, moment, new_id, optional_moment
+
+log = logging.getLogger("lifelong.collect")
+
+_COLUMNS = "id, owner, kind, cache_key, descriptor, state, created_at, active_at, sleep_due, death_due"
+_STANDING = "id, owner, kind, cache_key, state"
+
+
+class Standing(NamedTuple):
+    """What a writer needs to know of an agent: the whole row but its times and its long texts."""
+
+    id: str
+    owner: str
+    kind: Kind
+    cache_key: str
+    state: AgentState
+
+
+class Deadlines(NamedTuple):
+    """When the agent was last active but for its messages, and what comes when nothing else does."""
+
+    active_at: datetime
+    sleep_due: datetime | None
+    death_due: datetime | None
+
+
+class Agents:
+    """`agents`, seen through a transaction."""
+
+    __slots__ = ("_tx",)
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def resolve(self, owner: str, descriptor: Descriptor, now: datetime, sleep_due: datetime) -> Agent:
+        """The one agent of this descriptor, made on first use. Racers get the same one. What is not part
+        of the key (a name, a prompt) is brought up to date. A memory-agent belongs to the owner of its
+        source agent, which must exist and be this owner's."""
+        if source := source_agent(descriptor):
+            self._check_source(owner, source)
+        self._tx.run(
+            f"INSERT INTO agents ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, 'active', ?, ?, ?, NULL) "
+            "ON CONFLICT (owner, cache_key) DO UPDATE SET descriptor = excluded.descriptor, "
+            "kind = excluded.kind",
+            *(new_id(), owner, descriptor.kind, cache_key(descriptor), encode(descriptor)),
+            *(micros(now), micros(now), micros(sleep_due)),
+        )
+        agent = self.find(owner, descriptor)
+        assert agent, "an agent that was just made is there"
+        return agent
+
+    def find(self, owner: str, descriptor: Descriptor) -> Agent | None:
+        """The agent of this descriptor's key, if it was made already and can be read."""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM agents WHERE owner = ? AND cache_key = ?", owner, cache_key(descriptor)
+        )
+        return next(_readable(rows), None)
+
+    def get(self, owner: str, agent_id: str) -> Agent:
+        row = self._tx.one(f"SELECT {_COLUMNS} FROM agents WHERE owner = ? AND id = ?", owner, agent_id)
+        if not row:
+            raise unknown_agent(agent_id)
+        return from_row(row)
+
+    def recent(self, owner: str, kinds: Sequence[Kind] | None = None, limit: int = EVERY) -> list[Agent]:
+        """The owner's agents (of these kinds), the one heard from last first. One that cannot be read is
+        left out with a warning."""
+        params: list[Param] = [owner, *(kinds or ()), limit]
+        which = f" AND kind IN ({', '.join('?' for _ in kinds)})" if kinds else ""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM agents a WHERE owner = ?{which} ORDER BY COALESCE((SELECT max((SELECT "
+            "max(h.id) FROM session_history h WHERE h.session_id = s.id)) FROM sessions s "
+            "WHERE s.agent_id = a.id), 0) DESC, id DESC LIMIT ?",
+            *params,
+        )
+        return list(_readable(rows))
+
+    def count(self, owner: str) -> int:
+        """How many the owner has, but for memory-agents."""
+        row = self._tx.one("SELECT count(*) FROM agents WHERE owner = ? AND kind <> 'memory-agent'", owner)
+        return row[0] if row else 0
+
+    def owners(self) -> list[str]:
+        """Everybody who has an agent."""
+        return [row[0] for row in self._tx.all("SELECT DISTINCT owner FROM agents ORDER BY owner")]
+
+    def standing(self, owner: str, agent_id: str) -> Standing:
+        """What is needed to read of an agent, without its long texts."""
+        row = self._tx.one(f"SELECT {_STANDING} FROM agents WHERE owner = ? AND id = ?", owner, agent_id)
+        if not row:
+            raise unknown_agent(agent_id)
+        return _standing(row)
+
+    def peek(self, agent_id: str) -> Standing | None:
+        """The agent, whoever owns it; none where the row is gone."""
+        row = self._tx.one(f"SELECT {_STANDING} FROM agents WHERE id = ?", agent_id)
+        return _standing(row) if row else None
+
+    def lock(self, agent_ids: Iterable[str], *, wait: bool = True) -> dict[str, Standing]:
+        """Take these agents' rows, always in the same order, whoever owns them. Unknown ids are left out;
+        so are, unless we wait, rows that another transaction holds."""
+        ending = self._tx.for_update if wait else self._tx.skip_locked
+        rows = self._tx.many(
+            f"SELECT {_STANDING} FROM agents WHERE id = ?{ending}",
+            [(agent_id,) for agent_id in sorted(agent_ids)],
+        )
+        return {row[0]: _standing(row) for row in rows}
+
+    def take(self, owner: str, agent_id: str) -> Standing:
+        """Take one living agent's row, or say why not."""
+        agent = self.lock([agent_id]).get(agent_id)
+        if agent is None or agent.owner != owner:
+            raise unknown_agent(agent_id)
+        check_living(agent)
+        return agent
+
+    def due(self, now: datetime, after: str, limit: int) -> list[str]:
+        """Ids, in order and after `after`, of the agents with a deadline that has come."""
+        rows = self._tx.all(
+            "SELECT id FROM agents WHERE sleep_due <= ? AND id > ? "
+            "UNION SELECT id FROM agents WHERE death_due <= ? AND id > ? ORDER BY id LIMIT ?",
+            *(micros(now), after, micros(now), after, limit),
+        )
+        return [row[0] for row in rows]
+
+    def deadlines(self, agent_id: str) -> Deadlines:
+        row = self._tx.one("SELECT active_at, sleep_due, death_due FROM agents WHERE id = ?", agent_id)
+        if not row:
+            raise unknown_agent(agent_id)
+        return Deadlines(moment(row[0]), optional_moment(row[1]), optional_moment(row[2]))
+
+    def set_active(self, agent_id: str, now: datetime, sleep_due: datetime) -> None:
+        """Awake and busy: it may sleep from `sleep_due` on, and death is called off."""
+        self._tx.run(
+            "UPDATE agents SET state = 'active', active_at = ?, sleep_due = ?, death_due = NULL WHERE id = ?",
+            *(micros(now), micros(sleep_due), agent_id),
+        )
+
+    def postpone_sleep(self, agent_id: str, sleep_due: datetime) -> None:
+        self._tx.run("UPDATE agents SET sleep_due = ? WHERE id = ?", micros(sleep_due), agent_id)
+
+    def set_sleeping(self, agent_id: str, death_due: datetime | None) -> None:
+        self._tx.run(
+            "UPDATE agents SET state = 'sleeping', sleep_due = NULL, death_due = ? WHERE id = ?",
+            *(micros(death_due) if death_due else None, agent_id),
+        )
+
+    def set_dead(self, agent_id: str) -> None:
+        self._tx.run("UPDATE agents SET state = 'dead', sleep_due = NULL, death_due = NULL WHERE id = ?", agent_id)
+
+    def _check_source(self, owner: str, agent_id: str) -> None:
+        source = self.standing(owner, agent_id)
+        if not is_organized(source.kind):
+            raise InputError(f"{source.cache_key} is a memory-agent. Name the agent whose memory it keeps.")
+
+
+def check_living(agent: Standing) -> None:
+    if agent.state == "dead":
+        raise AgentDead(
+            f"The agent {agent.cache_key} is dead and takes no more messages. Make a new one under another id."
+        )
+
+
+def unknown_agent(agent_id: str) -> UnknownAgent:
+    return UnknownAgent(
+        f"No agent of this profile has the id {agent_id!r}. Get one with memory.agent(descriptor)."
+    )
+
+
+def from_row(row: Row) -> Agent:
+    descriptor = decode(row[4])
+    if descriptor.kind != row[2]:
+        raise _unreadable_kind(row[3], row[2])
+    return Agent(
+        id=row[0],
+        owner=row[1],
+        cache_key=row[3],
+        descriptor=descriptor,
+        state=row[5],
+        created_at=moment(row[6]),
+        active_at=moment(row[7]),
+        sleep_due=optional_moment(row[8]),
+        death_due=optional_moment(row[9]),
+    )
+
+
+def _standing(row: Row) -> Standing:
+    standing = Standing._make(row)
+    if standing.kind not in KINDS:
+        raise _unreadable_kind(standing.cache_key, standing.kind)
+    return standing
+
+
+def _unreadable_kind(key: str, kind: str) -> StorageCorrupt:
+    return StorageCorrupt(
+        f"The agent {key} cannot be of the kind {kind!r}. Restore a backup, or resolve the agent anew with "
+        "memory.agent(descriptor)."
+    )
+
+
+def _readable(rows: Iterable[Row]) -> Iterator[Agent]:
+    for row in rows:
+        try:
+            yield from_row(row)
+        except StorageCorrupt as error:
+            log.warning("agent %s is left out: %s", row[0], error)

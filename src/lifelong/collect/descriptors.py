@@ -1,0 +1,258 @@
+"""Who an agent is: a tagged union, and everything that follows from the kind.
+
+Each function matches every kind. A new kind that one of them does not handle fails the type check.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from importlib.resources import files
+from typing import ClassVar, Literal, TypeAlias, assert_never, get_args
+from urllib.parse import quote
+
+from lifelong.errors import InputError, PromptError, StorageCorrupt
+from lifelong.gate import checked_name, checked_text
+
+LONGEST_PART = 500  # bytes
+LONGEST_KEY = 2_000  # bytes; an index of PostgreSQL holds no more than 2,700
+LONGEST_PROMPT = 1_000_000  # characters
+
+Kind = Literal["user", "cron", "task", "system", "subagent", "app", "permanent", "memory-agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person, reached through a connector. `user_id` is an address there, not an owner."""
+
+    kind: ClassVar[Kind] = "user"
+    connector: str
+    user_id: str
+    channel_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """A job that runs by the clock."""
+
+    kind: ClassVar[Kind] = "cron"
+    id: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A piece of work that runs once."""
+
+    kind: ClassVar[Kind] = "task"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A part of the host itself."""
+
+    kind: ClassVar[Kind] = "system"
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subagent:
+    """A helper of another agent. The only kind that dies."""
+
+    kind: ClassVar[Kind] = "subagent"
+    id: str
+    parent_agent_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """An application that acts for another agent."""
+
+    kind: ClassVar[Kind] = "app"
+    id: str
+    parent_agent_id: str
+    name: str
+    system_prompt: str
+    app_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Permanent:
+    """An agent that is always there, with a character of its own."""
+
+    kind: ClassVar[Kind] = "permanent"
+    id: str
+    name: str
+    description: str
+    system_prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAgent:
+    """The agent that organizes another one's memory. `id` is the source agent's."""
+
+    kind: ClassVar[Kind] = "memory-agent"
+    id: str
+
+
+Descriptor: TypeAlias = User | Cron | Task | System | Subagent | App | Permanent | MemoryAgent
+
+KINDS: dict[Kind, type[Descriptor]] = {kind.kind: kind for kind in get_args(Descriptor)}
+_MAY_BE_EMPTY = {"name", "description", "system_prompt"}
+
+Strategy = Literal["most-recent-foreground"]
+"""How to find an agent without naming it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a message to the agent's person goes."""
+
+    connector: str
+    channel_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a descriptor brings to the system prompt. With `replaces` it is the whole of it."""
+
+    text: str = ""
+    replaces: bool = False
+    tools: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.replaces and not self.text.strip():
+            raise PromptError
+
+
+def cache_key(descriptor: Descriptor) -> str:
+    """The stable key of an agent. Parts are percent-encoded, so that a '/' in one cannot collide."""
+    match descriptor:
+        case User(connector, user_id, channel_id):
+            return _path("connectors", connector, user_id, channel_id)
+        case Cron(id=part) | Task(id=part) | Subagent(id=part) | App(id=part) | Permanent(id=part):
+            return _path(descriptor.kind, part)
+        case System(tag=part) | MemoryAgent(id=part):
+            return _path(descriptor.kind, part)
+        case _:
+            assert_never(descriptor)
+
+
+def matches(kind: Kind, strategy: Strategy) -> bool:
+    """Whether an agent may be found by this strategy."""
+    match kind:
+        case "user":
+            return strategy == "most-recent-foreground"
+        case "cron" | "task" | "system" | "subagent" | "app" | "permanent" | "memory-agent":
+            return False
+        case _:
+            assert_never(kind)
+
+
+def is_foreground(kind: Kind) -> bool:
+    """Whether a person speaks in this agent's sessions."""
+    return matches(kind, "most-recent-foreground")
+
+
+def is_organized(kind: Kind) -> bool:
+    """Whether this agent's sessions become memory. A memory-agent's never do: it would feed on itself."""
+    match kind:
+        case "memory-agent":
+            return False
+        case "user" | "cron" | "task" | "system" | "subagent" | "app" | "permanent":
+            return True
+        case _:
+            assert_never(kind)
+
+
+def is_mortal(kind: Kind) -> bool:
+    """Whether the agent dies after it has slept for long."""
+    match kind:
+        case "subagent":
+            return True
+        case "user" | "cron" | "task" | "system" | "app" | "permanent" | "memory-agent":
+            return False
+        case _:
+            assert_never(kind)
+
+
+def target(descriptor: Descriptor) -> Target | None:
+    """Where to answer. Only a user can be answered."""
+    match descriptor:
+        case User(connector=connector, channel_id=channel_id):
+            return Target(connector, channel_id)
+        case Cron() | Task() | System() | Subagent() | App() | Permanent() | MemoryAgent():
+            return None
+        case _:
+            assert_never(descriptor)
+
+
+def source_agent(descriptor: Descriptor) -> str | None:
+    """The agent whose profile owns this one; none where it is the profile that asks."""
+    match descriptor:
+        case MemoryAgent(id):
+            return id
+        case User() | Cron() | Task() | System() | Subagent() | App() | Permanent():
+            return None
+        case _:
+            assert_never(descriptor)
+
+
+def prompt(descriptor: Descriptor) -> Prompt:
+    """What the agent is told to be."""
+    match descriptor:
+        case App(system_prompt=text) | Permanent(system_prompt=text):
+            return Prompt(text)
+        case MemoryAgent():
+            return Prompt(memory_agent_prompt(), True, ("document_read", "document_write", "document_edit"))
+        case User() | Cron() | Task() | System() | Subagent():
+            return Prompt()
+        case _:
+            assert_never(descriptor)
+
+
+@cache
+def memory_agent_prompt() -> str:
+    return files("lifelong").joinpath("prompts/memory_agent.md").read_text(encoding="utf-8")
+
+
+def check_descriptor(descriptor: Descriptor) -> None:
+    """Refuse what does not describe an agent."""
+    if type(descriptor) not in KINDS.values():
+        names = ", ".join(kind.__name__ for kind in KINDS.values())
+        raise InputError(f"{descriptor!r:.200} does not describe an agent. Use one of: {names}.")
+    for part in fields(descriptor):
+        value, what = getattr(descriptor, part.name), f"{type(descriptor).__name__}.{part.name}"
+        if part.name in _MAY_BE_EMPTY:
+            checked_text(value, what, LONGEST_PROMPT)
+        else:
+            checked_name(value, what, LONGEST_PART)
+    if len(cache_key(descriptor)) > LONGEST_KEY:
+        raise InputError(f"The parts of {descriptor!r:.200} are too long together. Make them shorter.")
+
+
+def encode(descriptor: Descriptor) -> str:
+    """A descriptor as the database holds it."""
+    check_descriptor(descriptor)
+    return json.dumps({"kind": descriptor.kind, **asdict(descriptor)}, ensure_ascii=False, sort_keys=True)
+
+
+def decode(text: str) -> Descriptor:
+    """The descriptor that `encode` wrote."""
+    try:
+        parts = json.loads(text)
+        descriptor = KINDS[parts.pop("kind")](**parts)
+        check_descriptor(descriptor)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise StorageCorrupt(
+            f"An agent's descriptor cannot be read ({error!r}): {text!r:.200}. Restore a backup, or resolve the "
+            "agent anew with memory.agent(descriptor)."
+        ) from error
+    return descriptor
+
+
+def _path(*parts: str) -> str:
+    return "".join("/" + quote(part, safe="") for part in parts)

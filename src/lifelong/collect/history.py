@@ -1,0 +1,237 @@
+"""The rows of `session_history`: what was said, written once, in an order that never changes.
+
+`append_keys` remembers which record a caller's idempotency key became.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypeAlias, get_args
+
+from lifelong.errors import InputError
+from lifelong.gate import LONGER_RECORDS, checked_text, checked_time, plain_json
+from lifelong.storage.base import EVERY, Row, Transaction
+from lifelong.types import PROVENANCES, Record, Recorded, micros, moment
+
+log = logging.getLogger("lifelong.collect")
+
+LONGEST_SPEAKER = 200  # characters
+
+Written: TypeAlias = tuple[str, str, int, str]
+"""A record ready to be stored: type, provenance, at, data."""
+
+
+class Said(NamedTuple):
+    """A record that was stored, by whom, and when (none: just now); and what was made of it before."""
+
+    record_id: int
+    session_id: str
+    agent_id: str
+    agent_kind: str
+    written: Written
+    since: datetime | None = None
+    ready: object = None
+
+
+_RECORDS: dict[str, type[Record]] = {kind.type: kind for kind in get_args(Record)}
+_CONTENT = {
+    kind: tuple((f.name, f.default) for f in fields(kind) if f.name not in ("provenance", "at"))
+    for kind in _RECORDS.values()
+}
+"""What each kind keeps in `data`: field and default (a value equal to it is not written)."""
+
+_COLUMNS = "id, session_id, type, provenance, at, recorded_at, data"
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Records that were loaded, and the id of the last row that was looked at, readable or not."""
+
+    records: tuple[Recorded, ...]
+    until: int
+
+
+class History:
+    """`session_history`, seen through a transaction."""
+
+    __slots__ = ("_tx",)
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def insert(self, rows: Iterable[tuple[str, Written, int]]) -> Sequence[int]:
+        """Store (session, record, recorded at), in order, and say which ids they got. The sessions' rows
+        are already taken, so ids within a session become visible in order."""
+        return self._tx.insert(
+            "session_history (session_id, type, provenance, at, recorded_at, data)",
+            [
+                (session_id, kind, provenance, at, recorded_at, data)
+                for session_id, (kind, provenance, at, data), recorded_at in rows
+            ],
+        )
+
+    def max_id(self, session_id: str) -> int | None:
+        """The session's newest record; none when it is empty."""
+        row = self._tx.one("SELECT max(id) FROM session_history WHERE session_id = ?", session_id)
+        return row[0] if row else None
+
+    def count_since_id(self, session_id: str, after: int) -> int:
+        row = self._tx.one(
+            "SELECT count(*) FROM session_history WHERE session_id = ? AND id > ?", session_id, after
+        )
+        return row[0] if row else 0
+
+    def find_since_id(self, session_id: str, after: int) -> list[Recorded]:
+        """The records strictly after this id, ascending."""
+        return list(self.load(session_id, after).records)
+
+    def last(self, session_id: str, count: int) -> tuple[Recorded, ...]:
+        """The newest records of the session, ascending."""
+        rows = self._tx.all(
+            "SELECT id FROM session_history WHERE session_id = ? ORDER BY id DESC LIMIT ?", session_id, count
+        )
+        return self.load(session_id, rows[-1][0] - 1).records if rows else ()
+
+    def between(self, session_id: str, after: int, until: int) -> tuple[Recorded, ...]:
+        """The records of the session in (after, until]."""
+        return self.load(session_id, after, until=until).records
+
+    def session_of(self, record_id: int) -> str | None:
+        """The session a record stands in; none where there is no such record."""
+        row = self._tx.one("SELECT session_id FROM session_history WHERE id = ?", record_id)
+        return row[0] if row else None
+
+    def said_at(self, record_id: int) -> datetime | None:
+        """When a record was said; none where there is no such record."""
+        row = self._tx.one("SELECT at FROM session_history WHERE id = ?", record_id)
+        return moment(row[0]) if row else None
+
+    def size(self, session_id: str) -> int:
+        """How many characters the session's records hold."""
+        row = self._tx.one("SELECT sum(length(data)) FROM session_history WHERE session_id = ?", session_id)
+        return int(row[0]) if row and row[0] else 0
+
+    def load(self, session_id: str, after: int, limit: int = EVERY, until: int = EVERY) -> Stretch:
+        """The next records strictly after this id, ascending. One that cannot be read is left out with
+        a warning, and is behind us all the same."""
+        rows = self._rows(session_id, after, until, limit)
+        readable = tuple(recorded for row in rows if (recorded := from_row(row)))
+        return Stretch(readable, rows[-1][0] if rows else after)
+
+    def _rows(self, session_id: str, after: int, until: int, limit: int) -> list[Row]:
+        """Rows as they are. One whose text is not even text comes with nothing in it."""
+        which = "FROM session_history WHERE session_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?"
+        try:
+            return self._tx.all(f"SELECT {_COLUMNS} {which}", session_id, after, until, limit)
+        except UnicodeDecodeError:
+            ids = self._tx.all(f"SELECT id {which}", session_id, after, until, limit)
+            return [self._row(session_id, row[0]) for row in ids]
+
+    def _row(self, session_id: str, record_id: int) -> Row:
+        try:
+            row = self._tx.one(f"SELECT {_COLUMNS} FROM session_history WHERE id = ?", record_id)
+        except UnicodeDecodeError:
+            row = None
+        return row or (record_id, session_id, "", "", 0, 0, "")
+
+    def last_recorded_at(self, session_id: str) -> datetime | None:
+        """When the session's newest record arrived."""
+        row = self._tx.one(
+            "SELECT recorded_at FROM session_history WHERE session_id = ? ORDER BY id DESC LIMIT 1",
+            session_id,
+        )
+        return moment(row[0]) if row else None
+
+    def find_keys(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, str]]:
+        """Which of these (agent, key) pairs were stored before: as which record, with which digest."""
+        if not pairs:
+            return {}
+        rows = self._tx.many(
+            "SELECT agent_id, key, record_id, digest FROM append_keys WHERE agent_id = ? AND key = ?", pairs
+        )
+        return {(row[0], row[1]): (row[2], row[3]) for row in rows}
+
+    def insert_keys(self, keys: Sequence[tuple[str, str, int, str]]) -> None:
+        if keys:
+            self._tx.many("INSERT INTO append_keys (agent_id, key, record_id, digest) VALUES (?, ?, ?, ?)", keys)
+
+
+def to_row(record: Record, now: int, limit: int) -> Written:
+    """The record as a row, or an error that says what is wrong with it."""
+    kind = type(record)
+    if kind not in _CONTENT:
+        names = ", ".join(known.__name__ for known in _CONTENT)
+        raise InputError(f"{record!r:.200} is not a record. Use one of: {names}.")
+    if record.provenance not in PROVENANCES:
+        raise InputError(
+            f"{record.provenance!r:.200} is no provenance. Use one of: {', '.join(sorted(PROVENANCES))}."
+        )
+    at = now if record.at is None else micros(checked_time(record.at, f"{kind.__name__}.at"))
+    content: dict[str, object] = {}
+    for name, default in _CONTENT[kind]:
+        value = getattr(record, name)
+        if value is not default:
+            content[name] = _checked(value, name, default, f"{kind.__name__}.{name}", limit)
+    return record.type, record.provenance, at, _JSON.encode(content)
+
+
+def from_json(content: Mapping[str, Any]) -> Record:
+    """The record that JSON describes: its `type` and fields, `at` already a time."""
+    fields = dict(content)
+    kind = _RECORDS.get(fields.pop("type", ""))
+    if kind is None:
+        raise InputError(f"{content!r:.200} has no known type. Use one of: {', '.join(_RECORDS)}.")
+    try:
+        return kind(**fields)
+    except TypeError as error:
+        raise InputError(f"{kind.__name__} does not take these fields: {error}.") from error
+
+
+def from_row(row: Row) -> Recorded | None:
+    """The record of a row; none, with a warning, where it cannot be read."""
+    record_id, session_id, kind, provenance, at, recorded_at, data = row
+    try:
+        if provenance not in PROVENANCES:
+            raise ValueError(f"unknown provenance {provenance!r}")  # noqa: TRY301
+        record = _RECORDS[kind](**json.loads(data), provenance=provenance, at=moment(at))
+        for name, default in _CONTENT[type(record)]:
+            if not _fits(getattr(record, name), name, default):
+                raise ValueError(f"{name} is of the wrong type")  # noqa: TRY301
+        return Recorded(record_id, session_id, moment(at), moment(recorded_at), record)
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        log.warning("record %s of session %s cannot be read and is left out: %r", record_id, session_id, error)
+        return None
+
+
+def digest(written: Written) -> str:
+    """What a record says, in a few characters: equal for a retry, different for anything else."""
+    kind, provenance, _, data = written
+    return blake2b(f"{kind} {provenance} {data}".encode(), digest_size=12).hexdigest()
+
+
+def _checked(value: object, name: str, default: object, what: str, limit: int) -> object:
+    if not _fits(value, name, default):
+        wanted = "a mapping" if name == "arguments" else "a bool" if isinstance(default, bool) else "text"
+        raise InputError(f"{what} must be {wanted}, not {type(value).__name__}. Pass {wanted}.")
+    if name == "speaker":
+        return checked_text(value, what, LONGEST_SPEAKER)
+    if isinstance(value, str):
+        return checked_text(value, what, limit, LONGER_RECORDS)
+    if isinstance(value, Mapping):
+        plain = plain_json(value, what, limit)
+        if len(_JSON.encode(plain)) > limit:
+            raise InputError(f"{what} is longer than {limit:,} characters. {LONGER_RECORDS}")
+        return plain
+    return value
+
+
+def _fits(value: object, name: str, default: object) -> bool:
+    if name == "arguments":
+        return isinstance(value, Mapping)
+    return isinstance(value, bool if isinstance(default, bool) else str)

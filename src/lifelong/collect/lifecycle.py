@@ -1,0 +1,129 @@
+"""How agents fall asleep, wake and die. Deadlines are rows, so any process can act on them.
+
+An append to an active agent does not move its deadline: that would be a second write for each record.
+`sleep_due` is the earliest time to look; `advance` looks then at what was really heard last, and either
+puts the agent to sleep or moves the deadline to where it belongs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from functools import partial
+
+from lifelong.collect.agents import Agents, Standing
+from lifelong.collect.descriptors import is_mortal
+from lifelong.collect.history import History
+from lifelong.collect.sessions import Sessions
+from lifelong.errors import NOT_NOW, LifelongError
+from lifelong.storage.base import Database, Transaction
+from lifelong.types import Advance, AgentState
+
+log = logging.getLogger("lifelong.collect")
+
+_PAGE = 100
+
+
+class Lifecycle:
+    """The states of the agents of a home: active, sleeping, dead. `is_busy` says whether an agent's inbox
+    holds work for it: such an agent stays awake."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        idle_after: timedelta,
+        dead_after: timedelta,
+        is_busy: Callable[[Transaction, str], bool] = lambda tx, agent_id: False,
+    ) -> None:
+        self._database = database
+        self._is_busy = is_busy
+        self._idle_after = idle_after
+        self._dead_after = dead_after
+
+    def sleep_due(self, now: datetime) -> datetime:
+        """When an agent heard from now may fall asleep."""
+        return now + self._idle_after
+
+    def wake(self, tx: Transaction, agent: Standing, now: datetime) -> None:
+        """A message has come: a sleeping agent wakes, and neither sleep nor death is near."""
+        if agent.state == "sleeping":
+            Agents(tx).set_active(agent.id, now, self.sleep_due(now))
+
+    def touch(self, tx: Transaction, agent: Standing, now: datetime) -> None:
+        """Something was done with the agent that is not a message: an active one stays active."""
+        if agent.state == "active":
+            Agents(tx).set_active(agent.id, now, self.sleep_due(now))
+
+    def sleep(self, owner: str, agent_id: str, now: datetime) -> None:
+        """Put the agent to sleep now, and mark what it has not had organized."""
+
+        def work(tx: Transaction) -> None:
+            agent = Agents(tx).take(owner, agent_id)
+            if agent.state == "active":
+                self._fall_asleep(tx, agent, now)
+
+        self._database.write(work)
+
+    def advance(self, now: datetime, owner: str) -> Advance:
+        """Act on every deadline of the home that has come, each in a short transaction of its own; tell
+        what became of this owner's agents. An agent that cannot be carried on is logged and left as it
+        is; a database that can do nothing just now ends it."""
+        reached: dict[AgentState, list[str]] = {"sleeping": [], "dead": []}
+        for agent_id in self._due(now):
+            try:
+                agent = self._database.write(partial(self._step, agent_id=agent_id, now=now))
+            except NOT_NOW:
+                raise
+            except LifelongError as error:
+                log.error("agent %s could not be carried on and stays as it is: %s", agent_id, error)
+                continue
+            if agent and agent.owner == owner:
+                reached[agent.state].append(agent.id)
+        return Advance(tuple(reached["sleeping"]), tuple(reached["dead"]))
+
+    def _due(self, now: datetime) -> Iterator[str]:
+        """The ids of the agents whose deadline has come, a page at a time."""
+        last = ""
+        while page := self._due_after(last, now):
+            yield from page
+            last = page[-1]
+
+    def _due_after(self, last: str, now: datetime) -> list[str]:
+        return self._database.read(lambda tx: Agents(tx).due(now, last, _PAGE))
+
+    def _step(self, tx: Transaction, agent_id: str, now: datetime) -> Standing | None:
+        """The agent in the state it came to, if that is a new one. Its row is taken first, then read."""
+        agent = Agents(tx).lock([agent_id]).get(agent_id)
+        if agent is None:
+            return None
+        due = Agents(tx).deadlines(agent_id)
+        if due.death_due and due.death_due <= now:
+            return self._die(tx, agent, now)
+        if due.sleep_due and due.sleep_due <= now:
+            sleep_due = self.sleep_due(self._heard_last(tx, agent, due.active_at))
+            if self._is_busy(tx, agent_id):
+                sleep_due = self.sleep_due(now)
+            if sleep_due <= now:
+                return self._fall_asleep(tx, agent, now)
+            Agents(tx).postpone_sleep(agent_id, sleep_due)
+        return None
+
+    def _heard_last(self, tx: Transaction, agent: Standing, active_at: datetime) -> datetime:
+        session = Sessions(tx).active(agent.id)
+        recorded_at = session and History(tx).last_recorded_at(session.id)
+        return max(active_at, recorded_at or active_at)
+
+    def _fall_asleep(self, tx: Transaction, agent: Standing, now: datetime) -> Standing:
+        session = Sessions(tx).active(agent.id)
+        if session and (newest := History(tx).max_id(session.id)):
+            Sessions(tx).mark([(agent, session.id, newest)])
+        Agents(tx).set_sleeping(agent.id, now + self._dead_after if is_mortal(agent.kind) else None)
+        return agent._replace(state="sleeping")
+
+    def _die(self, tx: Transaction, agent: Standing, now: datetime) -> Standing:
+        if session := Sessions(tx).active(agent.id):
+            Sessions(tx).end(session.id, now)
+        Agents(tx).set_dead(agent.id)
+        return agent._replace(state="dead")

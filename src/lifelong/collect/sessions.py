@@ -1,0 +1,237 @@
+"""The rows of `sessions`, and the mark (`invalidated_at`) that says: there is something to organize.
+
+A mark holds the id of a record and only grows. It always stands above `processed_until`, so a mark that
+was cleared never comes back, and a compare-and-swap against an old one can only fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from lifelong.collect.agents import Standing
+from lifelong.collect.descriptors import is_organized
+from lifelong.errors import UnknownSession
+from lifelong.storage.base import Row, Transaction
+from lifelong.types import Session, Turn, micros, moment, new_id, optional_moment
+
+_COLUMNS = "id, agent_id, created_at, ended_at, reset_message, invalidated_at, processed_until"
+
+_NEWEST = "COALESCE((SELECT max(id) FROM session_history h WHERE h.session_id = sessions.id), 0)"
+
+_NEWS = "session_history h WHERE h.session_id = s.id AND h.id > COALESCE(s.processed_until, 0)"
+
+_MARK = (
+    "UPDATE sessions SET invalidated_at = ? WHERE id = ? AND (invalidated_at IS NULL OR invalidated_at < ?) "
+    "AND (processed_until IS NULL OR processed_until < ?)"
+)
+
+
+class Sessions:
+    """`sessions`, seen through a transaction."""
+
+    __slots__ = ("_tx",)
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def create(self, agent_id: str, now: datetime) -> Session:
+        """A new active session. The database allows one an agent."""
+        session = Session(new_id(), agent_id, now, None, None, None, None)
+        self._tx.run(
+            "INSERT INTO sessions (id, agent_id, created_at) VALUES (?, ?, ?)",
+            *(session.id, agent_id, micros(now)),
+        )
+        return session
+
+    def active(self, agent_id: str) -> Session | None:
+        """The session that appends go to; its row is taken."""
+        row = self._tx.one(
+            f"SELECT {_COLUMNS} FROM sessions WHERE agent_id = ? AND ended_at IS NULL{self._tx.for_update}",
+            agent_id,
+        )
+        return from_row(row) if row else None
+
+    def active_with_backlog(self, counts: Mapping[str, int]) -> dict[str, tuple[str, bool]]:
+        """For each agent with an active session: its id, and whether it has at least this many records
+        that are not processed. The rows are taken."""
+        rows = self._tx.many(
+            f"SELECT agent_id, id, (SELECT 1 FROM {_NEWS} ORDER BY h.id LIMIT 1 OFFSET ?) "
+            f"FROM sessions s WHERE agent_id = ? AND ended_at IS NULL{self._tx.for_update}",
+            [(count - 1, agent_id) for agent_id, count in counts.items()],
+        )
+        return {row[0]: (row[1], row[2] is not None) for row in rows}
+
+    def get(self, owner: str, session_id: str) -> Session:
+        session = self.find(owner, session_id)
+        if not session:
+            raise unknown_session(session_id)
+        return session
+
+    def find(self, owner: str, session_id: str) -> Session | None:
+        row = self._tx.one(
+            f"SELECT {_COLUMNS} FROM sessions WHERE id = ? "
+            "AND EXISTS (SELECT 1 FROM agents a WHERE a.id = agent_id AND a.owner = ?)",
+            *(session_id, owner),
+        )
+        return from_row(row) if row else None
+
+    def peek(self, session_id: str) -> Session | None:
+        """The session, whoever owns it."""
+        row = self._tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?", session_id)
+        return from_row(row) if row else None
+
+    def take(self, session_id: str) -> Session | None:
+        """The same; its row is taken."""
+        row = self._tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?{self._tx.for_update}", session_id)
+        return from_row(row) if row else None
+
+    def newest(self, agent_id: str) -> Session | None:
+        """The agent's active session, else the one that ended last."""
+        row = self._tx.one(
+            f"SELECT {_COLUMNS} FROM sessions WHERE agent_id = ? "
+            "ORDER BY CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1",
+            agent_id,
+        )
+        return from_row(row) if row else None
+
+    def of_agent(self, agent_id: str) -> list[Session]:
+        """Every session of the agent, oldest first, the active one last whatever the clocks say."""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM sessions WHERE agent_id = ? ORDER BY ended_at IS NULL, created_at, id",
+            agent_id,
+        )
+        return [from_row(row) for row in rows]
+
+    def recent(self, owner: str, limit: int, before: Session | None = None) -> list[Session]:
+        """The sessions of the owner's agents, newest first, but for memory-agents'; those older than `before`."""
+        older = " AND (s.created_at, s.id) < (?, ?)" if before else ""
+        rows = self._tx.all(
+            f"SELECT {', '.join(f's.{name}' for name in _COLUMNS.split(', '))} FROM sessions s "
+            "JOIN agents a ON a.id = s.agent_id "
+            f"WHERE a.owner = ? AND a.kind <> 'memory-agent'{older} ORDER BY s.created_at DESC, s.id DESC LIMIT ?",
+            *(owner, *((micros(before.created_at), before.id) if before else ()), limit),
+        )
+        return [from_row(row) for row in rows]
+
+    def count(self, owner: str) -> int:
+        """How many the owner's agents have, but for memory-agents'."""
+        row = self._tx.one(
+            "SELECT count(*) FROM sessions s JOIN agents a ON a.id = s.agent_id "
+            "WHERE a.owner = ? AND a.kind <> 'memory-agent'",
+            owner,
+        )
+        return row[0] if row else 0
+
+    def end(self, session_id: str, now: datetime, reset_message: str | None = None) -> None:
+        self._tx.run(
+            "UPDATE sessions SET ended_at = ?, reset_message = ? WHERE id = ? AND ended_at IS NULL",
+            *(micros(now), reset_message, session_id),
+        )
+
+    def end_turn(self, session_id: str, until: int, now: datetime) -> Turn | None:
+        """Note that a turn ended with this record; none where it had ended there already."""
+        row = self._tx.one("SELECT max(until_id) FROM turns WHERE session_id = ?", session_id)
+        after = (row and row[0]) or 0
+        if until <= after:
+            return None
+        self._tx.run(
+            "INSERT INTO turns (session_id, until_id, ended_at) VALUES (?, ?, ?)",
+            *(session_id, until, micros(now)),
+        )
+        return Turn(session_id, after, until)
+
+    # Marks
+
+    def mark(self, marks: Iterable[tuple[Standing, str, int]]) -> None:
+        """Invalidate each (agent, session, record), unless the agent is a memory-agent. All four
+        invalidation points come through here."""
+        wanted = [
+            (history_id, session_id, history_id, history_id)
+            for agent, session_id, history_id in marks
+            if is_organized(agent.kind)
+        ]
+        if wanted:
+            self._tx.many(_MARK, wanted)
+
+    def invalidate(self, session_id: str, history_id: int) -> bool:
+        """Mark the session up to this record of it, if that says more than what is marked or processed
+        already. Says whether it did."""
+        params = (history_id, session_id, history_id, history_id, history_id)
+        return self._tx.run(f"{_MARK} AND ? <= {_NEWEST}", *params) == 1
+
+    def find_invalidated(self, limit: int, after: Session | None = None) -> list[Session]:
+        """Marked sessions of the whole home, oldest mark first; the next ones `after` one of them."""
+        mark, session_id = (after.invalidated_at or 0, after.id) if after else (0, "")
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM sessions WHERE invalidated_at IS NOT NULL "
+            "AND (invalidated_at > ? OR (invalidated_at = ? AND id > ?)) ORDER BY invalidated_at, id LIMIT ?",
+            *(mark, mark, session_id, limit),
+        )
+        return [from_row(row) for row in rows]
+
+    def is_first_marked(self, session: Session) -> bool:
+        """Whether no earlier session of the same agent is marked: an agent's are handed over in order."""
+        return not self._tx.one(
+            "SELECT 1 FROM sessions WHERE agent_id = ? AND invalidated_at < ? AND id <> ? LIMIT 1",
+            *(session.agent_id, session.invalidated_at, session.id),
+        )
+
+    def marked(self) -> tuple[int, datetime | None]:
+        """How many sessions of the whole home are marked, and when the oldest of what waits in them arrived: the
+        mark itself moves on with every record."""
+        row = self._tx.one(
+            "SELECT count(*), min(COALESCE((SELECT h.recorded_at FROM "
+            f"{_NEWS} ORDER BY h.id LIMIT 1), s.created_at)) FROM sessions s WHERE invalidated_at > 0"
+        )
+        return (row[0], optional_moment(row[1])) if row else (0, None)
+
+    def passed_over(self, before: datetime) -> datetime | None:
+        """When something arrived that nobody marked, though its agent should have been asleep before this time;
+        none where deadlines are acted on."""
+        row = self._tx.one(
+            f"SELECT (SELECT h.recorded_at FROM {_NEWS} ORDER BY h.id LIMIT 1) FROM agents a "
+            "JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "
+            "WHERE a.sleep_due <= ? AND a.kind <> 'memory-agent' "
+            f"AND EXISTS (SELECT 1 FROM {_NEWS} AND h.recorded_at <= ?) ORDER BY a.sleep_due LIMIT 1",
+            *(micros(before), micros(before)),
+        )
+        return moment(row[0]) if row else None
+
+    def mark_processed(self, session: Session, processed_until: int) -> bool:
+        """Compare and swap: if mark and position are still those of `session` as it was read, move the
+        position to `processed_until`, the last record that was actually loaded, and clear the mark. A
+        mark that covers records beyond it stays. Says whether it did. The position never goes back, nor
+        beyond what the session holds."""
+        position = session.processed_until or 0
+        if processed_until < position:
+            return False
+        newer = processed_until > position
+        changed = self._tx.run(
+            "UPDATE sessions SET processed_until = ?, invalidated_at = CASE WHEN EXISTS ("
+            "SELECT 1 FROM session_history h WHERE h.session_id = sessions.id AND h.id > ? "
+            "AND h.id <= sessions.invalidated_at) THEN invalidated_at END "
+            "WHERE id = ? AND invalidated_at = ? AND COALESCE(processed_until, 0) = ? "
+            f"AND ? <= {_NEWEST}",
+            *(processed_until, processed_until, session.id, session.invalidated_at, position),
+            processed_until if newer else 0,
+        )
+        return changed == 1
+
+
+def unknown_session(session_id: str) -> UnknownSession:
+    return UnknownSession(
+        f"No session of this profile has the id {session_id!r}. List them with memory.sessions(agent)."
+    )
+
+
+def from_row(row: Row) -> Session:
+    return Session(
+        id=row[0],
+        agent_id=row[1],
+        created_at=moment(row[2]),
+        ended_at=optional_moment(row[3]),
+        reset_message=row[4],
+        invalidated_at=row[5],
+        processed_until=row[6],
+    )

@@ -1,0 +1,182 @@
+"""How a stretch of history reads: Markdown blocks, one a record, that a person and a model can follow.
+
+Text cannot forge a block, nor swallow the next one: a line in it that looks like one of our headings, or
+that opens HTML, is escaped; a code fence it leaves open is closed; our own fences are longer than any in
+what they hold. Text that recall injected is left out, so that nothing is learned from its own echo.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import assert_never
+
+from lifelong.types import (
+    AssistantMessage,
+    Json,
+    Note,
+    Recorded,
+    SystemMessage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+
+FOREGROUND = "The following is a conversation between a person (User) and an agent (Assistant)."
+BACKGROUND = (
+    "The following is the log of an agent that works on its own: no person speaks in it. "
+    "System Message is what the agent was told, Agent is what it said."
+)
+
+_FENCE = re.compile(r"<lifelong-context\s{1,9}id=[^<>]{0,200}>|</lifelong-context>\n?")
+_MARK = "lifelong-context"
+LONGEST_WORD = 300  # characters of a tool result that are left out where it is cut, at most
+_PASSES = 8  # removing a fence may join the halves of another
+_CONTAINER = r"[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*"
+_LIKE_A_BLOCK = re.compile(
+    rf"^({_CONTAINER})(?=#{{2,3}}[ \t]*(?:User|Assistant|System Message|Agent|Tool Call|Tool Result)\b|Note:|"
+    r"<[a-z/!?]|(?:=+|-+)[ \t]*$)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_NESTED_FENCE = re.compile(rf"^(?=[^`~\n])({_CONTAINER})(?=`{{3,}}|~{{3,}})", re.MULTILINE)
+_WORD_END = re.compile(r"[\w+/=.~:@-]{2,}\Z")
+_FENCE_LINE = re.compile(r"^(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
+
+
+def transcript(records: Iterable[Recorded], *, foreground: bool, tool_result_chars: int = 2_000) -> str:
+    """The records as Markdown, under a sentence that says what kind of talk it is. Empty when nothing
+    was said."""
+    blocks = [block for r in records if (block := _block(r, foreground, tool_result_chars))]
+    return "\n\n".join([FOREGROUND if foreground else BACKGROUND, *blocks]) if blocks else ""
+
+
+def without_injected(text: str) -> str:
+    """The text less everything that recall put into it. What is not fenced on both sides stays; line ends
+    are made the same."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if _MARK not in text:
+        return text.strip()
+    for _ in range(_PASSES):
+        shorter = _without_fenced(text)
+        if shorter == text:
+            break
+        text = shorter
+    return text.strip()
+
+
+def _without_fenced(text: str) -> str:
+    kept: list[str] = []
+    opened: list[int] = []  # where in `kept` a fence stands that is not closed yet
+    last = 0
+    for fence in _FENCE.finditer(text):
+        kept.append(text[last : fence.start()])
+        last = fence.end()
+        if not fence[0].startswith("</"):
+            opened.append(len(kept))
+            kept.append(fence[0])
+        elif opened:
+            del kept[opened.pop() :]
+        else:
+            kept.append(fence[0])
+    return "".join(kept) + text[last:]
+
+
+def _block(recorded: Recorded, foreground: bool, tool_result_chars: int) -> str:
+    record, stamp = recorded.record, _stamp(recorded)
+    match record:
+        case UserMessage():
+            return _spoken("User" if foreground else "System Message", record.speaker, stamp, record.text)
+        case AssistantMessage():
+            return _spoken("Assistant" if foreground else "Agent", record.speaker, stamp, record.text)
+        case SystemMessage():
+            about = "summary of what came before" if record.summary else ""
+            return _spoken("System Message", about, stamp, record.text)
+        case Note():
+            text = without_injected(record.text)
+            called = f"{_line(record.speaker)}: " if record.speaker else ""
+            return f"> Note: {called}{' '.join(text.split())} {stamp}" if text else ""
+        case ToolCall():
+            arguments = json.dumps(_stripped(dict(record.arguments)), ensure_ascii=False, indent=2)
+            return f"### Tool Call: {_line(record.name)} {stamp}\n\n{_fenced(arguments, 'json')}"
+        case ToolResult():
+            return _result(record, stamp, tool_result_chars)
+        case _:
+            assert_never(record)
+
+
+def _stripped(value: Json) -> Json:
+    match value:
+        case str():
+            return without_injected(value)
+        case dict():
+            return {key: _stripped(part) for key, part in value.items()}
+        case list():
+            return [_stripped(part) for part in value]
+        case _:
+            return value
+
+
+def _spoken(who: str, name: str, stamp: str, text: str) -> str:
+    text = without_injected(text)
+    if not text:
+        return ""
+    called = f" ({_line(name)})" if name else ""
+    return f"## {who}{called} {stamp}\n\n{_closed(_escaped(text))}"
+
+
+def _escaped(text: str) -> str:
+    """The text with a backslash before what a Markdown reader would take for more than text of its block:
+    our headings and notes, HTML, underlines, and fences that do not stand at the start of a line."""
+    return _NESTED_FENCE.sub(_backslash, _LIKE_A_BLOCK.sub(_backslash, text))
+
+
+def _backslash(found: re.Match[str]) -> str:
+    return f"{found[1]}\\"
+
+
+def _closed(text: str) -> str:
+    """The text with the code fence closed that it leaves open."""
+    opened = ""
+    for line in _FENCE_LINE.finditer(text):
+        fence = line[1]
+        if not opened:
+            opened = fence
+        elif fence[0] == opened[0] and len(fence) >= len(opened) and line[0].rstrip() == fence:
+            opened = ""
+    return f"{text}\n{opened}" if opened else text
+
+
+def _result(record: ToolResult, stamp: str, most: int) -> str:
+    text = without_injected(record.text)
+    if len(text) > most:
+        most = _before_half_a_word(text, most)
+    cut = f"\n\n[cut: {most:,} of {len(text):,} characters shown]" if len(text) > most else ""
+    said = [part for part in (_line(record.name), "failed" if record.failed else "") if part]
+    about = f" ({', '.join(said)})" if said else ""
+    return f"### Tool Result{about} {stamp}\n\n{_fenced(_escaped(text[:most]))}{cut}"
+
+
+def _before_half_a_word(text: str, most: int) -> int:
+    """Where to cut so that no word is cut in two, if it is not too long: half a key is not known for one."""
+    half = _WORD_END.search(text[max(0, most - LONGEST_WORD) : most + 1])
+    return most - half.end() + half.start() + 1 if half and half.start() else most
+
+
+def _fenced(text: str, language: str = "") -> str:
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _line(text: str) -> str:
+    """Text that stays in its heading."""
+    return " ".join(text.split())
+
+
+def _stamp(recorded: Recorded) -> str:
+    """What a claim cites, and when it was said. Provenance is told where it is not the usual one."""
+    usual = type(recorded.record).__dataclass_fields__["provenance"].default
+    source = "" if recorded.record.provenance == usual else f", from {recorded.record.provenance}"
+    return f"[r{recorded.id}, {recorded.at:%Y-%m-%d %H:%M:%S} UTC{source}]"

@@ -1,0 +1,176 @@
+"""Everything that can go wrong, in one tree. Each message says what happened and what to do next.
+
+    LifelongError
+    ├── InputError (ValueError)      what was given cannot be taken; nothing was changed
+    │   ├── ConfigError              a setting that is unknown or does not fit
+    │   └── PromptError              a replacement prompt with nothing in it
+    ├── UnknownProfile (LookupError) no agent of the home has that profile
+    ├── UnknownAgent (LookupError)   no agent of this profile has that id
+    ├── UnknownSession (LookupError) no session of this profile has that id
+    ├── UnknownDocument (LookupError) no document of this profile has that id or path
+    ├── UnknownChangeset (LookupError) no changeset of this profile has that id
+    ├── UnknownItem (LookupError)    no inbox item of this profile has that id
+    ├── UnknownRecord (LookupError)  no record of this profile has that id
+    ├── UnknownHit (LookupError)     nothing that is remembered has that id
+    ├── UnknownRecall (LookupError)  the log of recall has none of that id
+    ├── StaleWrite                   the document changed since it was read
+    ├── DocumentInUse                other documents need the one that should go
+    ├── ModelError                   a model gave no usable answer
+    │   ├── BudgetReached            a run spent what it may
+    │   └── Outvoted                 another process, which was opened later, has another embedder
+    ├── CapReached                   the home spent what it may in a day
+    ├── LeaseLost                    another worker took the item over
+    ├── AgentDead                    the agent takes no more messages
+    ├── JournalError                 a file of the journal could not be read or written
+    ├── MemoryClosed                 the call came after close()
+    └── StorageError                 the database could not do it
+        ├── StorageBusy              another process held the database for too long
+        ├── StorageFull              no room left
+        ├── StorageUnavailable       the database cannot be reached, or the home cannot be used
+        ├── OutcomeUnknown           the connection broke during the commit
+        ├── StorageConflict          a uniqueness or reference rule of the database refused it
+        ├── StorageCorrupt           the file is damaged
+        ├── ForeignDatabase          the database belongs to another program
+        └── NewerDatabase            a newer lifelong made it
+
+The docstring of a class is its default message. Errors of `apsw` and `psycopg` never leave `storage/`:
+they are translated there, once.
+"""
+
+from __future__ import annotations
+
+
+class LifelongError(Exception):
+    """lifelong could not do what was asked."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or " ".join((type(self).__doc__ or "").split()))
+
+
+class InputError(LifelongError, ValueError):
+    """What was given cannot be taken. Nothing was changed."""
+
+
+class ConfigError(InputError):
+    """A setting is unknown or does not fit. See docs/configuration.md."""
+
+
+class PromptError(InputError):
+    """A prompt that replaces the whole system prompt must not be empty."""
+
+
+class UnknownProfile(LifelongError, LookupError):
+    """Nothing is known in that profile. It begins with its first agent, or with what is first written to it."""
+
+
+class UnknownAgent(LifelongError, LookupError):
+    """No agent of this profile has that id. Get one with memory.agent(descriptor)."""
+
+
+class UnknownSession(LifelongError, LookupError):
+    """No session of this profile has that id. List them with memory.sessions(agent)."""
+
+
+class UnknownDocument(LifelongError, LookupError):
+    """No document of this profile has that id or path. Walk them with memory.documents.walk()."""
+
+
+class UnknownChangeset(LifelongError, LookupError):
+    """No changeset of this profile has that id. List them with memory.documents.changesets()."""
+
+
+class UnknownItem(LifelongError, LookupError):
+    """No inbox item of this profile has that id. List them with memory.inbox()."""
+
+
+class UnknownRecord(LifelongError, LookupError):
+    """No record of this profile has that id. Use an id that append returned."""
+
+
+class UnknownHit(LifelongError, LookupError):
+    """Nothing remembered has that id. Recall and list give it with every hit."""
+
+
+class UnknownRecall(LifelongError, LookupError):
+    """The log has no recall of that id. See memory.recalls() for those it has."""
+
+
+class StaleWrite(LifelongError):
+    """The document changed since it was read. Read it again, and make the change on the new version."""
+
+
+class DocumentInUse(LifelongError):
+    """Other documents have this one as their parent or link to it. Move or unlink them first."""
+
+
+class ModelError(LifelongError):
+    """The model gave no usable answer. The work stays in the queue."""
+
+
+class BudgetReached(ModelError):
+    """The run spent what one run may. Raise models.run_budget_usd, or choose a cheaper model."""
+
+
+class Outvoted(ModelError):
+    """A process that was opened later has chosen another embedder. Start this one anew."""
+
+
+class CapReached(LifelongError):
+    """The home spent what it may in a day. The work waits; raise models.daily_cap_usd to go on now."""
+
+
+class LeaseLost(LifelongError):
+    """Another worker took the item over. What this one did was discarded."""
+
+
+class AgentDead(LifelongError):
+    """The agent is dead and takes no more messages. Make a new one under another id."""
+
+
+class JournalError(LifelongError):
+    """A file of the journal could not be read or written. Nothing was changed; mend it and try again."""
+
+
+class MemoryClosed(LifelongError):
+    """This memory is closed. Open it again with Memory.open(home)."""
+
+
+class StorageError(LifelongError):
+    """The database could not do it. Nothing was stored."""
+
+
+class StorageBusy(StorageError):
+    """Another process kept the database busy for too long. Nothing was stored; try again."""
+
+
+class StorageFull(StorageError):
+    """There is no room left for the database. Nothing was stored; free some space and try again."""
+
+
+class StorageUnavailable(StorageError):
+    """The database cannot be reached. Nothing was stored; try again when it is back."""
+
+
+class OutcomeUnknown(StorageError):
+    """The connection broke during the commit, so it may or may not have been stored.
+    Try again; with the same idempotency key nothing is stored twice."""
+
+
+NOT_NOW = (StorageBusy, StorageFull, StorageUnavailable, OutcomeUnknown)
+"""Errors that say nothing about the work: the database can do none just now."""
+
+
+class StorageConflict(StorageError):
+    """The database refused it: a uniqueness or reference rule would be broken. Nothing was stored."""
+
+
+class StorageCorrupt(StorageError):
+    """The database file is damaged. Restore a backup, and keep the damaged file for repair."""
+
+
+class ForeignDatabase(StorageError):
+    """The database belongs to another program. Nothing was changed; choose another home."""
+
+
+class NewerDatabase(StorageError):
+    """A newer lifelong made this database. Nothing was changed; upgrade lifelong to open it."""

@@ -1,0 +1,57 @@
+"""The folder everything lives in. A person can open it, read it and put it in git."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from lifelong.errors import StorageUnavailable
+from lifelong.gate import checked_path, checked_profile, is_profile
+
+
+class Home:
+    """Where the files of a home are. Making one creates nothing."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = checked_path(path, "The home")
+
+    @property
+    def database(self) -> Path:
+        return self.path / "lifelong.db"
+
+    @property
+    def settings(self) -> Path:
+        return self.path / "lifelong.toml"
+
+    def profile(self, name: str) -> Path:
+        """The folder of a profile's own files. It appears with the first of them."""
+        return self.path / "profiles" / checked_profile(name)
+
+    def profiles(self) -> list[str]:
+        """The profiles that have files of their own."""
+        return [place.name for place in self.path.glob("profiles/*") if is_profile(place.name) and place.is_dir()]
+
+    def check(self) -> None:
+        """Say why this cannot be a home, before anything is made or read."""
+        try:
+            usable = stat.S_ISDIR(self.path.stat().st_mode)
+        except FileNotFoundError:
+            return
+        except NotADirectoryError:
+            usable = False
+        except OSError as error:
+            raise self._unusable(error) from error
+        if not usable:
+            raise StorageUnavailable(f"{self.path} is a file, so it cannot be a home. Name a folder.")
+
+    def ensure(self) -> None:
+        """Make the folder, for its owner alone."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> StorageUnavailable:
+        return StorageUnavailable(
+            f"The home {self.path} cannot be used: {error.strerror}. Name a folder that can be read and written."
+        )

@@ -1,0 +1,90 @@
+"""The rows of `journal_progress`, `journals` and `schedules`: which turns are in the journal, which home keeps it,
+and what ran when."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from lifelong.collect.descriptors import KINDS, is_organized
+from lifelong.storage.base import Transaction
+from lifelong.types import micros, moment
+
+_KINDS = sorted(kind for kind in KINDS if is_organized(kind))
+
+
+class Pending(NamedTuple):
+    """A session with a completed turn that is not in the journal."""
+
+    session_id: str
+    agent_id: str
+    is_over: bool
+
+
+class Progress:
+    """The three tables, seen through a transaction."""
+
+    __slots__ = ("_tx",)
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def until(self, session_id: str) -> int:
+        """The last record whose turn is in the journal; 0 where none is."""
+        row = self._tx.one("SELECT until_id FROM journal_progress WHERE session_id = ?", session_id)
+        return row[0] if row else 0
+
+    def advance(self, session_id: str, until: int) -> None:
+        """Every turn up to this record is in the journal. Never goes back."""
+        self._tx.run(
+            "INSERT INTO journal_progress (session_id, until_id) VALUES (?, ?) ON CONFLICT (session_id) DO UPDATE "
+            "SET until_id = excluded.until_id WHERE journal_progress.until_id < excluded.until_id",
+            *(session_id, until),
+        )
+
+    def pending(self, owner: str, agent_id: str | None = None) -> list[Pending]:
+        """The owner's sessions (of this agent) with a completed turn that is not in the journal, oldest first. A
+        memory-agent's never are. A turn is complete when it was said to end, somebody speaks again, or its session
+        is over."""
+        which = " AND a.id = ?" if agent_id else ""
+        rows = self._tx.all(
+            "SELECT id, agent_id, ended_at FROM (SELECT s.id, s.agent_id, s.ended_at, s.created_at, "
+            "COALESCE(p.until_id, 0) AS until_id, (SELECT min(h.id) FROM session_history h "
+            "WHERE h.session_id = s.id AND h.id > COALESCE(p.until_id, 0)) AS first_id "
+            "FROM agents a JOIN sessions s ON s.agent_id = a.id "
+            "LEFT JOIN journal_progress p ON p.session_id = s.id "
+            f"WHERE a.owner = ?{which} AND a.kind IN ({', '.join('?' for _ in _KINDS)})) open "
+            "WHERE first_id IS NOT NULL AND (ended_at IS NOT NULL "
+            "OR EXISTS (SELECT 1 FROM turns t WHERE t.session_id = open.id AND t.until_id > open.until_id) "
+            "OR EXISTS (SELECT 1 FROM session_history h WHERE h.session_id = open.id AND h.id > first_id "
+            "AND h.type = 'user_message')) ORDER BY created_at, id",
+            *(owner, *([agent_id] if agent_id else []), *_KINDS),
+        )
+        return [Pending(session_id, agent, ended_at is not None) for session_id, agent, ended_at in rows]
+
+    def ends(self, session_id: str, after: int) -> list[int]:
+        """The records, after this one, with which a turn was said to end."""
+        rows = self._tx.all(
+            "SELECT until_id FROM turns WHERE session_id = ? AND until_id > ? ORDER BY until_id", session_id, after
+        )
+        return [row[0] for row in rows]
+
+    def last_run(self, owner: str, name: str) -> datetime | None:
+        row = self._tx.one("SELECT last_run_at FROM schedules WHERE owner = ? AND name = ?", owner, name)
+        return moment(row[0]) if row else None
+
+    def ran(self, owner: str, name: str, at: datetime) -> None:
+        self._tx.run(
+            "INSERT INTO schedules (owner, name, last_run_at) VALUES (?, ?, ?) ON CONFLICT (owner, name) "
+            "DO UPDATE SET last_run_at = excluded.last_run_at",
+            *(owner, name, micros(at)),
+        )
+
+    def keeper(self, owner: str, home: str, now: datetime) -> tuple[str, datetime]:
+        """Which home keeps the owner's journal, and since when: the first one that asked."""
+        row = self._tx.one(
+            "INSERT INTO journals (owner, home, began_at) VALUES (?, ?, ?) ON CONFLICT (owner) "
+            "DO UPDATE SET owner = excluded.owner RETURNING home, began_at",
+            *(owner, home, micros(now)),
+        )
+        return (row[0], moment(row[1])) if row else (home, now)

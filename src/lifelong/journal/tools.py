@@ -1,0 +1,41 @@
+"""The tools of the journal and of worker notes, for an agent of any framework."""
+
+from __future__ import annotations
+
+from lifelong.journal.journal import Journal
+from lifelong.journal.notes import Notes
+from lifelong.journal.records import SENSITIVITIES, Sensitivity
+from lifelong.tooling import Tool, schema, text, tool
+
+REMEMBER = schema(
+    "text",
+    text=text("What to write down, in a sentence that can be understood without the talk around it."),
+    category=text("What it is: note, learned, user-preference, decision, or a word of your own."),
+    sensitivity=text("Who may read it: public, operational, private-user or secret.") | {"enum": [*SENSITIVITIES]},
+)
+STORE = schema(
+    "key",
+    "content",
+    key=text("The note's name: letters, digits, '_' and '-'. The same name overwrites."),
+    content=text("The note, as Markdown."),
+)
+
+
+def remember_this(journal: Journal, session_id: str = "") -> Tool:
+    """Writes to the journal what an agent chooses to keep (SPEC O23)."""
+
+    def remember(text: str, category: str = "note", sensitivity: Sensitivity = "operational") -> str:
+        record = journal.remember(text, category, sensitivity, session_id=session_id)
+        return f"Written down as {record.category}, {record.sensitivity}."
+
+    return tool("remember_this", "Write something down in the journal, to have it next time.", REMEMBER, remember)
+
+
+def note_tool(notes: Notes) -> Tool:
+    """`store_memory`: keeps a note of a worker's (SPEC O31)."""
+
+    def store(key: str, content: str) -> str:
+        notes.store(key, content)
+        return f"Stored as {key}."
+
+    return tool("store_memory", "Keep a note for your next job.", STORE, store)

@@ -1,0 +1,145 @@
+"""One question over the Claude Agent SDK: no tools, one turn, no settings, no session kept, on the book.
+
+The SDK is the extra `claude`. It runs a program of its own, which uses the key or the login that it finds, and
+refuses to run as root unless IS_SANDBOX=1 says that the machine is one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lifelong.errors import ConfigError, ModelError
+from lifelong.models.base import MOST_OUTPUT, Cost, Tokens
+from lifelong.models.ledger import Run
+from lifelong.models.providers import without_secrets
+from lifelong.models.question import BUDGET_USD, Question, in_a_loop_of_its_own
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
+
+INSTALL = "The Claude Agent SDK is not installed. Install it: pip install 'lifelong[claude]'."
+PROVIDER = "anthropic"
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+"""Where the program may find a key in the environment. What it says of one is not passed on."""
+MODEL = "haiku"
+"""What is asked where `models.model` names no model of Anthropic's."""
+
+
+def missing() -> str:
+    """Why the SDK cannot be used, in a sentence; empty where it can."""
+    return "" if importlib.util.find_spec("claude_agent_sdk") else INSTALL
+
+
+@dataclass(slots=True)
+class _Said:
+    """What came of a call. `began`: the program ran, so that it may have asked the model."""
+
+    began: bool = False
+    text: str = ""
+    result: ResultMessage | None = None
+    error: str = ""
+
+
+class ClaudeQuestion(Question):
+    """A question like any other, in the ledger at the cost that the SDK says."""
+
+    def __call__(self, prompt: str) -> str:
+        if reason := missing():
+            raise ConfigError(reason)
+        run = self._spend.run(self._owner, self._purpose)
+        label = f"claude-agent-sdk:{self._named() or MODEL}"
+        call = run.start(label, BUDGET_USD)
+        try:
+            said = in_a_loop_of_its_own(self._said(prompt))
+        except BaseException:
+            run.fail(call, "The call was stopped.", free=False)
+            raise
+        return self._settled(run, call, label, said)
+
+    def options(self, folder: str) -> ClaudeAgentOptions:
+        """Text in, text out. The notes may hold anything: `verbatim_prompts` keeps the program from putting the
+        file into the prompt that an `@/path` in them names."""
+        from claude_agent_sdk import ClaudeAgentOptions
+
+        environment = {
+            "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MOST_OUTPUT),
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
+        if self._named() and (key := self._settings.api_key.get_secret_value()):
+            environment["ANTHROPIC_API_KEY"] = key
+        if self._named() and self._settings.base_url:
+            environment["ANTHROPIC_BASE_URL"] = self._settings.base_url
+        return ClaudeAgentOptions(
+            tools=[],
+            max_turns=1,
+            max_budget_usd=BUDGET_USD,
+            setting_sources=[],
+            permission_mode="bypassPermissions",
+            extra_args={"allow-dangerously-skip-permissions": None, "no-session-persistence": None},
+            strict_mcp_config=True,
+            verbatim_prompts=True,
+            model=self._named() or MODEL,
+            cwd=folder,
+            env=environment,
+        )
+
+    async def _said(self, prompt: str) -> _Said:
+        import anyio
+        from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, query
+
+        said, errors = _Said(), list[str]()
+        with tempfile.TemporaryDirectory(prefix="lifelong-") as folder:
+            options = self.options(folder)
+            options.stderr = errors.append
+            try:
+                with anyio.fail_after(self._settings.timeout_seconds):  # lets the SDK end its program
+                    async for message in query(prompt=prompt, options=options):
+                        said.began = True
+                        if isinstance(message, ResultMessage):
+                            said.result = message
+                        elif isinstance(message, AssistantMessage):
+                            said.text += "".join(b.text for b in message.content if isinstance(b, TextBlock))
+            except TimeoutError:
+                said.error = f"It did not answer within {self._settings.timeout_seconds:g} s."
+            except Exception as error:  # some of the SDK's are plain ones
+                said.error = " ".join([str(error), *errors[-5:]])
+        return said
+
+    def _named(self) -> str:
+        """The model of Anthropic's that is set; empty where none is."""
+        provider, _, name = self._settings.model.partition(":")
+        return name if provider == PROVIDER else ""
+
+    def _settled(self, run: Run, call: int, label: str, said: _Said) -> str:
+        """The answer, its cost entered."""
+        told = without_secrets(" ".join(said.error.split()), self._settings)
+        for key in filter(None, map(os.environ.get, KEYS)):
+            told = told.replace(key, "[key]")
+        reason = f"{label} gave no usable answer. What happened: {told[:300] or 'it was cut off.'}"
+        result = said.result
+        if result is None:
+            run.fail(call, reason, free=not said.began)
+            raise ModelError(reason)
+        # The program goes on after a cut by itself; its result is then the last piece alone.
+        usable = not result.is_error and result.stop_reason != "max_tokens" and said.text == result.result
+        usd = result.total_cost_usd
+        if usd or usable:
+            run.finish(call, _tokens(result), Cost(BUDGET_USD if usd is None else usd, estimated=usd is None))
+        else:
+            run.fail(call, reason, free=usd is not None)
+        if not usable:
+            raise ModelError(reason)
+        return said.text
+
+
+def _tokens(result: ResultMessage) -> Tokens:
+    used = list((result.model_usage or {}).values())
+    read = sum(one["cacheReadInputTokens"] for one in used)
+    written = sum(one["cacheCreationInputTokens"] for one in used)
+    fresh = sum(one["inputTokens"] for one in used)
+    return Tokens(fresh + read + written, sum(one["outputTokens"] for one in used), read, written)

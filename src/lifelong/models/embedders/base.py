@@ -1,0 +1,133 @@
+"""The seam between recall and whoever turns text into vectors, and what all of them share.
+
+numpy, tokenizers and the rest take a while to import: they are imported where they are used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence, Sized
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from lifelong.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "NDArray[np.float32]"
+Rows: TypeAlias = "NDArray[np.float32]"
+T = TypeVar("T")
+P = TypeVar("P", bound=Sized)
+
+
+class Identity(NamedTuple):
+    """Whose vectors may be compared. The version follows from whatever decides what `embed` returns: the bytes of
+    the weights and of the tokenizer, the pooling, the prefix."""
+
+    name: str
+    version: str
+    dimensions: int
+
+    def __str__(self) -> str:
+        return "/".join(map(str, self))
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Safe to share between threads; nothing is loaded or asked before the first use.
+
+    Any text is taken: what is not Unicode is replaced, what is long is cut into windows whose vectors are
+    averaged, and what lies beyond a limit is left out. The same text gets the same vector, whatever stands
+    beside it (an endpoint's last digits are its own). What cannot work before somebody changes a setting is a
+    `ConfigError`; what may work later, a `ModelError`.
+    """
+
+    @property
+    def identity(self) -> Identity:
+        """Stored with every vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        """For what is stored: a row of length 1 for each text, in order. A blank text has no direction: zeros."""
+        ...
+
+    def embed_query(self, text: str, weights: Mapping[str, float]) -> Vector:
+        """For what is asked. `weights` says how much single words of it, in lower case, count: 1 where not named,
+        0 leaves the word out. An embedder that reads whole sentences does not heed it."""
+        ...
+
+
+class Windowed(ABC, Generic[P]):
+    """An embedder that reads sentences, with other words before a question than before a text."""
+
+    def __init__(self, query_prefix: str, document_prefix: str, most_bytes: int) -> None:
+        self._query_prefix, self._document_prefix, self._most_bytes = query_prefix, document_prefix, most_bytes
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        return self._embedded(texts, self._document_prefix)
+
+    def embed_query(self, text: str, weights: Mapping[str, float]) -> Vector:
+        row: Vector = self._embedded([text], self._query_prefix)[0]
+        return row
+
+    def _embedded(self, texts: Sequence[str], prefix: str) -> Rows:
+        """The windows' vectors, averaged for the text they are of; a longer one counts more."""
+        import numpy as np
+
+        whole = enumerate(cleaned(texts, self._most_bytes))
+        found = [(place, window) for place, text in whole if text for window in self._windows(prefix, text)]
+        rows = self._run([window for _, window in found])
+        sums = np.zeros((len(texts), rows.shape[1]))
+        lengths = np.array([[len(window)] for _, window in found]).reshape(-1, 1)
+        np.add.at(sums, np.array([place for place, _ in found], np.intp), unit(rows) * lengths)
+        return unit(sums)
+
+    @abstractmethod
+    def _windows(self, prefix: str, text: str) -> Sequence[P]: ...
+
+    @abstractmethod
+    def _run(self, windows: Sequence[P]) -> NDArray[Any]:
+        """A row for each, of any length; also for none."""
+
+
+class Lazy(Generic[T]):
+    """What is made at the first call, once, whichever thread calls. An error is raised, and not kept."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make, self._made, self._gate = make, list[T](), threading.Lock()
+
+    def __call__(self) -> T:
+        if not self._made:
+            with self._gate:
+                if not self._made:
+                    self._made.append(self._make())
+        return self._made[0]
+
+
+def cleaned(texts: Sequence[str], most: int) -> list[str]:
+    """Texts that any tokenizer takes: valid Unicode, blanks made one, at most so many bytes."""
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise InputError("Only a list of texts can be embedded. Give each as a str.")
+    cut = (text[:most].encode("utf-8", "replace")[:most].decode("utf-8", "ignore") for text in texts)
+    return [" ".join(text.split()) for text in cut]
+
+
+def unit(rows: NDArray[Any]) -> Rows:
+    """The rows at length 1; those without a direction stay zeros."""
+    import numpy as np
+
+    rows = np.asarray(rows, np.float64)
+    rows = rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True, initial=0), 1e-300)  # no square overflows
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300), np.float32)
+
+
+def fingerprint(*parts: Path | str) -> str:
+    """Of words, and of files by their bytes."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "replace") if isinstance(part, str) else part.read_bytes()
+        digest.update(hashlib.sha256(data).digest())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,184 @@
+"""The rows of `ledger`: every call of a model, written before it is made, and the limits they are held to.
+
+A row starts with the most the call may cost. A worker that dies in the middle leaves that in the book: what
+was spent is never less than what the book says was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from lifelong.errors import BudgetReached, CapReached
+from lifelong.models.base import Cost, Tokens
+from lifelong.storage.base import Database, Row, Transaction
+from lifelong.types import Clock, micros, moment
+
+CallState = Literal["started", "done", "failed"]
+
+LONGEST_ERROR = 500
+
+_COLUMNS = "id, at, owner, purpose, model, state, input_tokens, output_tokens, cost, estimated, inbox_id, error"
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a model. Its `cost` is the most it may cost until it is done."""
+
+    id: int
+    at: datetime
+    owner: str
+    purpose: str
+    model: str
+    state: CallState
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    estimated: bool
+    inbox_id: int | None
+    error: str
+
+
+class Ledger:
+    """`ledger`, seen through a transaction."""
+
+    __slots__ = ("_tx",)
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def take(self) -> None:
+        """Keep others from starting a call until the transaction ends. The row of the step that made the
+        ledger stands for all of it."""
+        self._tx.one(f"SELECT number FROM lifelong_migrations WHERE number = 5{self._tx.for_update}")
+
+    def start(
+        self, at: datetime, owner: str, purpose: str, model: str, most: float, inbox_id: int | None = None
+    ) -> int:
+        """A call is about to be made, and costs no more than this."""
+        rows = self._tx.many(
+            "INSERT INTO ledger (at, owner, purpose, model, state, input_tokens, output_tokens, cost, estimated, "
+            "inbox_id, error) VALUES (?, ?, ?, ?, 'started', 0, 0, ?, 1, ?, '') RETURNING id",
+            [(micros(at), owner, purpose, model, most, inbox_id)],
+        )
+        call_id: int = rows[0][0]
+        return call_id
+
+    def finish(self, call_id: int, tokens: Tokens, cost: Cost) -> None:
+        self._tx.run(
+            "UPDATE ledger SET state = 'done', input_tokens = ?, output_tokens = ?, cost = ?, estimated = ? "
+            "WHERE id = ? AND state = 'started'",
+            *(tokens.input, tokens.output, cost.usd, int(cost.estimated), call_id),
+        )
+
+    def fail(self, call_id: int, error: str, *, free: bool) -> None:
+        """It gave no answer. Unless it certainly cost nothing, the most it may have cost stands."""
+        charge = "0" if free else "cost"
+        self._tx.run(
+            f"UPDATE ledger SET state = 'failed', cost = {charge}, estimated = ?, error = ? "
+            "WHERE id = ? AND state = 'started'",
+            *(int(not free), error[:LONGEST_ERROR], call_id),
+        )
+
+    def spent_since(self, at: datetime) -> float:
+        """USD of the whole home, calls under way at their most."""
+        row = self._tx.one("SELECT COALESCE(SUM(cost), 0) FROM ledger WHERE at >= ?", micros(at))
+        return float(row[0]) if row else 0.0
+
+    def recent(self, owner: str, limit: int) -> list[Call]:
+        """The owner's last calls, newest first."""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM ledger WHERE owner = ? ORDER BY id DESC LIMIT ?", owner, limit
+        )
+        return [from_row(row) for row in rows]
+
+
+class Spend:
+    """What the home may spend in a day, and a run in all. The database is asked before every call, so the
+    cap holds for every worker of the home together."""
+
+    def __init__(self, database: Database, clock: Clock, daily_cap_usd: float, run_budget_usd: float) -> None:
+        self.database = database
+        self.clock = clock
+        self.daily_cap_usd = daily_cap_usd
+        self.run_budget_usd = run_budget_usd
+
+    def today(self) -> float:
+        """USD since the day began (UTC)."""
+        return self.database.read(lambda tx: Ledger(tx).spent_since(day_of(self.clock())))
+
+    def over_cap(self, spent: float, most: float) -> str:
+        """Why a call that may cost this much cannot be made where so much was spent today; empty where it can."""
+        if not most or spent + most <= self.daily_cap_usd:
+            return ""
+        return (
+            f"The home spent {spent:.4f} USD today, and the next call may cost {most:.4f}: more than the "
+            f"{self.daily_cap_usd:g} it may spend in a day. The work waits until midnight UTC; raise "
+            "models.daily_cap_usd to go on now."
+        )
+
+    def run(self, owner: str, purpose: str, inbox_id: int | None = None) -> Run:
+        """A new run, that has spent nothing yet."""
+        return Run(self, owner, purpose, inbox_id)
+
+
+class Run:
+    """The calls of one run, in order: `start` before each, then `finish` or `fail`."""
+
+    def __init__(self, spend: Spend, owner: str, purpose: str, inbox_id: int | None) -> None:
+        self._spend = spend
+        self._owner = owner
+        self._purpose = purpose
+        self._inbox_id = inbox_id
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.cost = 0.0
+
+    @property
+    def left(self) -> float:
+        """USD that the run may still spend."""
+        return self._spend.run_budget_usd - self.cost
+
+    def start(self, model: str, most: float) -> int:
+        """Enter a call in the book. Refuse it with `BudgetReached` where the run could overspend by it, and
+        with `CapReached` where the home could overspend its day."""
+        if most > self.left:
+            raise BudgetReached(
+                f"The run spent {self.cost:.4f} USD, and the next call of {model} may cost {most:.4f}: more than "
+                f"the {self._spend.run_budget_usd:g} a run may spend. Raise models.run_budget_usd, or choose a "
+                "cheaper model."
+            )
+
+        def enter(tx: Transaction) -> int:
+            now, ledger = self._spend.clock(), Ledger(tx)
+            ledger.take()
+            if wrong := self._spend.over_cap(ledger.spent_since(day_of(now)), most):
+                raise CapReached(wrong)
+            return ledger.start(now, self._owner, self._purpose, model, most, self._inbox_id)
+
+        return self._spend.database.write(enter)
+
+    def finish(self, call_id: int, tokens: Tokens, cost: Cost) -> None:
+        self.input_tokens += tokens.input
+        self.output_tokens += tokens.output
+        self.cost += cost.usd
+        self._note(lambda ledger: ledger.finish(call_id, tokens, cost))
+
+    def fail(self, call_id: int, error: str, *, free: bool) -> None:
+        self._note(lambda ledger: ledger.fail(call_id, error, free=free))
+
+    def _note(self, step: Callable[[Ledger], None]) -> None:
+        self._spend.database.write(lambda tx: step(Ledger(tx)))
+
+
+def day_of(now: datetime) -> datetime:
+    """When the UTC day of this time began."""
+    return now - timedelta(microseconds=micros(now) % _DAY)
+
+
+def from_row(row: Row) -> Call:
+    call = Call(row[0], moment(row[1]), *row[2:])
+    return replace(call, estimated=bool(call.estimated))  # a database may hold a whole number

@@ -1,0 +1,183 @@
+"""A model whose every call is counted, bounded and put into plain words when it fails.
+
+Imports pydantic-ai: import this module where a model is used, not before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelRateLimitError,
+    ModelRequestTimeout,
+    ModelTimeoutError,
+    UnexpectedModelBehavior,
+)
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings as CallSettings
+from pydantic_ai.settings import merge_model_settings
+from pydantic_ai.usage import RequestUsage
+
+from lifelong.errors import ModelError
+from lifelong.models.base import LEAST_OUTPUT, MOST_OUTPUT, Cost, Tokens, cost_of, estimated_tokens
+from lifelong.models.ledger import Run
+from lifelong.models.providers import without_secrets
+
+if TYPE_CHECKING:
+    from lifelong.sections import ModelsSettings
+
+OLD_RESULT = 300
+"""What an earlier tool result keeps, in characters, when the context is full."""
+
+
+class Metered(WrapperModel):
+    """Asks the wrapped model on the account of `run`, with the settings in `told`. What goes wrong with the model
+    is a `ModelError`; what goes wrong with the book comes out as it is."""
+
+    def __init__(self, wrapped: Model, run: Run, settings: ModelsSettings) -> None:
+        super().__init__(wrapped)
+        self._run = run
+        self._ours = settings
+        self.told = CallSettings(request_timeout=settings.timeout_seconds)
+        if "max_retries" not in wrapped.unsupported_settings:
+            self.told["max_retries"] = 1  # who asks tries again
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: CallSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        tools = [json.dumps(tool.parameters_json_schema) for tool in model_request_parameters.function_tools]
+        messages = within(messages, self._ours.context_chars)
+        asked = estimated_tokens(sum(map(_bytes, [*tools, *sent(messages)])))
+        output = self._affordable(asked)
+        call = self._run.start(self._ours.model, cost_of(Tokens(asked, output), self._ours).usd)
+        call_settings = merge_model_settings(model_settings, CallSettings(max_tokens=output))
+        try:
+            response = await self.wrapped.request(messages, call_settings, model_request_parameters)
+            _check_calls(response)
+        except Exception as error:
+            said = in_words(error, self._ours)
+            self._run.fail(call, said, free=_is_free(error))
+            # What the provider said may hold a key, so it is not carried along.
+            raise ModelError(said) from (None if isinstance(error, AgentRunError) else error)
+        except BaseException:
+            self._run.fail(call, "The call took too long, or was stopped.", free=False)
+            raise
+        return self._counted(call, response, asked)
+
+    def _affordable(self, asked: int) -> int:
+        """How many tokens of output the run can pay for after the question."""
+        question = cost_of(Tokens(asked), self._ours).usd
+        full = cost_of(Tokens(asked, MOST_OUTPUT), self._ours).usd - question
+        paid = int(MOST_OUTPUT * (self._run.left - question) / full) if full else MOST_OUTPUT
+        return max(LEAST_OUTPUT, min(MOST_OUTPUT, paid))
+
+    def _counted(self, call: int, response: ModelResponse, asked: int) -> ModelResponse:
+        """The response, its cost entered. A server that counts no tokens has them estimated, so that the
+        limits hold for it too."""
+        usage, guessed = response.usage, False
+        if not usage.has_values():
+            answered = estimated_tokens(sum(map(_bytes, sent([response]))))
+            usage, guessed = RequestUsage(input_tokens=asked, output_tokens=answered), True
+        tokens = Tokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+        cost = cost_of(tokens, self._ours)
+        self._run.finish(call, tokens, Cost(cost.usd, cost.estimated or guessed))
+        return replace(response, usage=usage)
+
+
+def sent(messages: Sequence[ModelMessage]) -> Iterator[str]:
+    """Every text that the model is sent with these messages. The instructions are sent once."""
+    yield next((m.instructions or "" for m in reversed(messages) if isinstance(m, ModelRequest)), "")
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                yield part.args_as_json_str()
+            elif isinstance(part, ToolReturnPart):
+                yield part.model_response_str()
+            elif isinstance(content := getattr(part, "content", None), str):
+                yield content
+
+
+def within(messages: Sequence[ModelMessage], chars: int) -> list[ModelMessage]:
+    """The messages, with tool results cut until they fit: the oldest first and almost wholly, the newest only
+    where that is not enough."""
+    over = sum(map(len, sent(messages))) - chars
+    fitting = list(messages)
+    for index, message in enumerate(messages):
+        if over <= 0:
+            break
+        if not isinstance(message, ModelRequest):
+            continue
+        newest = index == len(messages) - 1
+        parts = list(message.parts)
+        for place, part in enumerate(parts):
+            if over > 0 and isinstance(part, ToolReturnPart):
+                text = part.model_response_str()
+                kept = max(OLD_RESULT, len(text) - over) if newest else OLD_RESULT
+                parts[place] = _cut(part, text, kept)
+                over -= max(0, len(text) - kept)
+        fitting[index] = replace(message, parts=parts)
+    return fitting
+
+
+def _cut(result: ToolReturnPart, text: str, kept: int) -> ToolReturnPart:
+    if len(text) <= kept:
+        return result
+    shown = (
+        f"{text[:kept]}\n[cut: {kept:,} of {len(text):,} characters shown. Change this document with "
+        "document_edit only: a whole new body would lose what is not shown.]"
+    )
+    return replace(result, content=shown)
+
+
+def in_words(error: Exception, settings: ModelsSettings) -> str:
+    """What happened, in sentences without secrets that say what to do next."""
+    model, told = settings.model, without_secrets(" ".join(str(error).split()), settings)[:300]
+    match error:
+        case ModelTimeoutError() | ModelRequestTimeout():
+            return (
+                f"{model} did not answer within {settings.timeout_seconds:g} s. It is tried again later; raise "
+                "models.timeout_seconds if it needs longer."
+            )
+        case ModelAuthenticationError():
+            return f"{model} refused the key. Set models.api_key to one that may use it. It said: {told}"
+        case ModelNotFoundError():
+            return f"{model} is not known there. Check models.model and models.base_url. It said: {told}"
+        case ModelRateLimitError():
+            return f"{model} takes no more calls for now. It is tried again later. It said: {told}"
+        case ModelHTTPError():
+            return f"{model} failed with status {error.status_code}. It is tried again later. It said: {told}"
+        case ModelConnectionError():
+            return f"{model} cannot be reached. Check models.base_url and the network. What happened: {told}"
+        case _:
+            return f"{model} gave no usable answer. What happened: {type(error).__name__}: {told}"
+
+
+def _check_calls(response: ModelResponse) -> None:
+    """Refuse what could be neither run nor sent back. Text that is no JSON can: the model is told so."""
+    for part in response.parts:
+        if isinstance(part, ToolCallPart) and not isinstance(part.args, str | dict | None):
+            raise UnexpectedModelBehavior(f"The arguments of {part.tool_name} are no object.")
+
+
+def _is_free(error: Exception) -> bool:
+    """Whether the call certainly cost nothing: it was refused, or never arrived."""
+    if isinstance(error, ModelConnectionError):
+        return error.phase in ("pool", "connect")
+    return isinstance(error, ModelHTTPError)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

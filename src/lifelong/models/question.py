@@ -1,0 +1,73 @@
+"""One question to the configured model: no tools, one answer, within a budget, on the book."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lifelong.errors import BudgetReached, ModelError
+from lifelong.models.ledger import Run, Spend
+from lifelong.models.providers import model_for
+from lifelong.storage.base import Database
+from lifelong.types import Clock
+
+if TYPE_CHECKING:
+    from lifelong.sections import ModelsSettings
+
+T = TypeVar("T")
+
+BUDGET_USD = 0.05
+
+
+class Question:
+    """Call it with a prompt: the answer, or a `ModelError` (or `CapReached`) that says what to do. Each call is a
+    row of the ledger. Safe to share between threads."""
+
+    def __init__(
+        self,
+        settings: ModelsSettings,
+        database: Database,
+        clock: Clock,
+        owner: str,
+        purpose: str = "notes",
+    ) -> None:
+        self._settings = settings
+        self._spend = Spend(database, clock, settings.daily_cap_usd, BUDGET_USD)
+        self._owner = owner
+        self._purpose = purpose
+
+    def __call__(self, prompt: str) -> str:
+        return in_a_loop_of_its_own(self._ask(prompt, self._spend.run(self._owner, self._purpose)))
+
+    async def _ask(self, prompt: str, run: Run) -> str:
+        from pydantic_ai.direct import model_request
+        from pydantic_ai.messages import ModelRequest
+
+        from lifelong.models.metered import Metered
+
+        model = Metered(model_for(self._settings), run, self._settings)
+        try:
+            async with model:
+                asked = [ModelRequest.user_text_prompt(prompt)]
+                answer = await model_request(model, asked, model_settings=model.told)
+        except BudgetReached:
+            raise BudgetReached(
+                f"One question of this length to {self._settings.model} may cost more than the "
+                f"{BUDGET_USD:g} USD that it may. Choose a cheaper model."
+            ) from None
+        if answer.finish_reason not in (None, "stop"):
+            why = "was cut off in the middle of its answer" if answer.finish_reason == "length" else "declined"
+            raise ModelError(f"{self._settings.model} {why}.")
+        return answer.text or ""
+
+
+def in_a_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:
+    """Run it to its end, also where the caller's thread has a loop already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="lifelong-model") as other:
+        return other.submit(asyncio.run, work).result()

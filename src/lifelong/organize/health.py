@@ -1,0 +1,78 @@
+"""Where a record is on its way, and whether the way is free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from lifelong.collect.history import History
+from lifelong.collect.sessions import Sessions
+from lifelong.errors import UnknownRecord
+from lifelong.organize.inbox import Inbox
+from lifelong.storage.base import Transaction
+
+Stage = Literal["stored", "queued", "organized", "searchable", "failed"]
+Status = Literal["green", "yellow", "red"]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """How far a record has come. `reason` says why it failed, or what holds it up; `changeset_id` names
+    the edits it led to, if it led to any."""
+
+    record_id: int
+    session_id: str
+    stage: Stage
+    reason: str = ""
+    item_id: int | None = None
+    changeset_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of the whole home: `reasons` has a sentence for everything that is not well."""
+
+    status: Status
+    reasons: tuple[str, ...]
+    marked: int
+    waiting: int
+    dead: int
+    oldest: datetime | None
+
+
+def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
+    """Where this record of the owner's is now."""
+    session_id = History(tx).session_of(record_id)
+    session = session_id and Sessions(tx).find(owner, session_id)
+    if not session:
+        raise UnknownRecord(f"No record of this profile has the id {record_id}. Use an id that append returned.")
+    if (session.processed_until or 0) < record_id:
+        return Receipt(record_id, session.id, "stored")
+    item = Inbox(tx).holding(session.id, record_id)
+    if item is None:
+        return Receipt(record_id, session.id, "organized", "There was nothing in it to learn from.")
+    stage: Stage = "failed" if item.state == "dead" else "organized" if item.state == "done" else "queued"
+    return Receipt(record_id, session.id, stage, item.error, item.id, item.changeset_id)
+
+
+def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remarks: Sequence[str]) -> Health:
+    """Red while anything is dead-lettered, or the oldest thing in a queue, or that should be in one, is overdue;
+    yellow while there is something else to know, which `remarks` tell."""
+    marked, since_mark = Sessions(tx).marked()
+    items, since_put = Inbox(tx).open()
+    dead = Inbox(tx).dead()
+    error = Inbox(tx).last_error(owner)
+    waiting = (since_mark, since_put, Sessions(tx).passed_over(now - overdue))
+    oldest = min((since for since in waiting if since), default=None)
+    red = []
+    if dead:
+        red.append(
+            f"{dead} inbox item(s) failed for good. {error or 'See the inbox of each profile.'} Mend it and retry."
+        )
+    if oldest and now - oldest > overdue:
+        why = f"The last error: {error}" if error else "Is a worker running?"
+        red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
+    status: Status = "red" if red else "yellow" if remarks else "green"
+    return Health(status, (*red, *remarks), marked, items, dead, oldest)

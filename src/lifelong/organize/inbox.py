@@ -1,0 +1,231 @@
+"""The rows of `inbox`: transcripts on their way to a memory-agent.
+
+    pending ─▶ leased ─▶ done
+       ▲          │
+       └──────────┴────▶ dead ─▶ (retry) pending
+
+An item leaves only when its work is committed. Whoever works on it holds a lease, a token that nobody else
+has: every later step names it, so a run that lost its lease to another worker can change nothing. An agent's
+items are handled in order, one at a time: only the first is ever due, the others stand behind it. A dead one
+lets the others pass. Whoever changes the order holds the agent's row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from lifelong.collect.agents import Agents
+from lifelong.errors import LeaseLost, UnknownItem
+from lifelong.storage.base import EVERY, Param, Row, Transaction
+from lifelong.types import InboxItem, ItemState, micros, moment, new_id, optional_moment
+
+_COLUMNS = (
+    "id, agent_id, type, text, session_id, after_id, until_id, state, attempts, losses, due_at, error, "
+    "created_at, done_at, changeset_id"
+)
+_BEHIND = 2**62  # the due_at of an item that is not the first of its agent
+_CANDIDATES = 10  # so that an agent whose row is held does not hide the next
+_OF_OWNER = "EXISTS (SELECT 1 FROM agents a WHERE a.id = i.agent_id AND a.owner = ?)"
+
+
+class Lease(NamedTuple):
+    """An item, and the right to work on it."""
+
+    item: InboxItem
+    token: str
+
+
+class Inbox:
+    """`inbox`, seen through a transaction."""
+
+    __slots__ = ("_tx",)
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def put(self, agent_id: str, text: str, session_id: str, after: int, until: int, now: datetime) -> int:
+        """A transcript of the session's records (after, until], at the end of the agent's queue. The agent's
+        row is already taken."""
+        due = micros(now) if self.is_empty(agent_id) else _BEHIND
+        rows = self._tx.many(
+            "INSERT INTO inbox (agent_id, type, text, session_id, after_id, until_id, state, attempts, losses, "
+            "due_at, error, created_at) VALUES (?, 'system_message', ?, ?, ?, ?, 'pending', 0, 0, ?, '', ?) "
+            "RETURNING id",
+            [(agent_id, text, session_id, after, until, due, micros(now))],
+        )
+        item_id: int = rows[0][0]
+        return item_id
+
+    def claim(self, now: datetime, ends: datetime) -> Lease | None:
+        """Lease the item that has been due longest. One whose lease ran out counts as due, and that is a
+        loss, not an attempt. Agents whose row another transaction holds are passed over."""
+        candidates = self._tx.all(
+            "SELECT id, agent_id FROM inbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?",
+            *(micros(now), _CANDIDATES),
+        )
+        for item_id, agent_id in candidates:
+            token = new_id()
+            if Agents(self._tx).lock([agent_id], wait=False) and self._lease(item_id, agent_id, token, now, ends):
+                return Lease(self._get(item_id), token)
+        return None
+
+    def _lease(self, item_id: int, agent_id: str, token: str, now: datetime, ends: datetime) -> bool:
+        """Lease the item if it is still due and nothing of its agent is in its way; else put it behind."""
+        before = self._tx.one(
+            "SELECT 1 FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL AND id <> ? "
+            "AND (id < ? OR state = 'leased') LIMIT 1",
+            *(agent_id, item_id, item_id),
+        )
+        if before:
+            self._tx.run("UPDATE inbox SET due_at = ? WHERE id = ? AND state = 'pending'", _BEHIND, item_id)
+            return False
+        changed = self._tx.run(
+            "UPDATE inbox SET attempts = attempts + CASE state WHEN 'pending' THEN 1 ELSE 0 END, "
+            "losses = losses + CASE state WHEN 'leased' THEN 1 ELSE 0 END, state = 'leased', lease = ?, "
+            "due_at = ? WHERE id = ? AND due_at <= ?",
+            *(token, micros(ends), item_id, micros(now)),
+        )
+        return changed == 1
+
+    def hold(self, lease: Lease) -> None:
+        """Take the leased item's row, or say that the lease is lost."""
+        row = self._tx.one(
+            f"SELECT 1 FROM inbox WHERE id = ? AND lease = ?{self._tx.for_update}", lease.item.id, lease.token
+        )
+        if not row:
+            raise LeaseLost
+
+    def beat(self, lease: Lease, ends: datetime) -> bool:
+        """Still at work: the lease now ends then. Says whether there was one left."""
+        return self._step(lease, "due_at = ?", micros(ends))
+
+    def finish(self, lease: Lease, now: datetime, changeset_id: int | None) -> None:
+        """The work is committed with this transaction. History has the text, so the item lets it go. The
+        agent's row is already taken."""
+        finished = self._step(
+            lease,
+            "state = 'done', text = '', error = '', due_at = NULL, lease = NULL, done_at = ?, changeset_id = ?",
+            *(micros(now), changeset_id),
+        )
+        if not finished:
+            raise LeaseLost
+        self._call_next(lease.item.agent_id, now)
+
+    def fail(self, lease: Lease, error: str, now: datetime, again: datetime | None) -> None:
+        """It did not work: try again then, or never by itself."""
+        Agents(self._tx).lock([lease.item.agent_id])
+        state = "pending" if again else "dead"
+        due = micros(again) if again else None
+        if self._step(lease, f"state = '{state}', error = ?, due_at = ?, lease = NULL", error, due):
+            self._call_next(lease.item.agent_id, now)
+
+    def release(self, lease: Lease, reason: str, again: datetime) -> None:
+        """It has to wait through no fault of its own: the attempt does not count."""
+        self._step(
+            lease,
+            "state = 'pending', attempts = attempts - 1, error = ?, due_at = ?, lease = NULL",
+            *(reason, micros(again)),
+        )
+
+    def retry(self, owner: str, now: datetime, item_id: int | None = None) -> int:
+        """Make the owner's dead items (or this one, also if it only waits for its next attempt) pending
+        again, with their attempts forgiven. How many."""
+        which = "state = 'dead'" if item_id is None else "state IN ('dead', 'pending') AND id = ?"
+        params: list[Param] = [] if item_id is None else [item_id]
+        found = self._tx.all(
+            f"SELECT id, agent_id FROM inbox i WHERE {which} AND {_OF_OWNER} ORDER BY id", *params, owner
+        )
+        Agents(self._tx).lock({agent_id for _, agent_id in found})
+        retried = sum(
+            self._tx.run(
+                "UPDATE inbox SET state = 'pending', attempts = 0, losses = 0, due_at = ? "
+                "WHERE id = ? AND state IN ('dead', 'pending')",
+                *(_BEHIND, found_id),
+            )
+            for found_id, _ in found
+        )
+        for agent_id in {agent_id for _, agent_id in found}:
+            self._call_next(agent_id, now)
+        return retried
+
+    def _call_next(self, agent_id: str, now: datetime) -> None:
+        """Let the agent's first open item be due, if it stands behind nobody any more."""
+        self._tx.run(
+            "UPDATE inbox SET due_at = ? WHERE due_at = ? AND id = "
+            "(SELECT min(id) FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL)",
+            *(micros(now), _BEHIND, agent_id),
+        )
+
+    # Reading
+
+    def find(self, owner: str, states: Sequence[ItemState] | None, limit: int = EVERY) -> list[InboxItem]:
+        """The owner's items (in these states), newest first."""
+        which = f" AND i.state IN ({', '.join('?' for _ in states)})" if states else ""
+        params: list[Param] = [owner, *(states or ()), limit]
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM inbox i WHERE {_OF_OWNER}{which} ORDER BY i.id DESC LIMIT ?",
+            *params,
+        )
+        return [from_row(row) for row in rows]
+
+    def counts(self, owner: str) -> dict[ItemState, int]:
+        """How many of the owner's items are in each state, but for states without any."""
+        rows = self._tx.all(f"SELECT i.state, count(*) FROM inbox i WHERE {_OF_OWNER} GROUP BY i.state", owner)
+        return {row[0]: row[1] for row in rows}
+
+    def get(self, owner: str, item_id: int) -> InboxItem:
+        row = self._tx.one(f"SELECT {_COLUMNS} FROM inbox i WHERE i.id = ? AND {_OF_OWNER}", item_id, owner)
+        if not row:
+            raise UnknownItem(
+                f"No inbox item of this profile has the id {item_id}. List them with memory.inbox()."
+            )
+        return from_row(row)
+
+    def holding(self, session_id: str, record_id: int) -> InboxItem | None:
+        """The item that this record of the session was handed over in."""
+        row = self._tx.one(
+            f"SELECT {_COLUMNS} FROM inbox WHERE session_id = ? AND after_id < ? ORDER BY after_id DESC LIMIT 1",
+            *(session_id, record_id),
+        )
+        return from_row(row) if row and row[6] >= record_id else None
+
+    def is_empty(self, agent_id: str) -> bool:
+        """Nothing of the agent's is pending or leased."""
+        return not self._tx.one("SELECT 1 FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL LIMIT 1", agent_id)
+
+    def open(self) -> tuple[int, datetime | None]:
+        """How many items of the whole home are pending or leased, and since when the first has been waiting."""
+        row = self._tx.one("SELECT count(*), min(created_at) FROM inbox WHERE due_at IS NOT NULL")
+        return (row[0], optional_moment(row[1])) if row else (0, None)
+
+    def dead(self) -> int:
+        """How many items of the whole home nobody will try again by himself."""
+        row = self._tx.one("SELECT count(*) FROM inbox WHERE state = 'dead'")
+        return row[0] if row else 0
+
+    def last_error(self, owner: str) -> str:
+        """What went wrong last with an item of the owner's that is still open or dead."""
+        row = self._tx.one(
+            f"SELECT error FROM inbox i WHERE error <> '' AND {_OF_OWNER} ORDER BY id DESC LIMIT 1", owner
+        )
+        return row[0] if row else ""
+
+    def _step(self, lease: Lease, change: str, *params: Param) -> bool:
+        changed = self._tx.run(
+            f"UPDATE inbox SET {change} WHERE id = ? AND lease = ?", *params, lease.item.id, lease.token
+        )
+        return changed == 1
+
+    def _get(self, item_id: int) -> InboxItem:
+        row = self._tx.one(f"SELECT {_COLUMNS} FROM inbox WHERE id = ?", item_id)
+        assert row, "an item is never deleted"
+        return from_row(row)
+
+
+def from_row(row: Row) -> InboxItem:
+    item = InboxItem(*row)
+    due_at = None if row[10] == _BEHIND else optional_moment(row[10])
+    return replace(item, due_at=due_at, created_at=moment(row[12]), done_at=optional_moment(row[13]))

@@ -1,0 +1,195 @@
+"""Who "I" and "you" are: a sentence told by one person about another, told again in the third person."""
+
+from __future__ import annotations
+
+import re
+
+from lifelong.organize.rules.stems import PASTS
+from lifelong.organize.rules.words import PRAISE, listed
+
+_SAME = listed("put set let cut hit hurt shut spread split cost")  # now as then
+PAST = (PASTS - {"read", "cost"}) | listed(
+    """caught drew fought forgot hid meant rode shot threw understood dealt fed hung lit shook sank stole stuck
+    struck swore tore been hurt shut spread split swept wept dug spun lent burnt learnt dreamt leapt
+    froze blew fled sought crept slid stung swung shrank bled bred laid forgave sped knelt
+    misread"""
+)
+"""Forms of the past that do not end in -ed."""
+PARTICIPLE = re.compile(r"[a-z]+(?:en|wn|rn|ne|un)")  # "seen" needs an auxiliary, "saw" does not
+_FIRST = re.compile(r"\b(?:my|our|me|us|finally|(?:19|20)\d\d)\b", re.IGNORECASE)
+_PREFIX = re.compile(r"^(?:re|mis|over|under|out|un|fore|with)(?=[a-z]{3})")
+_FIXED = listed(
+    """can could will would shall should may might must can't couldn't won't wouldn't shouldn't mustn't ought used
+    didn't hadn't wasn't had and or but to in on at for of with the a an as if when while who that not both bit"""
+)
+_AUXILIARY = {"gotta": "has to", "wanna": "wants to", "gonna": "is going to"} | dict(
+    pair.split(":")
+    for pair in listed("am:is are:is were:was weren't:wasn't aren't:isn't have:has haven't:hasn't don't:doesn't")
+)
+_PLURAL = {"am": "are", "was": "were", "wasn't": "weren't", "gotta": "have to", "wanna": "want to"}
+_CLITIC = {"m": "is", "re": "is", "ve": "has", "ll": "will", "d": "would", "s": "is"}
+_CLITICS = {"m": "'re", "re": "'re", "ve": "'ve", "ll": "'ll", "d": "'d", "s": "'s"}
+_NOT_PAST = frozenset({"need", "feed", "speed", "exceed", "proceed", "succeed", "bleed", "breed", "seed", "heed"})
+_ADVERB = (
+    r"(?:also|always|never|no longer|often|sometimes|still|just|only|even|already|both|all|now|then|almost"
+    r"|ever|once|last|first|(?!(?:app|re|supp|multip|imp|comp|f|al|bul|ral)ly\b)[a-z]{2,}ly)"
+)
+_PRONOUN = re.compile(
+    r"\b(?:(I(?![/-]\w)|we|you|u)(?:'(m|ve|ll|d|re|s))?(?![\w'])"
+    rf"(?:((?:\s+{_ADVERB})*)\s+(?!(?:my|me|your|our|us|I|we|you)\b)([a-z]+(?:-[a-z]+)*(?:'t)?))?"
+    r"|(?<![-/@])(me|my|mine|myself|us|our|ours|ourselves|your|yours|yourself|yourselves)(?![\w'/@]|-\w))",
+    re.IGNORECASE,
+)
+_ONE = {"us": "me", "our": "my", "ours": "mine", "ourselves": "myself"}
+_ME = {"me": "{}", "my": "{}'s", "mine": "{}'s"}
+_THEM = {"me": "them", "my": "their", "mine": "theirs", "myself": "themselves"}
+_YOURS = {"your": "{}'s", "yours": "{}'s", "yourself": "themselves", "yourselves": "themselves"}
+_SECOND_VERB = re.compile(
+    r"((?:(?!\bto (?!the\b|an?\b|my\b|their\b)[a-z]|\b(?:will|would|can|can't|could|should|might|must|did|didn't"
+    r"|does|doesn't|won't|let|lets|gonna|hopes|thinks|knows|says|said|believes|wishes|help\w*|makes?|made|had|saw"
+    rf"|they|we|you|who|that|which|because|whether|when|while|if|how|where)\b)[^,;])+?\b(?:and|or|but)"
+    rf"(?: {_ADVERB})*) (want|enjoy|prefer|hate|have|am|do|go|take|make"
+    r"|keep|teach|write|live|know|think|feel|try|run|spend|eat|sing|(?:love|like|need|work|hope|plan|play|use"
+    r"|study|help|dance)(?= (?:to|my|the|an?|it|in|at|as|for|on|with|that|their|alone|[a-z]+ing)\b))\b"
+)
+_TOGETHER = re.compile(r"(?:(?:my|our|the) [\w'-]+(?: [A-Z]\w+)?|[A-Z][\w-]+(?<!ed)) and ", re.IGNORECASE)
+_NO_VERB = listed("""in on at to for with and or but as about by from of the a an if when while who that not""")
+_BARE = re.compile(
+    rf"((?:{_ADVERB}\s+)*)(?:((?:not )?[a-z]+in[g'])|(gonna|not sure)"
+    r"|(been|never been)|(need|want|love|like|hope|plan|prefer|hate|work|live"
+    r"|miss|enjoy|have|(?:have|had|did|could|ca)n't|might|will|would|wanna|gotta|wish|doubt|used)"
+    r"(?! (?:and|or|is|was|are|can|will|has)\b)|([a-z]+))\b(?!')",
+    re.IGNORECASE,
+)
+_DONE_TO_ME = re.compile(
+    r"(?:took|made|cost|gave|helped|taught|reminded|brought|reminds|makes|helps|gives) (?:me|us)\b"
+)
+_NO_DOING = PRAISE | listed("nothing something anything everything being knowing during morning evening wedding")
+_FIRST_CLAUSE = re.compile(r"[;:]|,? (?:because|but|while|since|if)\b|, and (?:it|I|we|they|he|she)\b")
+_FINITE = re.compile(
+    r"\b(?:is|\w+n't|was|are|were|has|have|had|can|will|would|must|should|could|makes?|helps?|brings?|feels?"
+    r"|gives?|sounds?|looks?|means?|takes?|gets?|keeps?|lets?|motivates?|reminds?)\b|'s\b"
+    r"|(?<!,)(?<!with)(?<!for)(?<!to)(?<!of)(?<!from)(?<!around)(?<!behind) (?:me|us)\b"
+)
+_ADJECTIVE = re.compile(
+    r"\b(?:the|an?|my|our|your|his|her|their|its|of|with|very|so|getting|feeling|staying) [a-z]+\b"
+)
+_OBJECT = re.compile(
+    r" (?:to|my|our|the|an?|some|it|that|this|with|in|for|at|on|up|out|about|into|another|two|three|\d+)\b|$"
+)
+_QUOTING = ('"', "\u201c", ": ", ", I")  # one of them stands in every quotation
+_QUOTED = re.compile(
+    r"[\"\u201c][^\"\u201d]*[\"\u201d]?"
+    r"|\b(?:said|says|wrote|writes|texted|replied|answered|asked|told me|goes|was like)[:,] .*"
+)
+_CAUSES = re.compile(
+    r"\b(?:let|lets|make|makes|made|help|helps|letting|making|helping|see|seeing|watch|hear|than|and|with|for)\s$"
+)
+
+
+def third_person(text: str, me: str, you: str) -> str:
+    """The sentence with `I`, `we` and `you` resolved: the first time by name, then by `they`. Where nobody
+    is named as the one who does it ("Went to Rome"), the speaker is. What is quoted stays as it is."""
+    named = False
+
+    text = _with_subject(text)
+    quoted = _quotations(text) if any(mark in text for mark in _QUOTING) else []
+
+    def resolved(found: re.Match[str]) -> str:
+        nonlocal named
+        if quoted and any(start <= found.start() < end for start, end in quoted):
+            return found[0]
+        pronoun = (found[1] or found[5]).casefold()
+        if pronoun != "i" and found[0][0].isupper() and found.string[: found.start()][-2:-1].isalnum():
+            return found[0]  # "The Last of Us"
+        if pronoun in {"you", "u"}:
+            return _subject(found, you, by_name=True) if you else found[0]
+        if pronoun in _YOURS:
+            return _YOURS[pronoun].format(you) if you else found[0]
+        by_name, named = not named, True
+        pronoun = _ONE.get(pronoun, pronoun)
+        if not found[1]:
+            return _ME.get(pronoun, _THEM[pronoun]).format(me) if by_name else _THEM[pronoun]
+        return _subject(found, me if by_name else "they", by_name=by_name)
+
+    told = _PRONOUN.sub(resolved, text)
+    if told.startswith(f"{me} ") and (second := _SECOND_VERB.match(told, len(me))):
+        told = f"{me}{second[1]} {conjugated(second[2])}{told[second.end() :]}"
+    return told if me and told.startswith(me) else told[:1].upper() + told[1:]
+
+
+def _quotations(text: str) -> list[tuple[int, int]]:
+    """Where somebody else speaks."""
+    spans = [found.span() for found in _QUOTED.finditer(text)]
+    return [span for span in spans if not text.endswith(("I ", "we "), 0, span[0])]
+
+
+def _subject(found: re.Match[str], who: str, *, by_name: bool) -> str:
+    clitic, adverbs, verb = (found[2] or "").lower(), found[3] or "", found[4] or ""
+    causes = found[1].lower() == "you" and _CAUSES.search(found.string[: found.start()][-12:])
+    if verb and not clitic and (verb in _NO_VERB or causes):
+        return f"{who}{adverbs} {verb}"
+    if clitic:
+        if clitic == "d" and verb == "better":
+            return f"{who} should"
+        had = clitic == "d" and is_past(verb) and verb not in _SAME
+        said = f"{who} {'had' if had else _CLITIC[clitic]}" if by_name else f"{who}{_CLITICS[clitic]}"
+        return f"{said}{adverbs} {verb}".rstrip()
+    if not verb:
+        return who
+    by_name = by_name and not _TOGETHER.fullmatch(found.string, 0, found.start())
+    return f"{who}{adverbs} {conjugated(verb) if by_name else _PLURAL.get(verb, verb)}"
+
+
+def conjugated(verb: str) -> str:
+    """A verb as it stood after "I", as it stands after a name."""
+    low = verb.lower()
+    if low in _AUXILIARY:
+        return _AUXILIARY[low]
+    if low in _FIXED or low in _SAME or is_past(low) or low.endswith(("ing", "n't")):
+        return verb
+    if low.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return f"{verb}es" if not low.endswith("s") or low.endswith("ss") else verb
+    if low.endswith("y") and low[-2:-1] not in set("aeiou"):
+        return f"{verb[:-1]}ies"
+    return f"{verb}s"
+
+
+def is_past(verb: str) -> bool:
+    """Whether a verb, in lower case, has the form of the past."""
+    verb = verb.rpartition("-")[2]
+    return _PREFIX.sub("", verb) in PAST or verb in PAST or (verb.endswith("ed") and verb not in _NOT_PAST)
+
+
+def _with_subject(text: str) -> str:
+    """The sentence with the "I" that was left out, unless it has a subject, or commands."""
+    found = _BARE.match(text)
+    if not found:
+        return text
+    rest = text[0].lower() + text[1:]
+    if text[found.end() : found.end() + 1] == ":" or (found[1] and text[found.end(1)].isupper()):
+        return text  # "Pricing: ...", "Never Let Me Go is ..."
+    if _DONE_TO_ME.match(rest):
+        return f"It {rest}"
+    doing, going, been, wanting, other = found.groups()[1:]
+    if doing:
+        return text if doing.lower() in _NO_DOING or _has_verb(rest) else f"I'm {rest}"
+    if going:
+        return f"I'm {rest}"
+    if been:
+        return f"I've {rest}"
+    word = (other or "").lower()
+    if word in _SAME and word not in {"hit", "cut", "hurt"} and not _FIRST.search(rest):
+        return text  # "Put it there" is more likely asked for than told
+    if word.endswith("ed"):
+        wanting = wanting or (len(word) > 4 and _OBJECT.match(text, found.end()))
+    elif is_past(word) and not PARTICIPLE.fullmatch(word):
+        wanting = word
+    return f"I {rest}" if wanting else text
+
+
+def _has_verb(text: str) -> bool:
+    """Whether the first clause says what comes of doing something ("Living alone changed me")."""
+    clause = _FIRST_CLAUSE.split(text, maxsplit=1)[0]
+    verbs = _ADJECTIVE.sub("", clause).split(" ")[1:]
+    return bool(_FINITE.search(clause)) or any(is_past(verb) and not PARTICIPLE.fullmatch(verb) for verb in verbs)

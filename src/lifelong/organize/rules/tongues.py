@@ -1,0 +1,70 @@
+"""Sentences in other languages than English: they are kept as they were said, since no rule can retell them."""
+
+from __future__ import annotations
+
+import re
+
+from lifelong.organize.rules.words import FUNCTION, WORD, listed
+
+_SMALL = listed(
+    """der das den dem ein eine einen einem einer und oder aber nicht kein keine keinen ist sind war bin bist hat
+    haben
+    wird werden wurde mit von zu zum zur auf für bei nach aus seit über unter noch nur auch schon sehr mal doch
+    ja nein
+    dass wenn weil als wie wo sich es sie er ihr ihm ihn hier dort heute danke hallo bitte tschüss
+    el la los las un una unos unas y o pero que de del al en con por para sin sobre es está son fue ser estar se
+    lo le
+    les su sus muy más también hay como cuando porque si sí hoy hola gracias claro bien adiós
+    les des du au aux et ou mais est sont été être pas très avec pour dans sur sous chez qui quand parce il
+    elle ils elles ce cette ces bonjour merci salut oui
+    os um uma uns umas não com por da dos das na nas é são foi ser há quando obrigado obrigada olá sim
+    il gli uno ma non è sono della del dei nel nella di per tra che quando perché molto anche ciao grazie
+    het een niet geen zijn naar ook maar voor bij dat deze omdat hij zij hallo bedankt dank"""
+)
+_FIRST = listed(
+    """ich mich mein meine meinen meiner meinem wir uns unser unsere unseren
+    yo mi mis nos nosotros nuestro nuestra soy estoy vivo tengo trabajo prefiero odio gusta gustan encanta llamo
+    je j mon mes nous notre nos
+    eu meu minha meus minhas nós nosso nossa sou estou moro tenho trabalho prefiro
+    io mio mia miei mie noi nostro nostra ho abito lavoro
+    ik mij mijn wij ons onze"""
+)
+_SIGNS = _SMALL | _FIRST
+_LASTING = listed("immer nie niemals siempre nunca toujours jamais sempre mai altijd nooit")
+_SUBJECT = listed(
+    "ich wir yo nosotros soy estoy tengo je j nous eu nós sou estou moro tenho io noi ho abito ik wij"
+)
+_WANTS = listed("möchte will mag hätte quiero prefiero veux voudrais préfère quero prefiro voglio vorrei wil wilt")
+_ENGLISH = FUNCTION - _SMALL - _FIRST - listed("in on an so was am will also over at as do no me a i")
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_SHORTEST = 6  # letters of a sentence in a script where no space may be between words
+
+
+def is_foreign(sentence: str) -> bool:
+    """Whether the sentence is in another language than English."""
+    if not sentence.isascii() and 2 * len(_LATIN.findall(sentence)) < sum(map(str.isalpha, sentence)):
+        return True
+    if _SIGNS.isdisjoint(sentence.lower().split()):
+        return False
+    words = WORD.findall(sentence)
+    plain = [word for word in (words[0].lower(), *words[1:]) if word.islower()] if words else []  # no names
+    signs = sum(word in _SMALL or 2 * (word in _FIRST) for word in plain)
+    signs += bool(signs) * sum(not word.isascii() for word in plain)
+    english = sum(word in _ENGLISH for word in plain) + words.count("I")
+    return signs > max(1, 2 * english, len(words) / 8)
+
+
+def tells(sentence: str, *, to_assistant: bool) -> bool:
+    """Whether a foreign sentence says enough to be kept: to an assistant, of the one who says it."""
+    if not _LATIN.search(sentence):
+        return sum(map(str.isalpha, sentence)) >= _SHORTEST
+    words = WORD.findall(sentence.lower())
+    own = any(word in _FIRST or word in _LASTING for word in words)
+    telling = sum(word not in _SMALL and word not in _FIRST for word in words)
+    return telling >= 2 if own else telling >= 4 and not to_assistant
+
+
+def is_wish(sentence: str) -> bool:
+    """Whether it asks for something once and for all, and does not tell what the speaker always is or does."""
+    words = {word.partition("'")[0] for word in WORD.findall(sentence.lower())}
+    return not _LASTING.isdisjoint(words) and (_SUBJECT.isdisjoint(words) or not _WANTS.isdisjoint(words))

@@ -1,0 +1,168 @@
+"""The document tools (SPEC O20): what a model, or anything that speaks JSON, edits documents with."""
+
+from __future__ import annotations
+
+import json
+from typing import Unpack
+
+from lifelong.errors import InputError
+from lifelong.organize.documents import MEMORY, slugs
+from lifelong.organize.draft import Draft
+from lifelong.organize.tree import Content, Tree, outline
+from lifelong.tooling import Tool, number, schema, text, tool
+from lifelong.types import Document
+
+MOST_CHILDREN = 200
+PREVIEW = 80
+
+
+def document_tools(target: Draft | Tree, author: str = "agent") -> tuple[Tool, ...]:
+    """document_read, document_write and document_edit, over a draft, or over what is stored: then each
+    write is a changeset of this author."""
+    by = {"author": author} if isinstance(target, Tree) else {}
+
+    def view() -> Draft:
+        return target.draft() if isinstance(target, Tree) else target
+
+    def document_read(document_id: str | None = None, path: str | None = None) -> str:
+        return _read(view(), document_id, path)
+
+    def document_write(**content: Unpack[Content]) -> str:
+        before = content.get("expected_version")
+        return _written(view(), target.write(**content, **by), before)
+
+    def document_edit(
+        document_id: str,
+        expected_version: int,
+        append: str | None = None,
+        find: str | None = None,
+        replace: str | None = None,
+    ) -> str:
+        put = replace if find else replace or None
+        written = target.edit(
+            document_id, expected_version, append=append or None, find=find or None, replace=put, **by
+        )
+        return _written(view(), written, expected_version)
+
+    return (
+        tool("document_read", READ, READ_PARAMETERS, document_read),
+        tool("document_write", WRITE, WRITE_PARAMETERS, document_write),
+        tool("document_edit", EDIT, EDIT_PARAMETERS, document_edit),
+    )
+
+
+READ = (
+    "Read a document by its id or its path: what it says, what it refers to, and its children. "
+    "With neither, the roots."
+)
+WRITE = (
+    "Make a document, or replace one. To replace, give document_id and the version you read as "
+    "expected_version. For a small change use document_edit. [[path]] or [[id|label]] in the body names another."
+)
+EDIT = "Change a little: append a paragraph, or replace a text that stands exactly once in the body."
+
+
+ID = text("The document's id.")
+PATH = text(f"Instead of the id: its path, e.g. {MEMORY}/people; ~ for the roots.")
+
+
+READ_PARAMETERS = schema(document_id=ID, path=PATH)
+WRITE_PARAMETERS = schema(
+    "slug",
+    "title",
+    "description",
+    "body",
+    document_id=text("The document to change; leave it out to make a new one."),
+    expected_version=number("The version you read; required with document_id."),
+    slug=text("Its name in the path, e.g. new-york: no '/', unique below its parent."),
+    title=text("Its title; in people/ and projects/ the subject of its claims."),
+    description=text("What it is about, in a sentence."),
+    body=text("The whole text, a claim a paragraph, each ending in its records: [r12, r13]."),
+    parent_id=text("The parent's id; left out, the document stays where it is."),
+    parent_path=text(f"Instead of parent_id: the parent's path, e.g. {MEMORY}/people."),
+    links={
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Ids or paths of related documents; left out, they stay as they are.",
+    },
+)
+EDIT_PARAMETERS = schema(
+    "document_id",
+    "expected_version",
+    document_id=ID,
+    expected_version=number("The version you read."),
+    append=text("A paragraph to add."),
+    find=text("Instead of append: a text that stands exactly once in the body."),
+    replace=text("What to put in its place; left out, it is removed."),
+)
+
+
+def _read(draft: Draft, document_id: str | None, path: str | None) -> str:
+    if document_id and path:
+        raise InputError("Give document_id or path, not both.")
+    if not document_id and not (path and slugs(path)):
+        return "\n".join(["The roots:", *_children(draft, "")])
+    found = draft.read(document_id) if document_id else draft.at(path or "~")
+    return _shown(draft, found) if found else _not_found(draft, document_id, path)
+
+
+def _shown(draft: Draft, document: Document) -> str:
+    references = [f"- {one.kind}: {to.path} (id {to.id})" for one, to in draft.references(document.id)]
+    missing = [f"- not found: [[{target}]]" for target in draft.unresolved(document.id)]
+    lines = [
+        f"# {document.title}",
+        f"id: {document.id}",
+        f"slug: {document.slug}",
+        f"path: {document.path}",
+        f"version: {document.version}",
+        f"description: {document.description}",
+        *_section("references", [*references, *missing]),
+        *_section("children", _children(draft, document.id)),
+        *(_section("outline", [outline(draft, document)]) if document.path == MEMORY else ()),
+        "body:",
+        "",
+        document.body,
+    ]
+    return "\n".join(lines)
+
+
+def _section(name: str, lines: list[str]) -> list[str]:
+    return [f"{name}:", *lines] if lines else [f"{name}: none"]
+
+
+def _children(draft: Draft, document_id: str) -> list[str]:
+    found = draft.children(document_id, limit=MOST_CHILDREN + 1)
+    lines = [
+        f"- {one.slug} (id {one.id}, version {one.version}): {one.title}: {_preview(one)}"
+        for one in found[:MOST_CHILDREN]
+    ]
+    return lines + (["- … and more; read one by its path."] if len(found) > MOST_CHILDREN else [])
+
+
+def _preview(document: Document) -> str:
+    shown = " ".join((document.description or document.body[: 4 * PREVIEW]).split())
+    return shown if len(shown) <= PREVIEW else f"{shown[: PREVIEW - 1]}…"
+
+
+def _not_found(draft: Draft, document_id: str | None, path: str | None) -> str:
+    """An answer that leads on: the nearest that is there."""
+    if not path:
+        return f"Not found: no document has the id {document_id}. Read by path, or ~ for the roots."
+    above, parent = "~", ""
+    for slug in slugs(path):
+        found = draft.at(f"{above}/{slug}")
+        if not found:
+            break
+        above, parent = found.path, found.id
+    return "\n".join(
+        [f"Not found: nothing lies at {path}.", *_section(f"below {above}", _children(draft, parent))]
+    )
+
+
+def _written(draft: Draft, document: Document, expected_version: int | None) -> str:
+    answer: dict[str, object] = {"id": document.id, "version": document.version, "path": document.path}
+    if expected_version == document.version:
+        answer["note"] = "Nothing changed in its version."
+    if missing := draft.unresolved(document.id):
+        answer["not_found"] = [f"[[{target}]]" for target in missing]
+    return json.dumps(answer, ensure_ascii=False)

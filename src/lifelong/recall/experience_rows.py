@@ -1,0 +1,254 @@
+"""The rows of `experiences`; of `experience_vectors`: whose vectors serve; of `extractions`: how far the journal
+was looked through for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from lifelong.journal.summaries import summarized_by
+from lifelong.recall.citations import Citations
+from lifelong.recall.items import Items
+from lifelong.storage.base import Row, Transaction
+from lifelong.types import Item, ItemKind, Provenance, micros, moment, optional_moment
+
+KIND: ItemKind = "experience"
+_COLUMNS = "id, text, category, session_id, record, trust, at, entities, used, used_at, until"
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """Something worth having at hand again. `record` is the line of the journal it came from; `entities` are the
+    people, projects and places it names; `used` is how often it came back; `until` is when it stopped being true
+    (none: it holds); `score` is how well it answers, where somebody asked."""
+
+    id: str
+    text: str
+    category: str
+    session_id: str
+    record: str
+    trust: Provenance
+    at: datetime
+    entities: tuple[str, ...]
+    used: int = 0
+    used_at: datetime | None = None
+    until: datetime | None = None
+    score: float = 0.0
+
+
+class Looked(NamedTuple):
+    """The last record of the journal that was looked at, and its time."""
+
+    record: str
+    at: datetime
+
+
+class Served(NamedTuple):
+    """The embedder whose vectors serve, and the one that is to serve next; empty where there is none."""
+
+    embedder: str = ""
+    coming: str = ""
+
+
+class ExperienceRows:
+    """The experiences of one owner, seen through a transaction. Each is also an item that can be found."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+
+    def add(self, one: Experience, now: datetime) -> bool:
+        """Whether it was new. What had stopped being true holds again, unless somebody said what is so instead."""
+        added = self._tx.all(
+            f"INSERT INTO experiences (owner, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, NULL) "
+            "ON CONFLICT (owner, id) DO UPDATE SET until = NULL, record = excluded.record, at = excluded.at, "
+            "session_id = excluded.session_id WHERE experiences.until IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner AND "
+            "c.item = ? || experiences.id) RETURNING id",
+            *(self._owner, one.id, one.text, one.category, one.session_id, one.record, one.trust),
+            *(micros(one.at), json.dumps(one.entities, ensure_ascii=False), f"{KIND}:"),
+        )
+        if added:
+            self._file([one], now)
+        return bool(added)
+
+    def _file(self, some: Sequence[Experience], now: datetime, *, anew: bool = False) -> None:
+        """Make items of them, which have ended, or in part, where the records they sum up have."""
+        items, citations = Items(self._tx, self._owner), Citations(self._tx, self._owner)
+        items.put([_item(one) for one in some], now, anew=anew)
+        made = {record: one.id for one in some if (record := summarized_by(one.record))}
+        for end in citations.ends(made):
+            items.end(KIND, [made[end.record_id]], *end[1:])
+
+    def end(self, record: str, until: datetime | None, known: datetime, by_record: int | None) -> None:
+        """What was made of this line of the journal stopped being true, or without `until` a part of it."""
+        ids = self.made_of(record)
+        if until:
+            which = "WHERE owner = ? AND record = ? AND until IS NULL RETURNING id"
+            rows = self._tx.all(f"UPDATE experiences SET until = ? {which}", micros(until), self._owner, record)
+            ids = [row[0] for row in rows]
+        Items(self._tx, self._owner).end(KIND, ids, until, known, by_record)
+
+    def revive(self, record: str) -> None:
+        """It holds again, unless a person ended it; its vector may be gone."""
+        self._tx.run(
+            "UPDATE experiences SET until = NULL, bare = 1 WHERE owner = ? AND record = ? AND until IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner "
+            "AND c.item = ? || experiences.id) "
+            "AND NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = experiences.owner "
+            "AND f.item = ? || experiences.id AND f.verdict = 'outdated')",
+            *(self._owner, record, f"{KIND}:", f"{KIND}:"),
+        )
+        Items(self._tx, self._owner).revive(KIND, self.made_of(record))
+
+    def surpassed(self, ids: Iterable[str]) -> dict[str, int]:
+        """Those of which a part has ended, each with the record that says so."""
+        rows = self._tx.many(
+            "SELECT ref, by_record FROM items WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL "
+            "AND by_record IS NOT NULL",
+            [(self._owner, KIND, id_) for id_ in ids],
+        )
+        return {row[0]: row[1] for row in rows}
+
+    def made_of(self, record: str) -> list[str]:
+        """The ids of what came from a line of the journal."""
+        rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
+        return [row[0] for row in rows]
+
+    def is_bare(self) -> bool:
+        """Whether some that hold may lack their vectors."""
+        row = self._tx.one(
+            "SELECT 1 FROM experiences WHERE owner = ? AND bare = 1 AND until IS NULL LIMIT 1", self._owner
+        )
+        return row is not None
+
+    def clothe(self, ids: Iterable[str]) -> None:
+        """These have their vectors."""
+        self._tx.many(
+            "UPDATE experiences SET bare = 0 WHERE owner = ? AND id = ? AND bare = 1",
+            [(self._owner, id_) for id_ in ids],
+        )
+
+    def waiting(self) -> int:
+        """How many that hold may lack a vector of the embedder that serves, or is to serve."""
+        row = self._tx.one(
+            "SELECT count(*) FROM experiences e LEFT JOIN experience_vectors v ON v.owner = e.owner "
+            "WHERE e.owner = ? AND e.until IS NULL AND (e.bare = 1 OR v.owner IS NULL OR v.embedder = '' "
+            "OR v.coming <> '')",
+            self._owner,
+        )
+        return int(row[0]) if row else 0
+
+    def get(self, ids: Iterable[str]) -> dict[str, Experience]:
+        rows = self._tx.many(
+            f"SELECT {_COLUMNS} FROM experiences WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in ids]
+        )
+        return {row[0]: _experience(row) for row in rows}
+
+    def newest(self, category: str, session_id: str, since: datetime | None, limit: int) -> list[Experience]:
+        """Those that hold; of this category and session, if named."""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM experiences WHERE owner = ? AND until IS NULL AND at >= ? "
+            "AND (? = '' OR category = ?) AND (? = '' OR session_id = ?) ORDER BY at DESC, id LIMIT ?",
+            *(self._owner, micros(since) if since else 0, category, category, session_id, session_id, limit),
+        )
+        return [_experience(row) for row in rows]
+
+    def ids(self) -> set[str]:
+        """Of those that hold."""
+        rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND until IS NULL", self._owner)
+        return {row[0] for row in rows}
+
+    def use(self, ids: Iterable[str], now: datetime) -> None:
+        """They came back to somebody."""
+        self._tx.many(
+            "UPDATE experiences SET used = used + 1, used_at = ? WHERE owner = ? AND id = ?",
+            [(micros(now), self._owner, id_) for id_ in sorted(ids)],
+        )
+
+    def evict(self, most: int, now: datetime, but: str = "") -> list[str]:
+        """Let those go that have ended, then those that were told or came back longest ago, until there are so
+        many: never those that are pinned, nor this one. Which went."""
+        row = self._tx.one("SELECT count(*) FROM experiences WHERE owner = ?", self._owner)
+        excess = (row[0] if row else 0) - most
+        if excess <= 0:
+            return []
+        rows = self._tx.all(
+            "SELECT id FROM experiences e WHERE owner = ? AND id <> ? AND NOT EXISTS (SELECT 1 FROM pins p "
+            "WHERE p.owner = e.owner AND p.item = ? || e.id) ORDER BY until IS NULL, "
+            "CASE WHEN used_at > at THEN used_at ELSE at END, used, id LIMIT ?",
+            *(self._owner, but, f"{KIND}:", excess),
+        )
+        gone = [row[0] for row in rows]
+        self._tx.many("DELETE FROM experiences WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in gone])
+        Items(self._tx, self._owner).leave(KIND, gone, now)
+        return gone
+
+    def refile(self, now: datetime) -> None:
+        """Make those items again that an index made anew has lost, which knows by then what documents cite."""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM experiences e WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM items i "
+            "WHERE i.owner = e.owner AND i.kind = ? AND i.ref = e.id AND i.gone IS NULL)",
+            *(self._owner, KIND),
+        )
+        self._file([_experience(row) for row in rows], now, anew=True)
+
+    # Whose vectors serve
+
+    def served(self, *, take: bool = False) -> Served:
+        """With `take`, nobody else changes it until we have committed."""
+        if take:
+            self._tx.run(
+                "INSERT INTO experience_vectors (owner, embedder, coming) VALUES (?, '', '') "
+                "ON CONFLICT (owner) DO NOTHING",
+                self._owner,
+            )
+        taking = self._tx.for_update if take else ""
+        row = self._tx.one(f"SELECT embedder, coming FROM experience_vectors WHERE owner = ?{taking}", self._owner)
+        return Served(*row) if row else Served()
+
+    def serve(self, served: Served) -> None:
+        self._tx.run(
+            "UPDATE experience_vectors SET embedder = ?, coming = ? WHERE owner = ?", *(*served, self._owner)
+        )
+
+    # How far the journal was looked through
+
+    def looked(self) -> Looked | None:
+        row = self._tx.one("SELECT record, at FROM extractions WHERE owner = ?", self._owner)
+        return Looked(row[0], moment(row[1])) if row else None
+
+    def look(self, until: Looked) -> None:
+        self._tx.run(
+            "INSERT INTO extractions (owner, record, at) VALUES (?, ?, ?) ON CONFLICT (owner) "
+            "DO UPDATE SET record = excluded.record, at = excluded.at",
+            *(self._owner, until.record, micros(until.at)),
+        )
+
+
+def refile_all(tx: Transaction, now: datetime) -> None:
+    """Those of every owner."""
+    for (owner,) in tx.all("SELECT DISTINCT owner FROM experiences"):
+        ExperienceRows(tx, owner).refile(now)
+
+
+def _item(one: Experience) -> Item:
+    return Item(
+        *(KIND, one.id, one.text, one.at, one.session_id or "experiences"),
+        session_id=one.session_id,
+        record_id=summarized_by(one.record),
+        trust=one.trust,
+        until=one.until,
+    )
+
+
+def _experience(row: Row) -> Experience:
+    id_, text, category, session_id, record, trust, at, entities, used, used_at, until = row
+    return Experience(
+        *(id_, text, category, session_id, record, trust, moment(at), tuple(json.loads(entities)), used),
+        moment(used_at) if used_at else None,
+        optional_moment(until),
+    )

@@ -1,0 +1,347 @@
+"""The rows of everything that can be found: `items`, and `item_words` with the words they hold.
+
+A word stands in the index with its owner before it, so that no question can reach what is another's.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from base64 import b32encode
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+from hashlib import blake2b
+from typing import NamedTuple
+
+from lifelong.recall.words import ASSISTANT, PERSON, Seen, see
+from lifelong.secrecy import has_secret, redact
+from lifelong.storage.base import EVERY, Param, Row, Transaction
+from lifelong.types import Item, ItemKind, Provenance, micros, moment, optional_moment
+
+NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "agent", "system"))
+"""What a speaker is called who has no name."""
+
+_NEW = (
+    "items (owner, kind, ref, thread, agent_id, session_id, record_id, speaker, trust, at, since, until, "
+    "by_record, end_known, text, stems, length, flags)"
+)
+_FOUND = (
+    "SELECT i.id, i.kind, i.ref, i.text, i.at, i.trust, i.speaker, i.agent_id, i.session_id, i.record_id, "
+    "i.thread, i.since, i.until, i.end_known, i.gone, i.nudge, i.pinned, i.by_record, h.type, h.data "
+    "FROM items i LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
+)
+
+
+class Found(NamedTuple):
+    """An item as its row has it: `end_known` is when it came to be known that it has ended, or a part of it, which
+    `by_record` says. Of a turn, `type` and `data` are those of its record."""
+
+    id: int
+    kind: ItemKind
+    ref: str
+    text: str
+    at: datetime
+    trust: Provenance
+    speaker: str
+    agent_id: str
+    session_id: str
+    record_id: int | None
+    thread: str
+    since: datetime
+    until: datetime | None
+    end_known: datetime | None
+    gone: datetime | None
+    nudge: float
+    pinned: bool
+    by_record: int | None
+    type: str
+    data: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}:{self.ref}"
+
+
+class Items:
+    """What one owner's questions can find, seen through a transaction."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+
+    # What sources do
+
+    def add(self, items: Iterable[Item], now: datetime) -> None:
+        """Items that are new for sure."""
+        self.add_seen(((item, see(item.text)) for item in items), now)
+
+    def add_seen(self, items: Iterable[tuple[Item, Seen]], now: datetime) -> None:
+        """The same, where what the index sees of them is known already."""
+        arrived, rows, words = micros(now), [], []
+        for item, seen in items:
+            text, stems = "" if item.kind == "turn" else seen.text, seen.stems.tobytes()
+            rows.append((*self._columns(item, arrived), text, stems, seen.length, seen.flags | _role(item)))
+            words.append(stems)
+        self.write_words(zip(self._tx.insert(_NEW, rows), words, strict=True))
+
+    def write_words(self, items: Iterable[tuple[int, bytes]]) -> None:
+        """Take items into the full-text index, each with its stems as its row has them."""
+        prefix = _prefix(self._owner)
+        self._tx.many(
+            f"INSERT INTO item_words (rowid, words) VALUES (?, {self._tx.words_value})",
+            [(id_, _words(stems, prefix)) for id_, stems in items if stems],
+        )
+
+    def put(self, items: Iterable[Item], now: datetime, *, anew: bool = False) -> None:
+        """Items that may be there: these come back if they had left, and end as they are said to. Where the index
+        is made `anew`, the others have been known since what they were made of was told."""
+        given = {(item.kind, item.ref): item for item in items}
+        known = {key: id_ for key, (id_, _) in self._known(given).items()}
+        self._tx.many(
+            "UPDATE items SET gone = NULL, until = ?, by_record = ?, stamp = NULL, "
+            "end_known = CASE WHEN ? = 1 THEN COALESCE(end_known, ?) END WHERE id = ?",
+            [
+                (*_end(given[key]), int(given[key].until is not None), micros(now), id_)
+                for key, id_ in known.items()
+            ],
+        )
+        new = [item for key, item in given.items() if key not in known]
+        self.add(self._known_before(new, now) if anew else new, now)
+
+    def _known_before(self, items: Sequence[Item], now: datetime) -> list[Item]:
+        """The items with the time since which they are known: that of their record, or else their own."""
+        rows = self._tx.many(
+            "SELECT id, recorded_at FROM session_history WHERE id = ?",
+            [(item.record_id,) for item in items if item.record_id],
+        )
+        told = {row[0]: moment(row[1]) for row in rows}
+        return [item._replace(since=min(told.get(item.record_id or 0, item.at), now)) for item in items]
+
+    def replace(self, items: Iterable[Item], now: datetime) -> set[str]:
+        """Of items that may be there, those that now say something else: what they said leaves, under a ref of
+        its own, for whoever holds an item in memory counts on it to stay as it is. The refs of those."""
+        given = {(item.kind, item.ref): item for item in items}
+        other = {
+            key: id_
+            for key, (id_, text) in self._known(given).items()
+            if given[key].text != text and redact(given[key].text).text != text
+        }
+        self._tx.many(
+            "UPDATE items SET ref = ref || '@' || id, gone = COALESCE(gone, ?), stamp = NULL WHERE id = ?",
+            [(micros(now), id_) for id_ in other.values()],
+        )
+        self.add([given[key] for key in other], now)
+        return {ref for _, ref in other}
+
+    def leave(self, kind: ItemKind, refs: Iterable[str], now: datetime) -> None:
+        """They are found no longer, but as of an earlier time."""
+        self._tx.many(
+            "UPDATE items SET gone = ?, stamp = NULL WHERE owner = ? AND kind = ? AND ref = ? AND gone IS NULL",
+            [(micros(now), self._owner, kind, ref) for ref in refs],
+        )
+
+    def end(
+        self, kind: ItemKind, refs: Iterable[str], until: datetime | None, known: datetime, by: int | None
+    ) -> None:
+        """They stopped being true, which is known since then; what was known first, counts. Without `until`, a
+        part of them did, and they hold."""
+        end = (micros(until) if until else None, micros(known), by)
+        later = micros(known) if until else EVERY
+        self._tx.many(
+            "UPDATE items SET until = ?, end_known = ?, by_record = ?, stamp = NULL "
+            "WHERE owner = ? AND kind = ? AND ref = ? AND (until IS NULL OR end_known > ?)",
+            [(*end, self._owner, kind, ref, later) for ref in refs],
+        )
+
+    def revive(self, kind: ItemKind, refs: Iterable[str]) -> list[str]:
+        """They hold again, and all of them, but for those that a person corrected, or called outdated, unless that
+        was said in a talk. The refs of those of which that was not so."""
+        revived = self._tx.many(
+            "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL, stamp = NULL "
+            "WHERE owner = ? AND kind = ? AND ref = ? AND end_known IS NOT NULL AND NOT EXISTS (SELECT 1 "
+            "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref) "
+            "AND (kind = 'turn' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
+            "AND f.item = items.kind || ':' || items.ref AND f.verdict = 'outdated')) RETURNING ref",
+            [(self._owner, kind, ref) for ref in refs],
+        )
+        return [row[0] for row in revived]
+
+    def mark(self, kind: ItemKind, ref: str, *, nudge: float | None = None, pinned: bool | None = None) -> None:
+        """What people think of it."""
+        self._tx.run(
+            "UPDATE items SET nudge = COALESCE(?, nudge), pinned = COALESCE(?, pinned), stamp = NULL "
+            "WHERE owner = ? AND kind = ? AND ref = ?",
+            *(nudge, None if pinned is None else int(pinned), self._owner, kind, ref),
+        )
+
+    def is_indexed(self, record_id: int) -> bool:
+        """Whether a record can be found also by its meaning, or has nothing to be found by."""
+        row = self._tx.one(
+            "SELECT stamp FROM items WHERE owner = ? AND kind = 'turn' AND ref = ?", self._owner, str(record_id)
+        )
+        return row is None or row[0] is not None
+
+    def counts(self) -> dict[ItemKind, int]:
+        """How many there are of each kind."""
+        rows = self._tx.all("SELECT kind, count(*) FROM items WHERE owner = ? GROUP BY kind", self._owner)
+        return {row[0]: row[1] for row in rows}
+
+    # What questions do
+
+    def holding(self, stem: int, limit: int, *, turns: bool = True) -> list[int]:
+        """The ids of the newest items with this stem; without `turns`, of those that were made of them."""
+        made = "SELECT 1 FROM items i WHERE i.id = item_words.rowid AND i.kind <> 'turn'"
+        which = self._tx.words_match if turns else f"{self._tx.words_match} AND EXISTS ({made})"
+        rows = self._tx.all(
+            f"SELECT rowid FROM item_words WHERE {which} ORDER BY {self._tx.words_newest} LIMIT ?",
+            *(f"{_prefix(self._owner)}{stem:08x}", limit),
+        )
+        return [row[0] for row in rows]
+
+    def said_by(self, speaker: str, limit: int) -> list[int]:
+        """The ids of the newest items of this speaker, in capitals or not."""
+        rows = self._tx.all(
+            "SELECT id FROM items WHERE owner = ? AND lower(speaker) = lower(?) ORDER BY id DESC LIMIT ?",
+            *(self._owner, speaker, limit),
+        )
+        return [row[0] for row in rows]
+
+    def get(self, ids: Sequence[int]) -> dict[int, Found]:
+        """In one statement: an owner that is no plain column makes both databases go by the ids."""
+        if not ids:
+            return {}
+        which = _FOUND.replace("i.owner = ?", "i.owner || '' = ?")
+        rows = self._tx.all(f"{which} AND i.id IN ({', '.join('?' * len(ids))})", self._owner, *ids)
+        return {row[0]: _found(row) for row in rows}
+
+    def find(self, kind: ItemKind, ref: str) -> Found | None:
+        return next(iter(self._select("i.kind = ? AND i.ref = ?", kind, ref)), None)
+
+    def claims_of(self, record_id: int) -> list[Found]:
+        """The claims that hold and cite this record first."""
+        which = "i.kind <> 'turn' AND i.kind = 'document' AND i.record_id = ? AND i.until IS NULL"
+        return self._select(f"{which} AND i.gone IS NULL ORDER BY i.id", record_id)
+
+    def pinned(self) -> list[Found]:
+        """The newest first. A sum is in no index of times, so that of pinned items serves."""
+        return self._select("i.pinned = 1 AND i.gone IS NULL ORDER BY i.at + 0 DESC, i.id DESC")
+
+    def newest(
+        self, kinds: Sequence[ItemKind], since: datetime | None, before: Found | None, limit: int
+    ) -> list[Found]:
+        """The newest first, from the one after `before` on, and said since then."""
+        marks = ", ".join("?" * len(kinds))
+        return self._select(
+            f"(i.at, i.id) < (?, ?) AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL "
+            "ORDER BY i.at DESC, i.id DESC LIMIT ?",
+            *(*_place(before), *kinds, micros(since) if since else 0, limit),
+        )
+
+    def newest_of(
+        self,
+        ids: Iterable[int],
+        kinds: Sequence[ItemKind],
+        since: datetime | None,
+        before: Found | None,
+        limit: int,
+    ) -> list[Found]:
+        """Those of the ids that `newest` would give, in its order."""
+        rows = self._tx.many(
+            "SELECT at, id, kind FROM items WHERE owner = ? AND id = ? AND at >= ? AND gone IS NULL",
+            [(self._owner, id_, micros(since) if since else 0) for id_ in ids],
+        )
+        last = _place(before)
+        fitting = sorted(((at, id_) for at, id_, kind in rows if kind in kinds and (at, id_) < last), reverse=True)
+        found = self.get([id_ for _, id_ in fitting[:limit]])
+        return [found[id_] for _, id_ in fitting[:limit]]
+
+    def stated(self, document_id: str, limit: int = EVERY) -> list[Found]:
+        """A document's claims, the newest first; by the index of threads, as `pinned` by its own."""
+        which = "i.thread = ? AND i.kind = 'document' AND i.kind <> 'turn' AND i.gone IS NULL"
+        return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
+
+    def _select(self, which: str, *params: Param) -> list[Found]:
+        return [_found(row) for row in self._tx.all(f"{_FOUND} AND {which}", self._owner, *params)]
+
+    def ends(self, kind: ItemKind, thread: str) -> dict[str, datetime | None]:
+        """The refs of a thread's items that have not left, and when each stopped being true. The thread is no
+        session: the index of threads has no turns."""
+        rows = self._tx.all(
+            "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND kind <> 'turn' AND thread = ? "
+            "AND gone IS NULL",
+            *(self._owner, kind, thread),
+        )
+        return {row[0]: optional_moment(row[1]) for row in rows}
+
+    def ended(self, kind: ItemKind) -> dict[str, datetime]:
+        """The refs of those of a kind that stopped being true, and when each did."""
+        which = "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND until IS NOT NULL"
+        return {row[0]: moment(row[1]) for row in self._tx.all(which, self._owner, kind)}
+
+    def refs(self, kind: ItemKind) -> set[str]:
+        """Those of a kind that have not left."""
+        which = "SELECT ref FROM items WHERE owner = ? AND kind = ? AND gone IS NULL"
+        return {row[0] for row in self._tx.all(which, self._owner, kind)}
+
+    def _known(self, keys: Iterable[tuple[ItemKind, str]]) -> dict[tuple[ItemKind, str], tuple[int, str]]:
+        """Those that are there, each with its id and its text."""
+        rows = self._tx.many(
+            "SELECT kind, ref, id, text FROM items WHERE owner = ? AND kind = ? AND ref = ?",
+            [(self._owner, kind, ref) for kind, ref in keys],
+        )
+        return {(kind, ref): (id_, text) for kind, ref, id_, text in rows}
+
+    def _columns(self, item: Item, arrived: int) -> tuple[Param, ...]:
+        return (
+            *(self._owner, item.kind, item.ref, item.thread, item.agent_id, item.session_id, item.record_id),
+            *(_name(item.speaker), item.trust, micros(item.at), micros(item.since) if item.since else arrived),
+            *(*_end(item), arrived if item.until else None),
+        )
+
+
+def _words(stems: bytes, prefix: str) -> str:
+    """Each stem in eight digits, the prefix before it."""
+    numbers = array("I", stems)
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return prefix + numbers.tobytes().hex(" ", 4).replace(" ", f" {prefix}")
+
+
+@lru_cache(maxsize=256)
+def _prefix(owner: str) -> str:
+    """Letters and digits that no other owner has."""
+    return "w" + b32encode(blake2b(owner.encode(), digest_size=10).digest()).decode().lower()
+
+
+def _name(speaker: str) -> str:
+    name = speaker.strip()
+    return "" if name.lower() in NAMELESS or has_secret(name) else name
+
+
+def _role(item: Item) -> int:
+    """Whose words these are. What is known stands for what a person said, unless a tool or the web said it."""
+    if item.kind != "turn":
+        return 0 if item.trust in ("tool", "web") else PERSON
+    if item.trust == "agent":
+        return 0 if _name(item.speaker) else ASSISTANT
+    return PERSON if item.trust == "user" else 0
+
+
+def _end(item: Item) -> tuple[int | None, int | None]:
+    return micros(item.until) if item.until else None, item.by_record
+
+
+def _place(before: Found | None) -> tuple[int, int]:
+    """In the order of time, where a list goes on that ended with this one."""
+    return (micros(before.at), before.id) if before else (EVERY, EVERY)
+
+
+def _found(row: Row) -> Found:
+    id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, thread = row[:11]
+    since, until, end_known, gone, nudge, pinned, by_record, type_, data = row[11:]
+    times = moment(since), *map(optional_moment, (until, end_known, gone))
+    return Found(
+        *(id_, kind, ref, text, moment(at), trust, speaker, agent_id, session_id, record_id, thread),
+        *(*times, nudge, bool(pinned), by_record, type_ or "", data or ""),
+    )

@@ -1,0 +1,261 @@
+"""How well an item answers a question: a weighted sum of parts, each between about 0 and 1.
+
+    vector    how near the item is to the question in meaning
+    thread    how near all of its thread is: the session, the document
+    previous  how near what somebody else said before it is: a reply is about what it replies to
+    words     the share of the question's words, rare ones counting more, that it or in part its neighbours hold
+    subject   it was said by the one the question is about: the person it names; else the user, or the assistant
+              where the question asks what that said. Of who somebody is tells what names them, or they themselves
+    tells     it speaks in the first person
+    answer    it holds the kind of thing asked for: a number, a time, a name
+    when      it was said in, or soon after, the time the question speaks of
+    nudge     what people thought of it
+    ended     it has stopped being true, and is a claim: below those that hold
+    data      it came from a tool or from the web
+    asks      it is itself a question, and tells nothing
+
+The first four say what an item is about. `answer` and `when` count only as far as an item is about the question at
+all: in proportion to those four, in full from the tenth best on. The sum is made twice: the second time with the
+question's vector moved towards the three best items of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lifelong.recall.periods import Period
+from lifelong.recall.question import Question
+from lifelong.recall.shelf import NEVER, NOBODY, Around, Numbers, Places, View, distinct
+from lifelong.recall.words import ASKS, ASSISTANT, PERSON, TELLS
+from lifelong.types import ITEM_KINDS, PROVENANCES, micros
+
+WEIGHTS: Mapping[str, float] = {
+    "vector": 5.0,
+    "thread": 3.0,
+    "previous": 1.5,
+    "words": 4.0,
+    "subject": 4.0,
+    "tells": 0.5,
+    "answer": 1.5,
+    "when": 2.0,
+    "nudge": 1.0,
+    "ended": -3.0,
+    "data": -0.5,
+    "asks": -1.0,
+}
+_ROW = {name: row for row, name in enumerate(WEIGHTS)}
+_NEAR = slice(0, 3)  # vector, thread, previous
+_TOPICAL = slice(0, 4)  # and words
+_GATED = slice(_ROW["answer"], _ROW["when"] + 1)
+
+LENT_NEAR = 1.0  # how much of its words an item lends to the one beside it
+LENT_FAR = 0.5  # and to the one two away
+SHRINK = 1.0  # an item of this many content words keeps half of its similarity
+AFTER_DAYS = 30.0  # an event is told within about this time after it
+BESIDE = 0.95  # what a day beside the time counts that a question speaks of
+FEEDBACK = 0.6  # how far the question's vector moves
+FEEDBACK_FROM = 3  # towards this many of the best
+FULLY = 10  # the one that is this well placed by topic is fully about the question
+FLOOR = 0.1  # what holds no word of the question, nor stands beside one that does, must be this near to be found
+LINE = 0.5  # what the name in a line that sums up a turn is worth, where it is asked who somebody is
+AS_MUCH = 0.5  # what ends a part of an item stands above it if it is as much about the question, or half
+DAY = 86_400_000_000  # microseconds
+
+_TURN = ITEM_KINDS.index("turn")
+_LINES = [ITEM_KINDS.index("journal"), ITEM_KINDS.index("experience")]
+_TOOL, _WEB = map(PROVENANCES.index, ("tool", "web"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Places, best first, with their scores and what these are made of: a row a part."""
+
+    places: Places
+    scores: Numbers
+    _order: Places
+    _parts: Numbers
+
+    def explain(self, at: int) -> dict[str, float]:
+        parts = self._parts[:, self._order[at]].tolist()
+        return {name: round(part, 3) for name, part in zip(WEIGHTS, parts, strict=True) if part}
+
+
+def rank(
+    view: View, question: Question, query: Numbers, places: Places, now: int, *, known: int = NEVER
+) -> Ranked:
+    """The places by how well they answer the question; `query` is its vector, centred, or zeros. An end that came
+    to be known after `known` is none."""
+    around = view.around(places)
+    near = _Nearness(view, around, places)
+    until = np.where(view.about["end_known"][places] > known, NEVER, view.about["until"][places])
+    parts = _fixed(view, question, around, places, until <= now)
+    gated = parts[_GATED].copy() if question.wants or question.period else None
+    scores = _sum(parts, near.to(query), gated)
+    if len(places) and query.any():
+        moved = query + FEEDBACK * near.middle(heaviest(scores, FEEDBACK_FROM))
+        scores = _sum(parts, near.to(moved / np.linalg.norm(moved)), gated)
+    scores = _below_successor(view, question, places, known, parts[0], scores)
+    order = np.argsort(-scores, kind="stable")
+    order = order[((parts[_ROW["words"]] > 0) | (parts[0] > WEIGHTS["vector"] * FLOOR))[order]]
+    return Ranked(places[order], scores[order], order, parts)
+
+
+def _sum(parts: Numbers, near: Numbers, gated: Numbers | None) -> Numbers:
+    """The scores, with the parts as they count in them."""
+    parts[_NEAR] = near
+    if gated is not None and gated.size:
+        about = parts[_TOPICAL].sum(axis=0)
+        nth = min(FULLY, len(about))
+        full = max(float(np.partition(about, -nth)[-nth]), 1e-9)
+        parts[_GATED] = gated * np.clip(about / full, 0, 1)
+    return np.asarray(parts.sum(axis=0), np.float32)
+
+
+class _Nearness:
+    """How near items, their threads and the items before them are to a vector: weighted parts of their scores."""
+
+    def __init__(self, view: View, around: Around, places: Places) -> None:
+        used, where = distinct((around.own, around.before), len(around.every))
+        some = around.every[used]
+        kept, lent = np.zeros((2, len(some) + 1), np.float32)
+        lengths = view.about["length"][some]
+        kept[:-1] = lengths / (lengths + SHRINK)
+        lent[:-1] = kept[:-1] * view.about["lends"][some]
+        self._own, self._before = where[around.own], where[around.before]
+        self._kept = WEIGHTS["vector"] * kept[self._own]
+        self._lent = WEIGHTS["previous"] * lent[self._before] * _is_reply(view, around)
+        self._rows = view.vectors(some)
+        self._threads, norms, self._thread = view.threads(places)
+        self._even = WEIGHTS["thread"] / (norms + 1e-9)
+        self._share = view.about["share"][places]
+
+    def to(self, query: Numbers) -> Numbers:
+        """A row each: vector, thread, previous."""
+        parts = np.empty((3, len(self._own)), np.float32)
+        near = np.zeros(len(self._rows) + 1, np.float32)
+        np.vecdot(self._rows, query, out=near[:-1])
+        np.multiply(near[self._own], self._kept, out=parts[0])
+        parts[1] = (np.vecdot(self._threads, query) * self._even)[self._thread]
+        np.multiply(near[self._before], self._lent, out=parts[2])
+        return parts
+
+    def middle(self, best: Places) -> Numbers:
+        """The direction of these items; the shorter and the longer ones count less."""
+        towards = (self._rows[self._own[best]] * self._share[best, None]).mean(axis=0)
+        return np.asarray(towards / (np.linalg.norm(towards) + np.float32(1e-9)), np.float32)
+
+
+def _is_reply(view: View, around: Around) -> NDArray[np.bool_]:
+    """Whether somebody else spoke before: who goes on may be speaking of another thing."""
+    about, every = view.about, around.every
+    voices = np.append(about["speaker"][every] * len(PROVENANCES) + about["trust"][every], NOBODY)
+    return np.asarray(voices[around.own] != voices[around.before])
+
+
+def _fixed(view: View, question: Question, around: Around, places: Places, ended: NDArray[np.bool_]) -> Numbers:
+    """The parts, a row each and weighted, but for those that depend on the question's vector."""
+    flags, kind, trust, nudge = (view.about[name][places] for name in ("flags", "kind", "trust", "nudge"))
+    parts = np.zeros((len(WEIGHTS), len(places)), np.float32)
+    parts[_ROW["words"]] = _words(view, question, around)
+    parts[_ROW["subject"]] = _subject(view, question, places, flags)
+    parts[_ROW["tells"]] = flags & TELLS != 0
+    parts[_ROW["answer"]] = flags & question.wants != 0
+    if question.period:
+        parts[_ROW["when"]] = _when(question.period, view.about["at"][places])
+    parts[_ROW["nudge"]] = nudge
+    parts[_ROW["ended"]] = ended & (kind != _TURN)
+    parts[_ROW["data"]] = (trust == _TOOL) | (trust == _WEB)
+    parts[_ROW["asks"]] = flags & ASKS != 0
+    parts *= np.array(list(WEIGHTS.values()), np.float32)[:, None]
+    return parts
+
+
+def heaviest(weights: NDArray[np.floating], k: int) -> Places:
+    """The indices of the `k` heaviest, heaviest first, and of equals the first."""
+    if k < len(weights):
+        heavy = np.flatnonzero(weights >= np.partition(weights, -k)[-k])
+        return heavy[np.argsort(-weights[heavy], kind="stable")[:k]]
+    return np.argsort(-weights, kind="stable")
+
+
+def _words(view: View, question: Question, around: Around) -> Numbers:
+    """Own words in full, those of neighbours as far as they lend."""
+    stems, shares = _shares(view, question)
+    if not stems or not len(around.own):
+        return np.zeros(len(around.own), np.float32)
+    held = np.zeros((len(around.every) + 1, len(stems)), np.float32)
+    held[:-1] = view.holds(around.every, stems)
+    lent = held.copy()
+    lent[:-1] *= view.about["lends"][around.every, None]
+    near = np.maximum(lent.take(around.before, axis=0), lent.take(around.after, axis=0))
+    far = np.maximum(lent.take(around.far_before, axis=0), lent.take(around.far_after, axis=0))
+    got = np.maximum(held.take(around.own, axis=0), np.maximum(LENT_NEAR * near, LENT_FAR * far))
+    return np.asarray(np.vecdot(got, shares), np.float32)
+
+
+def _shares(view: View, question: Question) -> tuple[list[int], Numbers]:
+    """The stems of the question that stand anywhere, and the share of it that each makes up."""
+    weights: dict[int, float] = {}
+    for stem, weight in question.words.values():
+        if view.count(stem):
+            weights[stem] = max(weights.get(stem, 0.0), weight)
+    idf = np.array([weight * rarity(view, stem) for stem, weight in weights.items()], np.float32)
+    return list(weights), idf / (idf.sum() + np.float32(1e-9))
+
+
+def rarity(view: View, stem: int) -> float:
+    count = view.count(stem)
+    return float(np.log(1 + (view.size - count + 0.5) / (count + 0.5)))
+
+
+def _subject(view: View, question: Question, places: Places, flags: NDArray[np.uint8]) -> NDArray[Any] | int:
+    if question.people and view.has_speakers_besides(question.people):
+        said = view.said_by(places, question.people)
+        if question.name_words:
+            return said
+        named = view.holds(places, [number for number, _ in question.words.values()]).any(axis=1)
+        tells = named | (said & (flags & TELLS != 0))
+        return np.asarray(tells * np.where(_is_line(view, places), LINE, 1))
+    if question.people or not view.has_assistant:
+        return 0
+    return np.asarray(flags & (ASSISTANT if question.of_assistant else PERSON) != 0)
+
+
+def _is_line(view: View, places: Places) -> NDArray[np.bool_]:
+    """Whether it sums up a turn: it begins with who spoke, and so names them whatever it says."""
+    return np.isin(view.about["kind"][places], _LINES)
+
+
+def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
+    """1 within the time, a little less a day before or after it, and less and less then."""
+    start, end = (micros(edge) for edge in asked)
+    late = BESIDE * np.clip(1 - (at - end - DAY) / (AFTER_DAYS * DAY), 0, 1)
+    return np.where(at < start - DAY, 0, np.where((at >= start) & (at < end), 1, late))
+
+
+def _below_successor(
+    view: View, question: Question, places: Places, known: int, near: Numbers, scores: Numbers
+) -> Numbers:
+    """What a record here says has ended, stands below that record, or else below the best of what was made of it.
+    So does what has ended in part, where the record is about the question as well. The newest end comes first:
+    what was passed twice stands below both."""
+    about = {name: view.about[name][places] for name in ("by", "end_known", "until", "record", "kind")}
+    by = np.where(about["end_known"] > known, 0, about["by"])
+    passed = np.flatnonzero(by)
+    if not len(passed):
+        return scores
+    order = np.lexsort((scores, about["kind"] == _TURN))
+    made_of = dict(zip(about["record"][order].tolist(), order.tolist(), strict=True))
+    stems, shares = _shares(view, question)
+    topic = near + WEIGHTS["words"] * np.vecdot(view.holds(places, stems), shares)  # its own words alone
+    lowered = scores.copy()
+    for at in passed[np.argsort(-by[passed], kind="stable")]:
+        newer = made_of.get(int(by[at]))
+        if newer is not None and (about["until"][at] != NEVER or topic[newer] >= AS_MUCH * topic[at]):
+            lowered[at] = min(lowered[at], lowered[newer] - 1e-3)
+    return lowered

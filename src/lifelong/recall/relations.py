@@ -1,0 +1,258 @@
+"""How people, projects and things are related, and what says so. Nothing of it is stored.
+
+An entity is what a document is called, or what an experience names. Two are related where a document refers to the
+other one, where a claim about one names the other, and where an experience names both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Literal, NamedTuple, TypeAlias
+
+from lifelong.gate import checked_count, checked_name
+from lifelong.organize.documents import MEMORY_ID, Documents
+from lifelong.organize.edits import targets
+from lifelong.organize.rules.filing import TITLES
+from lifelong.recall.items import Found, Items
+from lifelong.recall.search import hit
+from lifelong.recall.words import UNSPACED, content_words, fold, read
+from lifelong.storage.base import Database, Transaction
+from lifelong.types import Clock, Hit
+
+How: TypeAlias = Literal["link", "body", "claim", "experience"]
+
+MOST = 1_000  # neighbours that can be asked for
+CLAIMS = 1_000  # of a document, and by a word, the newest
+EXPERIENCES = 10_000  # that are looked through, the newest
+EVIDENCE = 5  # hits a neighbour
+SUGGESTED = 5
+DATA = 0.5  # what a tool or the web says, of what somebody's word weighs
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Something related. `path` is its document's, if it has one; `how` what relates it; `evidence` what says so,
+    the newest first."""
+
+    name: str
+    path: str
+    weight: float
+    how: tuple[How, ...]
+    evidence: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """An entity and its neighbours, the closest first. Empty where nothing has that name: then `suggestions` are
+    the nearest ones."""
+
+    entity: str
+    path: str = ""
+    neighbours: tuple[Neighbour, ...] = ()
+    suggestions: tuple[str, ...] = ()
+
+
+class _Names:
+    """What the documents of an owner are called. Those of one title are one entity, as the pages of a person."""
+
+    def __init__(self, titles: Iterable[tuple[str, str, str, str]]) -> None:
+        self.called: dict[str, str] = {}
+        self.documents: dict[str, list[str]] = defaultdict(list)
+        self.of: dict[str, str] = {}
+        self.slugs: dict[str, str] = {}
+        self._begin: dict[str, list[tuple[list[str], str]]] = {}
+        self._unspaced: list[str] = []
+        for document_id, parent_id, slug, title in titles:
+            is_drawer = document_id == MEMORY_ID or (parent_id == MEMORY_ID and slug in TITLES)
+            if is_drawer or not any(letter.isalpha() for letter in title):
+                continue
+            key = fold(title)
+            if key not in self.called:
+                self.called[key] = title
+                if UNSPACED.search(key):
+                    self._unspaced.append(key)
+                elif words := content_words(title):
+                    self._begin.setdefault(words[0], []).append((words, key))
+            self.documents[key].append(document_id)
+            self.of[document_id] = key
+            self.slugs.setdefault(fold(slug), key)
+
+    def within(self, text: str) -> Iterator[str]:
+        """The entities that a text names. One word must be written as the title is: a rose is not Rose."""
+        folded, words = fold(text), content_words(text)
+        yield from (key for key in self._unspaced if key in folded)
+        for at, word in enumerate(words):
+            for sought, key in self._begin.get(word, ()):
+                if words[at : at + len(sought)] == sought and (
+                    len(sought) > 1 or _is_written(self.called[key], text)
+                ):
+                    yield key
+
+
+def _is_written(name: str, text: str) -> bool:
+    """Whether the name stands in the text as it is written, where its script knows capitals."""
+    return name.upper() == name.lower() or bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
+
+
+class _Edge(NamedTuple):
+    how: set[How]
+    evidence: dict[str, Found]
+
+
+class Relating:
+    """Tells how the entities of one owner are related."""
+
+    def __init__(self, database: Database, owner: str, clock: Clock) -> None:
+        self._database = database
+        self._owner = owner
+        self._clock = clock
+        self._known: tuple[int, _Names] = (-1, _Names(()))
+
+    def of(self, entity: str, limit: int = 20, *, ended: bool = False) -> Relations:
+        """The entity, by its title, slug, or the only beginning of one, in capitals or not."""
+        asked = checked_name(entity, "An entity").strip()
+        checked_count(limit, "The limit", 1, MOST)
+        now = self._clock()
+        return self._database.read(
+            lambda tx: _Looking(tx, self._owner, self._names(tx), None if ended else now).around(asked, limit)
+        )
+
+    def entities(self, limit: int) -> list[str]:
+        """Who and what is known by name: what most experiences name first, then what has documents only."""
+        checked_count(limit, "The limit", 1, MOST)
+
+        def look(tx: Transaction) -> list[str]:
+            shared = [some for _, some in _experiences(tx, self._owner)]
+            named = Counter(key for some in shared for key in some)
+            called = {key: name for some in shared for key, name in some.items()} | self._names(tx).called
+            return [called[key] for key in sorted(called, key=lambda key: (-named[key], key))[:limit]]
+
+        return self._database.read(look)
+
+    def _names(self, tx: Transaction) -> _Names:
+        """Read anew after each changeset only."""
+        rows = Documents(tx, self._owner)
+        last = next((one.id for one in rows.changesets(1)), 0)
+        if self._known[0] != last:
+            self._known = (last, _Names(rows.titles()))
+        return self._known[1]
+
+
+class _Looking:
+    """One look around an entity, through a transaction. What had ended `by` then says nothing."""
+
+    def __init__(self, tx: Transaction, owner: str, names: _Names, by: datetime | None) -> None:
+        self._tx = tx
+        self._owner = owner
+        self._names = names
+        self._by = by
+        self._documents = Documents(tx, owner)
+        self._items = Items(tx, owner)
+        self._shared = list(_experiences(tx, owner))
+        self._edges: dict[str, _Edge] = {}
+
+    def around(self, asked: str, limit: int) -> Relations:
+        called = {key: name for _, named in reversed(self._shared) for key, name in named.items()}
+        called |= self._names.called
+        key, nearest = self._resolve(fold(asked), called)
+        if key is None:
+            return Relations("", suggestions=tuple(called[one] for one in nearest))
+        self._follow_references(key)
+        for claim in self._claims(key, called[key]):
+            for other in self._named(claim):
+                self._relate(key, other, "claim", claim)
+        for experience_id, named in self._shared:
+            if key in named and len(named) > 1 and (found := self._items.find("experience", experience_id)):
+                for other in named:
+                    self._relate(key, other, "experience", found)
+        closest = sorted(self._edges, key=lambda other: (-self._weight(other), other))[:limit]
+        return Relations(called[key], self._path(key), tuple(self._neighbour(o, called[o]) for o in closest))
+
+    def _resolve(self, asked: str, called: dict[str, str]) -> tuple[str | None, list[str]]:
+        """The key of what is asked for, or those it may have meant."""
+        for key in (asked, self._names.slugs.get(asked)):
+            if key in called:
+                return key, []
+        beginning = sorted(key for key in called if key.startswith(asked))
+        if len(beginning) == 1:
+            return beginning[0], []
+        return None, beginning[:SUGGESTED] or get_close_matches(asked, called, SUGGESTED)
+
+    # Edges
+
+    def _follow_references(self, key: str) -> None:
+        for document_id in self._names.documents.get(key, ()):
+            document = self._documents.row(document_id)
+            for one in self._documents.references(document_id, document.version) if document else ():
+                if one.kind != "parent" and (other := self._names.of.get(one.target_id)):
+                    self._relate(key, other, one.kind)
+            for source_id, one in self._documents.referrers(document_id):
+                if one.kind != "parent" and (other := self._names.of.get(source_id)):
+                    self._relate(key, other, one.kind)
+
+    def _claims(self, key: str, name: str) -> Iterator[Found]:
+        """The claims of its documents, and those elsewhere that name it or refer to it."""
+        threads = {*self._names.documents.get(key, ())}
+        for document_id in self._names.documents.get(key, ()):
+            threads |= {source for source, one in self._documents.referrers(document_id) if one.kind == "body"}
+        found = {one.id: one for thread in sorted(threads) for one in self._items.stated(thread, CLAIMS)}
+        found |= self._items.get([id_ for id_ in self._holding(name) if id_ not in found])
+        for claim in found.values():
+            if claim.kind == "document" and not claim.gone and key in self._named(claim):
+                yield claim
+
+    def _holding(self, name: str) -> list[int]:
+        """What is made of talks and has the rarest of the name's words."""
+        stems = read(name).stems
+        return min((self._items.holding(stem, CLAIMS, turns=False) for stem in stems), key=len, default=[])
+
+    def _named(self, claim: Found) -> set[str]:
+        """The entities that a claim is about: its document's, and those it names or refers to."""
+        ids = [claim.thread, *(self._documents.resolve(target) for target in targets(claim.text))]
+        referred = {key for id_ in ids if id_ and (key := self._names.of.get(id_))}
+        return referred | set(self._names.within(claim.text))
+
+    def _relate(self, key: str, other: str, how: How, found: Found | None = None) -> None:
+        has_ended = found and (found.gone or (self._by and found.until and found.until <= self._by))
+        if other == key or has_ended:
+            return
+        edge = self._edges.setdefault(other, _Edge(set(), {}))
+        edge.how.add(how)
+        if found:
+            edge.evidence[found.name] = found
+
+    def _weight(self, other: str) -> float:
+        """One for each way a document refers to it, and one for each claim and experience."""
+        edge = self._edges[other]
+        said = sum(DATA if one.trust in ("tool", "web") else 1.0 for one in edge.evidence.values())
+        return said + len(edge.how & {"link", "body"})
+
+    # What is shown
+
+    def _neighbour(self, other: str, name: str) -> Neighbour:
+        edge = self._edges[other]
+        newest = sorted(edge.evidence.values(), key=lambda one: (one.until is None, one.at, one.id), reverse=True)
+        evidence = tuple(hit(self._tx, self._owner, one) for one in newest[:EVIDENCE])
+        return Neighbour(name, self._path(other), self._weight(other), tuple(sorted(edge.how)), evidence)
+
+    def _path(self, key: str) -> str:
+        """Of the document that stands highest: the others are its pages."""
+        paths = [found.path for one in self._names.documents.get(key, ()) if (found := self._documents.find(one))]
+        return min(paths, key=lambda path: (path.count("/"), path), default="")
+
+
+def _experiences(tx: Transaction, owner: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The experiences that name anything, and what each names."""
+    rows = tx.all(
+        "SELECT id, entities FROM experiences WHERE owner = ? AND entities <> '[]' ORDER BY at DESC LIMIT ?",
+        *(owner, EXPERIENCES),
+    )
+    for id_, entities in rows:
+        if named := {fold(name): name for name in json.loads(entities)}:
+            yield id_, named

@@ -1,0 +1,64 @@
+"""The home: its profiles, its queue, its health and its costs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+
+from lifelong.models.ledger import Call
+from lifelong.organize.health import Health
+from lifelong.serve.http import models
+from lifelong.serve.http.asked import AskedMemory, Limit, RecordId
+from lifelong.serve.memories import Memories
+from lifelong.types import InboxItem, ItemState, Totals
+
+home = APIRouter(tags=["home"])
+inbox = APIRouter(prefix="/inbox", tags=["inbox"])
+
+
+@home.get("/profiles")
+def list_profiles(request: Request) -> list[str]:
+    """The default profile, and all that hold something."""
+    memories: Memories = request.app.state.memories
+    return memories.profiles()
+
+
+@home.get("/health")
+def get_health(memory: AskedMemory) -> Health:
+    """Whether everything in the home is on its way: green, yellow or red, with the reasons."""
+    return memory().health()
+
+
+@home.get("/totals")
+def get_totals(memory: AskedMemory) -> Totals:
+    """How much there is of everything in the profile, and what the home spent today."""
+    return memory().totals()
+
+
+@home.get("/ledger")
+def list_calls(memory: AskedMemory, limit: Limit = 100) -> list[Call]:
+    """The profile's calls of models and what each cost, newest first."""
+    return memory().ledger(limit)
+
+
+@inbox.get("")
+def list_inbox(
+    memory: AskedMemory,
+    state: Annotated[list[ItemState], Query(description="Only in these states; may be repeated.")] = [],  # noqa: B006
+    limit: Limit = 100,
+) -> list[InboxItem]:
+    """The transcripts that are on their way to the memory-agents, or were; newest first."""
+    return memory().inbox(*state, limit=limit)
+
+
+@inbox.post("/retry")
+def retry_inbox(memory: AskedMemory) -> models.Retried:
+    """Try every item again that failed for good."""
+    return models.Retried(retried=memory().retry())
+
+
+@inbox.post("/{item_id}/retry")
+def retry_item(item_id: Annotated[RecordId, Path()], memory: AskedMemory) -> models.Retried:
+    """Try one item again now."""
+    return models.Retried(retried=memory().retry(item_id))

@@ -1,0 +1,147 @@
+"""What went wrong, as `application/problem+json` (RFC 9457). The only place where errors get a status."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from pydantic.json_schema import models_json_schema
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from lifelong import errors
+from lifelong.serve.advice import told
+
+log = logging.getLogger("lifelong.serve")
+
+MEDIA_TYPE = "application/problem+json"
+
+STATUSES: Mapping[type[Exception], int] = {
+    errors.InputError: 422,
+    errors.ConfigError: 409,  # the request is right; what it asks for is switched off
+    LookupError: 404,
+    errors.StaleWrite: 409,
+    errors.DocumentInUse: 409,
+    errors.AgentDead: 409,
+    errors.StorageConflict: 409,
+    errors.ModelError: 502,
+    errors.CapReached: 503,
+    errors.MemoryClosed: 503,
+    errors.StorageBusy: 503,
+    errors.StorageUnavailable: 503,
+    errors.OutcomeUnknown: 503,
+    errors.StorageFull: 507,
+}
+"""The nearest class above an error decides. What is not here is a 500, and tells nothing of the inside."""
+
+
+INSIDE = "Something went wrong here. The server's log says what."
+MOST_FAULTS = 20
+LONGEST = 200  # characters of what is told of a fault
+
+
+class Fault(BaseModel):
+    """One thing that is wrong with a request: where, and what."""
+
+    where: str = Field(examples=["body.record.text"])
+    what: str = Field(examples=["Field required"])
+
+
+class Problem(BaseModel):
+    """Why a request was not answered. `detail` says what happened and what to do next."""
+
+    type: str = Field(examples=["urn:lifelong:stale-write"])
+    title: str = Field(examples=["Stale write"])
+    status: int = Field(examples=[409])
+    detail: str = Field(examples=["The document changed since it was read. Read it again."])
+    faults: list[Fault] = Field(default=[], description="What is wrong with the request, where it did not fit.")
+
+
+class Refused(Exception):
+    """The guard does not let a request in."""
+
+    def __init__(self, status: int, detail: str, **headers: str) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers = status, detail, headers
+
+
+def answer(error: Exception) -> Response:
+    """The answer to whatever went wrong."""
+    match error:
+        case Refused():
+            return _answer(error.status, error.detail, headers=error.headers)
+        case HTTPException(status_code=404):
+            return _answer(404, "There is nothing at this address. See /openapi.json for what there is.")
+        case HTTPException():
+            said = f"{error.detail}. See /openapi.json for what this address takes."
+            return _answer(error.status_code, said, headers=error.headers or {})
+        case RequestValidationError():
+            faults = [
+                Fault(where=".".join(map(str, one["loc"]))[:LONGEST], what=one["msg"][:LONGEST])
+                for one in error.errors()[:MOST_FAULTS]
+            ]
+            wrong = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
+            if error.body and isinstance(error.body, bytes):
+                wrong = "a body is only read with content-type: application/json"
+            return _answer(422, f"The request does not fit: {wrong}. Nothing was changed.", "Input error", faults)
+        case errors.LifelongError() if (status := status_of(error)) != 500:
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()
+            return _answer(status, told(error, "http"), words)
+    note(error)
+    return _answer(500, INSIDE)
+
+
+def status_of(error: errors.LifelongError) -> int:
+    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+
+
+def note(error: Exception) -> None:
+    """Keep what went wrong inside, where only we can see it."""
+    log.error("a request failed: %s", error, exc_info=error)
+
+
+async def handle(request: Request, error: Exception) -> Response:
+    return answer(error)
+
+
+def _answer(
+    status: int,
+    detail: str,
+    title: str = "",
+    faults: list[Fault] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    title = title or HTTPStatus(status).phrase
+    name = re.sub(r"[^a-z]+", "-", title.lower())
+    problem = Problem(type=f"urn:lifelong:{name}", title=title, status=status, detail=detail, faults=faults or [])
+    return Response(problem.model_dump_json(), status, headers, MEDIA_TYPE)
+
+
+STATUSES_ANYWHERE = (400, 401, 403, 404, 405, 408, 409, 413, 422, 431, 500, 502, 503, 507)
+
+ANYWHERE: dict[int | str, dict[str, Any]] = {
+    status: {"description": HTTPStatus(status).phrase} for status in STATUSES_ANYWHERE
+}
+"""What any operation may answer instead."""
+
+
+def describe(document: dict[str, Any]) -> None:
+    """Put what a problem is into an OpenAPI document, once, and the token that may be asked for."""
+    schemas = models_json_schema(
+        [(Problem, "serialization")], ref_template="#/components/schemas/{model}", by_alias=True
+    )[1]["$defs"]
+    parts = document["components"]
+    parts["schemas"] |= schemas
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    parts["responses"] = {f"problem{status}": {**said, "content": content} for status, said in ANYWHERE.items()}
+    parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"token": []}, {}]
+    for operation in (one for path in document["paths"].values() for one in path.values()):
+        for status in STATUSES_ANYWHERE:
+            operation["responses"][str(status)] = {"$ref": f"#/components/responses/problem{status}"}

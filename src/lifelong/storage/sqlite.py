@@ -1,0 +1,350 @@
+"""SQLite, embedded: one file in the home, through `apsw`.
+
+WAL, so that readers and the writer never wait for each other; `synchronous=FULL`, so that what was
+acknowledged survives a power cut; group commit, so that many writers share one sync. A writer of another
+process is waited for with a short, jittered sleep: no process is kept out for long by the others.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import apsw
+
+from lifelong.errors import ForeignDatabase, InputError, MemoryClosed, StorageError, StorageUnavailable
+from lifelong.storage.base import Dialect, Param, Row, Transaction
+from lifelong.storage.gather import Gather, check_process
+from lifelong.storage.migrations import FULL_TEXT, LATEST, applied, check_version, migrate
+from lifelong.storage.sqlite_errors import not_a_database, of_the_system, translate, translated
+from lifelong.types import micros, new_id, utc_now
+
+T = TypeVar("T")
+
+APPLICATION_ID = 0x4C464C47  # "LFLG": written in the file's header, so that we know our own
+HEADER = b"SQLite format 3\0"
+READERS_KEPT = 8
+STATEMENTS_KEPT = 1_000  # prepared, a connection: all there are, for to prepare one takes longer than to run it
+
+Work = Callable[[Transaction], Any]
+
+
+class SQLite:
+    """The `Database` in one file."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(
+        self, path: Path, *, synchronous: Literal["full", "normal"] = "full", busy_timeout: float = 30.0
+    ) -> None:
+        self._path = path
+        self._synchronous = synchronous
+        self._busy_timeout = busy_timeout
+        self._pid = os.getpid()
+        self._closed = False
+        self._readers: deque[apsw.Connection] = deque()
+        with translated(path):
+            try:
+                _create_private(path)
+                _check_header(path)
+            except OSError as error:
+                raise of_the_system(error, path) from error
+            self._writer = self._connect()
+            try:
+                self._prepare(self._writer)
+            except BaseException:
+                self._writer.close()
+                raise
+        self._tx = _Transaction(self._writer)
+        self._gather: Gather[Work, Any] = Gather(self._commit, "lifelong-writer")
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        self._check_usable()
+        with translated(self._path):
+            connection = self._reader()
+            try:
+                connection.execute("BEGIN")
+                return work(_Transaction(connection))
+            finally:
+                self._release(connection)
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        result: T = self._gather.submit(work)
+        return result
+
+    def backup(self, target: Path) -> None:
+        """A copy has its name only when it is whole: it is made under another one first."""
+        self._check_usable()
+        if os.path.lexists(target):
+            raise _taken(target)
+        part = target.with_name(f".{new_id()}")
+        with translated(target):
+            try:
+                _create_private(part)
+                self._copy_to(part)
+                _give_name(part, target)
+            except OSError as error:
+                raise of_the_system(error, target) from error
+            finally:
+                with suppress(OSError):
+                    part.unlink(missing_ok=True)
+
+    def check(self) -> list[str]:
+        def look(tx: Transaction) -> list[str]:
+            orphans = tx.all("PRAGMA foreign_key_check")
+            return [f"Row {row[1]} of {row[0]} refers to a missing row of {row[2]}." for row in orphans]
+
+        self._check_usable()
+        damage: list[str] = []
+        with translated(self._path):
+            connection = self._reader()
+            try:
+                damage += [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+            except apsw.CorruptError as error:
+                damage.append(str(error))
+            finally:
+                self._release(connection)
+        broken = [f"The file is damaged: {one}." for one in damage if one != "ok"]
+        return broken or self.read(look)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if os.getpid() != self._pid:
+            return  # what a fork inherited belongs to the parent
+        self._gather.close()
+        while self._readers:
+            self._readers.pop().close()
+        self._writer.close()
+
+    # Writing
+
+    def _commit(self, jobs: Sequence[Work]) -> list[Any]:
+        """One transaction for all of them, a savepoint for each; for one alone, just the transaction."""
+        with translated(self._path):
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                outcomes = [jobs[0](self._tx)] if len(jobs) == 1 else [self._apart(job) for job in jobs]
+                check_open(self._writer)
+                self._writer.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+        return outcomes
+
+    def _apart(self, job: Work) -> Any:
+        self._writer.execute("SAVEPOINT job")
+        try:
+            outcome = job(self._tx)
+        except Exception as error:
+            check_open(self._writer, error)
+            self._writer.execute("ROLLBACK TO job")
+            outcome = translate(error, self._path) if isinstance(error, apsw.Error) else error
+        check_open(self._writer)
+        self._writer.execute("RELEASE job")
+        return outcome
+
+    def _roll_back(self) -> None:
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+
+    # Connections
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self._path), statementcachesize=STATEMENTS_KEPT)
+        connection.set_busy_handler(_patience(self._busy_timeout))
+        return connection
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        """Make sure that the file is ours, and only then change anything, were it by closing it."""
+        log_left_behind = self._path.with_name(self._path.name + "-wal").exists()
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_left_behind)
+        version = self._version(connection)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, False)
+        self._switch_to_wal(connection)
+        _pragma(connection, f"synchronous = {self._synchronous}")
+        _pragma(connection, "foreign_keys = ON")
+        _pragma(connection, "journal_size_limit = 67108864")
+        if version < LATEST:
+            self._migrate(connection)
+
+    def _version(self, connection: apsw.Connection) -> int:
+        """How far the file is migrated; 0 for a new one."""
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        application = _pragma(connection, "application_id")
+        if application != APPLICATION_ID and (tables or application):
+            raise ForeignDatabase(
+                f"{self._path} is a database of another program. Nothing was changed; choose another home."
+            )
+        if "lifelong_migrations" not in tables:
+            return 0
+        connection.execute("BEGIN")
+        try:
+            version = applied(_Transaction(connection))
+        finally:
+            connection.execute("ROLLBACK")
+        check_version(version, str(self._path))
+        return version
+
+    def _migrate(self, connection: apsw.Connection) -> None:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            migrate(_Transaction(connection), self.dialect, micros(utc_now()), str(self._path))
+            _pragma(connection, f"application_id = {APPLICATION_ID}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    def _switch_to_wal(self, connection: apsw.Connection) -> None:
+        """SQLite does not wait for a process that is switching too, so we do."""
+        deadline = time.monotonic() + self._busy_timeout
+        mode = None
+        while mode is None:
+            try:
+                mode = _pragma(connection, "journal_mode = WAL")
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(random.uniform(0.001, 0.02))
+        if mode != "wal":
+            raise StorageUnavailable(
+                f"The folder of {self._path} cannot hold a write-ahead log (a network drive?). "
+                "Choose a home on a local disk."
+            )
+
+    def _reader(self) -> apsw.Connection:
+        with suppress(IndexError):
+            return self._readers.pop()
+        connection = self._connect()
+        _pragma(connection, "query_only = ON")
+        return connection
+
+    def _release(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        self._readers.append(connection)
+        while self._readers and (self._closed or len(self._readers) > READERS_KEPT):
+            self._readers.pop().close()
+
+    def _copy_to(self, target: Path) -> None:
+        source = self._connect()
+        copy = apsw.Connection(str(target))
+        try:
+            with copy.backup("main", source, "main") as backup:
+                backup.step(-1)  # in one go, on one snapshot: in parts, each write would start it over
+            _pragma(copy, "journal_mode = DELETE")  # one file, whole by itself
+        finally:
+            copy.close()
+            source.close()
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise MemoryClosed
+        check_process(self._pid)
+
+
+class _Transaction:
+    """`Transaction` over one connection. Should SQLite have given the transaction up, nothing more is done:
+    outside of one, each statement would be stored for itself."""
+
+    __slots__ = ("_connection",)
+    for_update = ""
+    skip_locked = ""
+    words_value = "?"
+    words_match = "item_words MATCH ?"
+    words_newest = "rowid DESC"
+    words_anew = ("DROP TABLE IF EXISTS item_words", FULL_TEXT)
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def all(self, sql: str, *params: Param) -> list[Row]:
+        check_open(self._connection)
+        return self._connection.execute(sql, params).fetchall()
+
+    def one(self, sql: str, *params: Param) -> Row | None:
+        rows = self.all(sql, *params)
+        return rows[0] if rows else None
+
+    def run(self, sql: str, *params: Param) -> int:
+        self.all(sql, *params)
+        return self._connection.changes()
+
+    def many(self, sql: str, rows: Iterable[tuple[Param, ...]]) -> list[Row]:
+        check_open(self._connection)
+        return self._connection.executemany(sql, rows).fetchall()
+
+    def insert(self, into: str, rows: Sequence[tuple[Param, ...]]) -> Sequence[int]:
+        """Nobody else writes meanwhile, so ids have no gaps: the last one tells them all, in half the time that
+        RETURNING takes."""
+        if not rows:
+            return ()
+        self.many(f"INSERT INTO {into} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        last = self._connection.last_insert_rowid()
+        return range(last - len(rows) + 1, last + 1)
+
+
+def check_open(connection: apsw.Connection, cause: Exception | None = None) -> None:
+    """On some errors (a full disk) SQLite gives up the whole transaction, and with it everyone's work."""
+    if not connection.in_transaction:
+        raise StorageError("The transaction was given up. Nothing was stored.") from cause
+
+
+def _give_name(part: Path, target: Path) -> None:
+    """The name of a file that is whole. Another file of that name is never replaced."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        raise _taken(target) from None
+    except OSError:  # a file system without hard links
+        part.rename(target)
+
+
+def _taken(target: Path) -> InputError:
+    return InputError(f"{target} exists already. Choose another name.")
+
+
+def _create_private(path: Path) -> None:
+    """A new file is for its owner alone, wherever it lies."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _check_header(path: Path) -> None:
+    """SQLite takes a file of a byte or two for an empty one and writes over it. Where a rollback journal
+    lies beside the file, its first page may be half written, and SQLite will mend it."""
+    with path.open("rb") as file:
+        header = file.read(len(HEADER))
+    if header and header != HEADER and not path.with_name(path.name + "-journal").exists():
+        raise not_a_database(path)
+
+
+def _pragma(connection: apsw.Connection, text: str) -> Any:
+    """apsw runs a statement as far as it is fetched, so fetch all of it."""
+    rows = connection.execute(f"PRAGMA {text}").fetchall()
+    return rows[0][0] if rows else None
+
+
+def _patience(timeout: float) -> Callable[[int], bool]:
+    """Wait for another process's writer: often and briefly, never in step with the others."""
+    started = 0.0
+
+    def wait(tries: int) -> bool:
+        nonlocal started
+        if tries == 0:
+            started = time.monotonic()
+        elif time.monotonic() - started > timeout:
+            return False
+        time.sleep(random.uniform(0.0002, min(0.001 * 2 ** min(tries, 5), 0.02)))
+        return True
+
+    return wait

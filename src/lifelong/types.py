@@ -1,0 +1,332 @@
+"""The values that travel between the stages: frozen, and free of any database."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from lifelong.collect.descriptors import Descriptor
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Gives the time, with its zone. Passed in, so that a test can turn it."""
+
+Provenance = Literal["user", "agent", "tool", "web", "system"]
+"""Who said it. What `tool` and `web` say is data: it never becomes a preference or an instruction."""
+
+PROVENANCES: tuple[Provenance, ...] = get_args(Provenance)
+
+AgentState = Literal["active", "sleeping", "dead"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def new_id() -> str:
+    """An id that nobody else makes. Ids sort by when they were made, so that what belongs together lies
+    together in an index."""
+    return f"{time.time_ns():016x}{secrets.token_hex(8)}"
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def micros(moment: datetime) -> int:
+    """A time as the databases hold it: whole microseconds since 1970, UTC."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def optional_moment(micros: int | None) -> datetime | None:
+    return None if micros is None else moment(micros)
+
+
+# What can be said. `at` is when it was said; left out, it is when it arrived.
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What a person said. `speaker` names them where several people talk, in at most 200 characters."""
+
+    type: ClassVar = "user_message"
+    text: str
+    speaker: str = ""
+    provenance: Provenance = field(default="user", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """What the agent answered. `speaker` names it where it has a name, in at most 200 characters."""
+
+    type: ClassVar = "assistant_message"
+    text: str
+    speaker: str = ""
+    provenance: Provenance = field(default="agent", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool the agent called, with the arguments it gave."""
+
+    type: ClassVar = "tool_call"
+    name: str
+    arguments: Mapping[str, Json] = field(default_factory=dict)
+    call_id: str = ""
+    provenance: Provenance = field(default="agent", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave back. Say `provenance="web"` for text that came from the network."""
+
+    type: ClassVar = "tool_result"
+    text: str
+    name: str = ""
+    call_id: str = ""
+    failed: bool = False
+    provenance: Provenance = field(default="tool", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark beside the conversation. `speaker` names whose it is, where that is known, in at most 200
+    characters."""
+
+    type: ClassVar = "note"
+    text: str
+    speaker: str = ""
+    provenance: Provenance = field(default="agent", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMessage:
+    """What the host told the agent. `summary` marks the summary that opens a compacted context."""
+
+    type: ClassVar = "system_message"
+    text: str
+    summary: bool = False
+    provenance: Provenance = field(default="system", kw_only=True)
+    at: datetime | None = field(default=None, kw_only=True)
+
+
+Record: TypeAlias = UserMessage | AssistantMessage | ToolCall | ToolResult | Note | SystemMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A record as history holds it. Ids grow across all sessions; `at` is when it was said,
+    `recorded_at` when it arrived."""
+
+    id: int
+    session_id: str
+    at: datetime
+    recorded_at: datetime
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent of one profile. `sleep_due` is the earliest time at which it may fall asleep: a later
+    message moves the real time on without writing it here."""
+
+    id: str
+    owner: str
+    cache_key: str
+    descriptor: Descriptor
+    state: AgentState
+    created_at: datetime
+    active_at: datetime
+    sleep_due: datetime | None
+    death_due: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A stretch of one agent's history. `invalidated_at` (the mark) and `processed_until` hold record
+    ids, not times. A mark always stands above `processed_until`."""
+
+    id: str
+    agent_id: str
+    created_at: datetime
+    ended_at: datetime | None
+    reset_message: str | None
+    invalidated_at: int | None
+    processed_until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A completed turn: the records of a session after `after` (0 for the first turn), up to `until`."""
+
+    session_id: str
+    after: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """What `advance` did: the ids of the agents that fell asleep, and of those that died."""
+
+    slept: tuple[str, ...] = ()
+    died: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How much there is in a profile. `items` counts what can be found, by kind; `cost_today` is USD of the whole
+    home."""
+
+    agents: int
+    sessions: int
+    documents: int
+    items: Mapping[ItemKind, int]
+    cost_today: float
+
+
+# What organizing makes of it
+
+
+ReferenceKind = Literal["parent", "link", "body"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """From one version of a document to another document."""
+
+    target_id: str
+    kind: ReferenceKind
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One version of one document. It held from `valid_from` until `valid_to` (none: it is the current
+    one). `parent_id` is empty for a root; `path` is `~/slug/slug`, computed."""
+
+    id: str
+    version: int
+    path: str
+    parent_id: str
+    slug: str
+    title: str
+    description: str
+    body: str
+    links: tuple[str, ...]
+    valid_from: datetime
+    valid_to: datetime | None
+    changeset_id: int
+
+
+Cause = Literal["run", "edit", "rollback"]
+
+
+@dataclass(frozen=True, slots=True)
+class Changeset:
+    """Edits that landed together. `cause`: a memory-agent's run, somebody's edit, or a rollback. A run
+    names the session and the records (after, until] it learned from, and what it cost."""
+
+    id: int
+    owner: str
+    at: datetime
+    cause: Cause
+    author: str
+    note: str = ""
+    session_id: str = ""
+    after: int = 0
+    until: int = 0
+    inbox_id: int | None = None
+    brain: str = ""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+
+ItemState = Literal["pending", "leased", "done", "dead"]
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
+    """A transcript on its way to a memory-agent: the records (after, until] of a session. `attempts` failed
+    or are under way, `losses` ended with their worker. `due_at` is none while the item stands behind another
+    of its agent; `text` is empty once the work is done: history has it."""
+
+    id: int
+    agent_id: str
+    type: str
+    text: str
+    session_id: str
+    after: int
+    until: int
+    state: ItemState
+    attempts: int
+    losses: int
+    due_at: datetime | None
+    error: str
+    created_at: datetime
+    done_at: datetime | None
+    changeset_id: int | None
+
+
+# What comes back
+
+
+ItemKind = Literal["turn", "document", "journal", "note", "experience"]
+"""What can be found: what was said, a document's claim, a line of the journal, a worker's note, an experience."""
+
+ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
+
+
+class Item(NamedTuple):
+    """Something that can be found, as its source hands it over. `ref` names it within its kind, and for one `ref`
+    the text never changes. `thread` is what it stands in: a session, a document, a page, a worker. `since` is when
+    it came to be known (none: now), `until` when it stopped being true, `by_record` the record that says so."""
+
+    kind: ItemKind
+    ref: str
+    text: str
+    at: datetime
+    thread: str = ""
+    agent_id: str = ""
+    session_id: str = ""
+    record_id: int | None = None
+    speaker: str = ""
+    trust: Provenance = "agent"
+    since: datetime | None = None
+    until: datetime | None = None
+    by_record: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that was found. `id` is `kind:ref`; `path` is where a person finds it, if it has a place; `trust`
+    is who said it; `until` is when it stopped being true (none: it holds); `parts` is what makes the score."""
+
+    id: str
+    kind: ItemKind
+    text: str
+    at: datetime
+    trust: Provenance
+    score: float
+    speaker: str = ""
+    agent_id: str = ""
+    session_id: str = ""
+    record_id: int | None = None
+    path: str = ""
+    until: datetime | None = None
+    pinned: bool = False
+    parts: Mapping[str, float] = field(default_factory=dict)

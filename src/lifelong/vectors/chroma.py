@@ -1,0 +1,237 @@
+"""Vectors in Chroma: a folder, or a server. Needs the extra `chroma`.
+
+A folder of Chroma is made for one process: another's writes stay unseen. So each call takes the folder's lock,
+and opens it anew where somebody else has written since (`lifelong.generation`). A server needs none of this;
+where several processes write often, use one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+from urllib.parse import urlsplit
+
+import numpy as np
+from filelock import FileLock
+
+from lifelong.errors import ConfigError, LifelongError, MemoryClosed, StorageError, StorageUnavailable
+from lifelong.types import new_id
+from lifelong.vectors.base import Item, Near, Scope, Vector, checked_items, checked_query, ranked
+
+if TYPE_CHECKING:
+    import httpx
+    from chromadb.api.client import Client
+    from chromadb.api.models.Collection import Collection
+
+T = TypeVar("T")
+
+MISSING = "vectors.store is 'chroma', but its package is missing. Install it: pip install 'lifelong[chroma]'."
+TIMEOUT = 60.0  # seconds that a server may take for a call, or another process for the folder
+TRIES = 5  # of a search beside a removal
+PAGE = 5_000  # below what one call of Chroma takes
+BREADTH = 200  # how many candidates a search follows; Chroma's own 100 finds too few of 5,000
+
+_instances = itertools.count()
+
+
+class ChromaVectors:
+    """`Vectors` in the folder that a path names, or on the server at an address, `http://host:port`."""
+
+    def __init__(self, place: Path | str) -> None:
+        self._place = place
+        self._lock = threading.RLock()
+        self._collections: dict[Scope, Collection] = {}
+        self._client: Client | None = None
+        self._generation = b""
+        self._number = next(_instances)
+        self._closed = False
+        self._call(lambda client: client.heartbeat())
+
+    def put(self, scope: Scope, items: Sequence[Item]) -> None:
+        ids, rows = checked_items(scope, items)
+
+        def work(collection: Collection) -> None:
+            for start in range(0, len(ids), PAGE):
+                collection.upsert(ids=ids[start : start + PAGE], embeddings=rows[start : start + PAGE])
+
+        if ids:
+            self._in(scope, work, writing=True, making=True)
+
+    def remove(self, scope: Scope, ids: Sequence[str]) -> None:
+        gone = list(dict.fromkeys(ids))
+
+        def work(collection: Collection) -> None:
+            for start in range(0, len(gone), PAGE):
+                collection.delete(ids=gone[start : start + PAGE])
+
+        self._in(scope, work, writing=True)
+
+    def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
+        row = checked_query(scope, query, k)
+        if row is None:
+            return []
+
+        def work(collection: Collection) -> list[Near]:
+            found = _insisting(
+                lambda: collection.query(query_embeddings=row[np.newaxis], n_results=k, include=["distances"])
+            )
+            distances = (found["distances"] or [[]])[0]
+            return ranked((id_, 1 - far) for id_, far in zip(found["ids"][0], distances, strict=True))
+
+        return self._in(scope, work) or []
+
+    def ids(self, scope: Scope) -> list[str]:
+        return self._in(scope, lambda collection: collection.get(include=[])["ids"]) or []
+
+    def clear(self, scope: Scope) -> None:
+        from chromadb.errors import NotFoundError
+
+        def work(client: Client) -> None:
+            self._collections.pop(scope, None)
+            with suppress(NotFoundError):
+                client.delete_collection(_name(scope))
+
+        self._call(work, writing=True)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._let_go()
+
+    # Collections
+
+    def _in(
+        self, scope: Scope, work: Callable[[Collection], T], *, writing: bool = False, making: bool = False
+    ) -> T | None:
+        """Run `work`; none where nothing was put in the scope. A collection that was deleted and made anew
+        meanwhile is looked up again."""
+        from chromadb.errors import NotFoundError
+
+        def look(client: Client) -> T | None:
+            with suppress(NotFoundError):
+                if scope in self._collections:
+                    return work(self._collections[scope])
+            try:
+                collection = _made(client, scope) if making else client.get_collection(_name(scope), None)
+            except NotFoundError:
+                self._collections.pop(scope, None)
+                return None
+            self._collections[scope] = collection
+            return work(collection)
+
+        return self._call(look, writing=writing)
+
+    # The client
+
+    def _call(self, work: Callable[[Client], T], *, writing: bool = False) -> T:
+        if self._closed:
+            raise MemoryClosed
+        try:
+            if isinstance(self._place, Path):
+                return self._alone(self._place, work, writing)
+            return work(self._opened())
+        except LifelongError:
+            raise
+        except Exception as error:  # Chroma raises ValueError, OSError and those of httpx beside its own
+            raise _translated(error, f"Chroma at {self._place}") from error
+
+    def _alone(self, path: Path, work: Callable[[Client], T], writing: bool) -> T:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place = path / "lifelong.generation"
+        with self._lock, FileLock(path / "lifelong.lock", TIMEOUT, mode=0o600, poll_interval=0.002):
+            generation = place.read_bytes() if place.exists() else b""
+            if generation != self._generation:
+                self._let_go()
+            client = self._opened()
+            if writing:  # before the write: should we be killed in it, the others look too often
+                generation = new_id().encode()
+                place.write_bytes(generation)
+            self._generation = generation
+            return work(client)
+
+    def _opened(self) -> Client:
+        with self._lock:
+            if self._client is None:
+                self._client = self._connect()
+            return self._client
+
+    def _connect(self) -> Client:
+        try:
+            import chromadb
+            from chromadb.config import Settings
+        except ImportError as error:
+            raise ConfigError(MISSING) from error
+        settings = Settings(anonymized_telemetry=False)
+        if isinstance(self._place, Path):
+            # Chroma shares what it has open among clients whose paths are spelled alike. Ours must not, because
+            # each opens the folder anew when it has to: so each spells the path in its own way.
+            spelling = f"{self._number:b}".replace("1", "/.").replace("0", "/")
+            return cast("Client", chromadb.PersistentClient(f"{self._place.absolute()}{spelling}", settings))
+        url = urlsplit(self._place)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ConfigError(f"vectors.chroma_url cannot be {self._place!r}. Write http://host:port.")
+        secure = url.scheme == "https"
+        port = url.port or (443 if secure else 8000)
+        client = cast("Client", chromadb.HttpClient(url.hostname, port, ssl=secure, settings=settings))
+        for session in _sessions(client):
+            session.timeout = TIMEOUT  # Chroma would wait for ever
+        return client
+
+    def _let_go(self) -> None:
+        self._collections.clear()
+        client, self._client = self._client, None
+        if client is not None:
+            for session in _sessions(client) if isinstance(self._place, str) else []:
+                session.close()  # Chroma leaves its connections open
+            client.close()
+
+
+def _made(client: Client, scope: Scope) -> Collection:
+    return client.get_or_create_collection(
+        _name(scope),
+        embedding_function=None,  # the default one downloads a model
+        configuration={"hnsw": {"space": "cosine", "ef_search": BREADTH}},
+        metadata={"owner": scope.owner, "collection": scope.collection, "embedder": scope.embedder},
+    )
+
+
+def _sessions(client: Client) -> list[httpx.Client]:
+    """Its connections to the server; it keeps a second client for its own checks."""
+    servers = [getattr(one, "_server") for one in (client, client._admin_client)]  # noqa: B009
+    return [cast("httpx.Client", server._session) for server in servers]
+
+
+def _name(scope: Scope) -> str:
+    """Chroma takes 3 to 512 letters, digits, '.', '_' and '-'. The metadata say it in words."""
+    words = json.dumps([scope.owner, scope.collection, scope.embedder])
+    return f"lifelong-{hashlib.sha256(words.encode()).hexdigest()}"
+
+
+def _translated(error: Exception, where: str) -> StorageError:
+    from chromadb.errors import ChromaError
+
+    words = " ".join(str(error).split()).rstrip(".?") or type(error).__name__
+    if isinstance(error, ChromaError):
+        return StorageError(f"{where} could not do it: {words:.300}. Check its log and its disk, and try again.")
+    return StorageUnavailable(
+        f"{where} does not answer: {words:.300}. Start it, or mend its address, and try again."
+    )
+
+
+def _insisting(query: Callable[[], T]) -> T:
+    """A server that finds an id which another client removes at this moment says "Error finding id": ask again."""
+    from chromadb.errors import InternalError
+
+    for _ in range(TRIES - 1):
+        try:
+            return query()
+        except InternalError as error:
+            if "finding id" not in str(error):
+                raise
+    return query()

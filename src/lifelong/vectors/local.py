@@ -1,0 +1,189 @@
+"""Vectors as rows of the database, whichever it is, with a copy in memory to search in.
+
+Each change to a scope takes the next stamps of its row in `vector_scopes`, which it holds until it commits; so
+they become visible in order, and a process that knows a scope up to a stamp reads what is newer and no more. A
+removed row stays for a while, without its vector, so that others notice; whoever slept through that (`floor`)
+reads the scope anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lifelong.errors import MemoryClosed
+from lifelong.storage.base import Database, Row, Transaction
+from lifelong.vectors.base import Item, Near, Scope, Vector, checked_items, checked_query, ranked, unpacked
+from lifelong.vectors.nearest import Nearest, roomy
+
+REMEMBERED = 10_000  # removed rows that a scope keeps for others to notice
+
+
+class LocalVectors:
+    """`Vectors` over a `Database`. The copy of a scope stays in memory until `clear` or `close`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._copies: dict[Scope, _Copy] = {}
+        self._closed = False
+
+    def put(self, scope: Scope, items: Sequence[Item]) -> None:
+        ids, rows = checked_items(scope, items)
+        blobs = [row.tobytes() for row in rows.astype("<f2")]
+
+        def work(tx: Transaction) -> None:
+            scope_id, stamp = _take(tx, scope, len(ids))
+            tx.many(
+                "INSERT INTO vectors (scope_id, id, stamp, vector) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (scope_id, id) DO UPDATE SET stamp = excluded.stamp, vector = excluded.vector",
+                [(scope_id, id_, stamp + n, blob) for n, (id_, blob) in enumerate(zip(ids, blobs, strict=True))],
+            )
+
+        if ids:
+            self._open.write(work)
+
+    def remove(self, scope: Scope, ids: Sequence[str]) -> None:
+        gone = list(dict.fromkeys(ids))
+
+        def work(tx: Transaction) -> None:
+            if _state(tx, scope).stamp:
+                scope_id, stamp = _take(tx, scope, len(gone))
+                tx.many(
+                    "UPDATE vectors SET vector = NULL, stamp = ? "
+                    "WHERE scope_id = ? AND id = ? AND vector IS NOT NULL",
+                    [(stamp + n, scope_id, id_) for n, id_ in enumerate(gone)],
+                )
+                _forget_removed(tx, scope_id)
+
+        if gone:
+            self._open.write(work)
+
+    def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
+        row = checked_query(scope, query, k)
+        if row is None:
+            return []
+        with self._lock:
+            copy = self._copies.setdefault(scope, _Copy(scope.dims))
+        with copy.lock:
+            state, start, rows = self._open.read(lambda tx: _newer(tx, scope, copy.known))
+            if start < copy.known:
+                copy.clear()
+            copy.apply(rows, state.stamp)
+            return copy.search(row, k)
+
+    def ids(self, scope: Scope) -> list[str]:
+        sql = "SELECT id, vector FROM vectors WHERE scope_id = ? AND vector IS NOT NULL"
+        rows = self._open.read(lambda tx: tx.all(sql, _state(tx, scope).scope_id))
+        vectors = unpacked([blob for _, blob in rows], scope.dims)
+        return [id_ for (id_, _), row in zip(rows, vectors, strict=True) if row.any()]  # none that is damaged
+
+    def clear(self, scope: Scope) -> None:
+        def work(tx: Transaction) -> None:
+            if _state(tx, scope).stamp:
+                scope_id, stamp = _take(tx, scope, 1)
+                tx.run("DELETE FROM vectors WHERE scope_id = ?", scope_id)
+                tx.run("UPDATE vector_scopes SET floor = ? WHERE id = ?", stamp, scope_id)
+
+        self._open.write(work)
+        with self._lock:
+            self._copies.pop(scope, None)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._copies.clear()
+
+    @property
+    def _open(self) -> Database:
+        if self._closed:
+            raise MemoryClosed
+        return self._database
+
+
+class _Copy:
+    """A scope in memory, as the database had it at the stamp `known`. Whoever uses it holds its lock."""
+
+    def __init__(self, dims: int) -> None:
+        self.lock, self._dims = threading.Lock(), dims
+        self.clear()
+
+    def clear(self) -> None:
+        self.known = 0
+        self._nearest = Nearest(self._dims)
+        self._ids: list[str] = []  # whose each place is
+        self._where: dict[str, int] = {}
+        self._alive = np.zeros(0, np.bool_)
+        self._free: list[int] = []
+
+    def apply(self, rows: Sequence[Row], stamp: int) -> None:
+        """Take in (id, vector) in the order of their stamps; without a vector that is whole, the id is gone."""
+        vectors = unpacked([blob or b"" for _, blob in rows], self._dims)
+        has = np.count_nonzero(vectors, axis=1) > 0
+        for number in np.flatnonzero(~has).tolist():
+            if (place := self._where.pop(rows[number][0], None)) is not None:
+                self._alive[place] = False
+                self._free.append(place)
+        for number in np.flatnonzero(has).tolist():
+            if (id_ := rows[number][0]) not in self._where:
+                place = self._free.pop() if self._free else len(self._ids)
+                self._ids[place : place + 1] = [id_]
+                self._where[id_] = place
+        new = len(self._ids) - len(self._nearest)
+        self._nearest.add(np.zeros((new, self._dims), np.float32))
+        places = np.array([self._where[id_] for (id_, _), held in zip(rows, has, strict=True) if held], np.intp)
+        self._nearest.replace(places, vectors[has])
+        self._alive = roomy(self._alive, len(self._ids))
+        self._alive[places] = True
+        self.known = stamp
+
+    def search(self, query: Vector, k: int) -> list[Near]:
+        among = self._alive[: len(self._ids)] if self._free else None
+        places, near = self._nearest.search(query, k, among)
+        return ranked((self._ids[place], one) for place, one in zip(places, near, strict=True))
+
+
+class _State(NamedTuple):
+    scope_id: int
+    stamp: int
+    floor: int
+
+
+def _state(tx: Transaction, scope: Scope) -> _State:
+    sql = "SELECT id, stamp, floor FROM vector_scopes WHERE owner = ? AND collection = ? AND embedder = ?"
+    return _State(*(tx.one(sql, scope.owner, scope.collection, scope.embedder) or (0, 0, 0)))
+
+
+def _take(tx: Transaction, scope: Scope, count: int) -> tuple[int, int]:
+    """The scope's id and the first of `count` stamps. Others who change the scope wait until we have committed."""
+    row = tx.one(
+        "INSERT INTO vector_scopes (owner, collection, embedder, stamp, floor) VALUES (?, ?, ?, ?, 0) "
+        "ON CONFLICT (owner, collection, embedder) DO UPDATE SET stamp = vector_scopes.stamp + excluded.stamp "
+        "RETURNING id, stamp",
+        *(scope.owner, scope.collection, scope.embedder, count),
+    )
+    assert row
+    return row[0], row[1] - count + 1
+
+
+def _forget_removed(tx: Transaction, scope_id: int) -> None:
+    row = tx.one(
+        "SELECT stamp FROM vectors WHERE scope_id = ? AND vector IS NULL ORDER BY stamp DESC LIMIT 1 OFFSET ?",
+        *(scope_id, REMEMBERED),
+    )
+    if row:
+        tx.run("DELETE FROM vectors WHERE scope_id = ? AND vector IS NULL AND stamp <= ?", scope_id, row[0])
+        tx.run("UPDATE vector_scopes SET floor = ? WHERE id = ?", row[0], scope_id)
+
+
+def _newer(tx: Transaction, scope: Scope, known: int) -> tuple[_State, int, list[Row]]:
+    """What is newer than `known`; or all, where removals were forgotten since, or the database went back."""
+    state = _state(tx, scope)
+    start = known if state.floor <= known <= state.stamp else 0
+    if state.stamp == start:
+        return state, start, []
+    sql = "SELECT id, vector FROM vectors WHERE scope_id = ? AND stamp > ? ORDER BY stamp"
+    return state, start, tx.all(sql, state.scope_id, start)

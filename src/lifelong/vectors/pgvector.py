@@ -1,0 +1,166 @@
+"""Vectors in PostgreSQL with the extension pgvector: an HNSW index for each scope.
+
+A scope is a table of its own, made with its first vector, so that an index never has to look past other
+scopes' vectors. Its comment says whose it is. `halfvec` holds 16-bit numbers, as the local store does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from lifelong.errors import ConfigError, MemoryClosed, StorageError, StorageUnavailable
+from lifelong.storage.base import EVERY, Database, Transaction
+from lifelong.vectors.base import Item, Near, Scope, Vector, checked_items, checked_query, ranked
+
+T = TypeVar("T")
+
+OLDEST = (0, 8)  # the first that goes on searching when what it found is gone
+INDEXED_DIMS = 4_000  # more, HNSW does not take: such a scope is searched one by one
+BREADTH = 200  # how many candidates a search follows: 40, pgvector's own, finds too few
+LOCK = 0x52434C56  # one process makes a table at a time
+
+
+class PgVectors:
+    """`Vectors` over a PostgreSQL `Database`."""
+
+    def __init__(self, database: Database) -> None:
+        if database.dialect != "postgres":
+            raise ConfigError(
+                "vectors.store is 'pgvector', but the database is SQLite. Set storage.url, or store 'local'."
+            )
+        self._database = database
+        self._closed = False
+        self._made: set[Scope] = set()
+        self._prefix = _extension(database)
+
+    def put(self, scope: Scope, items: Sequence[Item]) -> None:
+        ids, rows = checked_items(scope, items)
+
+        def work(tx: Transaction) -> None:
+            if scope not in self._made:
+                self._make(tx, scope)
+            tx.many(
+                f"INSERT INTO {_table(scope)} (id, vector) VALUES (?, CAST(? AS {self._prefix}.halfvec)) "
+                "ON CONFLICT (id) DO UPDATE SET vector = excluded.vector",
+                sorted((id_, _text(row)) for id_, row in zip(ids, rows, strict=True)),
+            )
+
+        if ids:
+            self._open.write(work)
+            self._made.add(scope)
+
+    def remove(self, scope: Scope, ids: Sequence[str]) -> None:
+        sql = f"DELETE FROM {_table(scope)} WHERE id = ?"
+        rows = [(id_,) for id_ in sorted(set(ids))]
+        self._in(scope, lambda tx: tx.many(sql, rows), writing=True)
+
+    def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
+        row = checked_query(scope, query, k)
+        if row is None:
+            return []
+        sql = (
+            f"SELECT id, 1 - distance FROM (SELECT id, vector OPERATOR({self._prefix}.<=>) "
+            f"CAST(? AS {self._prefix}.halfvec) AS distance FROM {_table(scope)} "
+            f"ORDER BY distance LIMIT {min(k, EVERY)}) AS near"
+        )
+
+        def work(tx: Transaction) -> list[Near]:
+            tx.one("SELECT set_config('hnsw.ef_search', ?, true)", str(min(max(BREADTH, 2 * k), 1_000)))
+            tx.one("SELECT set_config('hnsw.iterative_scan', 'strict_order', true)")
+            return ranked(tx.all(sql, _text(row)))
+
+        return self._in(scope, work) or []
+
+    def ids(self, scope: Scope) -> list[str]:
+        sql = f"SELECT id FROM {_table(scope)}"
+        return [id_ for (id_,) in self._in(scope, lambda tx: tx.all(sql)) or []]
+
+    def clear(self, scope: Scope) -> None:
+        sql = f"DELETE FROM {_table(scope)}"
+        self._in(scope, lambda tx: tx.run(sql), writing=True)
+
+    def close(self) -> None:
+        self._closed = True
+
+    def _in(self, scope: Scope, work: Callable[[Transaction], T], *, writing: bool = False) -> T | None:
+        """Run `work`; none where nothing was ever put in the scope."""
+
+        def if_made(tx: Transaction) -> T | None:
+            return work(tx) if scope in self._made or _is_made(tx, scope) else None
+
+        return (self._open.write if writing else self._open.read)(if_made)
+
+    @property
+    def _open(self) -> Database:
+        if self._closed:
+            raise MemoryClosed
+        return self._database
+
+    def _make(self, tx: Transaction, scope: Scope) -> None:
+        tx.one("SELECT pg_advisory_xact_lock(?)", LOCK)
+        if _is_made(tx, scope):
+            return
+        table, title = _table(scope), _title(scope).replace("'", "''").replace("?", "\\u003f")
+        tx.run(f"CREATE TABLE {table} (id TEXT PRIMARY KEY, vector {self._prefix}.halfvec({scope.dims}) NOT NULL)")
+        tx.run(f"COMMENT ON TABLE {table} IS '{title}'")
+        if scope.dims <= INDEXED_DIMS:
+            tx.run(f"CREATE INDEX ON {table} USING hnsw (vector {self._prefix}.halfvec_cosine_ops)")
+
+
+def _title(scope: Scope) -> str:
+    return json.dumps([scope.owner, scope.collection, scope.embedder])
+
+
+def _table(scope: Scope) -> str:
+    return f"vectors_{hashlib.sha256(_title(scope).encode()).hexdigest()[:40]}"
+
+
+def _is_made(tx: Transaction, scope: Scope) -> bool:
+    """In our schema; `public`, where names are looked up too, may belong to another home."""
+    sql = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?"
+    return tx.one(sql, _table(scope)) is not None
+
+
+def _text(row: Vector) -> str:
+    return json.dumps(row.tolist())
+
+
+def _extension(database: Database) -> str:
+    """The schema that pgvector is in, as SQL writes it. Where it is not in the database, it is put there."""
+    if not (found := database.read(_installed)):
+        if not database.read(lambda tx: tx.one("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")):
+            raise StorageUnavailable(
+                "This PostgreSQL server has no pgvector. Install it there (a package such as "
+                "postgresql-18-pgvector), or keep vectors in the local store."
+            )
+        try:
+            found = database.write(_install)
+        except StorageError as error:
+            raise StorageUnavailable(
+                "pgvector is on the server but not in this database, and could not be put there. Have an "
+                f"administrator run CREATE EXTENSION vector in it. ({error})"
+            ) from error
+    schema, version = found
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+        raise StorageUnavailable(
+            f"pgvector {version} is too old; {OLDEST[0]}.{OLDEST[1]} or later is needed. Install it on the "
+            "server, then run ALTER EXTENSION vector UPDATE."
+        )
+    return schema
+
+
+def _install(tx: Transaction) -> tuple[str, str]:
+    tx.one("SELECT pg_advisory_xact_lock(?)", LOCK)
+    tx.run("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+    return _installed(tx) or ("public", "0.0")
+
+
+def _installed(tx: Transaction) -> tuple[str, str] | None:
+    row = tx.one(
+        "SELECT quote_ident(n.nspname), e.extversion FROM pg_extension e "
+        "JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+    )
+    return (row[0], row[1]) if row else None

@@ -1,5 +1,0 @@
-"""The command line: `app.py` puts it together, and each other file holds the commands of one noun."""
-
-from recollect.serve.cli.app import app, main
-
-__all__ = ["app", "main"]

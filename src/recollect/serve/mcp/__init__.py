@@ -1,6 +1,0 @@
-"""The memory for clients of the Model Context Protocol: one server, over stdio and over streamable HTTP."""
-
-from recollect.serve.mcp.definition import server
-from recollect.serve.mcp.transports import Endpoint, http_app, run_stdio
-
-__all__ = ["Endpoint", "http_app", "run_stdio", "server"]
