@@ -83,7 +83,7 @@ def test_the_file_is_in_wal_mode_and_references_are_kept(sqlite: SQLite) -> None
 def test_the_application_id_stands_in_the_files_header(sqlite: SQLite, path: Path) -> None:
     sqlite.close()
     header = path.read_bytes()[:100]
-    assert header[68:72] == b"RCLT"
+    assert header[68:72] == b"LFLG"
     assert int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 

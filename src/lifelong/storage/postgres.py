@@ -44,7 +44,7 @@ T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 POOL = "lifelong"
-MIGRATION_LOCK = 0x52434C54  # one process migrates at a time; the others wait for it
+MIGRATION_LOCK = 0x4C464C47  # one process migrates at a time; the others wait for it
 _RETRIED = (pg.DeadlockDetected, pg.SerializationFailure)
 
 

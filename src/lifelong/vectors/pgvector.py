@@ -20,7 +20,7 @@ T = TypeVar("T")
 OLDEST = (0, 8)  # the first that goes on searching when what it found is gone
 INDEXED_DIMS = 4_000  # more, HNSW does not take: such a scope is searched one by one
 BREADTH = 200  # how many candidates a search follows: 40, pgvector's own, finds too few
-LOCK = 0x52434C56  # one process makes a table at a time
+LOCK = 0x4C464C56  # one process makes a table at a time
 
 
 class PgVectors:
