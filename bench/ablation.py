@@ -13,7 +13,7 @@ from rich.console import Console
 from bench.answering import Told
 from bench.goals import Figures
 from bench.scoring import means, scores
-from lifelong.recall import question, ranking, search, shelf
+from lifelong.recall import memory_index, query, ranking, search
 
 Change = tuple[ModuleType, str, Any]
 
@@ -37,9 +37,9 @@ def variants() -> Iterator[tuple[str, Sequence[Change]]]:
     yield "without the second sum", ((ranking, "FEEDBACK", 0.0),)
     yield "without the gate on `answer` and `when`", ((ranking, "_GATED", slice(0, 0)),)
     yield "without superseded ones standing below", ((ranking, "_below_successor", lambda *given: given[-1]),)
-    yield "without less weight for frame words", ((question, "FRAMED", 1.0),)
+    yield "without less weight for frame words", ((query, "FRAMED", 1.0),)
     yield "without less weight for common words in the vector", ((search, "COMMON", EVERYTHING),)
-    yield "without centring on the mean", ((shelf, "DAMPING", EVERYTHING),)
+    yield "without centring on the mean", ((memory_index, "DAMPING", EVERYTHING),)
     yield "without folding near-copies", ((search, "_said", lambda *_: None),)
 
 
@@ -62,7 +62,7 @@ def _figures(some: Sequence[Told]) -> dict[str, Figures]:
         with one.opened() as answers:
             for name, changes in variants():
                 with _changed(changes):
-                    if any(module is shelf for module, *_ in changes):
+                    if any(module is memory_index for module, *_ in changes):
                         with one.opened() as anew:
                             rows.setdefault(name, []).extend(scores(one.haystack, anew))
                     else:

@@ -22,7 +22,7 @@ from bench.haystacks import Asked, Haystack, Said
 from bench.processing import cpu_seconds
 from lifelong import AssistantMessage, Memory, User, UserMessage
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall.words import content_words
+from lifelong.recall.analyzer import content_words
 
 DEPTH = 100  # turns that are asked for
 POOL = 200  # turns that full text and vectors give to their fusion
@@ -35,7 +35,7 @@ Answers = Callable[[Asked], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A haystack in a home, in a profile of its own: which record is which turn, and when the last was said."""
+    """A haystack in a home, in a user of its own: which record is which turn, and when the last was said."""
 
     haystack: Haystack
     home: Path
@@ -72,7 +72,7 @@ def told(home: Path, haystack: Haystack, *, organized: bool = True, **settings: 
             memory.reset(agent)
         if organized:
             cpu_seconds(memory)
-        memory._parts.indexer.run_dry()
+        memory._parts.indexer.run_until_idle()
     return Told(haystack, home, turns, now, settings)
 
 

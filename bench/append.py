@@ -38,7 +38,7 @@ from bench.measure import Call, medians, rates
 from bench.syncs import sync_us, syncs_per_append
 from lifelong import Agent, Memory, User
 from lifelong.storage.base import Transaction
-from lifelong.types import micros
+from lifelong.types import to_micros
 
 THREADS = 64
 ROUNDS = 3
@@ -71,7 +71,7 @@ ALSO = {
 
 COLUMNS = {"SQLite": SQLiteGround.prefix, "PostgreSQL": PostgresGround.prefix}
 
-Parts = tuple[tuple[str, Callable[[Ground], Figures]], ...]
+Wiring = tuple[tuple[str, Callable[[Ground], Figures]], ...]
 
 
 def run() -> Figures:
@@ -129,7 +129,7 @@ def growth(ground: Ground) -> Figures:
     return {"million_over_thousand": million / thousand, "thousand_us": thousand, "million_us": million}
 
 
-PARTS: Parts = (
+PARTS: Wiring = (
     ("one thread and the floor", lone),
     ("64 threads", crowd),
     ("64 threads, an agent each", crowd_of_agents),
@@ -185,7 +185,7 @@ def _append(memory: Memory, agent: Agent) -> Call:
 def _fill(memory: Memory, sessions: int) -> None:
     """A thousand records in each of so many sessions of an agent, all of them talking at once."""
     agent = _agents(memory, 1)[0]
-    now = micros(datetime.now(UTC))
+    now = to_micros(datetime.now(UTC))
 
     def work(tx: Transaction) -> None:
         tx.many(

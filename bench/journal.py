@@ -31,9 +31,9 @@ from bench.goals import Figures, Goal, table
 from bench.growth import SPEAKERS, turns
 from bench.measure import p99
 from lifelong.journal.compaction import Compaction
+from lifelong.journal.compaction_plan import Limits
+from lifelong.journal.files import JournalFiles
 from lifelong.journal.journal import Journal
-from lifelong.journal.merging import Limits
-from lifelong.journal.pages import Pages
 from lifelong.journal.records import JournalRecord, encode, render
 from lifelong.types import utc_now
 
@@ -110,7 +110,7 @@ def meanwhile(folders: Iterator[Path]) -> Figures:
 
 def _appends(folder: Path, compact: Callable[[Path], object]) -> tuple[list[float], list[float]]:
     """How many µs appends take: with nothing going on, before and after, and while a compaction runs."""
-    journal = Journal(Pages(_filled(folder, MANY)), utc_now, UTC)
+    journal = Journal(JournalFiles(_filled(folder, MANY)), utc_now, UTC)
     idle = [_append(journal) for _ in range(APPENDS)]
     running = threading.Thread(target=compact, args=(folder,))
     running.start()
@@ -147,14 +147,14 @@ def _record(number: int, text: str, begin: datetime) -> JournalRecord:
 
 
 def _filled(folder: Path, records: int) -> Path:
-    pages = Pages(folder)
+    pages = JournalFiles(folder)
     with pages.writing():
         pages.append(pages.memory, _page(records), "# Memory\n\n")
     return folder
 
 
 def _compact(folder: Path) -> None:
-    result = Compaction(Pages(folder), utc_now, UTC, Limits()).run()
+    result = Compaction(JournalFiles(folder), utc_now, UTC, Limits()).run()
     assert result.ran, result.reason
 
 

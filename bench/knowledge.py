@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 
 from bench.locomo import Turn
 from bench.smalltalk import APOSTROPHE, is_small_talk
-from lifelong.organize.claims import Claim
+from lifelong.organize.facts import Fact
 
 MOST_RECORDS = 3  # a claim that cites more does not say which of them it is from
 SHARE = 1 / 3  # of a turn's content words
@@ -44,7 +44,7 @@ class Organized:
 
     evidence: frozenset[str]
     turns: Mapping[int, Turn]
-    claims: tuple[Claim, ...]
+    claims: tuple[Fact, ...]
     document_chars: int
     transcript_chars: int
 
@@ -53,7 +53,7 @@ class Organized:
         return sum(len(turn.text) for turn in self.turns.values())
 
     @property
-    def current(self) -> tuple[Claim, ...]:
+    def current(self) -> tuple[Fact, ...]:
         return tuple(claim for claim in self.claims if claim.current)
 
 
@@ -110,7 +110,7 @@ def holds(claim: str, turn: str) -> bool:
     return len(words & content_words(claim)) >= SHARE * len(words)
 
 
-def junk_claims(talk: Organized) -> list[Claim]:
+def junk_claims(talk: Organized) -> list[Fact]:
     names = {turn.speaker for turn in talk.turns.values()}
     small = {record for record, turn in talk.turns.items() if is_small_talk(turn.text, names)}
     return [claim for claim in talk.claims if small.issuperset(claim.records)]
@@ -137,7 +137,7 @@ def at_size(points: Iterable[tuple[float, float]], wanted: float) -> float | Non
     return None
 
 
-def _cited(talk: Organized, claim: Claim) -> list[Turn]:
+def _cited(talk: Organized, claim: Fact) -> list[Turn]:
     return [talk.turns[record] for record in claim.records if record in talk.turns]
 
 

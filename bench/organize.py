@@ -1,6 +1,6 @@
 """What organizing with the rules keeps, what it gets wrong, and what it costs.
 
-On LoCoMo (see `locomo`), each conversation in a profile of its own, organized session by session:
+On LoCoMo (see `locomo`), each conversation in a user of its own, organized session by session:
 
 - **coverage**: evidence turns that are cited by a claim which cites at most three records and holds at least a
   third of the turn's content words;
@@ -37,7 +37,7 @@ from bench.locomo import Conversation, Turn
 from bench.processing import cpu_seconds
 from bench.progress import step
 from lifelong import Memory, User, UserMessage
-from lifelong.organize.claims import claims
+from lifelong.organize.facts import claims
 
 DENSITIES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.75)
 SIZES = (20, 30, 40, 50)
@@ -185,7 +185,7 @@ def organized(told: Sequence[Conversation], density: float | None = None) -> Run
 
 
 def _organized(home: Path, conversation: Conversation, settings: dict[str, object]) -> tuple[Organized, float]:
-    with Memory.open(home, profile=conversation.name, organize=settings) as memory:
+    with Memory.open(home, user=conversation.name, organize=settings) as memory:
         agent = memory.agent(User("bench", conversation.name, "chat"))
         turns: dict[int, Turn] = {}
         seconds = 0.0

@@ -1,5 +1,5 @@
 """What it costs in quality that recall leaves out a question's frequent words: all of LongMemEval-S in one
-profile, asked as it is, and asked with every word looked up to the end."""
+user, asked as it is, and asked with every word looked up to the end."""
 
 from __future__ import annotations
 

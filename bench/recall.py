@@ -1,6 +1,6 @@
 """What a recall takes, against what its parts take alone; and what it takes while others write.
 
-Made-up talk (see `speech`) in one profile, 1,000, 10,000 and 100,000 turns of it, and with BENCH_LARGE=1
+Made-up talk (see `speech`) in one user, 1,000, 10,000 and 100,000 turns of it, and with BENCH_LARGE=1
 also 1,000,000. Everything that is compared takes turns on the same questions:
 
 - **recall over its parts**: `Memory.recall`, as a caller sees it, over the sum of the embedder (`embed_query`),
@@ -48,9 +48,9 @@ from bench.speech import SESSION, Speech
 from lifelong import Memory, User
 from lifelong.home import Home
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall.question import understand
+from lifelong.recall.memory_index import Numbers, View
+from lifelong.recall.query import parse_query
 from lifelong.recall.search import POOL
-from lifelong.recall.shelf import Numbers, View
 from lifelong.types import utc_now
 
 SIZES = {"1k": 1_000, "10k": 10_000, "100k": 100_000}
@@ -96,7 +96,7 @@ ALSO = {
     "ingest_over_floor": "ingest over these",
     "ingest_us": "ingest, µs a turn",
     "embed_us": "embedder, µs a turn",
-    "pruning_r10": "LongMemEval-S in one profile, turn R@10, %",
+    "pruning_r10": "LongMemEval-S in one user, turn R@10, %",
     "pruning_r10_unlimited": "the same, looking up every word, %",
 }
 
@@ -171,7 +171,7 @@ def parts(memory: Memory, questions: Sequence[str]) -> dict[str, Call]:
     recall = memory._parts.recall
     view, queries = _asked_of(memory, questions)
     embedder = StaticEmbedder()
-    asks = [understand(question, utc_now(), view.speakers) for question in questions]
+    asks = [parse_query(question, utc_now(), view.speakers) for question in questions]
     return {
         "recall": in_turn(memory.recall, questions),
         "embedder": in_turn(lambda text: embedder.embed_query(text, {}), questions),
@@ -199,7 +199,7 @@ def _asked_of(memory: Memory, questions: Sequence[str]) -> tuple[View, Numbers]:
     """What a search sees, and the questions as vectors."""
     recall = memory._parts.recall
     view = recall._fresh().view()
-    asks = (understand(question, utc_now(), view.speakers) for question in questions)
+    asks = (parse_query(question, utc_now(), view.speakers) for question in questions)
     return view, np.array([recall._vector(view, one) for one in asks])
 
 
@@ -214,7 +214,7 @@ def fill(home: Path, size: int) -> list[Asked]:
             memory.reset(agent)
             if number % max(1, size // SESSION // QUESTIONS) == 0:
                 questions.append(Asked(asked.question(session[number % SESSION]), records[number % SESSION]))
-        memory._parts.indexer.run_dry()
+        memory._parts.indexer.run_until_idle()
     return questions
 
 
@@ -236,7 +236,7 @@ def ingest(home: Path) -> Figures:
             batch = list(islice(turns, BATCH))
             started = time.perf_counter()
             memory.append_many(agent, batch)
-            memory._parts.indexer.run_dry()
+            memory._parts.indexer.run_until_idle()
             stored = time.perf_counter()
             embedder.embed([turn.text for turn in batch])
             storing.append(stored - started)
@@ -331,7 +331,7 @@ def add_turns(memory: Memory, seed: int) -> None:
     turns = Speech(seed).turns()
     for _ in range(ADDED // BATCH):
         memory.append_many(agent, list(islice(turns, BATCH)))
-        memory._parts.indexer.run_dry()
+        memory._parts.indexer.run_until_idle()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ HEAD = """\
 Generated from the commands' own help by `make docs`; do not edit by hand.
 
 A command that prints something takes `--json` and prints JSON for programs, also of an error. `--home` (or
-`LIFELONG_HOME`) names the folder the memory lives in, `--profile` whose memory it is; `--debug`, anywhere on the
+`LIFELONG_HOME`) names the folder the memory lives in, `--user` whose memory it is; `--debug`, anywhere on the
 line, says where an error came from. A command ends with 0 when all is well, with 1 when something failed or was
 found wrong, with 2 when it was called wrongly; `lifelong hook` always with 0. `lifelong --install-completion`
 completes commands in your shell.
@@ -63,7 +63,7 @@ INTRODUCTION = f"""\
 # HTTP reference
 
 Made from `/openapi.json` by `make docs`. Addresses begin with `{API}`, but for `/metrics`. Every operation takes
-the query parameter `profile` (whose memory; `default` where it is left out). Times are ISO 8601 with a zone.
+the query parameter `user` (whose memory; `default` where it is left out). Times are ISO 8601 with a zone.
 Errors are [problems](#problem). How to use it: [http.md](http.md)."""
 
 _FORMATS = {"date-time": "time", "date": "day"}
@@ -90,7 +90,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[st
     yield f"### {operation['operationId']}"
     yield f"`{method.upper()} {path.removeprefix(API)}`"
     yield _paragraph(operation["description"])
-    taken = [_parameter(one) for one in operation.get("parameters", ()) if one["name"] != "profile"]
+    taken = [_parameter(one) for one in operation.get("parameters", ()) if one["name"] != "user"]
     if body := operation.get("requestBody"):
         taken.append(f"- the body: {_type(body['content']['application/json']['schema'])}")
     yield "\n".join(taken)

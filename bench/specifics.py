@@ -24,7 +24,7 @@ from pathlib import Path
 from random import Random
 
 from bench import locomo
-from lifelong.journal.condense import Item, condense
+from lifelong.journal.summarize import Item, condense
 
 SHARES = (5, 10, 20, 30, 50)
 GOAL = 10

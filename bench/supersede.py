@@ -2,7 +2,7 @@
 
 `updates_plain.json` and `updates_idiomatic.json` hold pairs that somebody says weeks apart, in plain words and in
 idioms. Half of them are updates of many kinds; half only look like one. Each pair goes through the whole product,
-in a profile of its own. The rules were not written with them in sight, so what is printed names a pair and not
+in a user of its own. The rules were not written with them in sight, so what is printed names a pair and not
 what it says.
 """
 
@@ -17,7 +17,7 @@ from typing import Literal
 
 from bench.processing import cpu_seconds
 from lifelong import Memory, User, UserMessage
-from lifelong.organize.claims import Claim, claims
+from lifelong.organize.facts import Fact, claims
 from lifelong.organize.rules.conflicts import judge
 
 STYLES = ("plain", "idiomatic")
@@ -75,7 +75,7 @@ def judged_right(pair: Pair) -> bool:
 NOT_KEPT = "nothing was kept of the older"
 
 
-def wrong(pair: Pair, old: int, new: int, before: Sequence[Claim], after: Sequence[Claim]) -> str:
+def wrong(pair: Pair, old: int, new: int, before: Sequence[Fact], after: Sequence[Fact]) -> str:
     """What is wrong, given the claims after the older statement and after both; `old` and `new` are the ids of
     their records."""
     if not any(old in claim.records for claim in before):
@@ -83,14 +83,14 @@ def wrong(pair: Pair, old: int, new: int, before: Sequence[Claim], after: Sequen
     return (_not_superseded if pair.expect == "supersedes" else _not_beside)(pair, old, new, after)
 
 
-def _not_superseded(pair: Pair, old: int, new: int, after: Sequence[Claim]) -> str:
+def _not_superseded(pair: Pair, old: int, new: int, after: Sequence[Fact]) -> str:
     current = [claim.records for claim in after if claim.current]
     if not any(new in records for records in current):
         return "nothing was kept of the newer"
     return "the older is still current" if any(old in cited and new not in cited for cited in current) else ""
 
 
-def _not_beside(pair: Pair, old: int, new: int, after: Sequence[Claim]) -> str:
+def _not_beside(pair: Pair, old: int, new: int, after: Sequence[Fact]) -> str:
     if any(old in claim.records and not claim.current for claim in after):
         return "the older was ended"
     if not any(old in claim.records for claim in after):
@@ -101,10 +101,10 @@ def _not_beside(pair: Pair, old: int, new: int, after: Sequence[Claim]) -> str:
 
 
 def _tried(home: Path, pair: Pair) -> str:
-    with Memory.open(home, profile=pair.id, organize={"brain": "rules"}) as memory:
+    with Memory.open(home, user=pair.id, organize={"brain": "rules"}) as memory:
         agent = memory.agent(User("bench", pair.speaker, "chat"))
 
-        def say(text: str, at: datetime) -> tuple[int, list[Claim]]:
+        def say(text: str, at: datetime) -> tuple[int, list[Fact]]:
             record = memory.append(agent, UserMessage(text, pair.speaker, at=at))
             memory.reset(agent)
             cpu_seconds(memory)
@@ -115,6 +115,6 @@ def _tried(home: Path, pair: Pair) -> str:
     return wrong(pair, old, new, before, after)
 
 
-def known(memory: Memory) -> list[Claim]:
-    """Every claim of the profile."""
+def known(memory: Memory) -> list[Fact]:
+    """Every claim of the user."""
     return [claim for document in memory.documents.walk("~/memory") for claim in claims(document.body)]

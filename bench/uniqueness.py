@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall.uniqueness import differs, is_same, on_scale, word_sense
+from lifelong.recall.dedup import differs, is_same, on_scale, word_sense
 
 THRESHOLD = 0.85  # as the settings have it
 

@@ -33,8 +33,8 @@ class Api:
         is_json = "json" in answer.headers.get("content-type", "") and answer.content
         return answer.json() if is_json else answer.text
 
-    def agent(self, profile: str = "default") -> str:
-        made: str = self("make_agent", MARA, profile=profile)["id"]
+    def agent(self, user: str = "default") -> str:
+        made: str = self("make_agent", MARA, user=user)["id"]
         return made
 
     def say(self, agent: str, text: str, **given: Any) -> int:

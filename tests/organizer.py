@@ -14,8 +14,8 @@ import sys
 import time
 
 from lifelong import LifelongError, Memory
-from lifelong.organize.brain import Outcome, Transcript
 from lifelong.organize.draft import Draft
+from lifelong.organize.organizer import Outcome, Transcript
 from lifelong.testing import log_records
 
 QUICKLY = {"tick_seconds": 0.02, "lease_seconds": 0.5, "retry_seconds": 0.05, "max_attempts": 1000}

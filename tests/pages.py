@@ -11,8 +11,8 @@ from pathlib import Path
 
 from lifelong import Cron, Memory, Note, ToolCall, ToolResult, User, UserMessage
 from lifelong.errors import ModelError
-from lifelong.organize.brain import Transcript
 from lifelong.organize.draft import Draft
+from lifelong.organize.organizer import Transcript
 from lifelong.serve.http.app import create_app
 from lifelong.serve.memories import Memories
 from lifelong.serve.server import _Server

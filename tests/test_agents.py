@@ -1,4 +1,4 @@
-"""One agent a descriptor and profile, whoever asks first, and nobody else's (SPEC C0, C2, C3)."""
+"""One agent a descriptor and user, whoever asks first, and nobody else's (SPEC C0, C2, C3)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from lifelong import (
     User,
     UserMessage,
 )
-from lifelong.collect.agents import Agents, Standing
+from lifelong.collect.agents import AgentRow, Agents
 from lifelong.collect.descriptors import cache_key
-from lifelong.errors import InputError, StorageCorrupt, UnknownAgent, UnknownSession
+from lifelong.errors import AgentNotFound, InputError, SessionNotFound, StorageCorrupt
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
 from tests.conftest import OpenMemory
@@ -136,8 +136,8 @@ def test_find_gives_an_agent_only_once_it_was_made(memory: Memory, database: Dat
 # Memory-agents and their owner
 
 
-def test_a_memory_agent_belongs_to_its_source_agents_profile(memory: Memory, alice: Agent) -> None:
-    """C2: the owner is the source agent's profile."""
+def test_a_memory_agent_belongs_to_its_source_agents_user(memory: Memory, alice: Agent) -> None:
+    """C2: the owner is the source agent's user."""
     agent = memory.agent(MemoryAgent(alice.id))
     assert agent.owner == alice.owner == "default"
     assert agent.cache_key == f"/memory-agent/{alice.id}"
@@ -145,16 +145,16 @@ def test_a_memory_agent_belongs_to_its_source_agents_profile(memory: Memory, ali
 
 def test_a_memory_agent_of_nobody_is_an_error(memory: Memory, database: Database) -> None:
     """C2: its source agent must exist."""
-    with pytest.raises(UnknownAgent, match=r"'nobody'.*memory\.agent"):
+    with pytest.raises(AgentNotFound, match=r"'nobody'.*memory\.agent"):
         memory.agent(MemoryAgent("nobody"))
     assert count(database, "agents") == 0
 
 
-def test_a_memory_agent_of_another_profiles_agent_is_an_error(open_memory: OpenMemory) -> None:
+def test_a_memory_agent_of_another_users_agent_is_an_error(open_memory: OpenMemory) -> None:
     """C0, C2: not even its existence can be told from the answer."""
     theirs = open_memory("theirs").agent(ALICE)
     ours = open_memory("ours")
-    with pytest.raises(UnknownAgent, match=f"{theirs.id!r}.*memory.agent"):
+    with pytest.raises(AgentNotFound, match=f"{theirs.id!r}.*memory.agent"):
         ours.agent(MemoryAgent(theirs.id))
     assert ours.agents() == []
 
@@ -169,10 +169,10 @@ def test_a_memory_agent_of_a_memory_agent_is_an_error(memory: Memory, alice: Age
     assert count(database, "agents") == 2
 
 
-# Profiles
+# Users
 
 
-def test_the_same_descriptor_in_two_profiles_is_two_agents(open_memory: OpenMemory) -> None:
+def test_the_same_descriptor_in_two_users_is_two_agents(open_memory: OpenMemory) -> None:
     """C0: `user_id` is an address, not an owner."""
     ours, theirs = open_memory("ours"), open_memory("theirs")
     mine, other = ours.agent(ALICE), theirs.agent(ALICE)
@@ -215,21 +215,19 @@ def _rows(database: Database) -> list[object]:
 
 
 @pytest.mark.parametrize("call", FOREIGN_AGENT.values(), ids=FOREIGN_AGENT.keys())
-def test_another_profiles_agent_is_unknown(
-    open_memory: OpenMemory, call: Callable[[Memory, Agent], object]
-) -> None:
-    """C0: no call that takes an agent sees or writes another profile's."""
+def test_another_users_agent_is_unknown(open_memory: OpenMemory, call: Callable[[Memory, Agent], object]) -> None:
+    """C0: no call that takes an agent sees or writes another user's."""
     theirs, ours = open_memory("theirs"), open_memory("ours")
     agent = theirs.agent(ALICE)
     theirs.append(agent, UserMessage("theirs"), key="k")
     before = _rows(theirs._database)
-    with pytest.raises(UnknownAgent, match=f"{agent.id!r}.*memory.agent"):
+    with pytest.raises(AgentNotFound, match=f"{agent.id!r}.*memory.agent"):
         call(ours, agent)
     assert _rows(theirs._database) == before
 
 
 @pytest.mark.parametrize("call", FOREIGN_SESSION.values(), ids=FOREIGN_SESSION.keys())
-def test_another_profiles_session_is_unknown(
+def test_another_users_session_is_unknown(
     open_memory: OpenMemory, call: Callable[[Memory, Session], object]
 ) -> None:
     """C0: nor does any call that takes a session."""
@@ -237,7 +235,7 @@ def test_another_profiles_session_is_unknown(
     agent = theirs.agent(ALICE)
     theirs.append(agent, UserMessage("theirs"))
     [session] = theirs.sessions(agent)
-    with pytest.raises((UnknownSession, UnknownAgent), match=f"of this profile has the id {session.id!r}"):
+    with pytest.raises((SessionNotFound, AgentNotFound), match=f"of this user has the id {session.id!r}"):
         call(ours, session)
 
 
@@ -249,11 +247,11 @@ def test_a_session_that_claims_to_be_ours_is_still_theirs(open_memory: OpenMemor
     [session] = theirs.sessions(agent)
     forged = Session(session.id, mine.id, session.created_at, None, None, None, None)
     for call in (ours.transcript, ours.history, ours.session):
-        with pytest.raises(UnknownSession, match=f"{session.id!r}"):
+        with pytest.raises(SessionNotFound, match=f"{session.id!r}"):
             call(forged)
 
 
-def test_a_profile_lists_and_finds_only_its_own_agents(open_memory: OpenMemory) -> None:
+def test_a_user_lists_and_finds_only_its_own_agents(open_memory: OpenMemory) -> None:
     """C0: listing and finding stay inside."""
     theirs, ours = open_memory("theirs"), open_memory("ours")
     theirs.append(theirs.agent(ALICE), UserMessage("theirs"))
@@ -263,8 +261,8 @@ def test_a_profile_lists_and_finds_only_its_own_agents(open_memory: OpenMemory) 
     assert ours.agents() == [mine]
 
 
-def test_two_profiles_may_use_one_idempotency_key(open_memory: OpenMemory) -> None:
-    """C0, C7: a key is the agent's, so no profile can tell what another one stored."""
+def test_two_users_may_use_one_idempotency_key(open_memory: OpenMemory) -> None:
+    """C0, C7: a key is the agent's, so no user can tell what another one stored."""
     theirs, ours = open_memory("theirs"), open_memory("ours")
     other = theirs.append(theirs.agent(ALICE), UserMessage("theirs"), key="k")
     agent = ours.agent(ALICE)
@@ -407,10 +405,10 @@ def test_taking_an_agents_row_needs_no_descriptor(memory: Memory, database: Data
     """C4: who, whose, what kind and in which state is all a writer asks."""
     agent = memory.agent(ALICE)
     break_descriptor(database, agent)
-    standing = Standing(agent.id, "default", "user", agent.cache_key, "active")
+    standing = AgentRow(agent.id, "default", "user", agent.cache_key, "active")
     assert database.write(lambda tx: Agents(tx).lock([agent.id, "nobody"])) == {agent.id: standing}
     assert database.write(lambda tx: Agents(tx).take("default", agent.id)) == standing
-    with pytest.raises(UnknownAgent, match=f"{agent.id!r}"):
+    with pytest.raises(AgentNotFound, match=f"{agent.id!r}"):
         database.write(lambda tx: Agents(tx).take("other", agent.id))
 
 

@@ -11,11 +11,11 @@ import apsw
 import pytest
 
 from lifelong import AsyncMemory, Memory, User, UserMessage
-from lifelong.aio import THREADS, AsyncJournal, AsyncNotes, AsyncTree, awaited
-from lifelong.errors import ForeignDatabase, InputError, MemoryClosed, UnknownAgent
+from lifelong.aio import THREADS, AsyncDocuments, AsyncJournal, AsyncNotes, awaited
+from lifelong.errors import AgentNotFound, ForeignDatabase, InputError, MemoryClosed
 from lifelong.journal.journal import Journal
 from lifelong.journal.notes import Notes
-from lifelong.organize.tree import Tree
+from lifelong.organize.documents import DocumentStore
 from lifelong.testing import FakeClock
 from tests.test_memory import CALLS
 
@@ -30,7 +30,7 @@ def public(kind: type) -> set[str]:
 def test_it_has_exactly_the_calls_of_memory() -> None:
     assert isinstance(vars(Memory)["closed"], property), "the one public name that is neither call nor part"
     assert public(AsyncMemory) == public(Memory) - {"closed"}
-    assert public(AsyncTree) == public(Tree)
+    assert public(AsyncDocuments) == public(DocumentStore)
     assert public(AsyncJournal) == public(Journal)
     assert public(AsyncNotes) == public(Notes) - {"folder"}
 
@@ -58,9 +58,9 @@ def test_experiences_are_awaited_too(tmp_path: Path) -> None:
 
 
 def test_documents_are_awaited_too(tmp_path: Path) -> None:
-    for name, call in vars(AsyncTree).items():
+    for name, call in vars(AsyncDocuments).items():
         if isinstance(call, awaited):
-            assert call._call is getattr(Tree, name)
+            assert call._call is getattr(DocumentStore, name)
 
     async def main() -> str:
         async with await AsyncMemory.open(tmp_path) as memory:
@@ -167,7 +167,7 @@ def test_an_error_in_a_group_of_tasks_comes_through(tmp_path: Path) -> None:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(memory.append("nobody", UserMessage("x")))
             [error] = caught.value.exceptions
-            assert isinstance(error, UnknownAgent)
+            assert isinstance(error, AgentNotFound)
 
     asyncio.run(main())
 
@@ -175,7 +175,7 @@ def test_an_error_in_a_group_of_tasks_comes_through(tmp_path: Path) -> None:
 def test_errors_come_through(tmp_path: Path) -> None:
     async def main() -> None:
         async with await AsyncMemory.open(tmp_path) as memory:
-            with pytest.raises(UnknownAgent, match="nobody"):
+            with pytest.raises(AgentNotFound, match="nobody"):
                 await memory.append("nobody", UserMessage("x"))
             alice = await memory.agent(ALICE)
             with pytest.raises(InputError, match="NUL"):
@@ -185,7 +185,7 @@ def test_errors_come_through(tmp_path: Path) -> None:
                 memory.append("nobody", UserMessage("bad")),
                 return_exceptions=True,
             )
-            assert [type(outcome) for outcome in outcomes] == [int, UnknownAgent]
+            assert [type(outcome) for outcome in outcomes] == [int, AgentNotFound]
 
     asyncio.run(main())
 

@@ -231,7 +231,7 @@ def test_the_eight_files_that_tell_the_whole_are_there() -> None:
         ("collect.turns", "from ..organize import worker"),
         ("collect.turns", "import lifelong.memory"),
         ("organize.worker", "from lifelong.recall import search"),
-        ("organize.worker", "from lifelong.config import Settings"),
+        ("organize.worker", "from lifelong.settings import Settings"),
         ("storage.sqlite", "from lifelong.collect.agents import Agents"),
         ("memory", "from lifelong.serve.cli import main"),
         ("serve.cli", "from lifelong.storage.sqlite import SQLite"),

@@ -26,7 +26,7 @@ from lifelong import (
     User,
     UserMessage,
 )
-from lifelong.errors import AgentDead, InputError, UnknownAgent, UnknownSession
+from lifelong.errors import AgentDead, AgentNotFound, InputError, SessionNotFound
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from tests.conftest import OpenMemory
@@ -351,7 +351,7 @@ def test_an_unknown_agent_is_a_clear_error(
     """C7: whoever asks, and nothing changed."""
     before = rows(database)
     for agent_id in ("nobody", "../alice", "' OR 1=1 --", "x" * 1_000):
-        with pytest.raises(UnknownAgent, match=r"o agent of this profile has the id.*memory\.agent\(descriptor"):
+        with pytest.raises(AgentNotFound, match=r"o agent of this user has the id.*memory\.agent\(descriptor"):
             call(memory, agent_id)
     assert rows(database) == before
 
@@ -423,14 +423,14 @@ def test_what_is_no_session_is_a_clear_error(
 
 def test_an_id_that_nothing_has_is_unknown(memory: Memory, alice: Agent) -> None:
     """C5, C7: where an agent or a session will do, it is neither."""
-    with pytest.raises(UnknownSession, match=r"the id 'nothing'.*List them with memory\.sessions\(agent\)"):
+    with pytest.raises(SessionNotFound, match=r"the id 'nothing'.*List them with memory\.sessions\(agent\)"):
         memory.session("nothing")
-    with pytest.raises(UnknownSession, match="No session of this profile"):
+    with pytest.raises(SessionNotFound, match="No session of this user"):
         memory.session(alice.id)
     for call in (memory.history, memory.transcript):
-        with pytest.raises(UnknownAgent, match=r"the id 'nothing'.*Get one with memory\.agent\(descriptor\)"):
+        with pytest.raises(AgentNotFound, match=r"the id 'nothing'.*Get one with memory\.agent\(descriptor\)"):
             call("nothing")
-    with pytest.raises(UnknownAgent, match="No agent of this profile"):
+    with pytest.raises(AgentNotFound, match="No agent of this user"):
         memory.get_agent(memory.sessions(alice)[0].id)
 
 
@@ -489,7 +489,7 @@ def test_a_bad_descriptor_changes_nothing(memory: Memory, database: Database, de
     assert rows(database) == before
 
 
-# Profiles
+# Users
 
 
 PROFILES = {
@@ -518,19 +518,19 @@ PROFILES = {
 
 
 @pytest.mark.parametrize("name", PROFILES.values(), ids=PROFILES.keys())
-def test_a_bad_profile_name_is_refused_and_makes_no_home(tmp_path: Path, name: Any) -> None:
+def test_a_bad_user_name_is_refused_and_makes_no_home(tmp_path: Path, name: Any) -> None:
     """S3, K3: a name never leaves its folder, and two never differ by case alone."""
     home = tmp_path / "new"
     with pytest.raises(
-        InputError, match=r"cannot name a profile\. Use 1 to 64 lower-case letters, digits, '_' and '-', starting"
+        InputError, match=r"cannot name a user\. Use 1 to 64 lower-case letters, digits, '_' and '-', starting"
     ):
         Memory.open(home, name)
     assert not home.exists()
 
 
 @pytest.mark.parametrize("name", ["a", "0", "default", "team-1_x", "a" * 64])
-def test_a_good_profile_name_is_taken(open_memory: OpenMemory, name: str) -> None:
+def test_a_good_user_name_is_taken(open_memory: OpenMemory, name: str) -> None:
     """K3: and keeps its own agents."""
     memory = open_memory(name)
     assert memory.agent(Task("t")).owner == name
-    assert memory.home.profile(name) == memory.home.path / "profiles" / name
+    assert memory.home.user(name) == memory.home.path / "users" / name

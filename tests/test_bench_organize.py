@@ -16,7 +16,7 @@ from bench.knowledge import Organized
 from bench.locomo import Conversation, Question, Sitting, Turn
 from bench.smalltalk import is_small_talk
 
-from lifelong.organize.claims import Claim
+from lifelong.organize.facts import Fact
 
 SAMPLE: dict[str, Any] = {
     "sample_id": "talk-1",
@@ -39,7 +39,7 @@ SAMPLE: dict[str, Any] = {
 
 
 def talk(
-    *claims: Claim,
+    *claims: Fact,
     turns: tuple[str, ...] = ("I keep bees in Ghent.",),
     evidence: tuple[int, ...] = (1,),
     chars: int = 0,
@@ -86,15 +86,15 @@ def test_without_data_it_says_where_to_get_it(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("claim", "covers"),
     [
-        (Claim("Keeps bees.", (1,)), True),
-        (Claim("Keeps bees.", (1,), until="2026-01-01", by=2), True),
-        (Claim("Keeps bees.", (1, 2, 3)), True),
-        (Claim("Keeps bees.", (1, 2, 3, 4)), False),
-        (Claim("Keeps bees.", (2,)), False),
-        (Claim("Has a hobby.", (1,)), False),
+        (Fact("Keeps bees.", (1,)), True),
+        (Fact("Keeps bees.", (1,), until="2026-01-01", by=2), True),
+        (Fact("Keeps bees.", (1, 2, 3)), True),
+        (Fact("Keeps bees.", (1, 2, 3, 4)), False),
+        (Fact("Keeps bees.", (2,)), False),
+        (Fact("Has a hobby.", (1,)), False),
     ],
 )
-def test_covers_what_is_cited_and_held(claim: Claim, covers: bool) -> None:
+def test_covers_what_is_cited_and_held(claim: Fact, covers: bool) -> None:
     assert knowledge.coverage([talk(claim)]) == 100 * covers
 
 
@@ -106,7 +106,7 @@ def test_a_third_of_the_content_words_is_enough_and_less_is_not() -> None:
 
 
 def test_coverage_counts_each_evidence_turn_once_over_all_talks() -> None:
-    kept = Claim("Keeps bees.", (1,))
+    kept = Fact("Keeps bees.", (1,))
     assert knowledge.coverage([talk(kept, kept), talk()]) == 50
 
 
@@ -118,14 +118,14 @@ def test_size_is_what_stands_in_documents_over_what_was_said() -> None:
 
 def test_junk_is_a_claim_that_cites_only_small_talk() -> None:
     turns = ("Hey Ann! How are you?", "Thanks, I work nights now.")
-    assert knowledge.junk([talk(Claim("Is well.", (1,)), Claim("Works nights.", (1, 2)), turns=turns)]) == 50
+    assert knowledge.junk([talk(Fact("Is well.", (1,)), Fact("Works nights.", (1, 2)), turns=turns)]) == 50
 
 
 def test_duplicates_are_current_claims_in_almost_the_same_words() -> None:
-    one, twin = Claim("Keeps two hives of bees.", (1,)), Claim("Keeps the two hives of bees", (2,))
-    other, brief = Claim("Sold two hives of honey.", (3,)), Claim("Keeps bees.", (4,))
+    one, twin = Fact("Keeps two hives of bees.", (1,)), Fact("Keeps the two hives of bees", (2,))
+    other, brief = Fact("Sold two hives of honey.", (3,)), Fact("Keeps bees.", (4,))
     assert knowledge.duplicates([talk(one, twin, other, brief, brief)]) == 40
-    assert knowledge.duplicates([talk(one, Claim(one.text, (2,), until="2026-01-01"), other)]) == 0
+    assert knowledge.duplicates([talk(one, Fact(one.text, (2,), until="2026-01-01"), other)]) == 0
 
 
 def test_coverage_between_two_points_of_the_curve() -> None:
@@ -172,10 +172,10 @@ def test_no_small_talk(text: str) -> None:
 # Superseding
 
 OLD, NEW = 1, 2
-ENDED = Claim("Lives in Porto.", (OLD,), until="2025-04-07", by=NEW)
-STANDS = Claim("Lives in Porto.", (OLD,))
-FRESH = Claim("Lives in Lyon.", (NEW,))
-BOTH = Claim("Lives in Porto.", (OLD, NEW))
+ENDED = Fact("Lives in Porto.", (OLD,), until="2025-04-07", by=NEW)
+STANDS = Fact("Lives in Porto.", (OLD,))
+FRESH = Fact("Lives in Lyon.", (NEW,))
+BOTH = Fact("Lives in Porto.", (OLD, NEW))
 
 
 def pair(expect: Any, kind: str = "moved") -> supersede.Pair:
@@ -198,7 +198,7 @@ def pair(expect: Any, kind: str = "moved") -> supersede.Pair:
         ("different", "restated", [STANDS], False),
     ],
 )
-def test_what_is_right_for_a_pair(expect: str, kind: str, after: list[Claim], right: bool) -> None:
+def test_what_is_right_for_a_pair(expect: str, kind: str, after: list[Fact], right: bool) -> None:
     assert (supersede.wrong(pair(expect, kind), OLD, NEW, [STANDS], after) == "") is right
 
 

@@ -18,13 +18,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from lifelong import Memory
-from lifelong.errors import InputError, LifelongError, StaleWrite, UnknownChangeset, UnknownDocument
+from lifelong.errors import ChangesetNotFound, DocumentNotFound, InputError, LifelongError, StaleWrite
 from lifelong.organize.changesets import commit
-from lifelong.organize.differences import diff, undone
-from lifelong.organize.documents import MEMORY, MEMORY_ID
+from lifelong.organize.diffing import diff, undone
+from lifelong.organize.document_rows import MEMORY, MEMORY_ID
+from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft
-from lifelong.organize.leads import COMMON, MOST_LEADS
-from lifelong.organize.tree import Tree
+from lifelong.organize.fact_index import COMMON, MOST_LEADS
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
 from lifelong.types import Changeset, Document
@@ -37,11 +37,11 @@ def words(sentence: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def tree(database: Database, clock: FakeClock) -> Tree:
-    return Tree(database, OWNER, clock, words)
+def tree(database: Database, clock: FakeClock) -> DocumentStore:
+    return DocumentStore(database, OWNER, clock, words)
 
 
-def add(tree: Tree, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
+def add(tree: DocumentStore, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
     return tree.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under, **more)
 
 
@@ -54,7 +54,7 @@ def new(draft: Draft, slug: str, body: str = "", under: str = MEMORY) -> Documen
     return draft.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under)
 
 
-def state(tree: Tree, at: datetime | None = None) -> dict[str, tuple[object, ...]]:
+def state(tree: DocumentStore, at: datetime | None = None) -> dict[str, tuple[object, ...]]:
     """All that a reader can see, but for versions and times."""
     return {d.id: (d.path, d.title, d.description, d.body, d.links) for d in tree.walk(as_of=at) if d.changeset_id}
 
@@ -62,7 +62,7 @@ def state(tree: Tree, at: datetime | None = None) -> dict[str, tuple[object, ...
 # Landing
 
 
-def test_a_run_is_one_changeset(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_a_run_is_one_changeset(tree: DocumentStore, database: Database, clock: FakeClock) -> None:
     """O9: it records who, from what, and at what cost."""
     draft = tree.draft(below=MEMORY)
     new(draft, "a")
@@ -91,7 +91,7 @@ def test_a_run_is_one_changeset(tree: Tree, database: Database, clock: FakeClock
     assert {document.valid_from for document in tree.walk()} == {clock.now}
 
 
-def test_all_edits_land_or_none_does(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_all_edits_land_or_none_does(tree: DocumentStore, database: Database, clock: FakeClock) -> None:
     """O9: one that is stale takes the others with it."""
     bob = add(tree, "bob")
     draft = tree.draft()
@@ -107,7 +107,7 @@ def test_all_edits_land_or_none_does(tree: Tree, database: Database, clock: Fake
     assert len(tree.changesets()) == 2
 
 
-def test_an_error_after_the_commit_undoes_it(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_an_error_after_the_commit_undoes_it(tree: DocumentStore, database: Database, clock: FakeClock) -> None:
     """O9: the changeset is part of the caller's transaction."""
     draft = tree.draft()
     new(draft, "a")
@@ -123,7 +123,9 @@ def test_an_error_after_the_commit_undoes_it(tree: Tree, database: Database, clo
 
 
 @pytest.mark.parametrize("how", ["nothing", "read", "and back", "new and gone"])
-def test_nothing_changed_is_no_changeset(tree: Tree, database: Database, clock: FakeClock, how: str) -> None:
+def test_nothing_changed_is_no_changeset(
+    tree: DocumentStore, database: Database, clock: FakeClock, how: str
+) -> None:
     """O18: an update that changes nothing writes nothing, the memory root included."""
     draft = tree.draft()
     if how == "read":
@@ -141,7 +143,9 @@ def test_nothing_changed_is_no_changeset(tree: Tree, database: Database, clock: 
     assert tree.changesets() == before
 
 
-def test_what_a_draft_relied_on_is_checked_again(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_what_a_draft_relied_on_is_checked_again(
+    tree: DocumentStore, database: Database, clock: FakeClock
+) -> None:
     """O17, O18: a slug taken, a parent gone, a link gone, a child come since."""
     a, b, c = (add(tree, slug) for slug in "abc")
     drafts = [tree.draft() for _ in range(4)]
@@ -162,7 +166,9 @@ def test_what_a_draft_relied_on_is_checked_again(tree: Tree, database: Database,
     assert state(tree) == before
 
 
-def test_a_target_made_in_the_same_changeset_resolves(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_a_target_made_in_the_same_changeset_resolves(
+    tree: DocumentStore, database: Database, clock: FakeClock
+) -> None:
     """O17: whichever was written first."""
     draft = tree.draft()
     a = new(draft, "a", "Knows [[b]]. [r1]")
@@ -173,7 +179,9 @@ def test_a_target_made_in_the_same_changeset_resolves(tree: Tree, database: Data
     assert b.id in [one.target_id for one in tree.references(a.id) if one.kind == "body"]
 
 
-def test_committers_at_once_come_one_after_the_other(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_committers_at_once_come_one_after_the_other(
+    tree: DocumentStore, database: Database, clock: FakeClock
+) -> None:
     """O9, O21: a moment for each, and no moment with half of one."""
 
     def run(number: int) -> None:
@@ -193,12 +201,12 @@ def test_committers_at_once_come_one_after_the_other(tree: Tree, database: Datab
 # Claims
 
 
-def about(tree: Tree, *keys: str) -> list[tuple[str, str]]:
+def about(tree: DocumentStore, *keys: str) -> list[tuple[str, str]]:
     """Where a current claim with one of these keys stands, and what it says."""
     return [(tree.read(lead.document_id).path, lead.sentence) for lead in tree.draft().about([{*keys}])[0]]
 
 
-def test_claims_are_found_by_their_keys(tree: Tree, database: Database) -> None:
+def test_claims_are_found_by_their_keys(tree: DocumentStore, database: Database) -> None:
     """O11: current ones only, with the title as their subject in people/."""
     people = add(tree, "people")
     bob = add(tree, "bob", "lives in Porto. [r1]\n\nJust text about tea.", people.path)
@@ -215,7 +223,7 @@ def test_claims_are_found_by_their_keys(tree: Tree, database: Database) -> None:
     assert database.read(lambda tx: tx.all("SELECT * FROM claim_keys")) == []
 
 
-def test_a_new_title_is_a_new_subject(tree: Tree) -> None:
+def test_a_new_title_is_a_new_subject(tree: DocumentStore) -> None:
     """O11: the keys follow."""
     people = add(tree, "people")
     bob = add(tree, "bob", "likes tea. [r1]", people.path)
@@ -224,7 +232,7 @@ def test_a_new_title_is_a_new_subject(tree: Tree) -> None:
     assert about(tree, "bob") == []
 
 
-def test_the_newest_claim_comes_first_and_few_for_a_key(tree: Tree) -> None:
+def test_the_newest_claim_comes_first_and_few_for_a_key(tree: DocumentStore) -> None:
     """O11: a key that all share gives the newest."""
     documents = [add(tree, f"d{n}", f"Likes tea {n}. [r{n}]") for n in range(12)]
     assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, 11 - MOST_LEADS, -1)]
@@ -232,7 +240,7 @@ def test_the_newest_claim_comes_first_and_few_for_a_key(tree: Tree) -> None:
     assert about(tree, "tea")[0] == ("~/memory/d0", "Likes tea a lot.")
 
 
-def test_a_key_that_many_share_leads_only_where_another_does(tree: Tree) -> None:
+def test_a_key_that_many_share_leads_only_where_another_does(tree: DocumentStore) -> None:
     """O11: so that a lookup costs the same however much is known."""
     for n in range(COMMON + 4):
         add(tree, f"d{n}", f"Likes tea {'green' if n == COMMON else 'black'} {n}. [r{n}]")
@@ -240,7 +248,7 @@ def test_a_key_that_many_share_leads_only_where_another_does(tree: Tree) -> None
     assert [path for path, _ in about(tree, "tea", "green")] == [f"~/memory/d{COMMON}"]
 
 
-def test_a_draft_finds_the_claims_it_changed(tree: Tree) -> None:
+def test_a_draft_finds_the_claims_it_changed(tree: DocumentStore) -> None:
     """O11: what it wrote is there, what it took out is not."""
     bob = add(tree, "bob", "Bob likes tea. [r1]")
     draft = tree.draft()
@@ -254,7 +262,7 @@ def test_a_draft_finds_the_claims_it_changed(tree: Tree) -> None:
 # Undoing
 
 
-def test_the_root_comes_back_with_the_rollback_of_its_rollback(tree: Tree) -> None:
+def test_the_root_comes_back_with_the_rollback_of_its_rollback(tree: DocumentStore) -> None:
     """O21: a rollback can itself be rolled back, also where only `~/memory` is left to bring back."""
     a = add(tree, "a")
     made = tree.changesets()[0].id
@@ -266,7 +274,9 @@ def test_the_root_comes_back_with_the_rollback_of_its_rollback(tree: Tree) -> No
     assert [edit.id for edit in tree.changes(again.id)] == [MEMORY_ID]
 
 
-def test_the_last_changeset_undone_is_the_tree_before(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_the_last_changeset_undone_is_the_tree_before(
+    tree: DocumentStore, database: Database, clock: FakeClock
+) -> None:
     """O21: made, changed, moved, linked, deleted; and the rollback can be rolled back."""
     a, b, c = add(tree, "a", "One. [r1]"), add(tree, "b"), add(tree, "c", "Gone soon. [r3]")
     before = state(tree)
@@ -291,7 +301,7 @@ def test_the_last_changeset_undone_is_the_tree_before(tree: Tree, database: Data
     assert state(tree) == before
 
 
-def test_what_later_changes_did_stays(tree: Tree) -> None:
+def test_what_later_changes_did_stays(tree: DocumentStore) -> None:
     """O21: paragraph by paragraph; the note says what could not be undone."""
     bob = add(tree, "bob", "One. [r1]\n\nTwo. [r2]\n\nThree. [r3]")
     tree.edit(bob.id, 1, find="Two. [r2]", replace="Second. [r4]", author="wrong")
@@ -304,7 +314,7 @@ def test_what_later_changes_did_stays(tree: Tree) -> None:
     assert tree.read(bob.id).body == "First. [r6]\n\nTwo. [r2]\n\nThree. [r3]\n\nFour. [r5]"
 
 
-def test_what_was_changed_again_is_left_and_said(tree: Tree) -> None:
+def test_what_was_changed_again_is_left_and_said(tree: DocumentStore) -> None:
     """O21: no claim comes back beside the one that took its place."""
     bob = add(tree, "bob", "Lives in Porto. [r1]\n\nPlays chess. [r2]")
     tree.write(
@@ -325,7 +335,9 @@ def test_what_was_changed_again_is_left_and_said(tree: Tree) -> None:
     assert tree.read(bob.id).title == "Rob"
 
 
-def test_a_document_in_use_stays_without_its_text(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_a_document_in_use_stays_without_its_text(
+    tree: DocumentStore, database: Database, clock: FakeClock
+) -> None:
     """O21, O19: what others made below it is not theirs to lose."""
     draft = tree.draft()
     new(draft, "people", "Junk. [r1]")
@@ -343,7 +355,7 @@ def test_a_document_in_use_stays_without_its_text(tree: Tree, database: Database
     ]
 
 
-def test_a_made_document_that_was_changed_since_keeps_what_is_not_from_it(tree: Tree) -> None:
+def test_a_made_document_that_was_changed_since_keeps_what_is_not_from_it(tree: DocumentStore) -> None:
     """O21: nothing of its own left: it goes; something else in it: it stays."""
     a, b = add(tree, "a", "Junk. [r1]"), add(tree, "b", "Junk. [r1]")
     first, second = (tree.read(one.id).changeset_id for one in (a, b))
@@ -356,7 +368,7 @@ def test_a_made_document_that_was_changed_since_keeps_what_is_not_from_it(tree: 
     assert tree.find(b.id) is None
 
 
-def test_a_deleted_document_comes_back_unless_its_place_is_taken(tree: Tree) -> None:
+def test_a_deleted_document_comes_back_unless_its_place_is_taken(tree: DocumentStore) -> None:
     """O21: a clear error, and nothing changed."""
     people = add(tree, "people")
     friend = add(tree, "friend")
@@ -379,28 +391,28 @@ def test_a_deleted_document_comes_back_unless_its_place_is_taken(tree: Tree) -> 
     assert tree.rollback(deletion) is None, "it is back already"
 
 
-def test_an_unknown_changeset_is_a_clear_error(tree: Tree) -> None:
+def test_an_unknown_changeset_is_a_clear_error(tree: DocumentStore) -> None:
     """O21: with the next step."""
-    with pytest.raises(UnknownChangeset, match="List them with"):
+    with pytest.raises(ChangesetNotFound, match="List them with"):
         tree.rollback(12345)
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**63, 2**70, None, [], {}, "1", "a\ud800"], ids=repr)
-def test_what_no_changeset_version_or_path_could_be_is_a_clear_error(tree: Tree, wrong: Any) -> None:
+def test_what_no_changeset_version_or_path_could_be_is_a_clear_error(tree: DocumentStore, wrong: Any) -> None:
     """O21: whatever is asked for, no database is."""
     bob = add(tree, "bob")
     for call in (tree.changeset, tree.changes, tree.rollback):
-        with pytest.raises(UnknownChangeset, match="List them with"):
+        with pytest.raises(ChangesetNotFound, match="List them with"):
             call(wrong)
     with pytest.raises(InputError, match="has no version"):
         tree.diff(bob.id, wrong, 1)
     with pytest.raises(InputError, match="The limit"):
         tree.changesets(wrong)
-    with pytest.raises((InputError, UnknownDocument)):
+    with pytest.raises((InputError, DocumentNotFound)):
         tree.walk(wrong)
 
 
-def test_the_whole_tree_returns_to_a_time(tree: Tree, clock: FakeClock) -> None:
+def test_the_whole_tree_returns_to_a_time(tree: DocumentStore, clock: FakeClock) -> None:
     """O21: as a new changeset, so that one can go back and forth."""
     moments: list[tuple[datetime, dict[str, tuple[object, ...]]]] = [(clock.now - timedelta(days=1), {})]
     a = add(tree, "a", "One. [r1]")
@@ -421,7 +433,7 @@ def test_the_whole_tree_returns_to_a_time(tree: Tree, clock: FakeClock) -> None:
     assert tree.changesets()[0].note == f"Returns to {moments[0][0].isoformat()}."
 
 
-def test_rollbacks_at_once_do_it_once(tree: Tree) -> None:
+def test_rollbacks_at_once_do_it_once(tree: DocumentStore) -> None:
     """O21: the second finds it done."""
     bob = add(tree, "bob")
     tree.edit(bob.id, 1, append="Junk. [r1]")
@@ -485,7 +497,7 @@ class Growing(RuleBasedStateMachine):
         self.clock = FakeClock()
         self.folder = Path(tempfile.mkdtemp(prefix="lifelong-documents-"))
         self.memory = Memory.open(self.folder, clock=self.clock, storage=self.storage())
-        self.tree = Tree(self.memory._database, OWNER, self.clock, words)
+        self.tree = DocumentStore(self.memory._database, OWNER, self.clock, words)
         self.remembered: list[tuple[datetime, dict[str, tuple[object, ...]]]] = []
         self.before: dict[str, tuple[object, ...]] = {}
 

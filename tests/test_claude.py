@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from lifelong.errors import CapReached, ConfigError, ModelError
+from lifelong.errors import ConfigError, DailyCapExceeded, ModelError
 from lifelong.journal.notes import Notes
 from lifelong.models import claude
 from lifelong.models.claude import ClaudeQuestion
 from lifelong.models.ledger import Call, Ledger
-from lifelong.sections import ModelsSettings
+from lifelong.settings_sections import ModelsSettings
 from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
 from tests.conftest import absent
@@ -201,7 +201,7 @@ def test_root_is_told_what_to_do(
 def test_the_daily_cap_holds(sqlite: SQLite, clock: FakeClock, serve: Any) -> None:
     """O14: where the question could pass the home's cap, nothing is asked."""
     server = serve([speak("Yes.")])
-    with pytest.raises(CapReached):
+    with pytest.raises(DailyCapExceeded):
         question(sqlite, clock, daily_cap_usd=0.04)("Condense.")
     assert (server.requests, rows(sqlite)) == ([], [])
 

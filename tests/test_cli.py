@@ -208,13 +208,13 @@ def test_stored_text_commands_no_terminal(home: Path) -> None:
 
 
 def test_recall_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> None:
-    """R2: a profile that is not there, an index that is being made, no question, or nothing to find."""
+    """R2: a user that is not there, an index that is being made, no question, or nothing to find."""
     blank = line("recall", " ", "--home", home)
     assert (blank.code, "There is no question" in blank.err) == (2, True)
-    answer = line("recall", "Lisbon", "--home", home, "--profile", "typo")
+    answer = line("recall", "Lisbon", "--home", home, "--user", "typo")
     assert answer.code == 1
     assert "'typo'" in answer.err
-    assert "--profile: default." in answer.err
+    assert "--user: default." in answer.err
     with Memory.open(home) as memory:
         memory.process()
     nothing = ["recall", "zebra", "--home", str(home), "--kind", "note"]

@@ -14,10 +14,10 @@ import pytest
 from lifelong import AssistantMessage, Cron, Memory, Note, User, UserMessage
 from lifelong.journal.records import Sensitivity
 from lifelong.recall.experiences import Group
-from lifelong.recall.opinions import Verdict
-from lifelong.serve.beginning import begin
-from lifelong.serve.callers import caller
+from lifelong.recall.feedback import Verdict
+from lifelong.serve.caller_identity import caller
 from lifelong.serve.cli import options
+from lifelong.serve.init import begin
 from lifelong.types import ItemKind, ItemState
 from tests.command_line import Line
 
@@ -150,7 +150,7 @@ def test_whoever_calls_is_the_same_person_everywhere(home: Path, line: Line) -> 
 
 
 def test_append_says_what_is_wrong(home: Path, line: Line) -> None:
-    assert "No agent of this profile is called 'nobody'" in line("append", "x", "--agent", "nobody").err
+    assert "No agent of this user is called 'nobody'" in line("append", "x", "--agent", "nobody").err
     assert "See: lifelong agents" in line("append", "x", "--agent", "/permanent/none").err
     assert "must not be empty" in line("append", "x", "--agent", "a//b").err
     assert "no UTF-8" in line("append", "--agent", "a/b/c", piped=b"\xff\xfe").err
@@ -158,17 +158,17 @@ def test_append_says_what_is_wrong(home: Path, line: Line) -> None:
     assert line("append", "x", "--at", "noon").code == 2
 
 
-def test_a_new_profile_begins_with_append_only(home: Path, line: Line) -> None:
-    """C0, K3: a typing mistake makes no profile."""
-    assert "'work'" in line("status", "--profile", "work").err
-    line.done("append", "I work on Atlas.", "--agent", "cli/mara/main", "--profile", "work")
-    assert line.done("status", "--profile", "work", "--json").json["totals"]["agents"] == 1
-    assert [hit["text"] for hit in line.done("recall", "Atlas", "--profile", "work", "--json").json] == [
+def test_a_new_user_begins_with_append_only(home: Path, line: Line) -> None:
+    """C0, K3: a typing mistake makes no user."""
+    assert "'work'" in line("status", "--user", "work").err
+    line.done("append", "I work on Atlas.", "--agent", "cli/mara/main", "--user", "work")
+    assert line.done("status", "--user", "work", "--json").json["totals"]["agents"] == 1
+    assert [hit["text"] for hit in line.done("recall", "Atlas", "--user", "work", "--json").json] == [
         "I work on Atlas."
     ]
-    line.done("doc", "write", "plan", "Ship it.", "--profile", "plans")
-    assert "Ship it." in line.done("doc", "read", "plan", "--profile", "plans").out
-    assert "cannot name a profile" in line("status", "--profile", "../x").err
+    line.done("doc", "write", "plan", "Ship it.", "--user", "plans")
+    assert "Ship it." in line.done("doc", "read", "plan", "--user", "plans").out
+    assert "cannot name a user" in line("status", "--user", "../x").err
 
 
 # Recalling
@@ -406,7 +406,7 @@ def test_a_hook_never_stops_its_host(home: Path, tmp_path: Path, line: Line) -> 
     for words, why in (
         (["--home", str(tmp_path / "none")], "There is no memory at"),
         (["--nonsense"], "No such option"),
-        (["--profile", "../x"], "cannot name a profile"),
+        (["--user", "../x"], "cannot name a user"),
     ):
         answer = line("hook", *words, piped='{"hook_event_name": "SessionStart"}')
         assert (answer.code, answer.out) == (0, "")

@@ -16,8 +16,8 @@ import pytest
 from bench.reference import cli, helped, walk
 
 from lifelong import Memory, User, UserMessage
-from lifelong.serve.beginning import settings
 from lifelong.serve.cli.app import summary
+from lifelong.serve.init import settings
 from tests.command_line import Line
 
 ROOT = Path(__file__).parent.parent
@@ -176,7 +176,7 @@ def test_what_nobody_foresaw_is_a_sentence_too(
     """A traceback only with --debug, wherever on the line it stands; after `--` it is text."""
     Memory.open(tmp_path).close()
     monkeypatch.setenv("LIFELONG_HOME", str(tmp_path))
-    (tmp_path / "profiles").write_text("in the way", encoding="utf-8")
+    (tmp_path / "users").write_text("in the way", encoding="utf-8")
     answer = line("notes", "store", "w", "k", "text")
     assert answer.code == 1
     assert answer.err.startswith("lifelong: ")

@@ -16,8 +16,8 @@ import apsw
 import pytest
 
 from lifelong import Memory, User, UserMessage
-from lifelong.config import Settings
-from lifelong.serve.beginning import settings
+from lifelong.serve.init import settings
+from lifelong.settings import Settings
 from tests.command_line import Line
 
 MARA = User("cli", "mara", "main")
@@ -214,7 +214,7 @@ def test_the_commands_on_postgresql(
 KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
-from lifelong.serve import restoring
+from lifelong.serve import restore
 
 copy, home, place, when = sys.argv[1:]
 owner, name = {
@@ -228,7 +228,7 @@ def killed(*words):
     os.kill(os.getpid(), signal.SIGKILL)
 
 setattr(owner, name, killed)
-restoring.restore(copy, home, force=True)
+restore.restore(copy, home, force=True)
 """
 
 

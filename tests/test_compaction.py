@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lifelong.errors import JournalError
-from lifelong.journal import merging
+from lifelong.journal import compaction_plan
 from lifelong.journal.compaction import Compaction, Result
-from lifelong.journal.condense import Item
-from lifelong.journal.merging import Limits
-from lifelong.journal.pages import Pages
+from lifelong.journal.compaction_plan import Limits
+from lifelong.journal.files import JournalFiles
+from lifelong.journal.key_facts import specifics
 from lifelong.journal.records import JournalRecord, Sensitivity, encode, parse, render
 from lifelong.journal.schedule import Schedule, Timetable
-from lifelong.journal.specifics import specifics
+from lifelong.journal.summarize import Item
 from lifelong.testing import FakeClock
 
 NOW = datetime(2026, 3, 12, 3, 0, tzinfo=UTC)
@@ -41,25 +41,25 @@ def old(count: int) -> str:
 
 
 @pytest.fixture
-def pages(tmp_path: Path) -> Pages:
-    return Pages(tmp_path / "profile")
+def pages(tmp_path: Path) -> JournalFiles:
+    return JournalFiles(tmp_path / "user")
 
 
-def write(pages: Pages, text: str | bytes) -> None:
+def write(pages: JournalFiles, text: str | bytes) -> None:
     data = text if isinstance(text, bytes) else encode(text)
     pages.root.mkdir(exist_ok=True)
     pages.memory.write_bytes(data)
 
 
-def compaction(pages: Pages, limits: Limits = TIGHT, **options: Any) -> Compaction:
+def compaction(pages: JournalFiles, limits: Limits = TIGHT, **options: Any) -> Compaction:
     return Compaction(pages, lambda: NOW, UTC, limits, **options)
 
 
-def records(pages: Pages) -> list[JournalRecord]:
+def records(pages: JournalFiles) -> list[JournalRecord]:
     return [line.record for line in parse(pages.memory.read_bytes()) if line.record]
 
 
-def archived(pages: Pages) -> bytes:
+def archived(pages: JournalFiles) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(pages.archive_folder.glob("compacted-*.md")))
 
 
@@ -75,7 +75,7 @@ def archived(pages: Pages) -> bytes:
         (0, Limits(), False),
     ],
 )
-def test_it_runs_only_over_a_limit(pages: Pages, count: int, limits: Limits, runs: bool) -> None:
+def test_it_runs_only_over_a_limit(pages: JournalFiles, count: int, limits: Limits, runs: bool) -> None:
     """O25, O30, SC2: by records or by characters; else it says why not, and no page changes."""
     write(pages, HEADER + old(count))
     before = pages.memory.read_bytes()
@@ -86,7 +86,7 @@ def test_it_runs_only_over_a_limit(pages: Pages, count: int, limits: Limits, run
     assert pages.long_memory.exists() is runs
 
 
-def test_it_can_be_forced_and_then_has_nothing_left_to_do(pages: Pages) -> None:
+def test_it_can_be_forced_and_then_has_nothing_left_to_do(pages: JournalFiles) -> None:
     """O25"""
     write(pages, HEADER + old(20))
     roomy = compaction(pages, Limits())
@@ -95,7 +95,7 @@ def test_it_can_be_forced_and_then_has_nothing_left_to_do(pages: Pages) -> None:
     assert (again.ran, again.reason) == (False, "Nothing to compact: every record is recent or must be kept.")
 
 
-def test_force_does_not_enlarge_the_page(pages: Pages) -> None:
+def test_force_does_not_enlarge_the_page(pages: JournalFiles) -> None:
     """O25: one short record told as a compaction would take more room than it does."""
     write(pages, HEADER + render(record("short", text="Ada likes 2 teas.")) + render(STAY["learned"]))
     before = pages.memory.read_bytes()
@@ -105,7 +105,7 @@ def test_force_does_not_enlarge_the_page(pages: Pages) -> None:
     assert not pages.archive_folder.exists()
 
 
-def test_a_journal_that_is_not_there_makes_no_page(pages: Pages) -> None:
+def test_a_journal_that_is_not_there_makes_no_page(pages: JournalFiles) -> None:
     """K2"""
     assert not compaction(pages).run().ran
     assert not pages.memory.exists()
@@ -116,7 +116,7 @@ def test_a_journal_that_is_not_there_makes_no_page(pages: Pages) -> None:
 # The lock
 
 
-def test_one_compaction_at_a_time(pages: Pages) -> None:
+def test_one_compaction_at_a_time(pages: JournalFiles) -> None:
     """O26, K3, SC8: held → skipped; the file says who holds it and stays behind."""
     write(pages, HEADER + old(30))
     with pages.compacting("somebody", NOW) as free:
@@ -125,14 +125,16 @@ def test_one_compaction_at_a_time(pages: Pages) -> None:
         assert lock.read_text() == f"somebody since {NOW.isoformat()}\n"
         held = compaction(pages).run()
         assert (held.ran, held.reason) == (False, "Another compaction is running.")
-        other = Pages(pages.root.with_name("other"))
+        other = JournalFiles(pages.root.with_name("other"))
         write(other, HEADER + old(30))
-        assert compaction(other).run().ran, "another profile has its own"
+        assert compaction(other).run().ran, "another user has its own"
     assert compaction(pages).run().ran
     assert lock.exists()
 
 
-def test_a_failure_frees_the_lock_and_leaves_the_page(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_frees_the_lock_and_leaves_the_page(
+    pages: JournalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """O26, O28, S1, S7, guardrails 2 and 3; however often it fails, nothing is archived or told twice."""
     write(pages, HEADER + old(30))
     before = pages.memory.read_bytes()
@@ -150,7 +152,7 @@ def test_a_failure_frees_the_lock_and_leaves_the_page(pages: Pages, monkeypatch:
         locks.append(FileLock(*given, **options))
         return locks[-1]
 
-    monkeypatch.setattr("lifelong.journal.pages.FileLock", lock)
+    monkeypatch.setattr("lifelong.journal.files.FileLock", lock)
     for _ in range(3):
         with pytest.raises(JournalError, match="no room"):
             compaction(pages).run()
@@ -162,7 +164,9 @@ def test_a_failure_frees_the_lock_and_leaves_the_page(pages: Pages, monkeypatch:
     assert pages.before(pages.memory).read_bytes() == before
 
 
-def test_an_archive_that_did_not_take_it_stops_everything(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_did_not_take_it_stops_everything(
+    pages: JournalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """S7: what goes must be on disk, byte for byte, before anything else is written."""
     write(pages, HEADER + old(30))
     before = pages.memory.read_bytes()
@@ -174,7 +178,7 @@ def test_an_archive_that_did_not_take_it_stops_everything(pages: Pages, monkeypa
     assert not pages.long_memory.exists()
 
 
-def test_appends_meanwhile_are_not_blocked_and_not_lost(pages: Pages) -> None:
+def test_appends_meanwhile_are_not_blocked_and_not_lost(pages: JournalFiles) -> None:
     """O26, S2, guardrail 1: they come in while the summary is made, here from the very thread that makes it."""
     write(pages, HEADER + old(30))
     late = encode(render(record("late", "learned", NOW)))
@@ -192,7 +196,7 @@ def test_appends_meanwhile_are_not_blocked_and_not_lost(pages: Pages) -> None:
 
 
 @pytest.mark.parametrize("often", [1, 99])
-def test_a_person_who_edits_meanwhile_is_not_overwritten(pages: Pages, often: int) -> None:
+def test_a_person_who_edits_meanwhile_is_not_overwritten(pages: JournalFiles, often: int) -> None:
     """O22: the compaction begins anew; if they go on and on it gives up, and nothing is changed."""
     write(pages, HEADER + old(30))
     edits = 0
@@ -216,7 +220,7 @@ def test_a_person_who_edits_meanwhile_is_not_overwritten(pages: Pages, often: in
         assert not pages.long_memory.exists()
 
 
-def test_so_much_appended_meanwhile_that_it_would_be_over_the_target(pages: Pages) -> None:
+def test_so_much_appended_meanwhile_that_it_would_be_over_the_target(pages: JournalFiles) -> None:
     """O28: what came in is counted in the next try."""
     write(pages, HEADER + old(30))
     came: list[bytes] = []
@@ -251,7 +255,7 @@ STAY = {
 }
 
 
-def test_what_must_be_kept_is_kept_as_it_is_and_in_order(pages: Pages) -> None:
+def test_what_must_be_kept_is_kept_as_it_is_and_in_order(pages: JournalFiles) -> None:
     """O22, O27, O28, SC3: recent, high-value, unknown and secret records, header and hand-written lines."""
     odd = ["a remark\n", "- {broken\n", "- a list\n", "  \n", '- {"id": 7}\n', "half \udcff\n"]
     kept = ["\ufeff# Memory\r\n", "\r\n"]
@@ -274,7 +278,7 @@ def test_what_must_be_kept_is_kept_as_it_is_and_in_order(pages: Pages) -> None:
     ]
 
 
-def test_a_compaction_below_a_kept_line_is_no_hindrance(pages: Pages) -> None:
+def test_a_compaction_below_a_kept_line_is_no_hindrance(pages: JournalFiles) -> None:
     """O22, O28: a person may put a line anywhere, also a compaction without a newline at the end. Compactions then
     stand before what is kept, which stays in its order."""
     told = [render(record(f"compaction-{n}", "compaction", text=f"Ada: {n} kayaks.")) for n in range(3)]
@@ -289,7 +293,7 @@ def test_a_compaction_below_a_kept_line_is_no_hindrance(pages: Pages) -> None:
     assert len(parse(encode(page[len(start) : -len(end)]))) == 1
 
 
-def test_the_archive_has_each_record_on_a_line_of_its_own(pages: Pages) -> None:
+def test_the_archive_has_each_record_on_a_line_of_its_own(pages: JournalFiles) -> None:
     """S7: also where the page had no final newline, and compactions are told again."""
     words = " ".join(f"Ada met Bob{n} on 7 May {1900 + n}." for n in range(100))
     earlier = "".join(render(record(f"compaction-{n}", "compaction", text=f"{n} {words}")) for n in range(3))
@@ -301,13 +305,13 @@ def test_the_archive_has_each_record_on_a_line_of_its_own(pages: Pages) -> None:
 
 @pytest.mark.parametrize(("age", "goes"), [(timedelta(days=7), True), (timedelta(days=6, hours=23), False)])
 @pytest.mark.parametrize("category", ["note", "turn-summary", "compaction"])
-def test_age_is_the_same_for_all(pages: Pages, category: str, age: timedelta, goes: bool) -> None:
+def test_age_is_the_same_for_all(pages: JournalFiles, category: str, age: timedelta, goes: bool) -> None:
     """O27: to the moment; also for what somebody else calls a compaction."""
     write(pages, HEADER + "".join(render(record(f"r{n}", category, NOW - age)) for n in range(30)))
     assert bool(compaction(pages).run().compacted) is goes
 
 
-def test_a_merged_record_has_the_highest_sensitivity_and_the_least_confidence(pages: Pages) -> None:
+def test_a_merged_record_has_the_highest_sensitivity_and_the_least_confidence(pages: JournalFiles) -> None:
     """O27: what is private does not become operational by being merged."""
     private = record("private", sensitivity="private-user", confidence=0.4)
     write(pages, HEADER + render(record("public", sensitivity="public")) + render(private) + old(20))
@@ -318,7 +322,7 @@ def test_a_merged_record_has_the_highest_sensitivity_and_the_least_confidence(pa
     assert "22 record(s), private-user)" in result.block
 
 
-def test_every_specific_of_what_was_merged_is_accounted_for(pages: Pages) -> None:
+def test_every_specific_of_what_was_merged_is_accounted_for(pages: JournalFiles) -> None:
     """O27, S7: each number, name, date and negation is told, or in the archive."""
     write(pages, HEADER + old(300))
     merged = specifics("\n".join(each.text for each in records(pages)))
@@ -329,7 +333,7 @@ def test_every_specific_of_what_was_merged_is_accounted_for(pages: Pages) -> Non
     assert told & merged
 
 
-def test_a_secret_that_nobody_marked_does_not_get_into_a_summary(pages: Pages) -> None:
+def test_a_secret_that_nobody_marked_does_not_get_into_a_summary(pages: JournalFiles) -> None:
     """S4"""
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     write(pages, HEADER + old(2) + render(record("leak", text=f"Deploy to Porto with the token {secret}.")))
@@ -339,7 +343,7 @@ def test_a_secret_that_nobody_marked_does_not_get_into_a_summary(pages: Pages) -
     assert "Porto" in pages.long_memory.read_text()
 
 
-def test_what_was_pending_is_written_first_and_the_index_follows(pages: Pages) -> None:
+def test_what_was_pending_is_written_first_and_the_index_follows(pages: JournalFiles) -> None:
     """O27, O29: the hooks; neither can make a compaction fail."""
     write(pages, HEADER + old(10))
     order: list[str] = []
@@ -360,7 +364,7 @@ def test_what_was_pending_is_written_first_and_the_index_follows(pages: Pages) -
     assert order == ["flush", "resync 1"]
 
 
-def test_daily_pages_are_never_touched(pages: Pages) -> None:
+def test_daily_pages_are_never_touched(pages: JournalFiles) -> None:
     """O29, guardrail 4"""
     day = pages.day(OLD.date())
     with pages.writing():
@@ -374,7 +378,7 @@ def test_daily_pages_are_never_touched(pages: Pages) -> None:
 # The target
 
 
-def test_the_result_tells_what_happened(pages: Pages) -> None:
+def test_the_result_tells_what_happened(pages: JournalFiles) -> None:
     """O30"""
     write(pages, HEADER + old(30) + render(STAY["learned"]))
     before = pages.memory.read_text()
@@ -394,7 +398,7 @@ def test_the_result_tells_what_happened(pages: Pages) -> None:
     assert result.block.startswith("## 2026-03-12 (2026-03-02 to 2026-03-02, 30 record(s), operational)")
 
 
-def test_compactions_are_compacted_again_oldest_first(pages: Pages) -> None:
+def test_compactions_are_compacted_again_oldest_first(pages: JournalFiles) -> None:
     """O28, SC3: run after run, the page stays under its target, by records and by size."""
     limits = Limits(max_records=6, max_chars=4_000)
     firsts: list[str] = []
@@ -416,7 +420,7 @@ def test_compactions_are_compacted_again_oldest_first(pages: Pages) -> None:
     assert any(each.startswith("compaction-") for each in ids), "a compaction that is told again is archived too"
 
 
-def test_a_full_page_leaves_room_for_what_is_appended_next(pages: Pages) -> None:
+def test_a_full_page_leaves_room_for_what_is_appended_next(pages: JournalFiles) -> None:
     """O28: else it would be over the target again at once."""
     many = (
         record(f"r{n}", text=f"Ada{n} sold {n * 7} kayaks to Ben{n} in Oslo{n}, not {n}.") for n in range(2_000)
@@ -427,7 +431,7 @@ def test_a_full_page_leaves_room_for_what_is_appended_next(pages: Pages) -> None
 
 
 @pytest.mark.parametrize("cap", [1, 100, 141, 200, 300, 1_000])
-def test_long_memory_keeps_the_smallest_cap(pages: Pages, cap: int) -> None:
+def test_long_memory_keeps_the_smallest_cap(pages: JournalFiles, cap: int) -> None:
     """O29: where not even a heading fits there is no block."""
     for run in range(3):
         write(pages, HEADER + old(30).replace("old", f"old{run}"))
@@ -438,7 +442,7 @@ def test_long_memory_keeps_the_smallest_cap(pages: Pages, cap: int) -> None:
 
 
 @pytest.mark.parametrize("chars", [5_990, 6_500])
-def test_kept_records_alone_may_fill_the_target_or_exceed_it(pages: Pages, chars: int) -> None:
+def test_kept_records_alone_may_fill_the_target_or_exceed_it(pages: JournalFiles, chars: int) -> None:
     """O28: nothing kept is removed; there is no room for a compaction record, but LONGMEMORY.md tells."""
     bare = render(record("k", "learned", text=""))
     kept = render(record("k", "learned", text="x" * (chars - len(HEADER) - len(bare))))
@@ -454,7 +458,7 @@ def test_kept_records_alone_may_fill_the_target_or_exceed_it(pages: Pages, chars
     assert (again.ran, again.over_target) == (False, result.over_target)
 
 
-def test_a_page_with_little_room_does_not_make_the_long_memory_short(pages: Pages) -> None:
+def test_a_page_with_little_room_does_not_make_the_long_memory_short(pages: JournalFiles) -> None:
     """O29: what MEMORY.md has no room for, LONGMEMORY.md tells; and of what day it was, where it was one."""
     kept = render(record("k", "learned", text="x" * 5_000))
     write(pages, HEADER + old(20) + kept)
@@ -464,7 +468,7 @@ def test_a_page_with_little_room_does_not_make_the_long_memory_short(pages: Page
     assert f"({OLD:%Y-%m-%d}) " in result.block
 
 
-def test_what_json_writes_in_two_characters_is_counted(pages: Pages) -> None:
+def test_what_json_writes_in_two_characters_is_counted(pages: JournalFiles) -> None:
     """O28"""
     quoted = (render(record(f"q{n}", text=f'"{n}" \\"Ada{n}\\" "not" "{n * 7}" "Oslo"')) for n in range(300))
     write(pages, HEADER + "".join(quoted))
@@ -473,21 +477,23 @@ def test_what_json_writes_in_two_characters_is_counted(pages: Pages) -> None:
     assert len(pages.memory.read_text()) < 1_200
 
 
-def test_health_has_nothing_to_say_before_a_run(pages: Pages) -> None:
+def test_health_has_nothing_to_say_before_a_run(pages: JournalFiles) -> None:
     """O28: what can be compacted is no reason to worry."""
     assert compaction(pages).remark() == ""
     write(pages, HEADER + old(100))
     assert compaction(pages).remark() == ""
 
 
-def test_a_rewrite_that_would_lose_something_is_refused(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rewrite_that_would_lose_something_is_refused(
+    pages: JournalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """O28, S7: a wrong plan, be it only in the order of lines, does not reach the disk; health tells of it."""
     write(pages, HEADER + old(20) + render(STAY["learned"]) + "by hand\n")
     before = pages.memory.read_bytes()
-    plan = merging.Merger.plan
+    plan = compaction_plan.Merger.plan
 
-    def run(spoil: Callable[[merging.Plan], merging.Plan]) -> str:
-        monkeypatch.setattr(merging.Merger, "plan", lambda *given: spoil(plan(*given)))
+    def run(spoil: Callable[[compaction_plan.Plan], compaction_plan.Plan]) -> str:
+        monkeypatch.setattr(compaction_plan.Merger, "plan", lambda *given: spoil(plan(*given)))
         timetable = Timetable(UTC, interval=timedelta(hours=1))
         hourly = Schedule(
             "compaction", compaction(pages).run, timetable, lambda: NOW, lambda: OLD, lambda at: None
@@ -496,12 +502,12 @@ def test_a_rewrite_that_would_lose_something_is_refused(pages: Pages, monkeypatc
         return hourly.error
 
     item, by_hand = Item("", OLD), b"by hand\n"
-    learned = merging.Old(encode(render(STAY["learned"])), item, 1.0, "operational")
+    learned = compaction_plan.Old(encode(render(STAY["learned"])), item, 1.0, "operational")
     spoilt = [
         run(lambda good: good._replace(page=good.page.replace(b"by hand", b"by hands"))),
         run(lambda good: good._replace(page=good.page.replace(learned.raw, b""))),
         run(lambda good: good._replace(page=good.page.replace(learned.raw, b""), gone=[*good.gone, learned])),
-        run(lambda good: good._replace(gone=[*good.gone, merging.Old(by_hand, item, 1.0, "public")])),
+        run(lambda good: good._replace(gone=[*good.gone, compaction_plan.Old(by_hand, item, 1.0, "public")])),
         run(lambda good: good._replace(gone=good.gone[1:])),
         run(lambda good: good._replace(page=good.page.replace(learned.raw + by_hand, by_hand + learned.raw))),
     ]
@@ -532,7 +538,7 @@ def test_a_rewrite_that_would_lose_something_is_refused(pages: Pages, monkeypatc
         (RuntimeError("no model today"), False),
     ],
 )
-def test_a_model_may_do_better_and_never_worse(pages: Pages, answer: str | Exception, taken: bool) -> None:
+def test_a_model_may_do_better_and_never_worse(pages: JournalFiles, answer: str | Exception, taken: bool) -> None:
     """O27: the rules stand in where it fails, is too long, drops specifics or makes a number up."""
     text = "Ada did not sell 12 kayaks in Oslo on Monday"
     write(pages, HEADER + "".join(render(record(f"r{n}", text=text)) for n in range(20)))
@@ -588,7 +594,7 @@ def test_every_byte_that_is_not_a_compacted_record_survives(
 ) -> None:
     """O22, O28: CRLF, a byte order mark, broken JSON, half lines, huge lines, the same id twice, other languages,
     no final newline, bytes that are no UTF-8."""
-    pages = Pages(tmp_path_factory.mktemp("profile"))
+    pages = JournalFiles(tmp_path_factory.mktemp("user"))
     data = start + b"".join(page)
     write(pages, data)
     result = compaction(pages, limits).run()
@@ -597,10 +603,14 @@ def test_every_byte_that_is_not_a_compacted_record_survives(
         assert after == data
         assert result.reason.startswith(("Within the limits", "Nothing to compact"))
         return
-    left, there, gone = merging.lines(after), list(merging.lines(after)), list(merging.lines(archived(pages)))
-    for raw in merging.lines(data):
+    left, there, gone = (
+        compaction_plan.lines(after),
+        list(compaction_plan.lines(after)),
+        list(compaction_plan.lines(archived(pages))),
+    )
+    for raw in compaction_plan.lines(data):
         found = parse(raw)[0].record
-        if found and merging.may_go(found, NOW - limits.min_age):
+        if found and compaction_plan.may_go(found, NOW - limits.min_age):
             whole = raw if raw.endswith(b"\n") else raw + b"\n"
             (gone if whole in gone else there).remove(whole)
         else:
@@ -609,7 +619,7 @@ def test_every_byte_that_is_not_a_compacted_record_survives(
     assert not result.over_target or len(after) > limits.max_chars or result.records_after > limits.max_records
     assert len(after.decode("utf-8", "surrogateescape")) == result.chars_after
     assert sum(line.record is not None for line in parse(after)) == result.records_after
-    kept = merging.split(data, NOW - limits.min_age)
+    kept = compaction_plan.split(data, NOW - limits.min_age)
     assert result.over_target is limits.exceeded(kept.kept_records, kept.kept_chars)
 
 
@@ -617,7 +627,7 @@ def test_every_byte_that_is_not_a_compacted_record_survives(
 
 
 @pytest.mark.parametrize("days_in_all", [60, pytest.param(365, marks=pytest.mark.soak)])
-def test_a_busy_agent(pages: Pages, days_in_all: int) -> None:
+def test_a_busy_agent(pages: JournalFiles, days_in_all: int) -> None:
     """O28, O29: 200 records a day for two months, or a year; a compaction every night, the target at one and a
     half times what must be kept. Under it every morning; nothing is ever lost."""
     names, things = ["Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus"], ["kayak", "violin", "bakery", "camera"]
@@ -650,5 +660,5 @@ def test_a_busy_agent(pages: Pages, days_in_all: int) -> None:
     assert blocks == sorted(blocks)
     assert len(blocks) > 5
     written = {encode(line) for day in days for line in day}
-    found = [raw for raw in (*there, *merging.lines(archived(pages))) if raw in written]
+    found = [raw for raw in (*there, *compaction_plan.lines(archived(pages))) if raw in written]
     assert sorted(found) == sorted(written), "each record once, as it was written"

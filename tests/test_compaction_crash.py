@@ -23,9 +23,9 @@ from pathlib import Path
 import pytest
 
 from lifelong.journal.compaction import Compaction
+from lifelong.journal.compaction_plan import Limits, lines
+from lifelong.journal.files import JournalFiles
 from lifelong.journal.journal import Journal
-from lifelong.journal.merging import Limits, lines
-from lifelong.journal.pages import Pages
 from lifelong.journal.records import JournalRecord, encode, looks_like_one, parse, render
 
 NOW = datetime(2026, 3, 12, tzinfo=UTC)
@@ -42,11 +42,11 @@ def record(name: str, number: int) -> JournalRecord:
 
 def compaction(folder: Path) -> Compaction:
     limits = Limits(max_records=100, max_chars=20_000, long_memory_max_chars=4_000)
-    return Compaction(Pages(folder), lambda: NOW, UTC, limits)
+    return Compaction(JournalFiles(folder), lambda: NOW, UTC, limits)
 
 
 def main(task: str, folder: Path, name: str) -> None:
-    journal = Journal(Pages(folder), lambda: NOW, UTC)
+    journal = Journal(JournalFiles(folder), lambda: NOW, UTC)
     print("ready", flush=True)
     for number in count():
         if task == "append":
@@ -70,7 +70,7 @@ def process(task: str, folder: Path, name: str) -> Iterator[subprocess.Popen[str
 
 def check(folder: Path, written: dict[str, bytes]) -> None:
     """Every line is whole; what must be kept is in MEMORY.md, once; the rest there or in the archive."""
-    pages = Pages(folder)
+    pages = JournalFiles(folder)
     page = parse(pages.memory.read_bytes())
     odd = [line.raw for line in page if line.record is None]
     assert not any(looks_like_one(raw) for raw in odd), odd
@@ -93,8 +93,8 @@ def check(folder: Path, written: dict[str, bytes]) -> None:
 def test_killed_compactions_lose_nothing(tmp_path: Path, kills: int) -> None:
     """O26, O28, S1: SIGKILL at random points of a compaction, two processes appending."""
     chance = random.Random(kills)
-    folder = tmp_path / "profile"
-    pages = Pages(folder)
+    folder = tmp_path / "user"
+    pages = JournalFiles(folder)
     start = {f"start-{number}": encode(render(record("start", number))) for number in range(800)}
     with pages.writing():
         pages.append(pages.memory, encode(BY_HAND) + b"".join(start.values()), "# Memory\n\n")
@@ -136,7 +136,7 @@ def test_a_compaction_killed_at_any_step_is_made_up_for(tmp_path: Path, monkeypa
     written = {f"start-{number}": encode(render(record("start", number))) for number in range(120)}
     for step in count(1):
         folder = tmp_path / str(step)
-        pages = Pages(folder)
+        pages = JournalFiles(folder)
         with pages.writing():
             pages.append(pages.memory, encode(BY_HAND) + b"".join(written.values()), "# Memory\n\n")
         left = step

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from lifelong.errors import ModelError
-from lifelong.journal import merging
+from lifelong.journal import compaction_plan
 from lifelong.journal.compaction import Compaction, Result
-from lifelong.journal.condense import Item
-from lifelong.journal.merging import Limits, by_model
-from lifelong.journal.pages import Pages
+from lifelong.journal.compaction_plan import Limits, by_model
+from lifelong.journal.files import JournalFiles
 from lifelong.journal.records import JournalRecord, parse, render
+from lifelong.journal.summarize import Item
 
 NOW = datetime(2026, 3, 12, 3, 0, tzinfo=UTC)
 OLD = datetime(2026, 3, 2, tzinfo=UTC)
@@ -26,7 +26,9 @@ def compact(folder: Path, text: str, query: Callable[[str], str], count: int = 2
     folder.mkdir()
     told = JournalRecord("r", "s", "note", text, "cli", 1.0, OLD, "operational")
     (folder / "MEMORY.md").write_text(render(told) * count)
-    return Compaction(Pages(folder), lambda: NOW, UTC, Limits(max_records=10), summarize=by_model(query)).run()
+    return Compaction(
+        JournalFiles(folder), lambda: NOW, UTC, Limits(max_records=10), summarize=by_model(query)
+    ).run()
 
 
 def test_a_model_tells_the_records(tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ def test_a_model_that_fails_is_not_asked_again_in_this_run(tmp_path: Path) -> No
 
 def test_more_than_a_question_holds_is_condensed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """O27, S2: a question has a size, however much there is to tell."""
-    monkeypatch.setattr(merging, "MOST_ASKED", 500)
+    monkeypatch.setattr(compaction_plan, "MOST_ASKED", 500)
     prompts: list[str] = []
     items = [Item(f"Ada sold kayak {n} to Ben{n}.", OLD + timedelta(days=n)) for n in range(99)]
 

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from lifelong import Memory, User, UserMessage
 from lifelong.errors import InputError
-from lifelong.secrecy import has_secret
+from lifelong.redaction import has_secret
 from lifelong.serve.demo import QUESTIONS, demo
 from lifelong.serve.samples import DAYS, PLANTED, SECRETS, talks
 from lifelong.types import SystemMessage, ToolCall, ToolResult
@@ -186,7 +186,7 @@ def test_a_second_run_stores_nothing_twice(place: Path, result: dict[str, Any]) 
 def test_killed_in_the_middle_it_goes_on_to_the_same(tmp_path: Path, result: dict[str, Any], pages: int) -> None:
     """C10, O4: as if nothing had happened, down to the records that a claim cites."""
     process = command(tmp_path, "--json")
-    days = tmp_path / "demo-home/profiles/default/memory"
+    days = tmp_path / "demo-home/users/default/memory"
     deadline = time.monotonic() + 120
     while not (days.is_dir() and len(list(days.iterdir())) >= pages):
         assert process.poll() is None, "it ended before it could be killed"

@@ -158,7 +158,7 @@ def test_only_a_user_has_a_target(descriptor: Descriptor) -> None:
 
 @pytest.mark.parametrize("descriptor", EVERY_KIND, ids=KINDS)
 def test_only_a_memory_agent_has_a_source_agent(descriptor: Descriptor) -> None:
-    """C2: a memory-agent belongs to its source agent's profile."""
+    """C2: a memory-agent belongs to its source agent's user."""
     assert source_agent(descriptor) == ("0123abcd" if descriptor is MEMORY_AGENT else None)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lifelong.config import reference
+from lifelong.settings import reference
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lifelong.errors import InputError, StaleWrite, UnknownDocument
-from lifelong.organize.documents import MEMORY
+from lifelong.errors import DocumentNotFound, InputError, StaleWrite
+from lifelong.organize.document_rows import MEMORY
+from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft
 from lifelong.organize.tools import document_tools
-from lifelong.organize.tree import Tree
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 
@@ -20,17 +20,17 @@ Call = Callable[..., str]
 
 
 @pytest.fixture
-def tree(database: Database, clock: FakeClock) -> Tree:
-    return Tree(database, "default", clock)
+def tree(database: Database, clock: FakeClock) -> DocumentStore:
+    return DocumentStore(database, "default", clock)
 
 
 @pytest.fixture(params=["draft", "tree"])
-def target(request: pytest.FixtureRequest, tree: Tree) -> Draft | Tree:
+def target(request: pytest.FixtureRequest, tree: DocumentStore) -> Draft | DocumentStore:
     return tree if request.param == "tree" else tree.draft(below=MEMORY)
 
 
 @pytest.fixture
-def tools(target: Draft | Tree) -> tuple[Call, Call, Call]:
+def tools(target: Draft | DocumentStore) -> tuple[Call, Call, Call]:
     read, write, edit = (tool.call for tool in document_tools(target))
     return read, write, edit
 
@@ -42,7 +42,7 @@ def write(call: Call, slug: str, body: str = "", under: str = MEMORY, **more: An
     return answer
 
 
-def test_the_tools_take_exactly_what_the_spec_says(target: Draft | Tree) -> None:
+def test_the_tools_take_exactly_what_the_spec_says(target: Draft | DocumentStore) -> None:
     """O20: names, parameters, and which of them are needed."""
     found = {tool.name: tool for tool in document_tools(target)}
     assert {name: list(tool.parameters["properties"]) for name, tool in found.items()} == {
@@ -121,7 +121,7 @@ def test_read_of_the_memory_root_gives_the_outline(tools: tuple[Call, Call, Call
     assert "outline" not in read(path="~/memory/people")
 
 
-def test_a_large_tree_is_cut_and_says_so(tree: Tree) -> None:
+def test_a_large_tree_is_cut_and_says_so(tree: DocumentStore) -> None:
     """O20: bounded, the categories first."""
     draft = tree.draft()
     for folder in "abcdef":
@@ -137,7 +137,7 @@ def test_a_large_tree_is_cut_and_says_so(tree: Tree) -> None:
     assert tree.outline() == "- memory: Memory"
 
 
-def test_many_children_are_cut_and_it_is_said(tree: Tree) -> None:
+def test_many_children_are_cut_and_it_is_said(tree: DocumentStore) -> None:
     """O20: an answer that fits a context."""
     draft = tree.draft()
     for number in range(201):
@@ -177,7 +177,7 @@ def test_write_makes_and_changes(tools: tuple[Call, Call, Call]) -> None:
     assert "Two. [[x]] [r1]" in read(path="~/memory/robert")
     with pytest.raises(InputError, match="expected_version"):
         write(make, "bob", document_id=bob["id"])
-    with pytest.raises(UnknownDocument):
+    with pytest.raises(DocumentNotFound):
         write(make, "bob", document_id="nothing", expected_version=1)
     with pytest.raises(InputError, match="Give one of the two"):
         write(make, "x", under=again["path"], parent_id="memory")
@@ -208,7 +208,7 @@ def test_an_empty_replacement_removes(tools: tuple[Call, Call, Call]) -> None:
     assert read(document_id=bob["id"]).endswith("\nOne.")
 
 
-def test_a_memory_agent_s_tools_keep_below_memory(tree: Tree) -> None:
+def test_a_memory_agent_s_tools_keep_below_memory(tree: DocumentStore) -> None:
     """O20: wherever the model wants to write."""
     make = document_tools(tree.draft(below=MEMORY))[1].call
     for place in ({"parent_path": "~"}, {"parent_path": ""}, {}):
@@ -216,7 +216,7 @@ def test_a_memory_agent_s_tools_keep_below_memory(tree: Tree) -> None:
             make(slug="x", title="", description="", body="", **place)
 
 
-def test_a_write_to_the_tree_is_a_changeset_of_the_agent(tree: Tree) -> None:
+def test_a_write_to_the_tree_is_a_changeset_of_the_agent(tree: DocumentStore) -> None:
     """O9, S5: who wrote it is kept."""
     make = document_tools(tree, author="scout")[1].call
     write(make, "bob")
@@ -229,14 +229,16 @@ def test_a_write_to_the_tree_is_a_changeset_of_the_agent(tree: Tree) -> None:
     "arguments",
     [{}, {"slug": "a"}, {"slug": "a", "title": "A", "description": "", "body": 5}, {"nonsense": 1}],
 )
-def test_arguments_that_do_not_fit_are_an_error_a_model_can_act_on(tree: Tree, arguments: dict[str, Any]) -> None:
+def test_arguments_that_do_not_fit_are_an_error_a_model_can_act_on(
+    tree: DocumentStore, arguments: dict[str, Any]
+) -> None:
     """O20: never a TypeError."""
     write = next(tool for tool in document_tools(tree) if tool.name == "document_write")
     with pytest.raises(InputError, match="argument"):
         write.call(**arguments)
 
 
-def test_a_slug_holds_no_secret(tree: Tree) -> None:
+def test_a_slug_holds_no_secret(tree: DocumentStore) -> None:
     """S4."""
     with pytest.raises(InputError, match="secret"):
         tree.write(slug="ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", title="", description="", body="")

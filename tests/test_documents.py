@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lifelong.errors import (
+    ChangesetNotFound,
     DocumentInUse,
+    DocumentNotFound,
     InputError,
     StaleWrite,
     StorageConflict,
-    UnknownChangeset,
-    UnknownDocument,
 )
 from lifelong.organize.changesets import commit
-from lifelong.organize.documents import MEMORY, MEMORY_ID, Documents
+from lifelong.organize.document_rows import MEMORY, MEMORY_ID, DocumentRows
+from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft
-from lifelong.organize.tree import Tree
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock, in_threads
 from lifelong.types import Changeset, Document, Reference
@@ -27,28 +27,30 @@ OWNER = "default"
 
 
 @pytest.fixture
-def tree(database: Database, clock: FakeClock) -> Tree:
-    return Tree(database, OWNER, clock)
+def tree(database: Database, clock: FakeClock) -> DocumentStore:
+    return DocumentStore(database, OWNER, clock)
 
 
-def add(tree: Tree, slug: str, under: str = MEMORY, body: str = "", links: tuple[str, ...] = ()) -> Document:
+def add(
+    tree: DocumentStore, slug: str, under: str = MEMORY, body: str = "", links: tuple[str, ...] = ()
+) -> Document:
     return tree.write(
         slug=slug, title=str(slug).title(), description=f"about {slug}", body=body, parent_path=under, links=links
     )
 
 
-def change(tree: Tree, document: Document, **fields: object) -> Document:
+def change(tree: DocumentStore, document: Document, **fields: object) -> Document:
     """The document with these fields, written on what is there now."""
     now = tree.read(document.id)
     content = {name: getattr(now, name) for name in ("slug", "title", "description", "body")} | fields
     return tree.write(document_id=now.id, expected_version=now.version, **content)
 
 
-def paths(tree: Tree, at: datetime | None = None) -> list[str]:
+def paths(tree: DocumentStore, at: datetime | None = None) -> list[str]:
     return [document.path for document in tree.walk(as_of=at)]
 
 
-def test_a_document_holds_what_was_written(tree: Tree, clock: FakeClock) -> None:
+def test_a_document_holds_what_was_written(tree: DocumentStore, clock: FakeClock) -> None:
     """O15: key (owner, id, version); the current version has no `valid_to`."""
     add(tree, "people")
     bob = add(tree, "bob", "~/memory/people", "Plays chess. [r1]")
@@ -70,7 +72,7 @@ def test_a_document_holds_what_was_written(tree: Tree, clock: FakeClock) -> None
     assert tree.read("~/memory/people/bob") == tree.read("~/memory/people/bob/") == tree.read(bob.id) == bob
 
 
-def test_an_update_closes_one_version_and_begins_the_next(tree: Tree, clock: FakeClock) -> None:
+def test_an_update_closes_one_version_and_begins_the_next(tree: DocumentStore, clock: FakeClock) -> None:
     """O18: in one transaction, at one moment."""
     bob = add(tree, "bob")
     at = clock.turn(minutes=1)
@@ -81,7 +83,7 @@ def test_an_update_closes_one_version_and_begins_the_next(tree: Tree, clock: Fak
     assert tree.versions("~/memory/bob") == [first, second]
 
 
-def test_an_update_that_changes_nothing_writes_nothing(tree: Tree, database: Database) -> None:
+def test_an_update_that_changes_nothing_writes_nothing(tree: DocumentStore, database: Database) -> None:
     """O18: no version, no changeset, and the tree's time stands still."""
     bob = add(tree, "bob", body="x")
     before = database.read(lambda tx: tx.all("SELECT * FROM trees"))
@@ -92,7 +94,7 @@ def test_an_update_that_changes_nothing_writes_nothing(tree: Tree, database: Dat
     assert database.read(lambda tx: tx.all("SELECT * FROM trees")) == before
 
 
-def test_a_stale_write_says_what_changed(tree: Tree) -> None:
+def test_a_stale_write_says_what_changed(tree: DocumentStore) -> None:
     """O18: never a silent overwrite."""
     bob = add(tree, "bob", body="Lives in Porto. [r1]")
     tree.edit(bob.id, 1, find="Porto", replace="Lisbon", author="anna")
@@ -106,7 +108,7 @@ def test_a_stale_write_says_what_changed(tree: Tree) -> None:
     assert tree.read(bob.id).body == "Lives in Lisbon. [r1]"
 
 
-def test_writers_of_the_same_version_have_one_winner(tree: Tree) -> None:
+def test_writers_of_the_same_version_have_one_winner(tree: DocumentStore) -> None:
     """O18: the others learn of it, and nothing is lost."""
     bob = add(tree, "bob")
 
@@ -126,7 +128,7 @@ def test_writers_of_the_same_version_have_one_winner(tree: Tree) -> None:
 # Paths and slugs
 
 
-def test_the_memory_root_is_there_from_the_start(tree: Tree) -> None:
+def test_the_memory_root_is_there_from_the_start(tree: DocumentStore) -> None:
     """O16: `~/memory` is ensured on first use, and reading writes nothing."""
     root = tree.read("~/memory")
     assert (root.path, root.version) == (MEMORY, 1)
@@ -137,14 +139,14 @@ def test_the_memory_root_is_there_from_the_start(tree: Tree) -> None:
     assert tree.read("~/memory") == edited
 
 
-def test_racers_get_one_memory_root(tree: Tree) -> None:
+def test_racers_get_one_memory_root(tree: DocumentStore) -> None:
     """O16: all land below the same one."""
     in_threads(6, lambda number: add(tree, f"s{number}"))
     assert paths(tree) == [MEMORY, *(f"{MEMORY}/s{number}" for number in range(6))]
     assert len(tree.versions(MEMORY_ID)) == 1
 
 
-def test_drafts_made_before_the_root_adopt_it(database: Database, tree: Tree, clock: FakeClock) -> None:
+def test_drafts_made_before_the_root_adopt_it(database: Database, tree: DocumentStore, clock: FakeClock) -> None:
     """O16: also when they commit long after another made it; but an edit of it is stale."""
     drafts = [Draft(database, OWNER) for _ in range(3)]
     for number, draft in enumerate(drafts[:2]):
@@ -157,7 +159,7 @@ def test_drafts_made_before_the_root_adopt_it(database: Database, tree: Tree, cl
         database.write(lambda tx: commit(tx, drafts[2], Changeset(0, OWNER, clock(), "edit", "x")))
 
 
-def test_the_memory_root_stays_where_it_is(tree: Tree) -> None:
+def test_the_memory_root_stays_where_it_is(tree: DocumentStore) -> None:
     """O16: it cannot be renamed, moved, deleted or doubled."""
     other = add(tree, "other", "~")
     root = tree.read("~/memory")
@@ -171,7 +173,9 @@ def test_the_memory_root_stays_where_it_is(tree: Tree) -> None:
         add(tree, "memory", "~")
 
 
-def test_two_roots_cannot_have_one_slug_and_the_database_sees_to_it(tree: Tree, database: Database) -> None:
+def test_two_roots_cannot_have_one_slug_and_the_database_sees_to_it(
+    tree: DocumentStore, database: Database
+) -> None:
     """O16: a NULL parent would be distinct in a unique index; the empty one is not."""
     add(tree, "notes", "~")
     with pytest.raises(InputError, match="~/notes is there already, with the id"):
@@ -186,7 +190,7 @@ def test_two_roots_cannot_have_one_slug_and_the_database_sees_to_it(tree: Tree, 
         )
 
 
-def test_a_slug_is_unique_among_active_siblings_only(tree: Tree) -> None:
+def test_a_slug_is_unique_among_active_siblings_only(tree: DocumentStore) -> None:
     """O16: another parent, or a deleted document, takes nothing."""
     people, places = add(tree, "people"), add(tree, "places")
     first = add(tree, "paris", people.path)
@@ -219,7 +223,7 @@ def test_a_slug_is_unique_among_active_siblings_only(tree: Tree) -> None:
         7,
     ],
 )
-def test_a_slug_is_one_step_of_a_path_and_never_more(tree: Tree, slug: str) -> None:
+def test_a_slug_is_one_step_of_a_path_and_never_more(tree: DocumentStore, slug: str) -> None:
     """O16, S3: refused, not mended."""
     with pytest.raises(InputError):
         add(tree, slug)
@@ -227,7 +231,7 @@ def test_a_slug_is_one_step_of_a_path_and_never_more(tree: Tree, slug: str) -> N
 
 
 @pytest.mark.parametrize("slug", ["a b", "...", "A", "ü-学", "a.b", "%", "_", "'; --", "x" * 200, "c:\\x", "~a"])
-def test_other_slugs_are_taken_as_they_are(tree: Tree, slug: str) -> None:
+def test_other_slugs_are_taken_as_they_are(tree: DocumentStore, slug: str) -> None:
     """O16: in whatever language."""
     written = add(tree, slug)
     assert tree.read(f"~/memory/{slug}") == written
@@ -235,22 +239,22 @@ def test_other_slugs_are_taken_as_they_are(tree: Tree, slug: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "memory", "/memory", "~memory", "~~", "C:/x", "~/a\0"])
-def test_what_is_no_path_is_refused(tree: Tree, path: str) -> None:
+def test_what_is_no_path_is_refused(tree: DocumentStore, path: str) -> None:
     """O16: a path starts with ~/."""
     with pytest.raises(InputError):
         tree.draft().at(path)
 
 
 @pytest.mark.parametrize("path", ["~/~", "~/memory//x", "~//memory", "~/../memory", "~/memory/./x", "~/Memory"])
-def test_a_path_to_nothing_finds_nothing(tree: Tree, path: str) -> None:
+def test_a_path_to_nothing_finds_nothing(tree: DocumentStore, path: str) -> None:
     """O16, S3: steps are slugs, and nothing else means anything."""
     add(tree, "x")
     assert tree.find(path) is None
-    with pytest.raises(UnknownDocument, match="No document of this profile lies at"):
+    with pytest.raises(DocumentNotFound, match="No document of this user lies at"):
         tree.read(path)
 
 
-def test_children_follow_a_rename_and_a_move(tree: Tree) -> None:
+def test_children_follow_a_rename_and_a_move(tree: DocumentStore) -> None:
     """O16: paths are computed."""
     people = add(tree, "people")
     bob = add(tree, "bob", people.path)
@@ -264,7 +268,9 @@ def test_children_follow_a_rename_and_a_move(tree: Tree) -> None:
     assert paths(tree) == ["~/folks", "~/folks/bob", MEMORY, "~/others"]
 
 
-def test_two_slugs_can_be_swapped_in_one_changeset(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_two_slugs_can_be_swapped_in_one_changeset(
+    tree: DocumentStore, database: Database, clock: FakeClock
+) -> None:
     """O16: what is closed first is free."""
     a, b = add(tree, "a"), add(tree, "b")
     draft = tree.draft()
@@ -285,7 +291,7 @@ def test_two_slugs_can_be_swapped_in_one_changeset(tree: Tree, database: Databas
 # Parents, links and targets
 
 
-def test_no_document_is_its_own_ancestor(tree: Tree) -> None:
+def test_no_document_is_its_own_ancestor(tree: DocumentStore) -> None:
     """O17: no self-parent, no cycle."""
     a = add(tree, "a")
     b = add(tree, "b", a.path)
@@ -300,7 +306,7 @@ def test_no_document_is_its_own_ancestor(tree: Tree) -> None:
     assert paths(tree) == [MEMORY, a.path, b.path, c.path]
 
 
-def test_moves_at_once_never_make_a_cycle(tree: Tree) -> None:
+def test_moves_at_once_never_make_a_cycle(tree: DocumentStore) -> None:
     """O17: a below b and b below a, each fine alone."""
     for number in range(3):
         pair = [add(tree, f"{name}{number}") for name in "ab"]
@@ -316,7 +322,7 @@ def test_moves_at_once_never_make_a_cycle(tree: Tree) -> None:
         assert {tree.read(one.id).path.count("/") for one in pair} == {2, 3}
 
 
-def test_a_tree_has_a_depth(tree: Tree) -> None:
+def test_a_tree_has_a_depth(tree: DocumentStore) -> None:
     """O16: a path that nobody can follow is refused."""
     draft, path = tree.draft(), MEMORY
     for _ in range(99):
@@ -325,21 +331,21 @@ def test_a_tree_has_a_depth(tree: Tree) -> None:
         draft.write(slug="d", title="", description="", body="", parent_path=path)
 
 
-def test_parents_and_links_must_exist(tree: Tree) -> None:
+def test_parents_and_links_must_exist(tree: DocumentStore) -> None:
     """O17: an error that names what is missing."""
-    with pytest.raises(UnknownDocument, match="lies at ~/memory/none"):
+    with pytest.raises(DocumentNotFound, match="lies at ~/memory/none"):
         add(tree, "a", "~/memory/none")
-    with pytest.raises(UnknownDocument, match="has the id 'nothing'"):
+    with pytest.raises(DocumentNotFound, match="has the id 'nothing'"):
         tree.write(slug="a", title="", description="", body="", parent_id="nothing")
     for link in ("nothing", "~/memory/none"):
-        with pytest.raises(UnknownDocument, match=link):
+        with pytest.raises(DocumentNotFound, match=link):
             add(tree, "a", links=(link,))
     with pytest.raises(InputError, match="list"):
         tree.write(slug="a", title="", description="", body="", links="memory")
     assert tree.changesets() == []
 
 
-def test_a_version_keeps_its_references(tree: Tree, database: Database) -> None:
+def test_a_version_keeps_its_references(tree: DocumentStore, database: Database) -> None:
     """O15, O17: parent, link and body; the whole set with each version, never changed after."""
     a, b = add(tree, "a"), add(tree, "b")
     c = add(tree, "c", a.path, "See [[b]], [[~/memory/b|B]], [[nowhere]] and [[c]].", (b.id, a.path, b.id))
@@ -353,12 +359,12 @@ def test_a_version_keeps_its_references(tree: Tree, database: Database) -> None:
     assert set(tree.references(c.id)) == expected
     change(tree, c, links=[], body=f"See [[{a.id}|it]].")
     assert set(tree.references(c.id)) == {Reference(a.id, "parent"), Reference(a.id, "body")}
-    assert set(database.read(lambda tx: Documents(tx, OWNER).references(c.id, 1))) == expected
-    assert [who for who, _ in database.read(lambda tx: Documents(tx, OWNER).referrers(b.id))] == []
+    assert set(database.read(lambda tx: DocumentRows(tx, OWNER).references(c.id, 1))) == expected
+    assert [who for who, _ in database.read(lambda tx: DocumentRows(tx, OWNER).referrers(b.id))] == []
     assert tree.draft().unresolved(c.id) == []
 
 
-def test_links_and_parent_left_out_stay(tree: Tree) -> None:
+def test_links_and_parent_left_out_stay(tree: DocumentStore) -> None:
     """O18: what was not said is not changed."""
     b = add(tree, "b")
     a = add(tree, "a", links=(b.id,))
@@ -366,7 +372,7 @@ def test_links_and_parent_left_out_stay(tree: Tree) -> None:
     assert (changed.links, changed.parent_id, changed.title) == ((b.id,), MEMORY_ID, "Another")
 
 
-def test_unresolved_targets_are_kept_as_text_and_reported(tree: Tree) -> None:
+def test_unresolved_targets_are_kept_as_text_and_reported(tree: DocumentStore) -> None:
     """O17: nothing outside the owner's documents ever resolves."""
     body = "[[b]] [[~/x]] [[ b |label]] [[]] [[a\nb]] [single] [[~]] [[../x]] [[~/memory/b]]"
     add(tree, "b")
@@ -375,7 +381,7 @@ def test_unresolved_targets_are_kept_as_text_and_reported(tree: Tree) -> None:
     assert tree.draft().unresolved(a.id) == ["~/x", "~", "../x"]
 
 
-def test_a_body_with_countless_targets_is_refused(tree: Tree) -> None:
+def test_a_body_with_countless_targets_is_refused(tree: DocumentStore) -> None:
     """O17: each one costs a look."""
     with pytest.raises(InputError, match="at most 500"):
         add(tree, "a", body=" ".join(f"[[t{number}]]" for number in range(501)))
@@ -384,7 +390,7 @@ def test_a_body_with_countless_targets_is_refused(tree: Tree) -> None:
 # Deletion
 
 
-def test_deletion_is_soft(tree: Tree, clock: FakeClock) -> None:
+def test_deletion_is_soft(tree: DocumentStore, clock: FakeClock) -> None:
     """O19: it is gone, and can be read as it was."""
     bob = add(tree, "bob", body="x")
     before = clock.now
@@ -397,7 +403,7 @@ def test_deletion_is_soft(tree: Tree, clock: FakeClock) -> None:
     assert tree.changesets()[0].note == "moved away"
 
 
-def test_what_is_used_cannot_be_deleted(tree: Tree) -> None:
+def test_what_is_used_cannot_be_deleted(tree: DocumentStore) -> None:
     """O19: as parent or link; the error names who uses it. A mention in a body holds nothing."""
     a = add(tree, "a")
     b = add(tree, "b", a.path)
@@ -412,7 +418,7 @@ def test_what_is_used_cannot_be_deleted(tree: Tree) -> None:
     assert paths(tree) == [MEMORY, "~/memory/c"]
 
 
-def test_a_deletion_and_a_new_child_at_once_leave_no_orphan(tree: Tree) -> None:
+def test_a_deletion_and_a_new_child_at_once_leave_no_orphan(tree: DocumentStore) -> None:
     """O17, O19: one of the two is refused."""
     for number in range(3):
         a = add(tree, f"a{number}")
@@ -420,7 +426,7 @@ def test_a_deletion_and_a_new_child_at_once_leave_no_orphan(tree: Tree) -> None:
         def act(which: int, a: Document = a) -> bool:
             try:
                 tree.delete(a.id, 1) if which else add(tree, "child", a.path)
-            except (DocumentInUse, UnknownDocument, StaleWrite):
+            except (DocumentInUse, DocumentNotFound, StaleWrite):
                 return False
             return True
 
@@ -432,7 +438,7 @@ def test_a_deletion_and_a_new_child_at_once_leave_no_orphan(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize(("field", "limit"), [("title", 500), ("description", 2_000), ("body", 200_000)])
-def test_texts_have_a_limit(tree: Tree, field: str, limit: int) -> None:
+def test_texts_have_a_limit(tree: DocumentStore, field: str, limit: int) -> None:
     """O15: and take what every database takes."""
     content = {"slug": "a", "title": "", "description": "", "body": ""}
     tree.write(**{**content, field: "x " * (limit // 2)})  # type: ignore[arg-type]
@@ -441,7 +447,7 @@ def test_texts_have_a_limit(tree: Tree, field: str, limit: int) -> None:
             tree.write(**{**content, "slug": "b", field: bad})  # type: ignore[arg-type]
 
 
-def test_no_secret_gets_into_a_document(tree: Tree) -> None:
+def test_no_secret_gets_into_a_document(tree: DocumentStore) -> None:
     """S4: it is taken out on the way in."""
     bob = add(tree, "bob", body="The password is hunter2-hunter2. [r1]")
     assert "hunter2" not in bob.body
@@ -453,7 +459,9 @@ def test_no_secret_gets_into_a_document(tree: Tree) -> None:
 # Time travel
 
 
-def test_the_tree_as_of_any_time_shows_whole_changesets(tree: Tree, clock: FakeClock, database: Database) -> None:
+def test_the_tree_as_of_any_time_shows_whole_changesets(
+    tree: DocumentStore, clock: FakeClock, database: Database
+) -> None:
     """O21: never a half of one."""
     seen: list[tuple[datetime, list[str]]] = []
     for number in range(4):
@@ -470,7 +478,7 @@ def test_the_tree_as_of_any_time_shows_whole_changesets(tree: Tree, clock: FakeC
         before = expected
 
 
-def test_time_grows_when_the_clock_stands_or_goes_back(tree: Tree, clock: FakeClock) -> None:
+def test_time_grows_when_the_clock_stands_or_goes_back(tree: DocumentStore, clock: FakeClock) -> None:
     """O21: each changeset has a moment of its own."""
     bob = add(tree, "bob")
     for number in range(1, 4):
@@ -482,7 +490,7 @@ def test_time_grows_when_the_clock_stands_or_goes_back(tree: Tree, clock: FakeCl
         assert tree.read(bob.id, at).version == number
 
 
-def test_a_document_as_of_a_time_lies_where_it_lay(tree: Tree, clock: FakeClock) -> None:
+def test_a_document_as_of_a_time_lies_where_it_lay(tree: DocumentStore, clock: FakeClock) -> None:
     """O21: paths too are of that time."""
     people = add(tree, "people")
     bob = add(tree, "bob", people.path)
@@ -496,7 +504,7 @@ def test_a_document_as_of_a_time_lies_where_it_lay(tree: Tree, clock: FakeClock)
     assert tree.find("~/memory/folks/bob", then) is None
 
 
-def test_a_time_needs_a_zone(tree: Tree) -> None:
+def test_a_time_needs_a_zone(tree: DocumentStore) -> None:
     """O21: a time that is the same everywhere."""
     for call in (tree.find, tree.read):
         with pytest.raises(InputError, match="time zone"):
@@ -505,7 +513,7 @@ def test_a_time_needs_a_zone(tree: Tree) -> None:
         tree.rollback_to("yesterday")  # type: ignore[arg-type]
 
 
-def test_a_diff_of_any_two_versions(tree: Tree) -> None:
+def test_a_diff_of_any_two_versions(tree: DocumentStore) -> None:
     """O21: fields that differ, then the body; in either direction."""
     bob = add(tree, "bob", body="One. [r1]\n\nTwo. [r2]")
     change(tree, bob, title="Robert", body="One. [r1]\n\nThree. [r3]")
@@ -522,16 +530,18 @@ def test_a_diff_of_any_two_versions(tree: Tree) -> None:
     assert tree.diff(bob.id, 2, 2) == ""
     with pytest.raises(InputError, match=r"has no version 4\. Its versions are 1 to 3"):
         tree.diff(bob.id, 1, 4)
-    with pytest.raises(UnknownDocument):
+    with pytest.raises(DocumentNotFound):
         tree.diff("nothing", 1, 2)
 
 
 # Owners
 
 
-def test_one_owner_never_sees_another_s_documents(tree: Tree, database: Database, clock: FakeClock) -> None:
+def test_one_owner_never_sees_another_s_documents(
+    tree: DocumentStore, database: Database, clock: FakeClock
+) -> None:
     """O15, O17: not by id, path, target, link, parent, key or changeset."""
-    other = Tree(database, "other", clock, lambda sentence: sentence.lower().split())
+    other = DocumentStore(database, "other", clock, lambda sentence: sentence.lower().split())
     theirs = add(other, "bob", body="Tea. [r1]")
     changeset = other.changesets()[0]
     for look in (theirs.id, theirs.path):
@@ -545,12 +555,12 @@ def test_one_owner_never_sees_another_s_documents(tree: Tree, database: Database
         lambda: tree.edit(theirs.id, 1, append="x"),
         lambda: tree.versions(theirs.id),
     ):
-        with pytest.raises(UnknownDocument):
+        with pytest.raises(DocumentNotFound):
             call()
     assert [one.document_id for one in other.draft().about([{"tea."}])[0]] == [theirs.id]
     assert tree.draft().about([{"tea."}]) == [[]]
     for ask in (tree.changeset, tree.changes, tree.rollback):
-        with pytest.raises(UnknownChangeset, match=rf"the id {changeset.id}\. List them"):
+        with pytest.raises(ChangesetNotFound, match=rf"the id {changeset.id}\. List them"):
             ask(changeset.id)
 
 
@@ -573,7 +583,7 @@ def fill(tx: Transaction, many: int) -> None:
 def test_an_update_does_not_grow_with_the_tree(database: Database, clock: FakeClock) -> None:
     """O18: an edit in 10,000 documents takes as much work as in 100. What it takes in time is for
     `make bench PART=organize` to say."""
-    tree = Tree(database, OWNER, clock, lambda sentence: sentence.lower().split())
+    tree = DocumentStore(database, OWNER, clock, lambda sentence: sentence.lower().split())
     add(tree, "bob")
 
     def work() -> int:
@@ -588,7 +598,7 @@ def test_an_update_does_not_grow_with_the_tree(database: Database, clock: FakeCl
     assert 10 < work() < 1.5 * small
 
 
-def test_a_walk_looks_at_each_document_once(tree: Tree, database: Database) -> None:
+def test_a_walk_looks_at_each_document_once(tree: DocumentStore, database: Database) -> None:
     """O21: ten times as many documents are ten times as much work, not a hundred times."""
     add(tree, "bob")
     at = tree.changesets()[0].at
@@ -605,6 +615,6 @@ def test_a_walk_looks_at_each_document_once(tree: Tree, database: Database) -> N
     assert [large < 15 * little for large, little in zip(works(), small, strict=True)] == [True] * 4
 
 
-def test_times_are_utc(tree: Tree) -> None:
+def test_times_are_utc(tree: DocumentStore) -> None:
     """O15: as stored."""
     assert add(tree, "a").valid_from.tzinfo is UTC

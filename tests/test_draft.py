@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from lifelong.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
+from lifelong.errors import DocumentInUse, DocumentNotFound, InputError, StaleWrite
 from lifelong.organize.changesets import commit
-from lifelong.organize.claims import Claim
-from lifelong.organize.documents import MEMORY, MEMORY_ID
+from lifelong.organize.document_rows import MEMORY, MEMORY_ID
+from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft
 from lifelong.organize.edits import sentence, targets
-from lifelong.organize.tree import Tree
+from lifelong.organize.facts import Fact
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.types import Changeset, Document
@@ -32,18 +32,18 @@ def confined(database: Database) -> Draft:
 
 
 @pytest.fixture
-def tree(database: Database, clock: FakeClock) -> Tree:
-    return Tree(database, OWNER, clock)
+def tree(database: Database, clock: FakeClock) -> DocumentStore:
+    return DocumentStore(database, OWNER, clock)
 
 
-def add(to: Draft | Tree, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
+def add(to: Draft | DocumentStore, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
     return to.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under, **more)
 
 
 # Reading
 
 
-def test_reads_see_the_edits_and_the_database_does_not(draft: Draft, tree: Tree) -> None:
+def test_reads_see_the_edits_and_the_database_does_not(draft: Draft, tree: DocumentStore) -> None:
     """O9: until it is committed."""
     people = add(draft, "people")
     bob = add(draft, "bob", "One. [r1]", people.path)
@@ -54,7 +54,7 @@ def test_reads_see_the_edits_and_the_database_does_not(draft: Draft, tree: Tree)
     assert tree.changesets() == []
 
 
-def test_a_draft_is_laid_over_what_is_stored(draft: Draft, tree: Tree) -> None:
+def test_a_draft_is_laid_over_what_is_stored(draft: Draft, tree: DocumentStore) -> None:
     """O9: what it changed, moved and deleted is seen so, the rest as it is."""
     people = add(tree, "people")
     a, b, c = (add(tree, slug, under=people.path) for slug in "abc")
@@ -73,7 +73,7 @@ def test_a_draft_is_laid_over_what_is_stored(draft: Draft, tree: Tree) -> None:
     assert add(draft, "a", under="~/memory/folks").id != a.id
 
 
-def test_a_draft_sees_what_lands_meanwhile(draft: Draft, tree: Tree) -> None:
+def test_a_draft_sees_what_lands_meanwhile(draft: Draft, tree: DocumentStore) -> None:
     """O9: it reads through; only what it edited is its own."""
     bob = add(tree, "bob")
     assert draft.read(bob.id) == bob
@@ -85,7 +85,7 @@ def test_a_draft_sees_what_lands_meanwhile(draft: Draft, tree: Tree) -> None:
 
 
 def test_an_edited_document_shows_the_version_it_lands_as(
-    draft: Draft, tree: Tree, database: Database, clock: FakeClock
+    draft: Draft, tree: DocumentStore, database: Database, clock: FakeClock
 ) -> None:
     """O18: one for each landed change, however many edits it took."""
     bob = add(tree, "bob", "One.")
@@ -100,7 +100,7 @@ def test_an_edited_document_shows_the_version_it_lands_as(
     assert tree.read(bob.id).body == "One.\n\nLine 0.\n\nLine 1.\n\nLine 2."
 
 
-def test_an_edit_taken_back_is_no_edit(tree: Tree) -> None:
+def test_an_edit_taken_back_is_no_edit(tree: DocumentStore) -> None:
     """O18: the document is at the version it was."""
     bob = add(tree, "bob", "One.")
     draft = tree.draft()
@@ -110,7 +110,7 @@ def test_an_edit_taken_back_is_no_edit(tree: Tree) -> None:
     assert draft.changes == ()
 
 
-def test_a_refused_edit_changes_nothing(draft: Draft, tree: Tree) -> None:
+def test_a_refused_edit_changes_nothing(draft: Draft, tree: DocumentStore) -> None:
     """O18: the draft is as it was."""
     bob = add(tree, "bob")
     add(draft, "a")
@@ -122,13 +122,13 @@ def test_a_refused_edit_changes_nothing(draft: Draft, tree: Tree) -> None:
         lambda: draft.delete(MEMORY_ID, 1),
         lambda: add(draft, "b", links=["nothing"]),
     ):
-        with pytest.raises((InputError, StaleWrite, UnknownDocument)):
+        with pytest.raises((InputError, StaleWrite, DocumentNotFound)):
             call()
     assert draft.changes == before
 
 
 @pytest.mark.parametrize("version", [None, "1", 1.0, True])
-def test_a_change_needs_the_version_that_was_read(draft: Draft, tree: Tree, version: Any) -> None:
+def test_a_change_needs_the_version_that_was_read(draft: Draft, tree: DocumentStore, version: Any) -> None:
     """O18, O20: as a whole number."""
     bob = add(tree, "bob")
     with pytest.raises(InputError, match="expected_version"):
@@ -138,7 +138,7 @@ def test_a_change_needs_the_version_that_was_read(draft: Draft, tree: Tree, vers
 
 
 @pytest.mark.parametrize("version", [-1, 0, 9, 2**40, 2**70])
-def test_a_version_that_never_was_is_stale(draft: Draft, tree: Tree, version: int) -> None:
+def test_a_version_that_never_was_is_stale(draft: Draft, tree: DocumentStore, version: int) -> None:
     """O18: also one that no database could hold."""
     bob = add(tree, "bob")
     with pytest.raises(StaleWrite, match="it is at version 1"):
@@ -183,7 +183,7 @@ def test_no_parent_is_a_root_and_the_top_can_be_said(draft: Draft) -> None:
 # Confined
 
 
-def test_a_memory_agent_writes_below_memory_only(confined: Draft, tree: Tree) -> None:
+def test_a_memory_agent_writes_below_memory_only(confined: Draft, tree: DocumentStore) -> None:
     """O20: it makes, changes, moves and deletes nothing elsewhere; it may read all."""
     notes = add(tree, "notes", "Private.", "~")
     bob = add(tree, "bob")
@@ -272,7 +272,7 @@ def test_an_edit_says_one_thing(draft: Draft, arguments: dict[str, Any]) -> None
 # Deletion
 
 
-def test_what_is_used_in_the_draft_cannot_be_deleted(draft: Draft, tree: Tree) -> None:
+def test_what_is_used_in_the_draft_cannot_be_deleted(draft: Draft, tree: DocumentStore) -> None:
     """O19: nor what the draft itself began to use; what it stopped using can."""
     a, b = add(tree, "a"), add(tree, "b")
     c = add(tree, "c", links=[b.id])
@@ -283,7 +283,7 @@ def test_what_is_used_in_the_draft_cannot_be_deleted(draft: Draft, tree: Tree) -
         draft.delete(b.id, 1)
     draft.write(slug="c", title="", description="", body="", links=[], document_id=c.id, expected_version=1)
     draft.delete(b.id, 1)
-    with pytest.raises(UnknownDocument):
+    with pytest.raises(DocumentNotFound):
         add(draft, "d", links=[b.id])
 
 
@@ -318,4 +318,4 @@ def test_a_claim_gets_its_subject_from_the_title(
     root = draft.at(MEMORY)
     assert root
     document = Document("x", 1, path, "", "x", title, "", "", (), root.valid_from, None, 0)
-    assert sentence(document, Claim(text, (1,))) == expected
+    assert sentence(document, Fact(text, (1,))) == expected

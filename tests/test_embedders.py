@@ -21,15 +21,15 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from lifelong.config import Settings
 from lifelong.errors import ConfigError, InputError, LifelongError, ModelError
 from lifelong.models.embedders import static
 from lifelong.models.embedders.base import Embedder, Lazy
 from lifelong.models.embedders.onnx import OnnxEmbedder
 from lifelong.models.embedders.openai import OpenAIEmbedder, cut
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.parts import open_embedder
+from lifelong.settings import Settings
 from lifelong.testing import in_threads
+from lifelong.wiring import open_embedder
 from tests.model_servers import ModelServer, Reply, refuse
 
 TEXTS = ["Anna went to Lisbon in March.", "The dog sleeps.", "我去年去了里斯本", "Der Hund schläft.", "نامت القطة"]
@@ -169,7 +169,7 @@ class TestStatic(EmbedderContract):
 
 
 def test_the_bundled_model_is_loaded_once() -> None:
-    """C0: however many profiles a process has open."""
+    """C0: however many users a process has open."""
     assert StaticEmbedder()._model() is StaticEmbedder()._model()
 
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lifelong import Agent, Memory, User, UserMessage
-from lifelong.organize.claims import claims
+from lifelong.organize.facts import claims
 from lifelong.testing import FakeClock, in_threads
 from tests.organizer import QUICKLY, CopyingBrain
 

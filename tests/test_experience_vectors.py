@@ -397,4 +397,4 @@ def test_where_nothing_was_told_no_store_is_opened(open_memory: OpenMemory) -> N
     """K2, R4: the background opens none."""
     memory = open_memory(**LOCAL, vectors={"store": "chroma"})
     memory.process()
-    assert not (memory.home.profile("default") / "tmp").exists()
+    assert not (memory.home.user("default") / "tmp").exists()

@@ -1,4 +1,4 @@
-"""R5, R6, R7: experiences, told once, found again, and none of another profile's."""
+"""R5, R6, R7: experiences, told once, found again, and none of another user's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import lifelong.recall.experiences
 from lifelong import AssistantMessage, Cron, Memory, Subagent, System, ToolResult, User, UserMessage
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import ConfigError, InputError, MemoryClosed, ModelError, StorageUnavailable
-from lifelong.journal.findable import trust_of
+from lifelong.journal.indexing import trust_of
 from lifelong.journal.records import JournalRecord
 from lifelong.models.embedders.base import Embedder, Rows
 from lifelong.models.embedders.static import StaticEmbedder
@@ -102,7 +102,7 @@ def test_off_there_is_no_store_no_tool_and_no_file(open_memory: OpenMemory) -> N
         _ = memory.experiences
     assert "query_experiences" not in {tool.name for tool in memory.tools()}
     assert memory.context(memory.agent(User("cli", "ada", "main")), "Which tea?") == ""
-    assert not (memory.home.path / "profiles").exists()
+    assert not (memory.home.path / "users").exists()
 
 
 # The store
@@ -356,7 +356,7 @@ def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clo
 
 @pytest.mark.parametrize("kind", ["chroma", "pgvector"])
 def test_vectors_live_where_the_settings_say(open_memory: OpenMemory, storage: dict[str, Any], kind: str) -> None:
-    """R5, K3: in Chroma below the profile's folder, or in pgvector; they last."""
+    """R5, K3: in Chroma below the user's folder, or in pgvector; they last."""
     if (kind == "pgvector") != bool(storage):
         pytest.skip("each store has its database")
     for first in (True, False):
@@ -364,7 +364,7 @@ def test_vectors_live_where_the_settings_say(open_memory: OpenMemory, storage: d
         assert bool(memory.experiences.add(DEPLOY)) == first
         assert memory.experiences.add(DEPLOY_AGAIN) is None
         assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
-        assert (memory.home.profile("default") / "tmp" / "chroma").exists() == (kind == "chroma")
+        assert (memory.home.user("default") / "tmp" / "chroma").exists() == (kind == "chroma")
         memory.close()
 
 
@@ -719,7 +719,7 @@ WORDS = st.sampled_from(["the deploy failed", "green tea is preferred", "the bac
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(told=st.lists(st.tuples(st.sampled_from(OWNERS), WORDS, st.integers(0, 3)), min_size=2, max_size=8))
-def test_no_profile_ever_sees_anothers(
+def test_no_user_ever_sees_anothers(
     backend: Vectors, database: Database, clock: FakeClock, told: list[tuple[str, str, int]]
 ) -> None:
     """R3, R5, C0: whatever is added by whom, in whatever order, also the same text; on every store."""
@@ -745,7 +745,7 @@ def test_no_profile_ever_sees_anothers(
         store._uses.close()  # but not the vectors, which the next one has, too
 
 
-def test_profiles_keep_apart_in_every_way_of_asking(open_memory: OpenMemory) -> None:
+def test_users_keep_apart_in_every_way_of_asking(open_memory: OpenMemory) -> None:
     """R3, K3: store, tool, recall and context."""
     ada, ben = open_memory("ada", continuity=ON), open_memory("ben", continuity=ON)
     ada.experiences.add(TEA)

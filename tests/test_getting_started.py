@@ -34,4 +34,4 @@ def test_the_first_page_runs_as_it_stands(tmp_path: Path) -> None:
     assert "allergic to nuts" in said
     assert re.search(r"lives in Lisbon now\. \[r\d+\]", said)
     assert re.search(r"lives in Porto\. \[r\d+, until .*\]", said), "what ended is in the document, as such"
-    assert (tmp_path / "my-home/profiles/default/MEMORY.md").is_file()
+    assert (tmp_path / "my-home/users/default/MEMORY.md").is_file()

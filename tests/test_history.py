@@ -18,7 +18,7 @@ from lifelong import (
     Memory,
     Note,
     Record,
-    Recorded,
+    StoredRecord,
     Subagent,
     SystemMessage,
     Task,
@@ -27,11 +27,11 @@ from lifelong import (
     User,
     UserMessage,
 )
-from lifelong.collect.history import History, Stretch, from_row, to_row
+from lifelong.collect.history import History, RecordPage, from_row, to_row
 from lifelong.errors import AgentDead, InputError
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
-from lifelong.types import micros
+from lifelong.types import to_micros
 from tests.conftest import OpenMemory
 
 SAID = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -65,11 +65,11 @@ def session_of(memory: Memory, agent: Agent) -> str:
     return session.id
 
 
-def history_of(memory: Memory, agent: Agent) -> list[Recorded]:
+def history_of(memory: Memory, agent: Agent) -> list[StoredRecord]:
     return memory.history(session_of(memory, agent))
 
 
-def texts(records: list[Recorded]) -> list[str]:
+def texts(records: list[StoredRecord]) -> list[str]:
     return [recorded.record.text for recorded in records if not isinstance(recorded.record, ToolCall)]
 
 
@@ -90,7 +90,7 @@ def test_every_record_comes_back_as_it_was_said(
     record_id = memory.append(alice, record)
     [recorded] = history_of(memory, alice)
     said = record.at or clock.now
-    assert recorded == Recorded(
+    assert recorded == StoredRecord(
         record_id, session_of(memory, alice), said, clock.now, dataclasses.replace(record, at=said)
     )
     assert type(recorded.record) is type(record)
@@ -462,7 +462,7 @@ def test_an_empty_session_has_no_newest_record(memory: Memory, alice: Agent, dat
     session = memory.reset(alice)
     assert database.read(lambda tx: History(tx).max_id(session.id)) is None
     assert database.read(lambda tx: History(tx).count_since_id(session.id, 0)) == 0
-    assert database.read(lambda tx: History(tx).load(session.id, 7)) == Stretch((), 7)
+    assert database.read(lambda tx: History(tx).load(session.id, 7)) == RecordPage((), 7)
     assert memory.history(session) == []
 
 
@@ -573,7 +573,7 @@ def test_a_row_that_is_not_even_text_is_skipped_with_a_warning(
     for line, record_id in zip(lines, (bad, last), strict=True):
         assert line.startswith(f"record {record_id} of session ")
         assert "cannot be read and is left out" in line
-    assert database.read(lambda tx: History(tx).load(session, first, 1)) == Stretch((), bad)
+    assert database.read(lambda tx: History(tx).load(session, first, 1)) == RecordPage((), bad)
     after = memory.append(alice, Note("after"))
     assert [recorded.id for recorded in memory.history(session)] == [first, after]
     assert texts(memory.history(session, bad)) == ["after"]
@@ -588,7 +588,7 @@ def test_a_stretch_counts_the_rows_it_could_not_read(memory: Memory, alice: Agen
     stretch = database.read(lambda tx: History(tx).load(session, 0))
     assert ([recorded.id for recorded in stretch.records], stretch.until) == ([first], bad[-1])
     stretch = database.read(lambda tx: History(tx).load(session, first, 1))
-    assert stretch == Stretch((), bad[0])
+    assert stretch == RecordPage((), bad[0])
 
 
 def test_unreadable_rows_are_counted_and_marked_like_any_other(
@@ -613,5 +613,5 @@ def test_rows_are_small_and_plain(memory: Memory, alice: Agent, database: Databa
     memory.append(alice, ToolResult("42", "search"))
     row = database.read(lambda tx: tx.one("SELECT type, provenance, at, recorded_at, data FROM session_history"))
     assert row
-    assert row[:4] == ("tool_result", "tool", micros(clock.now), micros(clock.now))
+    assert row[:4] == ("tool_result", "tool", to_micros(clock.now), to_micros(clock.now))
     assert json.loads(row[4]) == {"text": "42", "name": "search"}

@@ -15,7 +15,7 @@ import pytest
 
 from lifelong import Memory
 from lifelong.serve import hook as module
-from lifelong.serve.callers import caller
+from lifelong.serve.caller_identity import caller
 from lifelong.serve.hook import hook
 from lifelong.types import AssistantMessage, UserMessage
 

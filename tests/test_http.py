@@ -288,29 +288,29 @@ def test_the_queue_and_the_home_are_shown(api: Api, memories: Memories) -> None:
     assert api("get_totals")["items"]["turn"] == 1
     assert api("list_calls") == []
     figures = api("get_metrics")
-    assert 'lifelong_items{profile="default",kind="turn"} 1\n' in figures
+    assert 'lifelong_items{user="default",kind="turn"} 1\n' in figures
     assert "lifelong_queue_depth 0\n" in figures
     assert 'lifelong_http_requests_total{status="404"}' in figures
 
 
-def test_profiles_do_not_mix(api: Api) -> None:
-    """C0, K3, R3: a profile begins with its first agent; until then it is unknown, and none sees another's."""
-    api("list_agents", profile="beta", status=404)
+def test_users_do_not_mix(api: Api) -> None:
+    """C0, K3, R3: a user begins with its first agent; until then it is unknown, and none sees another's."""
+    api("list_agents", user="beta", status=404)
     bad = {**MARA, "user_id": ""}
-    api("make_agent", bad, profile="beta", status=422)
-    api("list_agents", profile="beta", status=404)
+    api("make_agent", bad, user="beta", status=422)
+    api("list_agents", user="beta", status=404)
     ours, theirs = api.agent(), api.agent("beta")
-    record = api.say(theirs, "The password of the safe is under the mat in Oslo.", profile="beta")
+    record = api.say(theirs, "The password of the safe is under the mat in Oslo.", user="beta")
     api.say(ours, "Nothing to see.")
-    assert api("list_profiles") == ["beta", "default"]
+    assert api("list_users") == ["beta", "default"]
     assert record not in {hit["record_id"] for hit in api("recall_memory", {"query": "safe in Oslo"})}
-    assert api("recall_memory", {"query": "safe in Oslo"}, profile="beta")[0]["record_id"] == record
+    assert api("recall_memory", {"query": "safe in Oslo"}, user="beta")[0]["record_id"] == record
     api("get_agent", agent_id=theirs, status=404)
     api("get_history", session_id=theirs, status=404)
     api("append_turn", {"record": {"type": "note", "text": "x"}}, agent_id=theirs, status=404)
     api("get_receipt", record_id=record, status=404)
-    api("list_agents", profile="../x", status=422)
-    api("watch_events", profile="gamma", status=404)
+    api("list_agents", user="../x", status=422)
+    api("watch_events", user="gamma", status=404)
 
 
 # Problems

@@ -253,7 +253,7 @@ def test_nothing_leads_out_of_its_folder(free: TestClient) -> None:
         "/api/v1/workers/%2e%2e/notes",
         "/api/v1/documents/at?path=~/../../etc/passwd",
         "/api/v1/documents/..%2f..%2fetc%2fpasswd",
-        "/api/v1/health?profile=../../etc",
+        "/api/v1/health?user=../../etc",
     ):
         answer = free.get(path)
         assert answer.status_code in (404, 422), path

@@ -68,8 +68,8 @@ class Served:
         assert answer.status < 300, got
         return json.loads(got or "null")
 
-    def agent(self, name: str, profile: str = "default") -> str:
-        made: str = self.ask("POST", f"/agents?profile={profile}", {**MARA, "user_id": name})["id"]
+    def agent(self, name: str, user: str = "default") -> str:
+        made: str = self.ask("POST", f"/agents?user={user}", {**MARA, "user_id": name})["id"]
         return made
 
     def workers(self) -> set[int]:
@@ -151,8 +151,8 @@ def test_it_opens_a_browser_and_ends_when_told(
         return True
 
     monkeypatch.setattr("webbrowser.open", look)
-    serve(tmp_path, host=host, port=0, token=TOKEN, profile="beta", worker=host == "localhost", open_browser=True)
-    assert re.fullmatch(rf"http://{re.escape(shown)}:\d+/\?profile=beta", opened[0])
+    serve(tmp_path, host=host, port=0, token=TOKEN, user="beta", worker=host == "localhost", open_browser=True)
+    assert re.fullmatch(rf"http://{re.escape(shown)}:\d+/\?user=beta", opened[0])
 
 
 def test_a_person_logs_in_by_a_browser(tmp_path: Path) -> None:
@@ -295,16 +295,16 @@ def test_who_does_not_keep_up_is_let_go(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_worker_that_dies_is_started_again(served: Served) -> None:
-    """O5: it also keeps the journals of profiles that began after it did."""
+    """O5: it also keeps the journals of users that began after it did."""
     until(served.workers)
     (first,) = served.workers()
     os.kill(first, signal.SIGKILL)
     until(lambda: served.workers() - {first})
     agent = served.agent("otto", "beta")
     said = {"record": {"type": "user_message", "text": "I am Otto and I live in Oslo."}}
-    record = served.ask("POST", f"/agents/{agent}/turns?profile=beta", said)["id"]
-    served.ask("POST", f"/agents/{agent}/sleep?profile=beta")
-    until(lambda: served.ask("GET", f"/receipts/{record}?profile=beta")["stage"] == "searchable")
+    record = served.ask("POST", f"/agents/{agent}/turns?user=beta", said)["id"]
+    served.ask("POST", f"/agents/{agent}/sleep?user=beta")
+    until(lambda: served.ask("GET", f"/receipts/{record}?user=beta")["stage"] == "searchable")
     assert "Oslo" not in json.dumps(served.ask("POST", "/recall", {"query": "Oslo"}))
 
 
@@ -342,7 +342,7 @@ def test_what_a_worker_says_no_longer_is_forgotten(tmp_path: Path) -> None:
 
 def test_a_worker_that_keeps_failing_is_in_the_health(tmp_path: Path) -> None:
     """O6: why it cannot start, and why what it runs fails; green again when that is mended."""
-    settings, profiles = tmp_path / "lifelong.toml", tmp_path / "profiles"
+    settings, users = tmp_path / "lifelong.toml", tmp_path / "users"
     settings.write_text(QUICK)
     served = Served(tmp_path)
     try:
@@ -354,16 +354,16 @@ def test_a_worker_that_keeps_failing_is_in_the_health(tmp_path: Path) -> None:
         assert health["status"] == "yellow"
         assert "Did you mean 'collect.turn_threshold'?" in health["reasons"][1]
 
-        profiles.write_text("in the way of the journal's folder")
+        users.write_text("in the way of the journal's folder")
         settings.write_text(f"{QUICK}[continuity]\njournal_enabled = true\n")
         served.agent("otto", "beta")
         agent = served.agent("mara")
         served.ask("POST", f"/agents/{agent}/turns", {"record": {"type": "user_message", "text": "I am Mara."}})
         served.ask("POST", f"/agents/{agent}/end-turn")
         until(lambda: "could not be locked" in str(served.ask("GET", "/health")["reasons"]))
-        assert "could not be locked" not in str(served.ask("GET", "/health?profile=beta")["reasons"])
+        assert "could not be locked" not in str(served.ask("GET", "/health?user=beta")["reasons"])
 
-        profiles.unlink()
+        users.unlink()
         until(lambda: served.ask("GET", "/health") == {**health, "status": "green", "reasons": []})
     finally:
         served.end(signal.SIGTERM)

@@ -9,9 +9,9 @@ import pytest
 from lifelong import Memory, User, UserMessage
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import MemoryAgent
-from lifelong.errors import InputError, LeaseLost, UnknownItem
+from lifelong.errors import InboxItemNotFound, InputError, LeaseLost
 from lifelong.organize.inbox import Inbox, Lease
-from lifelong.organize.memory_agents import Patience
+from lifelong.organize.memory_agent import RetryPolicy
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock, in_threads
 from tests.conftest import OpenMemory
@@ -131,7 +131,7 @@ def test_a_retried_item_waits_for_the_one_that_is_leased(queue: Queue) -> None:
     assert queue.take().item.id == third
 
 
-def test_retry_takes_every_dead_item_of_the_profile_alone(queue: Queue, open_memory: OpenMemory) -> None:
+def test_retry_takes_every_dead_item_of_the_user_alone(queue: Queue, open_memory: OpenMemory) -> None:
     """O5."""
     alice, bob = queue.agent("alice"), queue.agent("bob")
     queue.put(alice, 1)
@@ -156,9 +156,9 @@ def test_a_waiting_item_can_be_tried_at_once(queue: Queue) -> None:
 
 def test_an_unknown_item_cannot_be_retried(queue: Queue, open_memory: OpenMemory) -> None:
     item = queue.put(queue.agent("alice"), 1)
-    with pytest.raises(UnknownItem, match=r"memory\.inbox"):
+    with pytest.raises(InboxItemNotFound, match=r"memory\.inbox"):
         queue.memory.retry(item + 1)
-    with pytest.raises(UnknownItem):
+    with pytest.raises(InboxItemNotFound):
         open_memory("work").retry(item)
     with pytest.raises(InputError):
         queue.memory.inbox("lost")  # type: ignore[arg-type]
@@ -218,7 +218,7 @@ def test_workers_at_once_never_claim_the_same_item(queue: Queue) -> None:
 @pytest.mark.parametrize(("attempt", "seconds"), [(1, 30), (2, 60), (3, 120), (7, 600), (40, 600)])
 def test_waits_double_up_to_a_limit_with_jitter(attempt: int, seconds: float, clock: FakeClock) -> None:
     """O5: exponential backoff."""
-    patience = Patience(LEASE, 50, timedelta(seconds=30), timedelta(seconds=600))
+    patience = RetryPolicy(LEASE, 50, timedelta(seconds=30), timedelta(seconds=600))
     waits = {patience.again(attempt, clock()) for _ in range(20)}
     assert len(waits) > 1
     assert all(w and 0.8 * seconds <= (w - clock()).total_seconds() <= 1.2 * seconds for w in waits)

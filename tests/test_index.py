@@ -25,9 +25,9 @@ from lifelong.errors import (
 )
 from lifelong.models.embedders.base import Identity, Rows
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall import backlog, indexing, search
-from lifelong.recall.mending import Mending
-from lifelong.serve.cli.upkeep import rebuilt
+from lifelong.recall import indexing, rebuild, search
+from lifelong.recall.repair import IndexRepair
+from lifelong.serve.cli.admin import rebuilt
 from lifelong.storage.base import Database, Transaction
 from tests.conftest import OpenMemory, until
 from tests.indexer import Letters
@@ -50,7 +50,7 @@ def full(memory: Memory, alice: Agent) -> Memory:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (backlog, indexing):
+    for module in (rebuild, indexing):
         monkeypatch.setattr(module, "BATCH", 20)
     monkeypatch.setattr(search, "PAGE", 30)
 
@@ -207,7 +207,7 @@ def test_a_database_that_is_busy_is_not_damaged(
     full: Memory, database: Database, error: StorageError, times: int, is_damage: bool
 ) -> None:
     """R1: the full-text index is emptied only where it cannot be read."""
-    assert Mending(Ailing(database, error, times)).mend() is is_damage  # type: ignore[arg-type]
+    assert IndexRepair(Ailing(database, error, times)).mend() is is_damage  # type: ignore[arg-type]
     assert bool(full.verify()) is is_damage
 
 
@@ -485,7 +485,7 @@ class Picky(Letters):
 
 
 def test_a_text_that_is_refused_holds_up_no_other(open_memory: OpenMemory, database: Database) -> None:
-    """R1: it is found by its words; the others, of this profile and of others, by their meaning, too."""
+    """R1: it is found by its words; the others, of this user and of others, by their meaning, too."""
     here, there = open_memory("aaa"), open_memory("bbb")
     for memory in (here, there):
         memory._parts.indexer._embedders = (Picky(),)

@@ -21,12 +21,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import lifelong.journal.pages as pages_module
+import lifelong.journal.files as pages_module
 from lifelong.errors import InputError, JournalError
+from lifelong.journal.files import JournalFiles
 from lifelong.journal.journal import ROLLED, Journal, Window
-from lifelong.journal.pages import Pages
 from lifelong.journal.records import JournalRecord, encode, parse, render
-from lifelong.sections import ContinuitySettings
+from lifelong.settings_sections import ContinuitySettings
 from lifelong.testing import FakeClock, in_threads
 
 RECORD = JournalRecord("r1", "s1", "note", "Tea.", "cli/main", 1.0, datetime(2026, 2, 24, 9, tzinfo=UTC), "public")
@@ -38,7 +38,7 @@ import itertools, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from lifelong.journal.journal import Journal, Window
-from lifelong.journal.pages import Pages
+from lifelong.journal.files import Pages
 
 root, name, count, window = sys.argv[1:]
 now = datetime(2026, 2, 24, 10, tzinfo=UTC)
@@ -68,7 +68,7 @@ def said(process: subprocess.Popen[str]) -> list[str]:
 
 @pytest.fixture
 def journal(tmp_path: Path, clock: FakeClock) -> Journal:
-    return Journal(Pages(tmp_path / "profile"), clock, UTC)
+    return Journal(JournalFiles(tmp_path / "user"), clock, UTC)
 
 
 def ids(journal: Journal, page: Path) -> list[str]:
@@ -98,7 +98,7 @@ def test_a_record_stands_in_memory_and_on_its_day(journal: Journal, clock: FakeC
 
 def test_one_zone_names_the_day(tmp_path: Path, clock: FakeClock) -> None:
     """O23: pages are named and times are written in the journal's zone, not in the machine's or in UTC."""
-    journal = Journal(Pages(tmp_path), clock, ZoneInfo("Pacific/Auckland"))
+    journal = Journal(JournalFiles(tmp_path), clock, ZoneInfo("Pacific/Auckland"))
     clock.turn(hours=3)  # 13:00 UTC is 02:00 of the next day there
     record = journal.remember("Late.")
     assert journal.day(date(2026, 2, 25)) == [record]
@@ -304,7 +304,7 @@ def test_changes_are_seen(journal: Journal) -> None:
 @pytest.mark.parametrize("window", [Window(records=20), Window(chars=5_000), Window(20, 5_000)])
 def test_the_oldest_records_go_to_the_archive(tmp_path: Path, clock: FakeClock, window: Window) -> None:
     """O23: by count and by characters; together they are every record, and the page of the day has them all."""
-    journal = Journal(Pages(tmp_path), clock, UTC, window)
+    journal = Journal(JournalFiles(tmp_path), clock, UTC, window)
     written, rewrites = [], 0
     for number in range(100):
         before = journal.pages.read(journal.pages.before(journal.pages.memory))
@@ -336,7 +336,7 @@ def test_whatever_is_no_record_survives_the_window(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, most: int, bom: bool
 ) -> None:
     """O22, O23: every byte of MEMORY.md stays, or is a record in the archive; both in their order."""
-    journal = Journal(Pages(tmp_path_factory.mktemp("home")), FakeClock(), UTC, Window(records=most))
+    journal = Journal(JournalFiles(tmp_path_factory.mktemp("home")), FakeClock(), UTC, Window(records=most))
     before = (b"\xef\xbb\xbf" if bom else b"") + data
     journal.pages.append(journal.pages.memory, before)
     new = journal.remember("The newest.")
@@ -356,7 +356,7 @@ def test_a_window_that_cannot_be_kept_loses_no_record(
     tmp_path: Path, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """S1: where the archive cannot be written, MEMORY.md stays as long as it is."""
-    journal = Journal(Pages(tmp_path), clock, UTC, Window(records=2))
+    journal = Journal(JournalFiles(tmp_path), clock, UTC, Window(records=2))
     (tmp_path / "archive").write_text("in the way")
     for number in range(5):
         journal.remember(f"number {number}")
@@ -366,7 +366,7 @@ def test_a_window_that_cannot_be_kept_loses_no_record(
 
 def test_hand_written_lines_alone_may_be_longer_than_the_window(tmp_path: Path, clock: FakeClock) -> None:
     """O23: then the newest record stays beside them."""
-    journal = Journal(Pages(tmp_path), clock, UTC, Window(chars=100))
+    journal = Journal(JournalFiles(tmp_path), clock, UTC, Window(chars=100))
     journal.pages.append(journal.pages.memory, b"- by hand\n" * 50)
     last = [journal.remember("one"), journal.remember("two")][-1]
     assert journal.records() == [last]

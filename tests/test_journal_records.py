@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lifelong.journal.pages as pages_module
+import lifelong.journal.files as pages_module
 from lifelong.errors import JournalError
-from lifelong.journal.pages import HEADER, Pages
+from lifelong.journal.files import HEADER, JournalFiles
 from lifelong.journal.records import (
     LONGEST,
     JournalRecord,
@@ -164,18 +164,18 @@ def test_the_highest_sensitivity_wins() -> None:
 
 
 @pytest.fixture
-def pages(tmp_path: Path) -> Pages:
-    return Pages(tmp_path / "profile")
+def pages(tmp_path: Path) -> JournalFiles:
+    return JournalFiles(tmp_path / "user")
 
 
-def test_reading_makes_nothing(pages: Pages) -> None:
+def test_reading_makes_nothing(pages: JournalFiles) -> None:
     """K2: no file appears before the first write."""
     assert pages.read(pages.memory) == pages.end(pages.memory, 10) == b""
     assert pages.days() == []
     assert not pages.root.exists()
 
 
-def test_a_half_line_is_ended_before_the_next_one(pages: Pages) -> None:
+def test_a_half_line_is_ended_before_the_next_one(pages: JournalFiles) -> None:
     """O22: what a crash left in the middle of a line stays a line, and is not merged with the next."""
     pages.append(pages.memory, b"- {half", HEADER)
     pages.append(pages.memory, b"whole\n", HEADER)
@@ -184,14 +184,14 @@ def test_a_half_line_is_ended_before_the_next_one(pages: Pages) -> None:
     assert {path.stat().st_mode & 0o777 for path in (pages.root, pages.memory)} == {0o700, 0o600}
 
 
-def test_a_page_as_it_was_is_kept(pages: Pages) -> None:
+def test_a_page_as_it_was_is_kept(pages: JournalFiles) -> None:
     """S1: beside it, until the next rewrite."""
     pages.append(pages.memory, b"one\n")
     pages.replace(pages.memory, b"two\n")
     assert (pages.read(pages.memory), pages.before(pages.memory).read_bytes()) == (b"two\n", b"one\n")
 
 
-def test_a_link_to_a_page_stays_one(pages: Pages, tmp_path: Path) -> None:
+def test_a_link_to_a_page_stays_one(pages: JournalFiles, tmp_path: Path) -> None:
     """O28, S1: people keep the page elsewhere, and let others read it; what is rewritten is that one, and the page
     as it was is kept."""
     elsewhere = tmp_path / "notes" / "mine.md"
@@ -211,7 +211,7 @@ def test_a_link_to_a_page_stays_one(pages: Pages, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["write", "link", "sync", "rename"])
 def test_a_rewrite_that_fails_leaves_the_page_as_it_was(
-    pages: Pages, part: str, monkeypatch: pytest.MonkeyPatch
+    pages: JournalFiles, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S1: at whichever step, also where the name has changed already."""
     pages.append(pages.memory, b"zero\n")
@@ -240,7 +240,7 @@ def test_a_rewrite_that_fails_leaves_the_page_as_it_was(
     assert list(pages.root.glob(".*")) == []
 
 
-def test_an_append_that_fails_leaves_no_part_of_it(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_append_that_fails_leaves_no_part_of_it(pages: JournalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     """S1: what was not acknowledged is not there."""
     pages.append(pages.memory, b"one\n")
     with monkeypatch.context() as patch:
@@ -264,7 +264,7 @@ def _raise(_: int) -> None:
         lambda pages: pages.writing().__enter__(),
     ],
 )
-def test_what_is_in_the_way_is_named(pages: Pages, act: Callable[[Pages], object]) -> None:
+def test_what_is_in_the_way_is_named(pages: JournalFiles, act: Callable[[JournalFiles], object]) -> None:
     """S1: a folder where a page should be, a file where a folder should be."""
     (pages.memory / "in the way").mkdir(parents=True)
     (pages.root / "tmp").write_text("")
@@ -272,25 +272,25 @@ def test_what_is_in_the_way_is_named(pages: Pages, act: Callable[[Pages], object
         act(pages)
 
 
-def test_the_text_of_a_lock_is_no_reason_to_fail(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_of_a_lock_is_no_reason_to_fail(pages: JournalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     """O26: on a full disk it is not written."""
     monkeypatch.setattr(Path, "write_text", lambda *_, **__: _raise(0))
     with pages.compacting("me", datetime(2026, 3, 5, tzinfo=UTC)) as mine:
         assert mine is True
 
 
-def test_a_folder_has_an_id_of_its_own(pages: Pages, tmp_path: Path) -> None:
+def test_a_folder_has_an_id_of_its_own(pages: JournalFiles, tmp_path: Path) -> None:
     """K3: made once, whoever asks."""
-    found = in_threads(4, lambda _: Pages(pages.root).identity())
+    found = in_threads(4, lambda _: JournalFiles(pages.root).identity())
     assert len(set(found)) == 1
-    assert found[0] != Pages(tmp_path / "other").identity() != ""
+    assert found[0] != JournalFiles(tmp_path / "other").identity() != ""
 
 
-def test_one_compaction_runs_and_a_crash_frees_the_lock(pages: Pages) -> None:
+def test_one_compaction_runs_and_a_crash_frees_the_lock(pages: JournalFiles) -> None:
     """O26: held by another process it is not taken; when that one is killed, it is."""
     hold = (
         "import sys, time; from datetime import UTC, datetime; from pathlib import Path\n"
-        "from lifelong.journal.pages import Pages\n"
+        "from lifelong.journal.files import Pages\n"
         "with Pages(Path(sys.argv[1])).compacting('other', datetime.now(UTC)) as mine:\n"
         "    print(mine, flush=True); time.sleep(60)"
     )

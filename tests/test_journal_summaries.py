@@ -29,11 +29,11 @@ from lifelong import (
     UserMessage,
 )
 from lifelong.errors import ConfigError, InputError, JournalError
-from lifelong.journal import summaries as module
+from lifelong.journal import turn_summaries as module
+from lifelong.journal.files import IDENTITY, JournalFiles
 from lifelong.journal.journal import Journal
-from lifelong.journal.pages import IDENTITY, Pages
 from lifelong.journal.progress import Progress
-from lifelong.journal.summaries import LONGEST, Summaries
+from lifelong.journal.turn_summaries import LONGEST, Summaries
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
 from tests.conftest import OpenMemory, until
@@ -41,7 +41,7 @@ from tests.conftest import OpenMemory, until
 
 @pytest.fixture
 def journal(tmp_path: Path, clock: FakeClock) -> Journal:
-    return Journal(Pages(tmp_path / "profile"), clock, UTC)
+    return Journal(JournalFiles(tmp_path / "user"), clock, UTC)
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_a_memory_agent_is_never_journaled(
 def test_another_owners_turns_are_not_ours(
     open_memory: OpenMemory, memory: Memory, summaries: Summaries, journal: Journal
 ) -> None:
-    """C0, K3: each profile has its own journal."""
+    """C0, K3: each user has its own journal."""
     other = open_memory("work")
     agent = other.agent(User("cli", "alice", "main"))
     other.append_many(agent, [UserMessage("Where is the report?"), UserMessage("Hello?")])
@@ -245,7 +245,7 @@ def test_where_a_turn_was_holds_no_secret_and_its_time_fits_every_zone(
     memory: Memory, database: Database, tmp_path: Path, clock: FakeClock
 ) -> None:
     """S4, O23: nor can it be too long, or too early, to be written."""
-    journal = Journal(Pages(tmp_path / "west"), clock, ZoneInfo("America/Lima"))
+    journal = Journal(JournalFiles(tmp_path / "west"), clock, ZoneInfo("America/Lima"))
     summaries = Summaries(database, "default", journal, clock)
     agent = memory.agent(User(KEY, "mara", "x" * 500))
     memory.append(agent, UserMessage("How did it all begin?", at=datetime(1, 1, 1, tzinfo=UTC)))
@@ -312,13 +312,14 @@ def test_writers_at_once_write_each_turn_once(
 ) -> None:
     """O23: as many as there are processes that opened the home, and however far behind the others one is."""
     monkeypatch.setattr(Journal, "_new", lambda self, page, records: records)  # nobody finds what another wrote
-    pages = tmp_path / "profile"
+    pages = tmp_path / "user"
     writers = [
-        Summaries(open_memory()._database, "default", Journal(Pages(pages), clock, UTC), clock) for _ in range(3)
+        Summaries(open_memory()._database, "default", Journal(JournalFiles(pages), clock, UTC), clock)
+        for _ in range(3)
     ]
     memory.append_many(alice, [UserMessage(f"Question number {number} for you?") for number in range(21)])
     assert sum(in_threads(3, lambda number: writers[number].write_all())) == 20
-    assert len({record.id for record in Journal(Pages(pages), clock, UTC).records()}) == 20
+    assert len({record.id for record in Journal(JournalFiles(pages), clock, UTC).records()}) == 20
 
 
 WRITER = """
@@ -327,13 +328,13 @@ from datetime import UTC
 from pathlib import Path
 from lifelong import Memory, User, UserMessage
 from lifelong.journal.journal import Journal
-from lifelong.journal.pages import Pages
-from lifelong.journal.summaries import Summaries
+from lifelong.journal.files import Pages
+from lifelong.journal.turn_summaries import Summaries
 from lifelong.types import utc_now
 
 home, name = sys.argv[1:]
 with Memory.open(home) as memory:
-    journal = Journal(Pages(Path(home) / "profile"), utc_now, UTC)
+    journal = Journal(Pages(Path(home) / "user"), utc_now, UTC)
     summaries = Summaries(memory._database, "default", journal, utc_now)
     agent = memory.agent(User("cli", name, "main"))
     for number in range(10**6):
@@ -356,7 +357,7 @@ def test_a_killed_writer_leaves_no_turn_out_and_none_twice(tmp_path: Path, kills
             for _ in range(5 + number):
                 assert victim.stdout.readline()
             victim.kill()
-    journal = Journal(Pages(tmp_path / "profile"), clock, UTC)
+    journal = Journal(JournalFiles(tmp_path / "user"), clock, UTC)
     with Memory.open(tmp_path) as memory:
         Summaries(memory._database, "default", journal, clock).write_all()
         complete = sum(len(memory.history(agent)) - 1 for agent in memory.agents())
@@ -498,7 +499,7 @@ def test_a_budget_is_a_number(open_memory: OpenMemory, tokens: Any) -> None:
 def test_health_says_what_is_wrong_with_the_journal(open_memory: OpenMemory) -> None:
     """O28: and does not fail for it; no setting makes it fail either."""
     memory = open_memory(continuity=ON | {"memory_compaction_enabled": True, "memory_compaction_max_records": 1})
-    (memory.home.profile("default") / "MEMORY.md").mkdir(parents=True)
+    (memory.home.user("default") / "MEMORY.md").mkdir(parents=True)
     talk(memory)
     memory.process()
     health = memory.health()
@@ -523,7 +524,7 @@ def test_one_home_keeps_the_journal_of_a_shared_database(
         assert (second.health().status, first.health().status) == ("yellow", "green")
         assert "Another home keeps the journal" in second.health().reasons[0]
         assert "Porto" in first.session_context()
-        places = [memory.home.profile("default") / IDENTITY for memory in (first, second)]
+        places = [memory.home.user("default") / IDENTITY for memory in (first, second)]
     with open_home("a") as first:
         talk(first)
     places[1].write_bytes(places[0].read_bytes())

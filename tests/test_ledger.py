@@ -8,10 +8,10 @@ from typing import NoReturn
 
 import pytest
 
-from lifelong.errors import BudgetReached, CapReached
+from lifelong.errors import DailyCapExceeded, RunBudgetExceeded
 from lifelong.models.base import UNKNOWN_INPUT, UNKNOWN_OUTPUT, Cost, Tokens, cost_of
 from lifelong.models.ledger import Call, Ledger, Run, Spend, day_of
-from lifelong.sections import ModelsSettings
+from lifelong.settings_sections import ModelsSettings
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
 
@@ -78,7 +78,7 @@ def test_a_call_that_was_settled_is_not_settled_again(database: Database, clock:
 
 
 def test_recent_calls_are_the_owners_newest_first(database: Database, clock: FakeClock) -> None:
-    """O14: each profile sees its own calls."""
+    """O14: each user sees its own calls."""
     mine, other = (
         spend(database, clock).run("default", "organize"),
         spend(database, clock).run("other", "organize"),
@@ -97,7 +97,7 @@ def test_a_run_does_not_overspend_its_budget(database: Database, clock: FakeCloc
     """O14: the call that could is refused before it is made, and the message says what to do."""
     run = spend(database, clock, budget=0.5).run("default", "organize")
     make(run, 0.25)
-    with pytest.raises(BudgetReached, match=r"spent 0\.2500 USD.*may cost 0\.2600.*models\.run_budget_usd"):
+    with pytest.raises(RunBudgetExceeded, match=r"spent 0\.2500 USD.*may cost 0\.2600.*models\.run_budget_usd"):
         run.start(MODEL, 0.26)
     assert run.left == 0.25
     make(run, 0.25)
@@ -105,12 +105,12 @@ def test_a_run_does_not_overspend_its_budget(database: Database, clock: FakeCloc
 
 
 def test_the_home_does_not_overspend_its_day(database: Database, clock: FakeClock) -> None:
-    """O14: the cap is for all profiles together; a call under way counts at its most."""
+    """O14: the cap is for all users together; a call under way counts at its most."""
     book = spend(database, clock, cap=0.5)
     make(book.run("default", "organize"), 0.25)
     book.run("other", "compact").start(MODEL, 0.125)
     with pytest.raises(
-        CapReached, match=r"spent 0\.3750 USD today.*waits until midnight UTC.*models\.daily_cap_usd"
+        DailyCapExceeded, match=r"spent 0\.3750 USD today.*waits until midnight UTC.*models\.daily_cap_usd"
     ):
         book.run("default", "organize").start(MODEL, 0.13)
     assert book.today() == 0.375
@@ -122,7 +122,7 @@ def test_the_cap_starts_anew_at_midnight(database: Database, clock: FakeClock) -
     book = spend(database, clock, cap=0.5)
     clock.turn(seconds=(day_of(clock.now) + timedelta(days=1) - clock.now).total_seconds() - 1)
     make(book.run("default", "organize"), 0.5)
-    with pytest.raises(CapReached):
+    with pytest.raises(DailyCapExceeded):
         book.run("default", "organize").start(MODEL, 0.01)
     clock.turn(seconds=1)
     assert book.today() == 0.0
@@ -133,7 +133,7 @@ def test_a_cap_of_nothing_lets_only_free_calls_through(database: Database, clock
     """O14: a local model works at a cap of zero."""
     book = spend(database, clock, cap=0.0)
     make(book.run("default", "organize"), 0.0, "ollama:qwen3")
-    with pytest.raises(CapReached):
+    with pytest.raises(DailyCapExceeded):
         book.run("default", "organize").start(MODEL, 0.001)
 
 
@@ -144,7 +144,7 @@ def test_workers_at_once_do_not_pass_the_cap_together(database: Database, clock:
     def start(_: int) -> bool:
         try:
             book.run("default", "organize").start(MODEL, 0.125)
-        except CapReached:
+        except DailyCapExceeded:
             return False
         return True
 

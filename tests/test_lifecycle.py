@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from lifelong import (
-    Advance,
     Agent,
     App,
     AssistantMessage,
     Cron,
     Descriptor,
+    LifecycleResult,
     Memory,
     MemoryAgent,
     Note,
@@ -226,7 +226,7 @@ def test_a_message_wakes_a_sleeping_agent_and_cancels_both_deadlines(
     awake = memory.get_agent(scout.id)
     assert (awake.state, awake.active_at, awake.death_due) == ("active", woken, None)
     assert awake.sleep_due == woken + IDLE
-    assert memory.advance(woken + IDLE - MOMENT) == Advance()
+    assert memory.advance(woken + IDLE - MOMENT) == LifecycleResult()
     assert memory.advance(woken + IDLE).slept == (scout.id,)
     assert memory.advance(woken + IDLE + DEAD - MOMENT).died == (), "death counts from the second sleep"
     assert memory.advance(woken + IDLE + DEAD).died == (scout.id,)
@@ -274,7 +274,7 @@ def test_a_subagent_that_is_awake_does_not_die(memory: Memory, clock: FakeClock)
     """C4: it sleeps first, however late somebody looks."""
     scout = memory.agent(SCOUT)
     late = clock.turn(hours=5)
-    assert memory.advance() == Advance(slept=(scout.id,))
+    assert memory.advance() == LifecycleResult(slept=(scout.id,))
     assert memory.get_agent(scout.id).death_due == late + DEAD
 
 
@@ -317,7 +317,7 @@ def test_deadlines_survive_closing_and_reopening(open_memory: OpenMemory, clock:
 
 
 def test_another_process_can_act_on_the_deadlines(open_memory: OpenMemory, clock: FakeClock) -> None:
-    """C4: any process, of any profile."""
+    """C4: any process, of any user."""
     first, second = open_memory("ours"), open_memory("theirs")
     alice = first.agent(User("cli", "alice", "main"))
     newest = first.append(alice, UserMessage("hello"))
@@ -326,22 +326,22 @@ def test_another_process_can_act_on_the_deadlines(open_memory: OpenMemory, clock
     clock.turn(seconds=30)
     assert second.advance().slept == (), "the other one sees what was heard meanwhile"
     clock.turn(seconds=30)
-    assert second.advance() == Advance(), "what became of another profile's agent is not told"
+    assert second.advance() == LifecycleResult(), "what became of another user's agent is not told"
     assert first.get_agent(alice.id).state == "sleeping"
     assert first.sessions(alice)[0].invalidated_at == newest + 1
 
 
-def test_advance_acts_on_the_whole_home_and_tells_of_its_own_profile(
+def test_advance_acts_on_the_whole_home_and_tells_of_its_own_user(
     open_memory: OpenMemory, clock: FakeClock
 ) -> None:
-    """C0, C4: not even the ids of another profile's agents come out."""
+    """C0, C4: not even the ids of another user's agents come out."""
     ours, theirs = open_memory("ours"), open_memory("theirs")
     mine, other = ours.agent(SCOUT), theirs.agent(SCOUT)
     clock.turn(seconds=60)
-    assert ours.advance() == Advance(slept=(mine.id,))
+    assert ours.advance() == LifecycleResult(slept=(mine.id,))
     assert theirs.get_agent(other).state == "sleeping"
     clock.turn(hours=1)
-    assert theirs.advance() == Advance(died=(other.id,))
+    assert theirs.advance() == LifecycleResult(died=(other.id,))
     assert ours.get_agent(mine).state == "dead"
 
 

@@ -19,18 +19,18 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel as AnyToolModel
 
 from lifelong import Memory, User
-from lifelong.errors import BudgetReached, CapReached, ConfigError, ModelError, StorageBusy
+from lifelong.errors import ConfigError, DailyCapExceeded, ModelError, RunBudgetExceeded, StorageBusy
 from lifelong.models.ledger import Call, Ledger
 from lifelong.models.metered import within
 from lifelong.models.providers import model_for, unusable
-from lifelong.organize.brain import Outcome, Transcript
 from lifelong.organize.draft import Draft
-from lifelong.organize.llm import BATCH, NUDGE, LlmBrain, kept_nothing, pieces
-from lifelong.sections import ModelsSettings
+from lifelong.organize.llm import BATCH, NUDGE, LlmOrganizer, kept_nothing, pieces
+from lifelong.organize.organizer import Outcome, Transcript
+from lifelong.settings_sections import ModelsSettings
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
-from lifelong.tooling import misfit
-from lifelong.types import Recorded, UserMessage
+from lifelong.tools import misfit
+from lifelong.types import StoredRecord, UserMessage
 from tests.model_servers import ModelServer, Reply, Script, call, refuse, results, say, told
 
 MODELS = {"openai": "openai:gpt-4o-mini", "anthropic": "anthropic:claude-haiku-4-5"}
@@ -83,7 +83,7 @@ def provider(request: pytest.FixtureRequest) -> str:
 def transcript(
     text: str = "## User [r1, 2026-03-05 10:00:00 UTC]\n\nAnna works in Lisbon.", **more: Any
 ) -> Transcript:
-    record = Recorded(1, "s1", AT, AT, UserMessage("Anna works as a counsellor in Lisbon."))
+    record = StoredRecord(1, "s1", AT, AT, UserMessage("Anna works as a counsellor in Lisbon."))
     return Transcript("default", "a1", "s1", 0, 1, text, (record,), True, **more)
 
 
@@ -108,7 +108,7 @@ class Bench:
         return ModelsSettings(**given)
 
     def organize(self, server: ModelServer, given: Transcript | None = None, **more: Any) -> Outcome:
-        brain = LlmBrain(self.settings(server.base_url(self.provider), **more), self.database, self.clock)
+        brain = LlmOrganizer(self.settings(server.base_url(self.provider), **more), self.database, self.clock)
         with pydantic_ai.models.override_allow_model_requests(True):
             return brain.organize(given or transcript(), self.draft)
 
@@ -316,7 +316,7 @@ def test_a_dead_port_is_told_in_words(bench: Bench) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    brain = LlmBrain(bench.settings(url), bench.database, bench.clock)
+    brain = LlmOrganizer(bench.settings(url), bench.database, bench.clock)
     with (
         pydantic_ai.models.override_allow_model_requests(True),
         pytest.raises(ModelError, match=r"cannot be reached.*models\.base_url"),
@@ -352,13 +352,15 @@ def test_an_empty_answer_is_no_answer(bench: Bench) -> None:
 def test_a_model_that_loops_is_stopped_by_the_number_of_calls(bench: Bench) -> None:
     """O14: the run ends, nothing lands, and the message says which limit."""
     loop = call("document_read", {"path": "~/memory"})
-    server = bench.fails(lambda _: loop, BudgetReached, r"within 6 calls.*models\.run_requests", run_requests=6)
+    server = bench.fails(
+        lambda _: loop, RunBudgetExceeded, r"within 6 calls.*models\.run_requests", run_requests=6
+    )
     assert len(server.requests) == 6
 
 
 def test_a_model_that_loops_is_stopped_by_its_tokens(bench: Bench) -> None:
     loop = call("document_read", {"path": "~/memory"})
-    server = bench.fails(lambda _: loop, BudgetReached, r"3,500 tokens.*models\.run_tokens", run_tokens=3_500)
+    server = bench.fails(lambda _: loop, RunBudgetExceeded, r"3,500 tokens.*models\.run_tokens", run_tokens=3_500)
     assert len(server.requests) == 4
 
 
@@ -366,7 +368,7 @@ def test_a_server_that_counts_no_tokens_is_held_to_them_too(database: Database, 
     """O14: they are estimated, and said to be."""
     bench = Bench(database, clock, "openai")
     loop = call("document_read", {"path": "~/memory"}, input_tokens=None)
-    bench.fails(lambda _: loop, BudgetReached, r"10,000 tokens", run_tokens=10_000)
+    bench.fails(lambda _: loop, RunBudgetExceeded, r"10,000 tokens", run_tokens=10_000)
     rows = calls(database)
     assert all(row.estimated and row.input_tokens > 1_000 for row in rows)
 
@@ -375,7 +377,9 @@ def test_a_run_stops_before_it_overspends_its_budget(bench: Bench) -> None:
     """O14: what the run cost stays below its budget; answers are kept short enough to pay for."""
     price = {"input_usd_per_million": 1.0, "output_usd_per_million": 5.0}
     loop = call("document_read", {"path": "~/memory"}, input_tokens=4_000, output_tokens=500)
-    server = bench.fails(lambda _: loop, BudgetReached, r"models\.run_budget_usd", run_budget_usd=0.03, **price)
+    server = bench.fails(
+        lambda _: loop, RunBudgetExceeded, r"models\.run_budget_usd", run_budget_usd=0.03, **price
+    )
     spent = sum(row.cost for row in calls(bench.database))
     assert 0.015 < spent <= 0.03
     longest = [asked.get("max_tokens") or asked["max_completion_tokens"] for asked in server.requests]
@@ -387,11 +391,11 @@ def test_at_the_daily_cap_work_waits(bench: Bench) -> None:
     """O14: the call is not made, the brain says why it waits, and goes on the next day."""
     with ModelServer([*WORK]) as server:
         settings = bench.settings(server.base_url(bench.provider), daily_cap_usd=0.06)
-        brain = LlmBrain(settings, bench.database, bench.clock)
+        brain = LlmOrganizer(settings, bench.database, bench.clock)
         assert brain.waits() == ""
         bench.database.write(lambda tx: Ledger(tx).start(bench.clock.now, "other", "organize", "m", 0.0599))
         assert "models.daily_cap_usd" in brain.waits()
-        with pytest.raises(CapReached):
+        with pytest.raises(DailyCapExceeded):
             brain.organize(transcript(), bench.draft)
         assert server.requests == []
         bench.clock.turn(days=1)
@@ -403,7 +407,7 @@ def test_at_the_daily_cap_work_waits(bench: Bench) -> None:
 
 def test_a_free_model_never_waits(database: Database, clock: FakeClock) -> None:
     """O14: the cap is about money."""
-    brain = LlmBrain(ModelsSettings(model="ollama:qwen3", daily_cap_usd=0), database, clock)
+    brain = LlmOrganizer(ModelsSettings(model="ollama:qwen3", daily_cap_usd=0), database, clock)
     database.write(lambda tx: Ledger(tx).start(clock.now, "other", "organize", "m", 5.0))
     assert brain.waits() == ""
 
@@ -427,7 +431,7 @@ def test_a_function_can_be_the_model(database: Database, clock: FakeClock) -> No
         return ModelResponse(parts=[TextPart("DONE")])
 
     edited = draft(database)
-    brain = LlmBrain(ModelsSettings(model="ollama:any"), database, clock, of(FunctionModel(think)))
+    brain = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(FunctionModel(think)))
     assert brain.organize(transcript(), edited).said == "DONE"
     assert len([edit for edit in edited.changes if edit.after and edit.after.slug == "anna"]) == 1
 
@@ -435,7 +439,7 @@ def test_a_function_can_be_the_model(database: Database, clock: FakeClock) -> No
 def test_the_test_model_calls_every_tool(database: Database, clock: FakeClock) -> None:
     """O8: its made-up arguments are refused, and the run ends with an error instead of a wrong document."""
     edited = draft(database)
-    brain = LlmBrain(ModelsSettings(model="ollama:any"), database, clock, of(AnyToolModel()))
+    brain = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(AnyToolModel()))
     with pytest.raises(ModelError):
         brain.organize(transcript(), edited)
     assert edited.changes == ()
@@ -444,7 +448,7 @@ def test_the_test_model_calls_every_tool(database: Database, clock: FakeClock) -
 def test_it_works_where_a_loop_is_running(database: Database, clock: FakeClock) -> None:
     """O8: as in a notebook."""
     model = FunctionModel(lambda _, __: ModelResponse(parts=[TextPart("NOTHING TO KEEP")]))
-    brain = LlmBrain(ModelsSettings(model="ollama:any"), database, clock, of(model))
+    brain = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(model))
 
     async def cell() -> Outcome:
         return brain.organize(transcript(), draft(database))
@@ -460,7 +464,7 @@ def test_being_stopped_is_not_swallowed(database: Database, clock: FakeClock, st
         raise stop
 
     settings = ModelsSettings(model="anthropic:claude-haiku-4-5")
-    brain = LlmBrain(settings, database, clock, of(FunctionModel(think)))
+    brain = LlmOrganizer(settings, database, clock, of(FunctionModel(think)))
     with pytest.raises(stop):
         brain.organize(transcript(), draft(database))
     [row] = calls(database)
@@ -471,7 +475,7 @@ def test_being_stopped_is_not_swallowed(database: Database, clock: FakeClock, st
 def test_no_model_is_asked_while_that_is_forbidden(bench: Bench) -> None:
     """The tests' own safety: a call that nobody allowed does not leave the process."""
     with ModelServer(WORK) as server:
-        brain = LlmBrain(bench.settings(server.base_url(bench.provider)), bench.database, bench.clock)
+        brain = LlmOrganizer(bench.settings(server.base_url(bench.provider)), bench.database, bench.clock)
         with pytest.raises(ModelError, match="not allowed"):
             brain.organize(transcript(), bench.draft)
     assert server.requests == []

@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from lifelong import Agent, Memory, System, User, UserMessage
-from lifelong.serve.callers import caller
+from lifelong.serve.caller_identity import caller
 from lifelong.serve.mcp import http_app, resources, server
 from lifelong.serve.memories import Memories
 
@@ -140,7 +140,7 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
         assert "prefers tea" in context
         assert "Nothing fits into 1 tokens" in await call(client, "session_context", tokens=1)
         await call(client, "store_memory", key="plan", content="Finish by Friday.")
-        assert (home / "profiles/default/workers/mara-s-client/memory/plan.md").read_text() == "Finish by Friday."
+        assert (home / "users/default/workers/mara-s-client/memory/plan.md").read_text() == "Finish by Friday."
         written = json.loads(
             await call(client, "document_write", slug="tee a", title="Tee", description="", body="Green.")
         )
@@ -222,7 +222,7 @@ def test_what_is_off_is_not_listed_and_says_how_to_switch_it_on(tmp_path: Path) 
         assert not [one for one in (await client.list_resources()).resources if "journal" in one.uri]
 
     over_http(tmp_path, work)
-    assert not (tmp_path / "profiles").exists()
+    assert not (tmp_path / "users").exists()
 
 
 def test_an_agent_of_another_kind_gets_its_own_tools(home: Path) -> None:
@@ -278,20 +278,20 @@ def test_many_documents_come_in_pages(home: Path, monkeypatch: pytest.MonkeyPatc
     over_http(home, work)
 
 
-def test_two_clients_at_once_over_http_each_in_its_profile(home: Path) -> None:
-    """C0, K3: the address names profile and agent; one profile's memory is not the other's."""
+def test_two_clients_at_once_over_http_each_in_its_user(home: Path) -> None:
+    """C0, K3: the address names user and agent; one user's memory is not the other's."""
     with Memory.open(home, "work") as memory:
         memory.agent(caller("mcp", "work", "cursor"))
 
     async def main(url: str) -> None:
-        async with connected(f"{url}?profile=work&agent=cursor") as work, connected(url, mode="legacy") as mine:
+        async with connected(f"{url}?user=work&agent=cursor") as work, connected(url, mode="legacy") as mine:
             await asyncio.gather(
                 *(call(work, "append_turn", user=f"The launch is in room {n}.") for n in range(20)),
                 *(call(mine, "append_turn", user=f"My cat is {n} years old.") for n in range(20)),
             )
             assert "launch" in await call(work, "recall_memory", query="Where is the launch?")
             assert "launch" not in await call(mine, "recall_memory", query="Where is the launch?")
-        async with connected(f"{url}?profile=wrok") as lost:
+        async with connected(f"{url}?user=wrok") as lost:
             assert "'wrok'" in await refused(lost, "recall_memory", query="x")
 
     with served(home) as url:
@@ -353,7 +353,7 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(home: Path) ->
     process.stdout.close()
     done = [one["id"] for one in answered if not one["result"]["isError"]]
     assert len(done) >= 60
-    notes = home / "profiles/default/workers/killer/memory"
+    notes = home / "users/default/workers/killer/memory"
     with Memory.open(home) as memory:
         assert memory.check() == []
         agent = talker(memory)
@@ -401,7 +401,7 @@ def test_a_hostile_client_name_is_only_a_name(home: Path) -> None:
         assert "Stored" in await call(client, "store_memory", key="k", content="c")
 
     over_http(home, work, client_info=types.Implementation(name=name, version="1"))
-    workers = [path.name for path in (home / "profiles/default/workers").iterdir()]
+    workers = [path.name for path in (home / "users/default/workers").iterdir()]
     assert len(workers) == 1
     assert re.fullmatch(r"[A-Za-z0-9_-]+", workers[0])
     with Memory.open(home) as memory:

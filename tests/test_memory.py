@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from lifelong import Agent, Memory, Session, User, UserMessage
-from lifelong.errors import ConfigError, InputError, MemoryClosed, StorageUnavailable, UnknownAgent
-from lifelong.organize.worker import Processed, Worker
+from lifelong.errors import AgentNotFound, ConfigError, InputError, MemoryClosed, StorageUnavailable
+from lifelong.organize.worker import WorkDone, Worker
 from lifelong.testing import FakeClock, in_threads
 from lifelong.types import utc_now
 from tests.conftest import OpenMemory, until
@@ -70,7 +70,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "totals": (),
     "workers": (),
     "entities": (),
-    "profiles": (),
+    "users": (),
     "backup": ("copy.db",),
     "check": (),
     "start": (),
@@ -81,9 +81,9 @@ CALLS: dict[str, tuple[Any, ...]] = {
 def looping(tick: Callable[[], object], interval: float) -> Worker:
     """A worker whose round is only this."""
 
-    def run(now: datetime, stopping: Callable[[], bool]) -> Processed:
+    def run(now: datetime, stopping: Callable[[], bool]) -> WorkDone:
         tick()
-        return Processed()
+        return WorkDone()
 
     return Worker(run, utc_now, interval)
 
@@ -101,7 +101,7 @@ def test_opening_makes_the_home_and_starts_nothing(tmp_path: Path) -> None:
     before = background()
     with Memory.open(tmp_path / "deep" / "home") as memory:
         assert (tmp_path / "deep" / "home" / "lifelong.db").is_file()
-        assert memory.profile == "default"
+        assert memory.user == "default"
         assert background() == before
         assert "lifelong-worker" not in background()
 
@@ -199,7 +199,7 @@ def test_writers_in_two_memories_of_one_home_all_land(open_memory: OpenMemory) -
 
 def test_an_agent_goes_by_its_id_or_itself_and_nothing_else(memory: Memory, alice: Agent) -> None:
     assert memory.append(alice, UserMessage("a")) < memory.append(alice.id, UserMessage("b"))
-    with pytest.raises(UnknownAgent, match="nobody"):
+    with pytest.raises(AgentNotFound, match="nobody"):
         memory.append("nobody", UserMessage("c"))
     with pytest.raises(
         InputError, match=r"is no agent, no session and no id of one\. Get an agent with memory\.agent"
@@ -258,7 +258,7 @@ def test_a_transcript_is_of_an_agent_or_of_a_session(memory: Memory, alice: Agen
     assert memory.transcript(old, after=first) == ""
 
 
-def test_a_session_of_another_profile_is_not_shown(open_memory: OpenMemory) -> None:
+def test_a_session_of_another_user_is_not_shown(open_memory: OpenMemory) -> None:
     """C0: also when one comes with the session itself in hand, under the name of an agent of one's own."""
     mine, yours = open_memory("mine"), open_memory("yours")
     alice, bob = mine.agent(ALICE), yours.agent(ALICE)

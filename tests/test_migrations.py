@@ -179,7 +179,7 @@ class Place(Protocol):
         """A transaction that lifelong did not open."""
         ...
 
-    def open(self, profile: str = "default") -> Memory: ...
+    def open(self, user: str = "default") -> Memory: ...
 
     def shape(self) -> object:
         """Everything about the tables but their rows."""
@@ -201,8 +201,8 @@ class SQLitePlace:
             yield SQLiteTransaction(connection)
         connection.close()
 
-    def open(self, profile: str = "default") -> Memory:
-        return Memory.open(self._folder, profile)
+    def open(self, user: str = "default") -> Memory:
+        return Memory.open(self._folder, user)
 
     def shape(self) -> object:
         with self.raw() as tx:
@@ -239,8 +239,8 @@ class PostgresPlace:
             connection.execute(pgsql.SQL("SET search_path TO {}").format(schema))
             yield PostgresTransaction(connection)
 
-    def open(self, profile: str = "default") -> Memory:
-        return Memory.open(self._folder, profile, storage=self._storage)
+    def open(self, user: str = "default") -> Memory:
+        return Memory.open(self._folder, user, storage=self._storage)
 
     def shape(self) -> object:
         with self.raw() as tx:

@@ -20,9 +20,9 @@ from lifelong.errors import ModelError
 from lifelong.recall.relations import Neighbour, Relations
 from lifelong.serve.http.app import create_app
 from lifelong.serve.memories import Memories
-from lifelong.serve.page.comparing import lines, side_by_side
-from lifelong.serve.page.drawing import EDGE, LETTER, draw
+from lifelong.serve.page.graph import EDGE, LETTER, draw
 from lifelong.serve.page.markdown import render
+from lifelong.serve.page.side_by_side import lines, side_by_side
 from lifelong.testing import FakeClock, ScriptedBrain
 from tests.pages import HOSTILE, ON, fill, hostile
 
@@ -84,7 +84,7 @@ def full(filled_home: tuple[Path, FakeClock], tmp_path: Path) -> Iterator[TestCl
     copied.mkdir()
     with Memory.open(home, clock=clock) as memory:
         memory.backup(copied / "lifelong.db")
-    for page in (home / "profiles").rglob("*.md"):
+    for page in (home / "users").rglob("*.md"):
         place = copied / page.relative_to(home)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(page.read_bytes())
@@ -316,16 +316,16 @@ def test_a_run_is_told_by_what_it_did(full: TestClient) -> None:
     assert "By hand" in shown(full, "/changesets")
 
 
-def test_each_profile_is_its_own(full: TestClient) -> None:
-    """C0: the switcher is there where there are several, and one profile never shows another's memory."""
-    assert 'class="profiles"' not in shown(full, "/")
+def test_each_user_is_its_own(full: TestClient) -> None:
+    """C0: the switcher is there where there are several, and one user never shows another's memory."""
+    assert 'class="users"' not in shown(full, "/")
     other: Memory = full.app.state.memories.get("work", new=True)  # type: ignore[attr-defined]
     other.append(other.agent(User("cli", "bo", "main")), UserMessage("The other side."))
-    assert 'class="profiles"' in shown(full, "/")
-    html = shown(full, "/browse?profile=work")
+    assert 'class="users"' in shown(full, "/")
+    html = shown(full, "/browse?user=work")
     assert "The other side." in html
     assert "Lisbon" not in html
-    assert {parse_qs(urlsplit(link).query)["profile"][0] for link in links(html) if "static" not in link} == {
+    assert {parse_qs(urlsplit(link).query)["user"][0] for link in links(html) if "static" not in link} == {
         *("work", "default")  # the switcher's
     }
 
@@ -411,8 +411,8 @@ def test_what_failed_is_retried(full: TestClient) -> None:
         ("/browse?before=nope", 404),
         ("/journal?day=2026-99-99", 200),  # it is off here
         ("/inbox?state=nope", 422),
-        ("/?profile=nope", 404),
-        ("/?profile=../../etc", 422),
+        ("/?user=nope", 404),
+        ("/?user=../../etc", 422),
     ],
 )
 def test_what_cannot_be_shown_is_told(client: TestClient, address: str, status: int) -> None:
@@ -468,7 +468,7 @@ def test_hostile_text_stays_text_wherever_a_link_leads(tmp_path: Path, clock: Fa
 
 
 @pytest.mark.parametrize(
-    "name", ["q", "subject", "entity", "id", "category", "state", "said", "profile", "before", "at"]
+    "name", ["q", "subject", "entity", "id", "category", "state", "said", "user", "before", "at"]
 )
 def test_an_address_puts_nothing_on_the_page(full: TestClient, name: str) -> None:
     for view in VIEWS:

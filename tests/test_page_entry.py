@@ -111,7 +111,7 @@ def test_a_person_is_told_on_a_page_where_nothing_is(
 def test_a_person_sees_no_json_where_something_broke(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing of the inside."""
     client.headers["authorization"] = f"Bearer {TOKEN}"
-    monkeypatch.setattr("lifelong.serve.page.visit.VIEWS", None)
+    monkeypatch.setattr("lifelong.serve.page.context.VIEWS", None)
     page = client.get("/")
     assert (page.status_code, page.headers["content-type"]) == (500, "text/html; charset=utf-8")
     assert "The server&#39;s log says what" in page.text

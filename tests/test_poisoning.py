@@ -25,8 +25,8 @@ from lifelong import (
     User,
     UserMessage,
 )
-from lifelong.organize.claims import paragraphs, parse
-from lifelong.organize.guard import ABOUT_PEOPLE
+from lifelong.organize.facts import paragraphs, parse
+from lifelong.organize.write_policy import ABOUT_PEOPLE
 from lifelong.testing import FakeClock
 from lifelong.types import Document, Record
 from tests.conftest import OpenMemory
@@ -380,7 +380,7 @@ OBEDIENCE: dict[str, Callable[[Fooled], Reply]] = {
     "as an identity": lambda f: f.edit(f.mara, append=f"{IS} [r{f.web}, from web]"),
     "as a new person": lambda f: f.write("acmebot", f"{IS} [r{f.web}, from web]", "~/memory/people"),
     "as a decision": lambda f: f.write("decisions", f"{WANTS} [r{f.web}, from web]"),
-    "in a document of another name": lambda f: f.write("profile", f"{WANTS} [r{f.user}]"),
+    "in a document of another name": lambda f: f.write("user", f"{WANTS} [r{f.user}]"),
     "without the source, elsewhere": lambda f: f.write("acme", f"{WANTS} [r{f.web}]", "~/memory/projects"),
     "in a description": lambda f: f.write(
         "preferences", "", document_id=f.preferences.id, expected_version=1, description=WANTS
@@ -480,7 +480,7 @@ FOREIGN: dict[str, Callable[[Fooled], Reply]] = {
 @sqlite_alone
 @pytest.mark.parametrize("how", FOREIGN)
 def test_nothing_leaves_its_owner(fooled: Fooled, how: str) -> None:
-    """O12, O17, S3: another profile's records and documents are not there, whatever names them."""
+    """O12, O17, S3: another user's records and documents are not there, whatever names them."""
     fooled.obey(FOREIGN[how](fooled))
     check_nothing_left(fooled)
 

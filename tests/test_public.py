@@ -78,13 +78,13 @@ def test_it_is_typed() -> None:
 
 # Errors
 
-Tree = dict[str, tuple[str | None, str | None]]
+DocumentStore = dict[str, tuple[str | None, str | None]]
 """For each class: what stands above it, and the built-in class beside that."""
 
 
-def drawn() -> Tree:
+def drawn() -> DocumentStore:
     """The tree as the docstring of errors.py draws it."""
-    tree: Tree = {}
+    tree: DocumentStore = {}
     above: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
         found = re.match(r"^ {4}((?:[│ ] {3})*(?:[├└]── )?)([A-Z]\w+)(?: \((\w+)\))?(?: |$)", line)
@@ -95,9 +95,9 @@ def drawn() -> Tree:
     return tree
 
 
-def actual() -> Tree:
+def actual() -> DocumentStore:
     """The tree as the classes are."""
-    tree: Tree = {}
+    tree: DocumentStore = {}
     for name, kind in vars(errors).items():
         if inspect.isclass(kind) and issubclass(kind, LifelongError):
             bases = [base.__name__ for base in kind.__bases__]
@@ -147,8 +147,8 @@ def test_what_a_caller_may_catch() -> None:
     }
     assert issubclass(errors.ConfigError, ValueError)
     assert issubclass(errors.PromptError, errors.InputError)
-    assert issubclass(errors.UnknownAgent, LookupError)
-    assert issubclass(errors.UnknownSession, LookupError)
+    assert issubclass(errors.AgentNotFound, LookupError)
+    assert issubclass(errors.SessionNotFound, LookupError)
     assert not issubclass(errors.MemoryClosed, errors.StorageError)
     assert lifelong.LifelongError is LifelongError
 

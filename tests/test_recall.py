@@ -22,7 +22,7 @@ from lifelong import (
     UserMessage,
 )
 from lifelong.collect.descriptors import System
-from lifelong.errors import InputError, UnknownAgent
+from lifelong.errors import AgentNotFound, InputError
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from tests.conftest import OpenMemory
@@ -115,7 +115,7 @@ def test_the_journal_and_notes_are_found_as_their_files_say(open_memory: OpenMem
     memory = open_memory(continuity={"journal_enabled": True})
     memory.journal.remember("The boiler is serviced by Ferreira.", "learned")
     memory.journal.remember("The password of the boiler is Tr0ub4dor&3xyz.", "learned")
-    page = memory.home.profile("default") / "MEMORY.md"
+    page = memory.home.user("default") / "MEMORY.md"
     page.write_text(page.read_text() + "\nThe attic key hangs by the boiler.\n")
     memory.notes("plumber").store("pipes", "The boiler valve sticks.\n\nTurn it twice.")
     memory.process()
@@ -127,7 +127,7 @@ def test_the_journal_and_notes_are_found_as_their_files_say(open_memory: OpenMem
         ("note", "Turn it twice."),
     ]
     assert "workers/plumber/memory/pipes.md" in {hit.path for hit in memory.recall("boiler valve", 3)}
-    (memory.home.profile("default") / "workers/plumber/memory/pipes.md").unlink()
+    (memory.home.user("default") / "workers/plumber/memory/pipes.md").unlink()
     page.write_text(page.read_text().replace("The attic key hangs by the boiler.", ""))
     memory.process()
     assert {hit.kind for hit in memory.recall("boiler", 20)} == {"journal"}
@@ -422,7 +422,7 @@ def test_scopes(memory: Memory, alice: Agent) -> None:
     tell(memory, alice, "The tulips are red.", at=MARCH)
     tell(memory, bob, "The tulips are white.", at=MARCH + timedelta(days=2))
     assert texts(memory, "tulips", agent=bob) == ["The tulips are white."]
-    with pytest.raises(UnknownAgent, match="No agent of this profile has the id 'bob'"):
+    with pytest.raises(AgentNotFound, match="No agent of this user has the id 'bob'"):
         memory.recall("tulips", agent="bob")
     assert len(memory.recall("tulips")) == 2
     assert not memory.recall("tulips", kinds=("note",))
@@ -473,7 +473,7 @@ WORDS = st.sampled_from("apple pear plum fig kiwi lime".split())
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(said=st.lists(st.tuples(st.sampled_from("ab"), st.lists(WORDS, min_size=1, max_size=4)), max_size=12))
-def test_no_profile_sees_another_s(
+def test_no_user_sees_another_s(
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
     said: list[tuple[str, list[str]]],
@@ -481,19 +481,19 @@ def test_no_profile_sees_another_s(
     """R3, K3: nor does what it holds change what another finds."""
     home = tmp_path_factory.mktemp("home")
     with Memory.open(home, "a") as a, Memory.open(home, "b") as b, Memory.open(home / "alone", "a") as alone:
-        for profile, words in said:
-            for memory in (a, alone) if profile == "a" else (b,):
-                tell(memory, memory.agent(User("cli", profile, "main")), " ".join(words))
+        for user, words in said:
+            for memory in (a, alone) if user == "a" else (b,):
+                tell(memory, memory.agent(User("cli", user, "main")), " ".join(words))
         a.process()
         alone.process()
-        mine = {" ".join(words) for profile, words in said if profile == "a"}
+        mine = {" ".join(words) for user, words in said if user == "a"}
         for question in ("apple pear plum", "kiwi", "what about fig and lime"):
             found = texts(a, question, top_k=50, kinds=("turn",))
             assert set(found) <= mine
             assert found == texts(alone, question, top_k=50, kinds=("turn",))
 
 
-def test_no_profile_sees_another_s_on_either_database(open_memory: OpenMemory) -> None:
+def test_no_user_sees_another_s_on_either_database(open_memory: OpenMemory) -> None:
     """R3: words, vectors, documents, journal, notes."""
     work, home = open_memory("work"), open_memory("home")
     tell(work, work.agent(User("cli", "a", "b")), "The merger with Acme closes in June.")

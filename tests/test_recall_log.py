@@ -11,15 +11,15 @@ import pytest
 
 from lifelong import Agent, Memory, User, UserMessage
 from lifelong.collect.transcript import without_injected
-from lifelong.errors import InputError, LifelongError, UnknownRecall
+from lifelong.errors import InputError, LifelongError, RecallNotFound
 from lifelong.models.embedders.base import Vector
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall import behind
-from lifelong.recall import log as recall_log
-from lifelong.recall.log import RecallLog
+from lifelong.recall import recall_log as recall_log
+from lifelong.recall import write_behind
+from lifelong.recall.recall_log import RecallLog
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock, in_threads
-from lifelong.tooling import Tool
+from lifelong.tools import Tool
 from tests.conftest import OpenMemory, until
 
 THREAD = "lifelong-recall-log"
@@ -63,11 +63,11 @@ def test_the_newest_come_first_and_only_as_many_as_asked_for(memory: Memory, mar
 
 
 def test_a_recall_that_was_never_made_is_an_error(memory: Memory, open_memory: OpenMemory, mara: Agent) -> None:
-    """R10, C0: nor is another profile's ever seen."""
+    """R10, C0: nor is another user's ever seen."""
     memory.recall("Lisbon")
     other = open_memory("other")
     assert other.recalls() == []
-    with pytest.raises(UnknownRecall, match=r"The log has no recall .* memory\.recalls\(\)"):
+    with pytest.raises(RecallNotFound, match=r"The log has no recall .* memory\.recalls\(\)"):
         other.recalls(recall_id=memory.recalls()[0].id)
     for never in (-1, True, "1", 10**30):
         with pytest.raises(InputError, match=r"The recall's id cannot be .* memory\.recalls\(\)"):
@@ -251,7 +251,7 @@ def test_what_is_lost_is_said(
     database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """R10: too many that wait push the oldest out; a close that cannot write says how many that cost."""
-    monkeypatch.setattr(behind, "MOST_WAITING", 10)
+    monkeypatch.setattr(write_behind, "MOST_WAITING", 10)
     unwell = Unwell(database)
     log = RecallLog(unwell, "default", clock)  # type: ignore[arg-type]  # it is one, but for writing
     with caplog.at_level(logging.WARNING, "lifelong.recall"):
@@ -266,7 +266,7 @@ def test_what_is_lost_is_said(
 
 
 def test_the_oldest_go(database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R10: the log of a profile keeps its size, whatever another profile asks."""
+    """R10: the log of a user keeps its size, whatever another user asks."""
     monkeypatch.setattr(recall_log, "KEPT", 5)
     with closing(RecallLog(database, "default", clock)) as log, closing(RecallLog(database, "b", clock)) as other:
         other.note("injection", "a", "other", ())

@@ -294,8 +294,8 @@ def test_no_owner_sees_anothers(
     first: tuple[Sequence[tuple[str, str]], Sequence[Sequence[str]]],
     second: tuple[Sequence[tuple[str, str]], Sequence[Sequence[str]]],
 ) -> None:
-    """R9, C0: the same names in two profiles of one home, and each is told of its own only."""
-    global _round  # a new pair of profiles for each example
+    """R9, C0: the same names in two users of one home, and each is told of its own only."""
+    global _round  # a new pair of users for each example
     _round += 1
     told: dict[str, set[str]] = {}
     memories = {word: open_memory(f"{word}{_round}") for word in ("alpha", "beta")}
@@ -309,7 +309,7 @@ def test_no_owner_sees_anothers(
                 write(memory, path, claim)
         for number, entities in enumerate(lived):
             text = f"{' and '.join(entities)} sailed in {word}."
-            live(memory._database, clock, f"e{number}", text, *entities, owner=memory.profile)
+            live(memory._database, clock, f"e{number}", text, *entities, owner=memory.user)
         told[word] = {name for pair in said for name in pair} | {name for some in lived for name in some}
     for word, memory in memories.items():
         for name in NAMES:

@@ -29,16 +29,16 @@ from lifelong import (
     User,
     UserMessage,
 )
-from lifelong.organize.brain import Outcome, Transcript
-from lifelong.organize.claims import EARLIER, Lead, claims, paragraphs, parse
-from lifelong.organize.documents import MEMORY
+from lifelong.organize.document_rows import MEMORY
 from lifelong.organize.draft import Draft
-from lifelong.organize.guard import Guard
-from lifelong.organize.leads import Leads
-from lifelong.organize.rules.brain import RulesBrain
+from lifelong.organize.fact_index import FactIndex
+from lifelong.organize.facts import EARLIER, Lead, claims, paragraphs, parse
+from lifelong.organize.organizer import Outcome, Transcript
 from lifelong.organize.rules.conflicts import keys
 from lifelong.organize.rules.filing import FULL, Filing
+from lifelong.organize.rules.organizer import RulesOrganizer
 from lifelong.organize.rules.statements import Statement
+from lifelong.organize.write_policy import WritePolicy
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.types import Document, Record
@@ -55,7 +55,7 @@ class Replaying:
     name = "rules"
 
     def __init__(self) -> None:
-        self.rules = RulesBrain(ROOMY)
+        self.rules = RulesOrganizer(ROOMY)
         self.seen: list[Transcript] = []
 
     def waits(self) -> str:
@@ -393,7 +393,7 @@ def test_a_contradicted_claim_is_ended(memory: Memory, apart: bool, clock: FakeC
 
 
 def test_what_was_said_before_and_organized_late_is_over_already(memory: Memory, clock: FakeClock) -> None:
-    """O11: two agents of one profile; the later talk was organized first."""
+    """O11: two agents of one user; the later talk was organized first."""
     first, second = memory.agent(ALICE), memory.agent(User("cli", "alice", "other"))
     old = memory.append(first, UserMessage("I live in Porto.", "Mara"))
     clock.turn(seconds=1)
@@ -461,8 +461,8 @@ def test_data_said_again_by_a_person_is_theirs(database: Database) -> None:
     assert [claim for claim in told if not claim.source and 2 in claim.records]
 
 
-def test_two_agents_of_a_profile_share_documents(memory: Memory) -> None:
-    """C0, O11: one tree a profile; and another profile has its own."""
+def test_two_agents_of_a_user_share_documents(memory: Memory) -> None:
+    """C0, O11: one tree a user; and another user has its own."""
     tell(memory, "I work as a nurse.")
     tell(memory, "I work as a nurse.", "I have a dog called Max.", agent=User("telegram", "42", "7"))
     told = paragraphs(tree(memory)["~/memory/people/mara"])
@@ -470,7 +470,7 @@ def test_two_agents_of_a_profile_share_documents(memory: Memory) -> None:
     assert [claim.records for part in told if (claim := parse(part)) and "nurse" in claim.text] == [(1, 4)]
 
 
-def test_profiles_share_nothing(open_memory: OpenMemory) -> None:
+def test_users_share_nothing(open_memory: OpenMemory) -> None:
     """C0."""
     mine, work = open_memory(organize={"brain": "rules"}), open_memory("work", organize={"brain": "rules"})
     tell(mine, "I live in Porto.")
@@ -498,7 +498,7 @@ TALK = (
 def test_the_same_transcript_again_adds_nothing(memory: Memory, brain: Replaying) -> None:
     """O8: a run may be repeated."""
     learn(memory, memory.agent(ALICE), *TALK)
-    again = Draft(memory._database, "default", below=MEMORY, keys=keys, guard=Guard(brain.seen[0]))
+    again = Draft(memory._database, "default", below=MEMORY, keys=keys, guard=WritePolicy(brain.seen[0]))
     brain.rules.organize(brain.seen[0], again)
     assert [(edit.before, edit.after) for edit in again.changes] == []
 
@@ -553,8 +553,8 @@ def test_leads_do_not_depend_on_the_order_of_their_rows(database: Database) -> N
     at, found = AT, []
     for owner, order in (("one", range(30)), ("other", reversed(range(30)))):
         leads = [(Lead("d", f"{number:02}", f"Claim {number}."), ("common", "also")) for number in order]
-        database.write(lambda tx, owner=owner, leads=leads: Leads(tx, owner).insert(leads, at))  # type: ignore[misc]
-        found.append(database.read(lambda tx, owner=owner: Leads(tx, owner).about([{"also", "common"}])[0]))  # type: ignore[misc]
+        database.write(lambda tx, owner=owner, leads=leads: FactIndex(tx, owner).insert(leads, at))  # type: ignore[misc]
+        found.append(database.read(lambda tx, owner=owner: FactIndex(tx, owner).about([{"also", "common"}])[0]))  # type: ignore[misc]
     assert found[0] == found[1]
     assert found[0]
 

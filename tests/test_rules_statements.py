@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 import pytest
 
 from lifelong import AssistantMessage, Note, SystemMessage, ToolCall, ToolResult, UserMessage
-from lifelong.organize.brain import Transcript
+from lifelong.organize.organizer import Transcript
 from lifelong.organize.rules.statements import Statement, find_statements
 from lifelong.organize.rules.words import either
-from lifelong.types import Record, Recorded
+from lifelong.types import Record, StoredRecord
 
 MUCH = 20  # what is cubic took more than thirty times as long
 AT = datetime(2026, 3, 5, 10, tzinfo=UTC)  # a Thursday
@@ -20,7 +20,7 @@ ROOMY = 9.0
 
 
 def find(*records: Record, foreground: bool = True, density: float = ROOMY) -> list[Statement]:
-    recorded = tuple(Recorded(n, "s", AT, AT, record) for n, record in enumerate(records, 1))
+    recorded = tuple(StoredRecord(n, "s", AT, AT, record) for n, record in enumerate(records, 1))
     return find_statements(Transcript("me", "a", "s", 0, len(records), "", recorded, foreground), density=density)
 
 

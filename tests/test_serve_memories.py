@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lifelong import Memory, User, UserMessage
-from lifelong.errors import InputError, MemoryClosed, UnknownProfile
+from lifelong.errors import InputError, MemoryClosed, UserNotFound
+from lifelong.serve.jsonable import plain
 from lifelong.serve.memories import Memories
-from lifelong.serve.plain import plain
 
 MARA = User("cli", "mara", "main")
 
@@ -21,36 +21,36 @@ def memories(tmp_path: Path) -> Iterator[Memories]:
         yield opened
 
 
-def test_each_profile_is_opened_once(memories: Memories) -> None:
-    """C0: a profile's memory is one, whoever asks for it."""
+def test_each_user_is_opened_once(memories: Memories) -> None:
+    """C0: a user's memory is one, whoever asks for it."""
     work = memories.get("work", new=True)
     work.agent(MARA)
     assert memories.get("work") is work
     assert memories.get() is memories.get("default")
-    assert memories.profiles() == ["default", "work"]
+    assert memories.users() == ["default", "work"]
 
 
-def test_a_typing_mistake_makes_no_profile(memories: Memories) -> None:
-    """C0: an unknown profile is an error that names the known ones; a name that is a path, too (S3)."""
-    with pytest.raises(UnknownProfile, match="default"):
+def test_a_typing_mistake_makes_no_user(memories: Memories) -> None:
+    """C0: an unknown user is an error that names the known ones; a name that is a path, too (S3)."""
+    with pytest.raises(UserNotFound, match="default"):
         memories.get("wrok")
     with pytest.raises(InputError):
         memories.get("../elsewhere")
 
 
-def test_a_profile_is_known_once_it_has_an_agent(memories: Memories) -> None:
+def test_a_user_is_known_once_it_has_an_agent(memories: Memories) -> None:
     """C0: where its first one could not be made, it has not begun."""
     work = memories.get("work", new=True)
     with pytest.raises(InputError):
         work.agent(User("", "", ""))
-    with pytest.raises(UnknownProfile):
+    with pytest.raises(UserNotFound):
         memories.get("work")
     work.agent(MARA)
     assert memories.get("work") is work
 
 
-def test_a_profile_without_an_agent_is_known_by_what_it_holds(memories: Memories) -> None:
-    """C0, K3: a document, be it empty, an experience, a worker's note; what is no profile's folder is none."""
+def test_a_user_without_an_agent_is_known_by_what_it_holds(memories: Memories) -> None:
+    """C0, K3: a document, be it empty, an experience, a worker's note; what is no user's folder is none."""
     for name in ("documents", "empty", "experiences", "notes"):
         with Memory.open(memories.home.path, name, continuity={"experience_store_enabled": True}) as memory:
             if name == "documents":
@@ -61,8 +61,8 @@ def test_a_profile_without_an_agent_is_known_by_what_it_holds(memories: Memories
                 memory.experiences.add("A full disk stops the nightly backup of Atlas.")
             else:
                 memory.notes("tester").store("suite", "The whole suite takes seven minutes.")
-    (memories.home.path / "profiles" / "Not a profile").mkdir()
-    assert memories.profiles() == ["default", "documents", "empty", "experiences", "notes"]
+    (memories.home.path / "users" / "Not a user").mkdir()
+    assert memories.users() == ["default", "documents", "empty", "experiences", "notes"]
     assert memories.get("notes").workers() == ["tester"]
 
 

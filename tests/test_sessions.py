@@ -9,7 +9,7 @@ import pytest
 from lifelong import Agent, Memory, Note, Session, Task, UserMessage
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
-from lifelong.errors import StorageConflict, UnknownSession
+from lifelong.errors import SessionNotFound, StorageConflict
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock, in_threads
 
@@ -120,7 +120,7 @@ def test_an_unknown_session_is_a_clear_error(memory: Memory, alice: Agent) -> No
     """C5: with the next step."""
     gone = Session("nothing", alice.id, alice.created_at, None, None, None, None)
     for call in (memory.session, memory.history, memory.transcript):
-        with pytest.raises(UnknownSession, match=r"'nothing'.*List them with memory\.sessions"):
+        with pytest.raises(SessionNotFound, match=r"'nothing'.*List them with memory\.sessions"):
             call(gone)
 
 

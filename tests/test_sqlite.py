@@ -618,7 +618,7 @@ def open_folder() -> Iterator[Path]:
 
 _OPEN_AS_NOBODY = """
     import os, sys
-    import lifelong.config
+    import lifelong.settings
     from lifelong import Memory, User, UserMessage
     from lifelong.errors import LifelongError
     from lifelong.storage import sqlite

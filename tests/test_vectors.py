@@ -14,10 +14,9 @@ import numpy as np
 import psycopg
 import pytest
 
-from lifelong.config import Settings
 from lifelong.errors import ConfigError, InputError, StorageError, StorageUnavailable
 from lifelong.home import Home
-from lifelong.parts import open_vectors
+from lifelong.settings import Settings
 from lifelong.storage.base import Database, Row, Transaction
 from lifelong.storage.postgres import Postgres
 from lifelong.storage.sqlite import SQLite
@@ -27,6 +26,7 @@ from lifelong.vectors.chroma import ChromaVectors
 from lifelong.vectors.local import LocalVectors
 from lifelong.vectors.nearest import Nearest
 from lifelong.vectors.pgvector import PgVectors
+from lifelong.wiring import open_vectors
 from tests.conftest import absent
 from tests.vectors_contract import SCOPE, OpenVectors, VectorsContract, X, Y, found, items, unit_rows
 
@@ -364,7 +364,7 @@ def test_the_settings_choose_the_store(chroma_url: str, tmp_path: Path, postgres
     opened(store="chroma", chroma_url=chroma_url)
     assert list(tmp_path.iterdir()) == []
     opened(store="chroma", path="mine/here")
-    assert (tmp_path / "profiles/work/mine/here/chroma.sqlite3").is_file()
+    assert (tmp_path / "users/work/mine/here/chroma.sqlite3").is_file()
 
 
 def test_what_a_store_lacks_is_said(sqlite: SQLite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

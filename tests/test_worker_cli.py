@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from lifelong import Memory, User, UserMessage
-from lifelong.errors import BudgetReached, ConfigError, StorageUnavailable
-from lifelong.serve.worker import _Profiles, run
+from lifelong.errors import ConfigError, RunBudgetExceeded, StorageUnavailable
+from lifelong.serve.worker import _Users, run
 from lifelong.testing import ScriptedBrain
 from tests.model_servers import ModelServer, Reply, call, results, say
 
@@ -75,17 +75,17 @@ def end(process: subprocess.Popen[str], number: signal.Signals = signal.SIGTERM)
     return said
 
 
-def talk(home: Path, *people: str, profile: str = "default", **settings: Any) -> None:
+def talk(home: Path, *people: str, user: str = "default", **settings: Any) -> None:
     """Somebody lives somewhere, and it waits to be organized."""
-    with Memory.open(home, profile, **settings) as memory:
+    with Memory.open(home, user, **settings) as memory:
         for name in people:
             agent = memory.agent(User("cli", name.lower(), "main"))
             memory.append(agent, UserMessage("I live in Porto.", name))
             memory.sleep(agent)
 
 
-def known(home: Path, profile: str = "default", **settings: Any) -> set[str]:
-    with Memory.open(home, profile, **settings) as memory:
+def known(home: Path, user: str = "default", **settings: Any) -> set[str]:
+    with Memory.open(home, user, **settings) as memory:
         return {document.path for document in memory.documents.walk() if "lives in Porto" in document.body}
 
 
@@ -127,40 +127,40 @@ def test_once_does_what_is_due_and_ends(tmp_path: Path) -> None:
     assert "0 transcript(s) organized, 0 waiting, 0 failed." in again.stderr
 
 
-def test_a_worker_serves_every_profile_and_counts_them_all(tmp_path: Path) -> None:
+def test_a_worker_serves_every_user_and_counts_them_all(tmp_path: Path) -> None:
     """C0, O1: it works for the whole home."""
     talk(tmp_path, "Mara")
-    talk(tmp_path, "Bob", profile="work")
+    talk(tmp_path, "Bob", user="work")
     said = json.loads(once(tmp_path, "--json").stdout)
     assert known(tmp_path) == {"~/memory/people/mara"}
     assert known(tmp_path, "work") == {"~/memory/people/bob"}
     assert said["organized"] == 2
 
 
-def test_a_profile_without_an_agent_is_served_too(tmp_path: Path) -> None:
+def test_a_user_without_an_agent_is_served_too(tmp_path: Path) -> None:
     """K3, R1: what was only written down there is found by its meaning."""
-    with Memory.open(tmp_path, profile="work") as memory:
+    with Memory.open(tmp_path, user="work") as memory:
         memory.notes("tester").store("suite", "The whole suite takes seven minutes.")
     assert once(tmp_path).returncode == 0
-    with Memory.open(tmp_path, profile="work") as memory:
+    with Memory.open(tmp_path, user="work") as memory:
         assert [hit.kind for hit in memory.recall("How long does the suite take?")] == ["note"]
         assert memory.unindexed() == 0
 
 
-def test_it_keeps_the_journal_of_every_profile(tmp_path: Path, spawn: Spawn) -> None:
-    """K3, O23, O25, guardrail 5: summaries and compaction, whichever profile it is."""
+def test_it_keeps_the_journal_of_every_user(tmp_path: Path, spawn: Spawn) -> None:
+    """K3, O23, O25, guardrail 5: summaries and compaction, whichever user it is."""
     (tmp_path / "lifelong.toml").write_text(
         "[continuity]\njournal_enabled = true\nmemory_compaction_enabled = true\n"
         "memory_compaction_interval_ms = 50\nmemory_compaction_max_records = 3\n"
         "memory_compaction_min_age_days = 0\n"
     )
     for name in ("anna", "ben"):
-        with Memory.open(tmp_path, profile=name) as memory:
+        with Memory.open(tmp_path, user=name) as memory:
             agent = memory.agent(User("cli", name, "main"))
             for friend in ("Ada", "Bea", "Cleo", "Dora", "Edda", "Fay", "Gina", "Hope", "Ines"):
                 memory.append(agent, UserMessage(f"{friend} keeps boats in the harbour of {name}."))
     assert once(tmp_path).returncode == 0
-    pages = [tmp_path / "profiles" / name for name in ("anna", "ben")]
+    pages = [tmp_path / "users" / name for name in ("anna", "ben")]
     assert all("boats" in (page / "MEMORY.md").read_text() for page in pages)
     worker = spawn(tmp_path, **RULES)
     wait_for(lambda: worker.poll() is not None or all((page / "LONGMEMORY.md").exists() for page in pages))
@@ -188,7 +188,7 @@ def test_on_another_machine_only_the_database_is_needed(tmp_path: Path, postgres
     """C0: a home that is empty, and two variables."""
     here, there = tmp_path / "here", tmp_path / "there"
     talk(here, "Mara", storage=postgres_storage)
-    talk(here, "Bob", profile="work", storage=postgres_storage)
+    talk(here, "Bob", user="work", storage=postgres_storage)
     done = once(
         there,
         "--json",
@@ -297,7 +297,7 @@ def quiet_log(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("quiet_log")
 def test_a_signal_ends_it_and_what_failed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """O1, O6: `stop` waits for the running tick."""
-    brain = ScriptedBrain(BudgetReached("The run spent what it may."))
+    brain = ScriptedBrain(RunBudgetExceeded("The run spent what it may."))
     with Memory.open(tmp_path, brain=brain, worker={"tick_seconds": 0.05}) as memory:
         mara = memory.agent(User("cli", "mara", "main"))
         memory.append(mara, UserMessage("I live in Porto.", "Mara"))
@@ -322,11 +322,11 @@ def test_a_signal_ends_it_and_what_failed_is_said(tmp_path: Path, capsys: pytest
 def test_a_database_that_is_away_for_a_moment_does_not_end_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """O5: it looks for new profiles again."""
+    """O5: it looks for new users again."""
     monkeypatch.setattr("lifelong.serve.worker.LOOK_AGAIN", 0.01)
-    talk(tmp_path, "Bob", profile="work")
+    talk(tmp_path, "Bob", user="work")
     looks = 0
-    profiles = Memory.profiles
+    users = Memory.users
 
     def look(memory: Memory) -> list[str]:
         nonlocal looks
@@ -335,9 +335,9 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_it(
             raise StorageUnavailable
         if looks == 4:
             os.kill(os.getpid(), signal.SIGTERM)
-        return profiles(memory)
+        return users(memory)
 
-    monkeypatch.setattr(Memory, "profiles", look)
+    monkeypatch.setattr(Memory, "users", look)
     with Memory.open(tmp_path) as memory:
         run(memory, once=False, as_json=False)
     assert "cannot be reached" in " ".join(capsys.readouterr().err.split())
@@ -347,7 +347,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_it(
 def test_a_database_that_cannot_be_asked_is_what_a_worker_tells(tmp_path: Path) -> None:
     """O6: it goes on, and the server beside it says why nothing is done."""
     memory = Memory.open(tmp_path)
-    every = _Profiles(memory, ExitStack())
+    every = _Users(memory, ExitStack())
     assert [*every.new()] == [memory]
     assert every.remarks() == {"default": []}
     memory.close()

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lifelong import UserMessage
-from lifelong.organize.brain import Transcript
+from lifelong.organize.organizer import Transcript
 from lifelong.organize.rules.conflicts import SURE, keys
 from lifelong.organize.rules.features import Pair, alone
 from lifelong.organize.rules.judging import FILE, SCALE
 from lifelong.organize.rules.reading import read
 from lifelong.organize.rules.statements import find_statements
 from lifelong.organize.rules.stems import stem
-from lifelong.types import Recorded
+from lifelong.types import StoredRecord
 
 PAIRS = Path(__file__).parent / "pairs"
 STREAMS = Path(__file__).parent / "streams"
@@ -131,7 +131,7 @@ def _staged(writer: str, scene: dict[str, Any], order: Random) -> Iterator[Told]
 
 
 def _claim(text: str, speaker: str, at: datetime) -> str:
-    said = Recorded(1, "s", at, at, UserMessage(text, speaker=speaker))
+    said = StoredRecord(1, "s", at, at, UserMessage(text, speaker=speaker))
     statements = find_statements(Transcript("o", "a", "s", 0, 9, "", (said,), True))
     return statements[0].text if statements else ""
 

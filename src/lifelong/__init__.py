@@ -14,11 +14,11 @@ Eight files, read in this order, tell the whole:
 
 1  types.py                    what travels: records, agents, sessions, documents, items, hits
 2  memory.py                   what can be done with a memory, one method each (`reading.py`: what it can be asked)
-3  parts.py                    what a memory is made of, and how its settings choose it
-4  collect/turns.py            a turn comes in: stored, findable and marked in one transaction
-5  organize/handover.py        what is marked becomes a transcript in an inbox, exactly once
-6  organize/memory_agents.py   a transcript becomes a changeset of documents, all of it or nothing
-7  journal/continuity.py       turns become lines of MEMORY.md, and old lines few words
+3  wiring.py                    what a memory is made of, and how its settings choose it
+4  collect/recorder.py            a turn comes in: stored, findable and marked in one transaction
+5  organize/dispatch.py        what is marked becomes a transcript in an inbox, exactly once
+6  organize/memory_agent.py   a transcript becomes a changeset of documents, all of it or nothing
+7  journal/service.py       turns become lines of MEMORY.md, and old lines few words
 8  recall/search.py            a question in, hits out
 
 They stand on `storage/base.py` (rows), `models/` (who thinks, who embeds), `vectors/` (what is near), and on what
@@ -45,13 +45,13 @@ if typing.TYPE_CHECKING:
     from lifelong.errors import LifelongError
     from lifelong.memory import Memory
     from lifelong.types import (
-        Advance,
         Agent,
         AssistantMessage,
+        LifecycleResult,
         Note,
         Record,
-        Recorded,
         Session,
+        StoredRecord,
         SystemMessage,
         ToolCall,
         ToolResult,
@@ -60,21 +60,21 @@ if typing.TYPE_CHECKING:
     )
 
 __all__ = [
-    "Advance",
     "Agent",
     "App",
     "AssistantMessage",
     "AsyncMemory",
     "Cron",
     "Descriptor",
+    "LifecycleResult",
     "LifelongError",
     "Memory",
     "MemoryAgent",
     "Note",
     "Permanent",
     "Record",
-    "Recorded",
     "Session",
+    "StoredRecord",
     "Subagent",
     "System",
     "SystemMessage",

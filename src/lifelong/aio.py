@@ -14,8 +14,8 @@ from lifelong.errors import MemoryClosed
 from lifelong.journal.journal import Journal
 from lifelong.journal.notes import Notes
 from lifelong.memory import Memory
-from lifelong.organize.brain import Brain
-from lifelong.organize.tree import Tree
+from lifelong.organize.documents import DocumentStore
+from lifelong.organize.organizer import Organizer
 from lifelong.recall.experiences import Experiences
 from lifelong.types import Clock, utc_now
 
@@ -63,28 +63,28 @@ class Face:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
 
-class AsyncTree(Face):
-    """`Tree` for event loops."""
+class AsyncDocuments(Face):
+    """`DocumentStore` for event loops."""
 
-    draft = awaited(Tree.draft)
-    find = awaited(Tree.find)
-    read = awaited(Tree.read)
-    roots = awaited(Tree.roots)
-    children = awaited(Tree.children)
-    walk = awaited(Tree.walk)
-    outline = awaited(Tree.outline)
-    claims = awaited(Tree.claims)
-    versions = awaited(Tree.versions)
-    references = awaited(Tree.references)
-    diff = awaited(Tree.diff)
-    write = awaited(Tree.write)
-    edit = awaited(Tree.edit)
-    delete = awaited(Tree.delete)
-    changesets = awaited(Tree.changesets)
-    changeset = awaited(Tree.changeset)
-    changes = awaited(Tree.changes)
-    rollback = awaited(Tree.rollback)
-    rollback_to = awaited(Tree.rollback_to)
+    draft = awaited(DocumentStore.draft)
+    find = awaited(DocumentStore.find)
+    read = awaited(DocumentStore.read)
+    roots = awaited(DocumentStore.roots)
+    children = awaited(DocumentStore.children)
+    walk = awaited(DocumentStore.walk)
+    outline = awaited(DocumentStore.outline)
+    claims = awaited(DocumentStore.claims)
+    versions = awaited(DocumentStore.versions)
+    references = awaited(DocumentStore.references)
+    diff = awaited(DocumentStore.diff)
+    write = awaited(DocumentStore.write)
+    edit = awaited(DocumentStore.edit)
+    delete = awaited(DocumentStore.delete)
+    changesets = awaited(DocumentStore.changesets)
+    changeset = awaited(DocumentStore.changeset)
+    changes = awaited(DocumentStore.changes)
+    rollback = awaited(DocumentStore.rollback)
+    rollback_to = awaited(DocumentStore.rollback_to)
 
 
 class AsyncJournal(Face):
@@ -133,13 +133,13 @@ class AsyncMemory(Face):
     async def open(
         cls,
         home: str | Path,
-        profile: str = "default",
+        user: str = "default",
         *,
         clock: Clock = utc_now,
-        brain: Brain | None = None,
+        brain: Organizer | None = None,
         **settings: Mapping[str, object],
     ) -> Self:
-        opening = partial(Memory.open, home, profile, clock=clock, brain=brain, **settings)
+        opening = partial(Memory.open, home, user, clock=clock, brain=brain, **settings)
         return cls(await asyncio.to_thread(opening))
 
     agent = awaited(Memory.agent)
@@ -187,16 +187,16 @@ class AsyncMemory(Face):
     context_size = awaited(Memory.context_size)
     totals = awaited(Memory.totals)
     workers = awaited(Memory.workers)
-    profiles = awaited(Memory.profiles)
+    users = awaited(Memory.users)
     backup = awaited(Memory.backup)
     check = awaited(Memory.check)
     start = awaited(Memory.start)
     stop = awaited(Memory.stop)
 
     @property
-    def documents(self) -> AsyncTree:
-        """The profile's documents: read, write, walk, compare, and go back in time."""
-        return AsyncTree(self._memory.documents, self._memory, self._threads)
+    def documents(self) -> AsyncDocuments:
+        """The user's documents: read, write, walk, compare, and go back in time."""
+        return AsyncDocuments(self._memory.documents, self._memory, self._threads)
 
     @property
     def journal(self) -> AsyncJournal:
@@ -205,7 +205,7 @@ class AsyncMemory(Face):
 
     @property
     def experiences(self) -> AsyncExperiences:
-        """The profile's experiences: add, query, list. An error where `continuity.experience_store_enabled` is
+        """The user's experiences: add, query, list. An error where `continuity.experience_store_enabled` is
         off."""
         return AsyncExperiences(self._memory.experiences, self._memory, self._threads)
 

@@ -4,21 +4,21 @@
     ├── InputError (ValueError)      what was given cannot be taken; nothing was changed
     │   ├── ConfigError              a setting that is unknown or does not fit
     │   └── PromptError              a replacement prompt with nothing in it
-    ├── UnknownProfile (LookupError) no agent of the home has that profile
-    ├── UnknownAgent (LookupError)   no agent of this profile has that id
-    ├── UnknownSession (LookupError) no session of this profile has that id
-    ├── UnknownDocument (LookupError) no document of this profile has that id or path
-    ├── UnknownChangeset (LookupError) no changeset of this profile has that id
-    ├── UnknownItem (LookupError)    no inbox item of this profile has that id
-    ├── UnknownRecord (LookupError)  no record of this profile has that id
-    ├── UnknownHit (LookupError)     nothing that is remembered has that id
-    ├── UnknownRecall (LookupError)  the log of recall has none of that id
+    ├── UserNotFound (LookupError) no agent of the home has that user
+    ├── AgentNotFound (LookupError)   no agent of this user has that id
+    ├── SessionNotFound (LookupError) no session of this user has that id
+    ├── DocumentNotFound (LookupError) no document of this user has that id or path
+    ├── ChangesetNotFound (LookupError) no changeset of this user has that id
+    ├── InboxItemNotFound (LookupError)    no inbox item of this user has that id
+    ├── RecordNotFound (LookupError)  no record of this user has that id
+    ├── ItemNotFound (LookupError)     nothing that is remembered has that id
+    ├── RecallNotFound (LookupError)  the log of recall has none of that id
     ├── StaleWrite                   the document changed since it was read
     ├── DocumentInUse                other documents need the one that should go
     ├── ModelError                   a model gave no usable answer
-    │   ├── BudgetReached            a run spent what it may
+    │   ├── RunBudgetExceeded            a run spent what it may
     │   └── Outvoted                 another process, which was opened later, has another embedder
-    ├── CapReached                   the home spent what it may in a day
+    ├── DailyCapExceeded                   the home spent what it may in a day
     ├── LeaseLost                    another worker took the item over
     ├── AgentDead                    the agent takes no more messages
     ├── JournalError                 a file of the journal could not be read or written
@@ -59,39 +59,39 @@ class PromptError(InputError):
     """A prompt that replaces the whole system prompt must not be empty."""
 
 
-class UnknownProfile(LifelongError, LookupError):
-    """Nothing is known in that profile. It begins with its first agent, or with what is first written to it."""
+class UserNotFound(LifelongError, LookupError):
+    """Nothing is known in that user. It begins with its first agent, or with what is first written to it."""
 
 
-class UnknownAgent(LifelongError, LookupError):
-    """No agent of this profile has that id. Get one with memory.agent(descriptor)."""
+class AgentNotFound(LifelongError, LookupError):
+    """No agent of this user has that id. Get one with memory.agent(descriptor)."""
 
 
-class UnknownSession(LifelongError, LookupError):
-    """No session of this profile has that id. List them with memory.sessions(agent)."""
+class SessionNotFound(LifelongError, LookupError):
+    """No session of this user has that id. List them with memory.sessions(agent)."""
 
 
-class UnknownDocument(LifelongError, LookupError):
-    """No document of this profile has that id or path. Walk them with memory.documents.walk()."""
+class DocumentNotFound(LifelongError, LookupError):
+    """No document of this user has that id or path. Walk them with memory.documents.walk()."""
 
 
-class UnknownChangeset(LifelongError, LookupError):
-    """No changeset of this profile has that id. List them with memory.documents.changesets()."""
+class ChangesetNotFound(LifelongError, LookupError):
+    """No changeset of this user has that id. List them with memory.documents.changesets()."""
 
 
-class UnknownItem(LifelongError, LookupError):
-    """No inbox item of this profile has that id. List them with memory.inbox()."""
+class InboxItemNotFound(LifelongError, LookupError):
+    """No inbox item of this user has that id. List them with memory.inbox()."""
 
 
-class UnknownRecord(LifelongError, LookupError):
-    """No record of this profile has that id. Use an id that append returned."""
+class RecordNotFound(LifelongError, LookupError):
+    """No record of this user has that id. Use an id that append returned."""
 
 
-class UnknownHit(LifelongError, LookupError):
+class ItemNotFound(LifelongError, LookupError):
     """Nothing remembered has that id. Recall and list give it with every hit."""
 
 
-class UnknownRecall(LifelongError, LookupError):
+class RecallNotFound(LifelongError, LookupError):
     """The log has no recall of that id. See memory.recalls() for those it has."""
 
 
@@ -107,7 +107,7 @@ class ModelError(LifelongError):
     """The model gave no usable answer. The work stays in the queue."""
 
 
-class BudgetReached(ModelError):
+class RunBudgetExceeded(ModelError):
     """The run spent what one run may. Raise models.run_budget_usd, or choose a cheaper model."""
 
 
@@ -115,7 +115,7 @@ class Outvoted(ModelError):
     """A process that was opened later has chosen another embedder. Start this one anew."""
 
 
-class CapReached(LifelongError):
+class DailyCapExceeded(LifelongError):
     """The home spent what it may in a day. The work waits; raise models.daily_cap_usd to go on now."""
 
 

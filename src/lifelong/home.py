@@ -6,14 +6,14 @@ import stat
 from pathlib import Path
 
 from lifelong.errors import StorageUnavailable
-from lifelong.gate import checked_path, checked_profile, is_profile
+from lifelong.validation import is_user_name, validate_path, validate_user
 
 
 class Home:
     """Where the files of a home are. Making one creates nothing."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = checked_path(path, "The home")
+        self.path = validate_path(path, "The home")
 
     @property
     def database(self) -> Path:
@@ -23,13 +23,13 @@ class Home:
     def settings(self) -> Path:
         return self.path / "lifelong.toml"
 
-    def profile(self, name: str) -> Path:
-        """The folder of a profile's own files. It appears with the first of them."""
-        return self.path / "profiles" / checked_profile(name)
+    def user(self, name: str) -> Path:
+        """The folder of a user's own files. It appears with the first of them."""
+        return self.path / "users" / validate_user(name)
 
-    def profiles(self) -> list[str]:
-        """The profiles that have files of their own."""
-        return [place.name for place in self.path.glob("profiles/*") if is_profile(place.name) and place.is_dir()]
+    def users(self) -> list[str]:
+        """The users that have files of their own."""
+        return [place.name for place in self.path.glob("users/*") if is_user_name(place.name) and place.is_dir()]
 
     def check(self) -> None:
         """Say why this cannot be a home, before anything is made or read."""

@@ -10,33 +10,33 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from lifelong.collect.agents import Agents
-from lifelong.collect.descriptors import Descriptor, check_descriptor
-from lifelong.gate import checked_path, checked_position, checked_profile, checked_time
+from lifelong.collect.descriptors import Descriptor, validate_descriptor
 from lifelong.home import Home
 from lifelong.journal.compaction import Result
 from lifelong.journal.journal import Journal
 from lifelong.journal.notes import Notes
 from lifelong.journal.tools import remember_this
-from lifelong.organize.brain import Brain
+from lifelong.organize.documents import DocumentStore
 from lifelong.organize.inbox import Inbox
+from lifelong.organize.organizer import Organizer
 from lifelong.organize.tools import document_tools
-from lifelong.organize.tree import Tree
-from lifelong.organize.worker import Processed
-from lifelong.parts import Parts, open_database
+from lifelong.organize.worker import WorkDone
 from lifelong.reading import Reading, id_of
 from lifelong.storage.base import Database, Transaction
-from lifelong.tooling import Tool
-from lifelong.types import Advance, Agent, Clock, Hit, ItemKind, Record, Session, Turn, utc_now
+from lifelong.tools import Tool
+from lifelong.types import Agent, Clock, Hit, ItemKind, LifecycleResult, Record, Session, Turn, utc_now
+from lifelong.validation import validate_path, validate_position, validate_time, validate_user
+from lifelong.wiring import Wiring, open_database
 
 if TYPE_CHECKING:
-    from lifelong.config import Settings
-    from lifelong.recall.opinions import Verdict
+    from lifelong.recall.feedback import Verdict
+    from lifelong.settings import Settings
 
 T = TypeVar("T")
 
 
 class Memory(Reading):
-    """The memory of one profile in one home.
+    """The memory of one user in one home.
 
         with Memory.open("home") as memory:
             alice = memory.agent(User("cli", "alice", "main"))
@@ -50,18 +50,18 @@ class Memory(Reading):
     def __init__(
         self,
         home: Home,
-        profile: str,
+        user: str,
         settings: Settings,
         database: Database,
         clock: Clock,
-        brain: Brain | None = None,
+        brain: Organizer | None = None,
     ) -> None:
         self.home = home
-        self.profile = profile
+        self.user = user
         self.settings = settings
         self._clock = clock
         self._database = database
-        self._whole = Parts(settings, home, profile, database, clock, brain)
+        self._whole = Wiring(settings, home, user, database, clock, brain)
         self._whole.mending.look()
         self._notes: dict[str, Notes] = {}
         self._closed = False
@@ -70,26 +70,26 @@ class Memory(Reading):
     def open(
         cls,
         home: str | Path,
-        profile: str = "default",
+        user: str = "default",
         *,
         clock: Clock = utc_now,
-        brain: Brain | None = None,
+        brain: Organizer | None = None,
         **settings: Mapping[str, object],
     ) -> Self:
         """Open a home, and make it if it is not there. Settings go by section:
         `Memory.open("home", collect={"turn_threshold": 8})`. A `brain` of one's own takes the place of the
         one that the settings name."""
-        from lifelong.config import Settings  # half a second that importing lifelong need not take
+        from lifelong.settings import Settings  # half a second that importing lifelong need not take
 
-        checked_profile(profile)
-        checked_time(clock(), "The clock's time")
+        validate_user(user)
+        validate_time(clock(), "The clock's time")
         place = Home(home)
         place.check()
         loaded = Settings.load(place.settings, **settings)
         place.ensure()
         database = open_database(place, loaded.storage)
         try:
-            return cls(place, profile, loaded, database, clock, brain)
+            return cls(place, user, loaded, database, clock, brain)
         except BaseException:
             database.close()
             raise
@@ -98,13 +98,13 @@ class Memory(Reading):
 
     def agent(self, descriptor: Descriptor) -> Agent:
         """The one agent of this descriptor, made on first use."""
-        check_descriptor(descriptor)
-        known = self._read(lambda tx: Agents(tx).find(self.profile, descriptor))
+        validate_descriptor(descriptor)
+        known = self._read(lambda tx: Agents(tx).find(self.user, descriptor))
         if known and known.descriptor == descriptor:
             return known
         now = self._clock()
         return self._write(
-            lambda tx: Agents(tx).resolve(self.profile, descriptor, now, self._parts.lifecycle.sleep_due(now))
+            lambda tx: Agents(tx).resolve(self.user, descriptor, now, self._parts.lifecycle.sleep_due(now))
         )
 
     # Turns
@@ -136,28 +136,28 @@ class Memory(Reading):
 
     def sleep(self, agent: Agent | str) -> None:
         """Put the agent to sleep now, and mark its session."""
-        self._parts.lifecycle.sleep(self.profile, id_of(agent), self._clock())
+        self._parts.lifecycle.sleep(self.user, id_of(agent), self._clock())
         self._whole.wake()
 
-    def advance(self, now: datetime | None = None) -> Advance:
+    def advance(self, now: datetime | None = None) -> LifecycleResult:
         """Act on the deadlines of the whole home that have come by `now`; tell what became of this
-        profile's agents. Any process may call it."""
+        user's agents. Any process may call it."""
         return self._parts.lifecycle.advance(
-            self._clock() if now is None else checked_time(now, "now"), self.profile
+            self._clock() if now is None else validate_time(now, "now"), self.user
         )
 
     # Organizing
 
-    def process(self) -> Processed:
+    def process(self) -> WorkDone:
         """Do everything that is due now, in this thread: deadlines, marked sessions, the inbox of the whole
         home. For scripts, notebooks and tests; `start` does the same in the background."""
-        processed = self._parts.workers[0].run_dry()
+        processed = self._parts.workers[0].run_until_idle()
         self._whole.catch_up()
         return processed
 
     @property
-    def documents(self) -> Tree:
-        """The profile's documents: read, write, walk, compare, and go back in time."""
+    def documents(self) -> DocumentStore:
+        """The user's documents: read, write, walk, compare, and go back in time."""
         return self._parts.documents
 
     def tools(self, author: str = "agent", agent: Agent | str | None = None) -> tuple[Tool, ...]:
@@ -169,10 +169,10 @@ class Memory(Reading):
     def retry(self, item_id: int | None = None) -> int:
         """Try an inbox item again now, or every one that failed for good. How many there were."""
         if item_id is not None:
-            checked_position(item_id, "The item's id")
-            self._read(lambda tx: Inbox(tx).get(self.profile, item_id))
+            validate_position(item_id, "The item's id")
+            self._read(lambda tx: Inbox(tx).get(self.user, item_id))
         now = self._clock()
-        retried = self._write(lambda tx: Inbox(tx).retry(self.profile, now, item_id))
+        retried = self._write(lambda tx: Inbox(tx).retry(self.user, now, item_id))
         self._whole.wake()
         return retried
 
@@ -229,7 +229,7 @@ class Memory(Reading):
 
     def notes(self, worker: str) -> Notes:
         """What a worker keeps from job to job."""
-        found = Notes(self.home.profile(self.profile), worker, self._parts.query, clock=self._clock)
+        found = Notes(self.home.user(self.user), worker, self._parts.query, clock=self._clock)
         return self._notes.setdefault(worker, found)
 
     # The home
@@ -237,7 +237,7 @@ class Memory(Reading):
     def backup(self, target: str | Path) -> None:
         """Write a whole copy of the database to a new file while work goes on."""
         self._check_open()
-        self._database.backup(checked_path(target, "The backup"))
+        self._database.backup(validate_path(target, "The backup"))
 
     def check(self) -> builtins.list[str]:
         """Read the whole database and say what is wrong with it, a sentence each. Nothing wrong: empty."""
@@ -261,13 +261,13 @@ class Memory(Reading):
         for worker in self._parts.workers:
             worker.start()
 
-    def stop(self) -> Processed:
+    def stop(self) -> WorkDone:
         """End the background work for good: what runs is finished, and nothing follows. What it did in all."""
         for worker in self._whole.workers:  # they begin the longest work
             worker.stop()
         self._whole.continuity.stop()
         self._whole.stop_indexing()
-        return sum((worker.done for worker in self._whole.workers), Processed())
+        return sum((worker.done for worker in self._whole.workers), WorkDone())
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""

@@ -17,8 +17,8 @@ from typing import TypeVar
 import pytest
 
 from lifelong.errors import MemoryClosed, StorageConflict, StorageError
-from lifelong.organize.brain import Outcome, Transcript
 from lifelong.organize.draft import Draft
+from lifelong.organize.organizer import Outcome, Transcript
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import new_id
 

@@ -38,17 +38,19 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def micros(moment: datetime) -> int:
-    """A time as the databases hold it: whole microseconds since 1970, UTC."""
-    return (moment - _EPOCH) // _MICROSECOND
+def to_micros(at: datetime) -> int:
+    """Return a time as the databases hold it: whole microseconds since 1970, UTC."""
+    return (at - _EPOCH) // _MICROSECOND
 
 
-def moment(micros: int) -> datetime:
+def from_micros(micros: int) -> datetime:
+    """Return the time that `to_micros` made the number of."""
     return _EPOCH + timedelta(microseconds=micros)
 
 
-def optional_moment(micros: int | None) -> datetime | None:
-    return None if micros is None else moment(micros)
+def from_optional_micros(micros: int | None) -> datetime | None:
+    """Return `from_micros(micros)`, or none for none."""
+    return None if micros is None else from_micros(micros)
 
 
 # What can be said. `at` is when it was said; left out, it is when it arrived.
@@ -128,7 +130,7 @@ Record: TypeAlias = UserMessage | AssistantMessage | ToolCall | ToolResult | Not
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class StoredRecord:
     """A record as history holds it. Ids grow across all sessions; `at` is when it was said,
     `recorded_at` when it arrived."""
 
@@ -141,7 +143,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent of one profile. `sleep_due` is the earliest time at which it may fall asleep: a later
+    """One agent of one user. `sleep_due` is the earliest time at which it may fall asleep: a later
     message moves the real time on without writing it here."""
 
     id: str
@@ -179,7 +181,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Advance:
+class LifecycleResult:
     """What `advance` did: the ids of the agents that fell asleep, and of those that died."""
 
     slept: tuple[str, ...] = ()
@@ -187,8 +189,8 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """How much there is in a profile. `items` counts what can be found, by kind; `cost_today` is USD of the whole
+class Stats:
+    """How much there is in a user. `items` counts what can be found, by kind; `cost_today` is USD of the whole
     home."""
 
     agents: int

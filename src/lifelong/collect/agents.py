@@ -17,9 +17,9 @@ from lifelong.collect.descriptors import (
     is_organized,
     source_agent,
 )
-from lifelong.errors import AgentDead, InputError, StorageCorrupt, UnknownAgent
+from lifelong.errors import AgentDead, AgentNotFound, InputError, StorageCorrupt
 from lifelong.storage.base import EVERY, Param, Row, Transaction
-from lifelong.types import Agent, AgentState, micros, moment, new_id, optional_moment
+from lifelong.types import Agent, AgentState, from_micros, from_optional_micros, new_id, to_micros
 
 log = logging.getLogger("lifelong.collect")
 
@@ -27,7 +27,7 @@ _COLUMNS = "id, owner, kind, cache_key, descriptor, state, created_at, active_at
 _STANDING = "id, owner, kind, cache_key, state"
 
 
-class Standing(NamedTuple):
+class AgentRow(NamedTuple):
     """What a writer needs to know of an agent: the whole row but its times and its long texts."""
 
     id: str
@@ -64,7 +64,7 @@ class Agents:
             "ON CONFLICT (owner, cache_key) DO UPDATE SET descriptor = excluded.descriptor, "
             "kind = excluded.kind",
             *(new_id(), owner, descriptor.kind, cache_key(descriptor), encode(descriptor)),
-            *(micros(now), micros(now), micros(sleep_due)),
+            *(to_micros(now), to_micros(now), to_micros(sleep_due)),
         )
         agent = self.find(owner, descriptor)
         assert agent, "an agent that was just made is there"
@@ -80,7 +80,7 @@ class Agents:
     def get(self, owner: str, agent_id: str) -> Agent:
         row = self._tx.one(f"SELECT {_COLUMNS} FROM agents WHERE owner = ? AND id = ?", owner, agent_id)
         if not row:
-            raise unknown_agent(agent_id)
+            raise agent_not_found(agent_id)
         return from_row(row)
 
     def recent(self, owner: str, kinds: Sequence[Kind] | None = None, limit: int = EVERY) -> list[Agent]:
@@ -105,19 +105,19 @@ class Agents:
         """Everybody who has an agent."""
         return [row[0] for row in self._tx.all("SELECT DISTINCT owner FROM agents ORDER BY owner")]
 
-    def standing(self, owner: str, agent_id: str) -> Standing:
+    def standing(self, owner: str, agent_id: str) -> AgentRow:
         """What is needed to read of an agent, without its long texts."""
         row = self._tx.one(f"SELECT {_STANDING} FROM agents WHERE owner = ? AND id = ?", owner, agent_id)
         if not row:
-            raise unknown_agent(agent_id)
+            raise agent_not_found(agent_id)
         return _standing(row)
 
-    def peek(self, agent_id: str) -> Standing | None:
+    def peek(self, agent_id: str) -> AgentRow | None:
         """The agent, whoever owns it; none where the row is gone."""
         row = self._tx.one(f"SELECT {_STANDING} FROM agents WHERE id = ?", agent_id)
         return _standing(row) if row else None
 
-    def lock(self, agent_ids: Iterable[str], *, wait: bool = True) -> dict[str, Standing]:
+    def lock(self, agent_ids: Iterable[str], *, wait: bool = True) -> dict[str, AgentRow]:
         """Take these agents' rows, always in the same order, whoever owns them. Unknown ids are left out;
         so are, unless we wait, rows that another transaction holds."""
         ending = self._tx.for_update if wait else self._tx.skip_locked
@@ -127,12 +127,12 @@ class Agents:
         )
         return {row[0]: _standing(row) for row in rows}
 
-    def take(self, owner: str, agent_id: str) -> Standing:
+    def take(self, owner: str, agent_id: str) -> AgentRow:
         """Take one living agent's row, or say why not."""
         agent = self.lock([agent_id]).get(agent_id)
         if agent is None or agent.owner != owner:
-            raise unknown_agent(agent_id)
-        check_living(agent)
+            raise agent_not_found(agent_id)
+        validate_living(agent)
         return agent
 
     def due(self, now: datetime, after: str, limit: int) -> list[str]:
@@ -140,30 +140,30 @@ class Agents:
         rows = self._tx.all(
             "SELECT id FROM agents WHERE sleep_due <= ? AND id > ? "
             "UNION SELECT id FROM agents WHERE death_due <= ? AND id > ? ORDER BY id LIMIT ?",
-            *(micros(now), after, micros(now), after, limit),
+            *(to_micros(now), after, to_micros(now), after, limit),
         )
         return [row[0] for row in rows]
 
     def deadlines(self, agent_id: str) -> Deadlines:
         row = self._tx.one("SELECT active_at, sleep_due, death_due FROM agents WHERE id = ?", agent_id)
         if not row:
-            raise unknown_agent(agent_id)
-        return Deadlines(moment(row[0]), optional_moment(row[1]), optional_moment(row[2]))
+            raise agent_not_found(agent_id)
+        return Deadlines(from_micros(row[0]), from_optional_micros(row[1]), from_optional_micros(row[2]))
 
     def set_active(self, agent_id: str, now: datetime, sleep_due: datetime) -> None:
         """Awake and busy: it may sleep from `sleep_due` on, and death is called off."""
         self._tx.run(
             "UPDATE agents SET state = 'active', active_at = ?, sleep_due = ?, death_due = NULL WHERE id = ?",
-            *(micros(now), micros(sleep_due), agent_id),
+            *(to_micros(now), to_micros(sleep_due), agent_id),
         )
 
     def postpone_sleep(self, agent_id: str, sleep_due: datetime) -> None:
-        self._tx.run("UPDATE agents SET sleep_due = ? WHERE id = ?", micros(sleep_due), agent_id)
+        self._tx.run("UPDATE agents SET sleep_due = ? WHERE id = ?", to_micros(sleep_due), agent_id)
 
     def set_sleeping(self, agent_id: str, death_due: datetime | None) -> None:
         self._tx.run(
             "UPDATE agents SET state = 'sleeping', sleep_due = NULL, death_due = ? WHERE id = ?",
-            *(micros(death_due) if death_due else None, agent_id),
+            *(to_micros(death_due) if death_due else None, agent_id),
         )
 
     def set_dead(self, agent_id: str) -> None:
@@ -175,17 +175,15 @@ class Agents:
             raise InputError(f"{source.cache_key} is a memory-agent. Name the agent whose memory it keeps.")
 
 
-def check_living(agent: Standing) -> None:
+def validate_living(agent: AgentRow) -> None:
     if agent.state == "dead":
         raise AgentDead(
             f"The agent {agent.cache_key} is dead and takes no more messages. Make a new one under another id."
         )
 
 
-def unknown_agent(agent_id: str) -> UnknownAgent:
-    return UnknownAgent(
-        f"No agent of this profile has the id {agent_id!r}. Get one with memory.agent(descriptor)."
-    )
+def agent_not_found(agent_id: str) -> AgentNotFound:
+    return AgentNotFound(f"No agent of this user has the id {agent_id!r}. Get one with memory.agent(descriptor).")
 
 
 def from_row(row: Row) -> Agent:
@@ -198,15 +196,15 @@ def from_row(row: Row) -> Agent:
         cache_key=row[3],
         descriptor=descriptor,
         state=row[5],
-        created_at=moment(row[6]),
-        active_at=moment(row[7]),
-        sleep_due=optional_moment(row[8]),
-        death_due=optional_moment(row[9]),
+        created_at=from_micros(row[6]),
+        active_at=from_micros(row[7]),
+        sleep_due=from_optional_micros(row[8]),
+        death_due=from_optional_micros(row[9]),
     )
 
 
-def _standing(row: Row) -> Standing:
-    standing = Standing._make(row)
+def _standing(row: Row) -> AgentRow:
+    standing = AgentRow._make(row)
     if standing.kind not in KINDS:
         raise _unreadable_kind(standing.cache_key, standing.kind)
     return standing

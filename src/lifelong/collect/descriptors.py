@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, TypeAlias, assert_never, get_args
 from urllib.parse import quote
 
 from lifelong.errors import InputError, PromptError, StorageCorrupt
-from lifelong.gate import checked_name, checked_text
+from lifelong.validation import validate_name, validate_text
 
 LONGEST_PART = 500  # bytes
 LONGEST_KEY = 2_000  # bytes; an index of PostgreSQL holds no more than 2,700
@@ -191,7 +191,7 @@ def target(descriptor: Descriptor) -> Target | None:
 
 
 def source_agent(descriptor: Descriptor) -> str | None:
-    """The agent whose profile owns this one; none where it is the profile that asks."""
+    """The agent whose user owns this one; none where it is the user that asks."""
     match descriptor:
         case MemoryAgent(id):
             return id
@@ -219,7 +219,7 @@ def memory_agent_prompt() -> str:
     return files("lifelong").joinpath("prompts/memory_agent.md").read_text(encoding="utf-8")
 
 
-def check_descriptor(descriptor: Descriptor) -> None:
+def validate_descriptor(descriptor: Descriptor) -> None:
     """Refuse what does not describe an agent."""
     if type(descriptor) not in KINDS.values():
         names = ", ".join(kind.__name__ for kind in KINDS.values())
@@ -227,16 +227,16 @@ def check_descriptor(descriptor: Descriptor) -> None:
     for part in fields(descriptor):
         value, what = getattr(descriptor, part.name), f"{type(descriptor).__name__}.{part.name}"
         if part.name in _MAY_BE_EMPTY:
-            checked_text(value, what, LONGEST_PROMPT)
+            validate_text(value, what, LONGEST_PROMPT)
         else:
-            checked_name(value, what, LONGEST_PART)
+            validate_name(value, what, LONGEST_PART)
     if len(cache_key(descriptor)) > LONGEST_KEY:
         raise InputError(f"The parts of {descriptor!r:.200} are too long together. Make them shorter.")
 
 
 def encode(descriptor: Descriptor) -> str:
     """A descriptor as the database holds it."""
-    check_descriptor(descriptor)
+    validate_descriptor(descriptor)
     return json.dumps({"kind": descriptor.kind, **asdict(descriptor)}, ensure_ascii=False, sort_keys=True)
 
 
@@ -245,7 +245,7 @@ def decode(text: str) -> Descriptor:
     try:
         parts = json.loads(text)
         descriptor = KINDS[parts.pop("kind")](**parts)
-        check_descriptor(descriptor)
+        validate_descriptor(descriptor)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise StorageCorrupt(
             f"An agent's descriptor cannot be read ({error!r}): {text!r:.200}. Restore a backup, or resolve the "

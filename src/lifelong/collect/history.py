@@ -14,26 +14,26 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from lifelong.errors import InputError
-from lifelong.gate import LONGER_RECORDS, checked_text, checked_time, plain_json
 from lifelong.storage.base import EVERY, Row, Transaction
-from lifelong.types import PROVENANCES, Record, Recorded, micros, moment
+from lifelong.types import PROVENANCES, Record, StoredRecord, from_micros, to_micros
+from lifelong.validation import LONGER_RECORDS, plain_json, validate_text, validate_time
 
 log = logging.getLogger("lifelong.collect")
 
 LONGEST_SPEAKER = 200  # characters
 
-Written: TypeAlias = tuple[str, str, int, str]
+RecordRow: TypeAlias = tuple[str, str, int, str]
 """A record ready to be stored: type, provenance, at, data."""
 
 
-class Said(NamedTuple):
+class StoredTurn(NamedTuple):
     """A record that was stored, by whom, and when (none: just now); and what was made of it before."""
 
     record_id: int
     session_id: str
     agent_id: str
     agent_kind: str
-    written: Written
+    written: RecordRow
     since: datetime | None = None
     ready: object = None
 
@@ -50,10 +50,10 @@ _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class RecordPage:
     """Records that were loaded, and the id of the last row that was looked at, readable or not."""
 
-    records: tuple[Recorded, ...]
+    records: tuple[StoredRecord, ...]
     until: int
 
 
@@ -65,7 +65,7 @@ class History:
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
-    def insert(self, rows: Iterable[tuple[str, Written, int]]) -> Sequence[int]:
+    def insert(self, rows: Iterable[tuple[str, RecordRow, int]]) -> Sequence[int]:
         """Store (session, record, recorded at), in order, and say which ids they got. The sessions' rows
         are already taken, so ids within a session become visible in order."""
         return self._tx.insert(
@@ -87,18 +87,18 @@ class History:
         )
         return row[0] if row else 0
 
-    def find_since_id(self, session_id: str, after: int) -> list[Recorded]:
+    def find_since_id(self, session_id: str, after: int) -> list[StoredRecord]:
         """The records strictly after this id, ascending."""
         return list(self.load(session_id, after).records)
 
-    def last(self, session_id: str, count: int) -> tuple[Recorded, ...]:
+    def last(self, session_id: str, count: int) -> tuple[StoredRecord, ...]:
         """The newest records of the session, ascending."""
         rows = self._tx.all(
             "SELECT id FROM session_history WHERE session_id = ? ORDER BY id DESC LIMIT ?", session_id, count
         )
         return self.load(session_id, rows[-1][0] - 1).records if rows else ()
 
-    def between(self, session_id: str, after: int, until: int) -> tuple[Recorded, ...]:
+    def between(self, session_id: str, after: int, until: int) -> tuple[StoredRecord, ...]:
         """The records of the session in (after, until]."""
         return self.load(session_id, after, until=until).records
 
@@ -110,19 +110,19 @@ class History:
     def said_at(self, record_id: int) -> datetime | None:
         """When a record was said; none where there is no such record."""
         row = self._tx.one("SELECT at FROM session_history WHERE id = ?", record_id)
-        return moment(row[0]) if row else None
+        return from_micros(row[0]) if row else None
 
     def size(self, session_id: str) -> int:
         """How many characters the session's records hold."""
         row = self._tx.one("SELECT sum(length(data)) FROM session_history WHERE session_id = ?", session_id)
         return int(row[0]) if row and row[0] else 0
 
-    def load(self, session_id: str, after: int, limit: int = EVERY, until: int = EVERY) -> Stretch:
+    def load(self, session_id: str, after: int, limit: int = EVERY, until: int = EVERY) -> RecordPage:
         """The next records strictly after this id, ascending. One that cannot be read is left out with
         a warning, and is behind us all the same."""
         rows = self._rows(session_id, after, until, limit)
         readable = tuple(recorded for row in rows if (recorded := from_row(row)))
-        return Stretch(readable, rows[-1][0] if rows else after)
+        return RecordPage(readable, rows[-1][0] if rows else after)
 
     def _rows(self, session_id: str, after: int, until: int, limit: int) -> list[Row]:
         """Rows as they are. One whose text is not even text comes with nothing in it."""
@@ -146,7 +146,7 @@ class History:
             "SELECT recorded_at FROM session_history WHERE session_id = ? ORDER BY id DESC LIMIT 1",
             session_id,
         )
-        return moment(row[0]) if row else None
+        return from_micros(row[0]) if row else None
 
     def find_keys(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, str]]:
         """Which of these (agent, key) pairs were stored before: as which record, with which digest."""
@@ -162,7 +162,7 @@ class History:
             self._tx.many("INSERT INTO append_keys (agent_id, key, record_id, digest) VALUES (?, ?, ?, ?)", keys)
 
 
-def to_row(record: Record, now: int, limit: int) -> Written:
+def to_row(record: Record, now: int, limit: int) -> RecordRow:
     """The record as a row, or an error that says what is wrong with it."""
     kind = type(record)
     if kind not in _CONTENT:
@@ -172,7 +172,7 @@ def to_row(record: Record, now: int, limit: int) -> Written:
         raise InputError(
             f"{record.provenance!r:.200} is no provenance. Use one of: {', '.join(sorted(PROVENANCES))}."
         )
-    at = now if record.at is None else micros(checked_time(record.at, f"{kind.__name__}.at"))
+    at = now if record.at is None else to_micros(validate_time(record.at, f"{kind.__name__}.at"))
     content: dict[str, object] = {}
     for name, default in _CONTENT[kind]:
         value = getattr(record, name)
@@ -193,23 +193,23 @@ def from_json(content: Mapping[str, Any]) -> Record:
         raise InputError(f"{kind.__name__} does not take these fields: {error}.") from error
 
 
-def from_row(row: Row) -> Recorded | None:
+def from_row(row: Row) -> StoredRecord | None:
     """The record of a row; none, with a warning, where it cannot be read."""
     record_id, session_id, kind, provenance, at, recorded_at, data = row
     try:
         if provenance not in PROVENANCES:
             raise ValueError(f"unknown provenance {provenance!r}")  # noqa: TRY301
-        record = _RECORDS[kind](**json.loads(data), provenance=provenance, at=moment(at))
+        record = _RECORDS[kind](**json.loads(data), provenance=provenance, at=from_micros(at))
         for name, default in _CONTENT[type(record)]:
             if not _fits(getattr(record, name), name, default):
                 raise ValueError(f"{name} is of the wrong type")  # noqa: TRY301
-        return Recorded(record_id, session_id, moment(at), moment(recorded_at), record)
+        return StoredRecord(record_id, session_id, from_micros(at), from_micros(recorded_at), record)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         log.warning("record %s of session %s cannot be read and is left out: %r", record_id, session_id, error)
         return None
 
 
-def digest(written: Written) -> str:
+def digest(written: RecordRow) -> str:
     """What a record says, in a few characters: equal for a retry, different for anything else."""
     kind, provenance, _, data = written
     return blake2b(f"{kind} {provenance} {data}".encode(), digest_size=12).hexdigest()
@@ -220,9 +220,9 @@ def _checked(value: object, name: str, default: object, what: str, limit: int) -
         wanted = "a mapping" if name == "arguments" else "a bool" if isinstance(default, bool) else "text"
         raise InputError(f"{what} must be {wanted}, not {type(value).__name__}. Pass {wanted}.")
     if name == "speaker":
-        return checked_text(value, what, LONGEST_SPEAKER)
+        return validate_text(value, what, LONGEST_SPEAKER)
     if isinstance(value, str):
-        return checked_text(value, what, limit, LONGER_RECORDS)
+        return validate_text(value, what, limit, LONGER_RECORDS)
     if isinstance(value, Mapping):
         plain = plain_json(value, what, limit)
         if len(_JSON.encode(plain)) > limit:

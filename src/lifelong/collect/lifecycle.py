@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 
-from lifelong.collect.agents import Agents, Standing
+from lifelong.collect.agents import AgentRow, Agents
 from lifelong.collect.descriptors import is_mortal
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import NOT_NOW, LifelongError
 from lifelong.storage.base import Database, Transaction
-from lifelong.types import Advance, AgentState
+from lifelong.types import AgentState, LifecycleResult
 
 log = logging.getLogger("lifelong.collect")
 
@@ -46,12 +46,12 @@ class Lifecycle:
         """When an agent heard from now may fall asleep."""
         return now + self._idle_after
 
-    def wake(self, tx: Transaction, agent: Standing, now: datetime) -> None:
+    def wake(self, tx: Transaction, agent: AgentRow, now: datetime) -> None:
         """A message has come: a sleeping agent wakes, and neither sleep nor death is near."""
         if agent.state == "sleeping":
             Agents(tx).set_active(agent.id, now, self.sleep_due(now))
 
-    def touch(self, tx: Transaction, agent: Standing, now: datetime) -> None:
+    def touch(self, tx: Transaction, agent: AgentRow, now: datetime) -> None:
         """Something was done with the agent that is not a message: an active one stays active."""
         if agent.state == "active":
             Agents(tx).set_active(agent.id, now, self.sleep_due(now))
@@ -66,7 +66,7 @@ class Lifecycle:
 
         self._database.write(work)
 
-    def advance(self, now: datetime, owner: str) -> Advance:
+    def advance(self, now: datetime, owner: str) -> LifecycleResult:
         """Act on every deadline of the home that has come, each in a short transaction of its own; tell
         what became of this owner's agents. An agent that cannot be carried on is logged and left as it
         is; a database that can do nothing just now ends it."""
@@ -81,7 +81,7 @@ class Lifecycle:
                 continue
             if agent and agent.owner == owner:
                 reached[agent.state].append(agent.id)
-        return Advance(tuple(reached["sleeping"]), tuple(reached["dead"]))
+        return LifecycleResult(tuple(reached["sleeping"]), tuple(reached["dead"]))
 
     def _due(self, now: datetime) -> Iterator[str]:
         """The ids of the agents whose deadline has come, a page at a time."""
@@ -93,7 +93,7 @@ class Lifecycle:
     def _due_after(self, last: str, now: datetime) -> list[str]:
         return self._database.read(lambda tx: Agents(tx).due(now, last, _PAGE))
 
-    def _step(self, tx: Transaction, agent_id: str, now: datetime) -> Standing | None:
+    def _step(self, tx: Transaction, agent_id: str, now: datetime) -> AgentRow | None:
         """The agent in the state it came to, if that is a new one. Its row is taken first, then read."""
         agent = Agents(tx).lock([agent_id]).get(agent_id)
         if agent is None:
@@ -110,19 +110,19 @@ class Lifecycle:
             Agents(tx).postpone_sleep(agent_id, sleep_due)
         return None
 
-    def _heard_last(self, tx: Transaction, agent: Standing, active_at: datetime) -> datetime:
+    def _heard_last(self, tx: Transaction, agent: AgentRow, active_at: datetime) -> datetime:
         session = Sessions(tx).active(agent.id)
         recorded_at = session and History(tx).last_recorded_at(session.id)
         return max(active_at, recorded_at or active_at)
 
-    def _fall_asleep(self, tx: Transaction, agent: Standing, now: datetime) -> Standing:
+    def _fall_asleep(self, tx: Transaction, agent: AgentRow, now: datetime) -> AgentRow:
         session = Sessions(tx).active(agent.id)
         if session and (newest := History(tx).max_id(session.id)):
             Sessions(tx).mark([(agent, session.id, newest)])
         Agents(tx).set_sleeping(agent.id, now + self._dead_after if is_mortal(agent.kind) else None)
         return agent._replace(state="sleeping")
 
-    def _die(self, tx: Transaction, agent: Standing, now: datetime) -> Standing:
+    def _die(self, tx: Transaction, agent: AgentRow, now: datetime) -> AgentRow:
         if session := Sessions(tx).active(agent.id):
             Sessions(tx).end(session.id, now)
         Agents(tx).set_dead(agent.id)

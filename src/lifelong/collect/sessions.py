@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from lifelong.collect.agents import Standing
+from lifelong.collect.agents import AgentRow
 from lifelong.collect.descriptors import is_organized
-from lifelong.errors import UnknownSession
+from lifelong.errors import SessionNotFound
 from lifelong.storage.base import Row, Transaction
-from lifelong.types import Session, Turn, micros, moment, new_id, optional_moment
+from lifelong.types import Session, Turn, from_micros, from_optional_micros, new_id, to_micros
 
 _COLUMNS = "id, agent_id, created_at, ended_at, reset_message, invalidated_at, processed_until"
 
@@ -40,7 +40,7 @@ class Sessions:
         session = Session(new_id(), agent_id, now, None, None, None, None)
         self._tx.run(
             "INSERT INTO sessions (id, agent_id, created_at) VALUES (?, ?, ?)",
-            *(session.id, agent_id, micros(now)),
+            *(session.id, agent_id, to_micros(now)),
         )
         return session
 
@@ -65,7 +65,7 @@ class Sessions:
     def get(self, owner: str, session_id: str) -> Session:
         session = self.find(owner, session_id)
         if not session:
-            raise unknown_session(session_id)
+            raise session_not_found(session_id)
         return session
 
     def find(self, owner: str, session_id: str) -> Session | None:
@@ -110,7 +110,7 @@ class Sessions:
             f"SELECT {', '.join(f's.{name}' for name in _COLUMNS.split(', '))} FROM sessions s "
             "JOIN agents a ON a.id = s.agent_id "
             f"WHERE a.owner = ? AND a.kind <> 'memory-agent'{older} ORDER BY s.created_at DESC, s.id DESC LIMIT ?",
-            *(owner, *((micros(before.created_at), before.id) if before else ()), limit),
+            *(owner, *((to_micros(before.created_at), before.id) if before else ()), limit),
         )
         return [from_row(row) for row in rows]
 
@@ -126,7 +126,7 @@ class Sessions:
     def end(self, session_id: str, now: datetime, reset_message: str | None = None) -> None:
         self._tx.run(
             "UPDATE sessions SET ended_at = ?, reset_message = ? WHERE id = ? AND ended_at IS NULL",
-            *(micros(now), reset_message, session_id),
+            *(to_micros(now), reset_message, session_id),
         )
 
     def end_turn(self, session_id: str, until: int, now: datetime) -> Turn | None:
@@ -137,13 +137,13 @@ class Sessions:
             return None
         self._tx.run(
             "INSERT INTO turns (session_id, until_id, ended_at) VALUES (?, ?, ?)",
-            *(session_id, until, micros(now)),
+            *(session_id, until, to_micros(now)),
         )
         return Turn(session_id, after, until)
 
     # Marks
 
-    def mark(self, marks: Iterable[tuple[Standing, str, int]]) -> None:
+    def mark(self, marks: Iterable[tuple[AgentRow, str, int]]) -> None:
         """Invalidate each (agent, session, record), unless the agent is a memory-agent. All four
         invalidation points come through here."""
         wanted = [
@@ -184,7 +184,7 @@ class Sessions:
             "SELECT count(*), min(COALESCE((SELECT h.recorded_at FROM "
             f"{_NEWS} ORDER BY h.id LIMIT 1), s.created_at)) FROM sessions s WHERE invalidated_at > 0"
         )
-        return (row[0], optional_moment(row[1])) if row else (0, None)
+        return (row[0], from_optional_micros(row[1])) if row else (0, None)
 
     def passed_over(self, before: datetime) -> datetime | None:
         """When something arrived that nobody marked, though its agent should have been asleep before this time;
@@ -194,9 +194,9 @@ class Sessions:
             "JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "
             "WHERE a.sleep_due <= ? AND a.kind <> 'memory-agent' "
             f"AND EXISTS (SELECT 1 FROM {_NEWS} AND h.recorded_at <= ?) ORDER BY a.sleep_due LIMIT 1",
-            *(micros(before), micros(before)),
+            *(to_micros(before), to_micros(before)),
         )
-        return moment(row[0]) if row else None
+        return from_micros(row[0]) if row else None
 
     def mark_processed(self, session: Session, processed_until: int) -> bool:
         """Compare and swap: if mark and position are still those of `session` as it was read, move the
@@ -219,9 +219,9 @@ class Sessions:
         return changed == 1
 
 
-def unknown_session(session_id: str) -> UnknownSession:
-    return UnknownSession(
-        f"No session of this profile has the id {session_id!r}. List them with memory.sessions(agent)."
+def session_not_found(session_id: str) -> SessionNotFound:
+    return SessionNotFound(
+        f"No session of this user has the id {session_id!r}. List them with memory.sessions(agent)."
     )
 
 
@@ -229,8 +229,8 @@ def from_row(row: Row) -> Session:
     return Session(
         id=row[0],
         agent_id=row[1],
-        created_at=moment(row[2]),
-        ended_at=optional_moment(row[3]),
+        created_at=from_micros(row[2]),
+        ended_at=from_optional_micros(row[3]),
         reset_message=row[4],
         invalidated_at=row[5],
         processed_until=row[6],

@@ -16,7 +16,7 @@ from lifelong.types import (
     AssistantMessage,
     Json,
     Note,
-    Recorded,
+    StoredRecord,
     SystemMessage,
     ToolCall,
     ToolResult,
@@ -44,7 +44,7 @@ _WORD_END = re.compile(r"[\w+/=.~:@-]{2,}\Z")
 _FENCE_LINE = re.compile(r"^(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
 
 
-def transcript(records: Iterable[Recorded], *, foreground: bool, tool_result_chars: int = 2_000) -> str:
+def transcript(records: Iterable[StoredRecord], *, foreground: bool, tool_result_chars: int = 2_000) -> str:
     """The records as Markdown, under a sentence that says what kind of talk it is. Empty when nothing
     was said."""
     blocks = [block for r in records if (block := _block(r, foreground, tool_result_chars))]
@@ -83,7 +83,7 @@ def _without_fenced(text: str) -> str:
     return "".join(kept) + text[last:]
 
 
-def _block(recorded: Recorded, foreground: bool, tool_result_chars: int) -> str:
+def _block(recorded: StoredRecord, foreground: bool, tool_result_chars: int) -> str:
     record, stamp = recorded.record, _stamp(recorded)
     match record:
         case UserMessage():
@@ -175,7 +175,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _stamp(recorded: Recorded) -> str:
+def _stamp(recorded: StoredRecord) -> str:
     """What a claim cites, and when it was said. Provenance is told where it is not the usual one."""
     usual = type(recorded.record).__dataclass_fields__["provenance"].default
     source = "" if recorded.record.provenance == usual else f", from {recorded.record.provenance}"

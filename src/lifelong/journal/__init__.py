@@ -15,7 +15,7 @@ merging          what a compaction merges, and whether anything would be lost
 longmemory       LONGMEMORY.md, a block a compaction
 compaction       all of that, on the files
 schedule         when it runs
-continuity       the journal of a profile, put together
+continuity       the journal of a user, put together
 
 note_files       notes as files
 note_compaction  notes that became too many

@@ -15,8 +15,8 @@ from datetime import datetime, tzinfo
 
 from lifelong.errors import JournalError
 from lifelong.journal import longmemory
-from lifelong.journal.merging import Limits, Merger, Plan, Summarize, chars, lines, lost, split
-from lifelong.journal.pages import Pages
+from lifelong.journal.compaction_plan import Limits, Merger, Plan, Summarize, chars, lines, lost, split
+from lifelong.journal.files import JournalFiles
 from lifelong.journal.records import parse
 from lifelong.types import Clock
 
@@ -42,13 +42,13 @@ class Result:
 
 
 class Compaction:
-    """Compacts one profile's MEMORY.md. `flush` writes what is still pending, before; `resync` brings an index up
+    """Compacts one user's MEMORY.md. `flush` writes what is still pending, before; `resync` brings an index up
     to the new page, after. Neither can make a compaction fail. What `ended` names holds no longer, and is told
     nowhere."""
 
     def __init__(
         self,
-        pages: Pages,
+        pages: JournalFiles,
         clock: Clock,
         zone: tzinfo,
         limits: Limits,

@@ -1,4 +1,4 @@
-"""The journal of a profile: what is worth writing down, in files that a person reads and edits.
+"""The journal of a user: what is worth writing down, in files that a person reads and edits.
 
 A record goes to MEMORY.md and to the page of its day, under one clock and one time zone. The pages are read anew
 each time, so what a person wrote there counts at once.
@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lifelong.errors import InputError, JournalError
-from lifelong.gate import checked_name, checked_text, checked_time
-from lifelong.journal.pages import HEADER, Pages
+from lifelong.journal.files import HEADER, JournalFiles
 from lifelong.journal.records import (
     SENSITIVITIES,
     JournalRecord,
@@ -27,8 +26,9 @@ from lifelong.journal.records import (
     render,
     together,
 )
-from lifelong.secrecy import clean, has_secret
+from lifelong.redaction import has_secret, redact
 from lifelong.types import Clock, new_id
+from lifelong.validation import validate_name, validate_text, validate_time
 
 log = logging.getLogger("lifelong.journal")
 
@@ -53,7 +53,7 @@ class Window(NamedTuple):
 class Journal:
     """Appends to the journal and reads it."""
 
-    def __init__(self, pages: Pages, clock: Clock, zone: tzinfo, window: Window | None = None) -> None:
+    def __init__(self, pages: JournalFiles, clock: Clock, zone: tzinfo, window: Window | None = None) -> None:
         self.pages = pages
         self.zone = zone
         self._clock = clock
@@ -87,23 +87,23 @@ class Journal:
         """The record as it is written."""
         if not isinstance(record, JournalRecord):
             raise InputError(f"{record!r:.200} is no record of the journal. Pass a JournalRecord.")
-        text = checked_text(record.text, "The text", LONGEST_TEXT).strip()
+        text = validate_text(record.text, "The text", LONGEST_TEXT).strip()
         if not text:
             raise InputError("There is nothing to remember. Give a text.")
         if record.sensitivity not in SENSITIVITIES:
             raise InputError(
                 f"{record.sensitivity!r:.200} is no sensitivity. Use one of: {', '.join(SENSITIVITIES)}."
             )
-        moment = checked_time(record.timestamp or self._clock(), "The record's time")
+        moment = validate_time(record.timestamp or self._clock(), "The record's time")
         if moment.year == 1:
             raise InputError(f"The record's time is out of range: {record.timestamp!r}. Give a later one.")
         is_secret = has_secret(text) or has_secret(" ".join(text.split()))  # a line break may part it
         return JournalRecord(
-            id=checked_name(record.id, "The record's id"),
-            session_id=clean(checked_text(record.session_id, "The session's id", 1_000)),
+            id=validate_name(record.id, "The record's id"),
+            session_id=redact(validate_text(record.session_id, "The session's id", 1_000)),
             category=_category(record.category),
             text=text,
-            source_channel=clean(checked_text(record.source_channel, "The source", 1_000)),
+            source_channel=redact(validate_text(record.source_channel, "The source", 1_000)),
             confidence=_confidence(record.confidence),
             timestamp=moment.astimezone(self.zone),
             sensitivity="secret" if is_secret else record.sensitivity,

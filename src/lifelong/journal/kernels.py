@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lifelong.journal.specifics import Word, nearest, word_set
+from lifelong.journal.key_facts import Word, nearest, word_set
 
 REACH = 3  # words to the next that says something
 LONGEST = 6  # words of a name or date, to each side

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lifelong.errors import InputError, JournalError, ModelError
+from lifelong.journal.key_facts import missing, specifics, words
 from lifelong.journal.note_files import (
     COMPACTED,
     DISK,
@@ -26,8 +27,7 @@ from lifelong.journal.note_files import (
     text_of,
     total_memory_size,
 )
-from lifelong.journal.specifics import missing, specifics, words
-from lifelong.secrecy import clean, has_secret
+from lifelong.redaction import has_secret, redact
 from lifelong.types import Clock, utc_now
 
 log = logging.getLogger("lifelong.journal")
@@ -91,7 +91,7 @@ def compact_memories(
                 return Compacted(False, "another compaction of these notes is running")
             return _compact(folder, threshold, query, cap, files, clock)
     except Exception as error:  # whatever a model or a disk does, the worker goes on
-        reason = clean(f"{type(error).__name__}: {error}")[:500]
+        reason = redact(f"{type(error).__name__}: {error}")[:500]
         log.warning("the notes in %s were not compacted, and stand as they were: %s", folder, reason)
         return Compacted(False, reason)
 

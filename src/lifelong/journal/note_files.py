@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from lifelong.journal.pages import alone, make_folder, settle
+from lifelong.journal.files import alone, make_folder, settle
 
 COMPACTED = "compacted"
 

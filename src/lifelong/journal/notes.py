@@ -11,7 +11,6 @@ import threading
 from pathlib import Path
 
 from lifelong.errors import InputError, JournalError
-from lifelong.gate import checked_text
 from lifelong.journal.note_compaction import (
     LOAD_CAP,
     THRESHOLD,
@@ -24,8 +23,9 @@ from lifelong.journal.note_compaction import (
     unfenced,
 )
 from lifelong.journal.note_files import COMPACTED, DISK, FileSystem, listed, path_of, text_of, total_memory_size
-from lifelong.secrecy import clean, has_secret
+from lifelong.redaction import has_secret, redact
 from lifelong.types import Clock, utc_now
+from lifelong.validation import validate_text
 
 __all__ = [
     "Compacted",
@@ -66,9 +66,9 @@ def store_memory(
 ) -> threading.Thread | None:
     """Write the note `<key>.md`, over an earlier one of that key. With a `query`, notes above the threshold are
     compacted in the background: the thread that does so is returned, and nobody has to wait for it."""
-    if checked_key(key, "A note's key").lower() == COMPACTED:
+    if validate_key(key, "A note's key").lower() == COMPACTED:
         raise InputError(f"{key!r} is the name of the compacted notes. Choose another key.")
-    if not checked_text(content, f"The note {key}", LONGEST_NOTE, "Split it.").strip():
+    if not validate_text(content, f"The note {key}", LONGEST_NOTE, "Split it.").strip():
         raise InputError(f"The note {key} is empty. Give it something to say.")
     if len(content) > cap:
         log.warning("the note %s has %s characters, too many to be loaded (%s): split it", key, len(content), cap)
@@ -95,14 +95,14 @@ def load_memories(folder: Path, cap: int = LOAD_CAP, *, files: FileSystem = DISK
     parts: list[str] = []
     room = cap
     for _, key in sorted((-modified, key) for key, (_, modified) in listed(folder, files)):
-        text = clean(text_of(files.read(path_of(folder, key)) or b""))
+        text = redact(text_of(files.read(path_of(folder, key)) or b""))
         if not text.strip():
             continue
         room -= len(text) + (len(SEPARATOR) if parts else 0)
         if room < 0:
             if not parts:
                 log.warning(
-                    "the newest note, %s, is longer than %s characters: no notes are loaded", clean(key), cap
+                    "the newest note, %s, is longer than %s characters: no notes are loaded", redact(key), cap
                 )
             break
         parts.append(text)
@@ -110,7 +110,7 @@ def load_memories(folder: Path, cap: int = LOAD_CAP, *, files: FileSystem = DISK
 
 
 class Notes:
-    """The notes of one worker of a profile, in `workers/<worker>/memory` of the profile's folder `root`."""
+    """The notes of one worker of a user, in `workers/<worker>/memory` of the user's folder `root`."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Notes:
         clock: Clock = utc_now,
     ) -> None:
         self._root = root
-        self._worker = checked_key(worker, "A worker's name")
+        self._worker = validate_key(worker, "A worker's name")
         self._query = query
         self._threshold = threshold
         self._clock = clock
@@ -136,7 +136,7 @@ class Notes:
         within = self._root.resolve() / "workers" / self._worker
         for place in (folder, archive_of(folder)):
             if place.resolve() != within / place.name:
-                raise InputError(f"{place} leads out of its profile through a link. Replace the link by a folder.")
+                raise InputError(f"{place} leads out of its user through a link. Replace the link by a folder.")
         return folder
 
     def store(self, key: str, content: str) -> None:
@@ -178,10 +178,12 @@ class Notes:
             running.join(timeout)
 
 
-def checked_key(value: object, what: str) -> str:
+def validate_key(value: object, what: str) -> str:
     """S3, S4: a name that is a file's too: never a path, never a secret."""
     if not isinstance(value, str) or not _KEY.fullmatch(value):
-        raise InputError(f"{what} cannot be {clean(repr(value)):.200}. Use 1 to 200 letters, digits, '_' and '-'.")
+        raise InputError(
+            f"{what} cannot be {redact(repr(value)):.200}. Use 1 to 200 letters, digits, '_' and '-'."
+        )
     if is_secret(value):
         raise InputError(f"{what} looks like a secret. Choose another: file names are shown and sent to models.")
     return value

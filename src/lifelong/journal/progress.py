@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lifelong.collect.descriptors import KINDS, is_organized
 from lifelong.storage.base import Transaction
-from lifelong.types import micros, moment
+from lifelong.types import from_micros, to_micros
 
 _KINDS = sorted(kind for kind in KINDS if is_organized(kind))
 
@@ -71,13 +71,13 @@ class Progress:
 
     def last_run(self, owner: str, name: str) -> datetime | None:
         row = self._tx.one("SELECT last_run_at FROM schedules WHERE owner = ? AND name = ?", owner, name)
-        return moment(row[0]) if row else None
+        return from_micros(row[0]) if row else None
 
     def ran(self, owner: str, name: str, at: datetime) -> None:
         self._tx.run(
             "INSERT INTO schedules (owner, name, last_run_at) VALUES (?, ?, ?) ON CONFLICT (owner, name) "
             "DO UPDATE SET last_run_at = excluded.last_run_at",
-            *(owner, name, micros(at)),
+            *(owner, name, to_micros(at)),
         )
 
     def keeper(self, owner: str, home: str, now: datetime) -> tuple[str, datetime]:
@@ -85,6 +85,6 @@ class Progress:
         row = self._tx.one(
             "INSERT INTO journals (owner, home, began_at) VALUES (?, ?, ?) ON CONFLICT (owner) "
             "DO UPDATE SET owner = excluded.owner RETURNING home, began_at",
-            *(owner, home, micros(now)),
+            *(owner, home, to_micros(now)),
         )
-        return (row[0], moment(row[1])) if row else (home, now)
+        return (row[0], from_micros(row[1])) if row else (home, now)

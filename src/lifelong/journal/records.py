@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from lifelong.gate import LAST_YEAR
+from lifelong.validation import LAST_YEAR
 
 Sensitivity = Literal["public", "operational", "private-user", "secret"]
 SENSITIVITIES: tuple[Sensitivity, ...] = ("public", "operational", "private-user", "secret")

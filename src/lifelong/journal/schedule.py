@@ -1,4 +1,4 @@
-"""When background work of a profile runs: by a cron expression or at an interval.
+"""When background work of a user runs: by a cron expression or at an interval.
 
 When it ran last is kept by whoever makes the schedule, so a run that was missed while nothing was up is made up
 for once. Two processes may find the same run due; a job that must be alone has a lock of its own.
@@ -14,8 +14,8 @@ from hashlib import sha256
 
 from cronsim import CronSim, CronSimError
 
-from lifelong.background import Background
 from lifelong.errors import ConfigError, LifelongError
+from lifelong.periodic import PeriodicThread
 from lifelong.types import Clock
 
 log = logging.getLogger("lifelong.journal")
@@ -88,7 +88,7 @@ class Schedule:
         self._last_run = last_run
         self._ran = ran
         self._running = threading.Lock()
-        self._background = Background("schedule", self._step, AFTER_FAILURE)
+        self._background = PeriodicThread("schedule", self._step, AFTER_FAILURE)
         self.error = ""
         """What went wrong when it ran last; empty where nothing did."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lifelong.journal.journal import Journal
 from lifelong.journal.notes import Notes
 from lifelong.journal.records import SENSITIVITIES, Sensitivity
-from lifelong.tooling import Tool, schema, text, tool
+from lifelong.tools import Tool, schema, text, tool
 
 REMEMBER = schema(
     "text",

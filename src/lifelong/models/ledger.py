@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from lifelong.errors import BudgetReached, CapReached
+from lifelong.errors import DailyCapExceeded, RunBudgetExceeded
 from lifelong.models.base import Cost, Tokens
 from lifelong.storage.base import Database, Row, Transaction
-from lifelong.types import Clock, micros, moment
+from lifelong.types import Clock, from_micros, to_micros
 
 CallState = Literal["started", "done", "failed"]
 
@@ -62,7 +62,7 @@ class Ledger:
         rows = self._tx.many(
             "INSERT INTO ledger (at, owner, purpose, model, state, input_tokens, output_tokens, cost, estimated, "
             "inbox_id, error) VALUES (?, ?, ?, ?, 'started', 0, 0, ?, 1, ?, '') RETURNING id",
-            [(micros(at), owner, purpose, model, most, inbox_id)],
+            [(to_micros(at), owner, purpose, model, most, inbox_id)],
         )
         call_id: int = rows[0][0]
         return call_id
@@ -85,7 +85,7 @@ class Ledger:
 
     def spent_since(self, at: datetime) -> float:
         """USD of the whole home, calls under way at their most."""
-        row = self._tx.one("SELECT COALESCE(SUM(cost), 0) FROM ledger WHERE at >= ?", micros(at))
+        row = self._tx.one("SELECT COALESCE(SUM(cost), 0) FROM ledger WHERE at >= ?", to_micros(at))
         return float(row[0]) if row else 0.0
 
     def recent(self, owner: str, limit: int) -> list[Call]:
@@ -143,10 +143,10 @@ class Run:
         return self._spend.run_budget_usd - self.cost
 
     def start(self, model: str, most: float) -> int:
-        """Enter a call in the book. Refuse it with `BudgetReached` where the run could overspend by it, and
-        with `CapReached` where the home could overspend its day."""
+        """Enter a call in the book. Refuse it with `RunBudgetExceeded` where the run could overspend by it, and
+        with `DailyCapExceeded` where the home could overspend its day."""
         if most > self.left:
-            raise BudgetReached(
+            raise RunBudgetExceeded(
                 f"The run spent {self.cost:.4f} USD, and the next call of {model} may cost {most:.4f}: more than "
                 f"the {self._spend.run_budget_usd:g} a run may spend. Raise models.run_budget_usd, or choose a "
                 "cheaper model."
@@ -156,7 +156,7 @@ class Run:
             now, ledger = self._spend.clock(), Ledger(tx)
             ledger.take()
             if wrong := self._spend.over_cap(ledger.spent_since(day_of(now)), most):
-                raise CapReached(wrong)
+                raise DailyCapExceeded(wrong)
             return ledger.start(now, self._owner, self._purpose, model, most, self._inbox_id)
 
         return self._spend.database.write(enter)
@@ -176,9 +176,9 @@ class Run:
 
 def day_of(now: datetime) -> datetime:
     """When the UTC day of this time began."""
-    return now - timedelta(microseconds=micros(now) % _DAY)
+    return now - timedelta(microseconds=to_micros(now) % _DAY)
 
 
 def from_row(row: Row) -> Call:
-    call = Call(row[0], moment(row[1]), *row[2:])
+    call = Call(row[0], from_micros(row[1]), *row[2:])
     return replace(call, estimated=bool(call.estimated))  # a database may hold a whole number

@@ -7,14 +7,14 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lifelong.errors import BudgetReached, ModelError
+from lifelong.errors import ModelError, RunBudgetExceeded
 from lifelong.models.ledger import Run, Spend
 from lifelong.models.providers import model_for
 from lifelong.storage.base import Database
 from lifelong.types import Clock
 
 if TYPE_CHECKING:
-    from lifelong.sections import ModelsSettings
+    from lifelong.settings_sections import ModelsSettings
 
 T = TypeVar("T")
 
@@ -22,8 +22,8 @@ BUDGET_USD = 0.05
 
 
 class Question:
-    """Call it with a prompt: the answer, or a `ModelError` (or `CapReached`) that says what to do. Each call is a
-    row of the ledger. Safe to share between threads."""
+    """Call it with a prompt: the answer, or a `ModelError` (or `DailyCapExceeded`) that says what to do. Each
+    call is a row of the ledger. Safe to share between threads."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Question:
             async with model:
                 asked = [ModelRequest.user_text_prompt(prompt)]
                 answer = await model_request(model, asked, model_settings=model.told)
-        except BudgetReached:
-            raise BudgetReached(
+        except RunBudgetExceeded:
+            raise RunBudgetExceeded(
                 f"One question of this length to {self._settings.model} may cost more than the "
                 f"{BUDGET_USD:g} USD that it may. Choose a cheaper model."
             ) from None

@@ -10,7 +10,7 @@ brain          what decides what deserves to last: `rules/` (offline) or `llm` (
 claims         how knowledge stands in a document
 guard          what no brain may do
 
-tree           the documents of a profile, as they are and as they were
+tree           the documents of a user, as they are and as they were
 draft          edits that have not landed, with the rules of `edits`
 changesets     how they land, and how they are undone, with `differences`
 documents      the rows; `leads`: where to find what is known about something

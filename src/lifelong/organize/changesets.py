@@ -7,13 +7,13 @@ from copy import copy
 from dataclasses import replace
 from datetime import datetime
 
-from lifelong.errors import DocumentInUse, InputError, StaleWrite, UnknownDocument
-from lifelong.organize.claims import Lead, claims, paragraphs, parse, restated
-from lifelong.organize.differences import same, undone
-from lifelong.organize.documents import MEMORY_ID, Documents
+from lifelong.errors import DocumentInUse, DocumentNotFound, InputError, StaleWrite
+from lifelong.organize.diffing import same, undone
+from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
 from lifelong.organize.draft import Draft, stale
 from lifelong.organize.edits import NOT_YET, Edit, Edited, known
-from lifelong.organize.leads import Leads
+from lifelong.organize.fact_index import FactIndex
+from lifelong.organize.facts import Lead, claims, paragraphs, parse, restated
 from lifelong.storage.base import Transaction
 from lifelong.types import Changeset, Document
 
@@ -25,7 +25,7 @@ def commit(tx: Transaction, draft: Draft, told: Changeset) -> Changeset | None:
     changed one of the documents first."""
     if not draft.changes:
         return None
-    rows = Documents(tx, draft.owner)
+    rows = DocumentRows(tx, draft.owner)
     at = rows.lock(told.at)
     root_is_there = bool(rows.place(MEMORY_ID))
     edits = {e.id: e for e in draft.changes if not (root_is_there and draft.only_makes_root(e))}
@@ -35,7 +35,7 @@ def commit(tx: Transaction, draft: Draft, told: Changeset) -> Changeset | None:
     try:
         for edit in edits.values():
             seen.check(edit)
-    except (InputError, UnknownDocument, DocumentInUse) as error:
+    except (InputError, DocumentNotFound, DocumentInUse) as error:
         if told.cause == "rollback":
             raise
         raise StaleWrite(f"The documents changed since they were read. {error}") from error
@@ -55,7 +55,7 @@ def rebase(tx: Transaction, draft: Draft) -> bool:
     """Lay the draft's edits over what others have landed since, paragraph by paragraph. Says whether that was
     possible: where both changed the same, or speak of the same, or a document came or went, the draft stays as
     it is."""
-    rows = Documents(tx, draft.owner)
+    rows = DocumentRows(tx, draft.owner)
     moved: dict[str, Edit] = {}
     for edit in draft.changes:
         current = rows.find(edit.id)
@@ -109,7 +109,7 @@ def end_corrected(draft: Draft, by: Mapping[int, int], now: datetime) -> tuple[D
     return draft, count
 
 
-def _check_base(rows: Documents, edit: Edit) -> None:
+def _check_base(rows: DocumentRows, edit: Edit) -> None:
     """The edit was made on what is there now."""
     last = rows.last(edit.id)
     current = last if last and not last.valid_to else None
@@ -123,7 +123,7 @@ def _check_base(rows: Documents, edit: Edit) -> None:
     raise stale(named, edit.before, current and replace(current, path=named.path), by)
 
 
-def _index(leads: Leads, draft: Draft, landed: Mapping[str, Document | None], at: datetime) -> None:
+def _index(leads: FactIndex, draft: Draft, landed: Mapping[str, Document | None], at: datetime) -> None:
     """Bring the claim keys of documents up to what they say."""
     said = {
         (document.id, digest): one.sentence
@@ -143,7 +143,7 @@ def _index(leads: Leads, draft: Draft, landed: Mapping[str, Document | None], at
 def undo(tx: Transaction, owner: str, changeset: Changeset) -> tuple[list[Edit], str]:
     """The edits that take a changeset back, and a note that says what they leave: where later changes stand
     on top, these stay, and so does what they were made on."""
-    rows = Documents(tx, owner)
+    rows = DocumentRows(tx, owner)
     ended, begun = ({d.id: d for d in side} for side in rows.changed_by(changeset))
     left: list[str] = []
     edits: dict[str, Edit] = {}
@@ -162,7 +162,7 @@ def undo(tx: Transaction, owner: str, changeset: Changeset) -> tuple[list[Edit],
 
 def return_to(tx: Transaction, owner: str, time: datetime) -> tuple[list[Edit], str]:
     """The edits that make the whole tree what it was at that time."""
-    rows = Documents(tx, owner)
+    rows = DocumentRows(tx, owner)
     then, now = ({d.id: d for d in rows.walk(as_of=as_of)} for as_of in (time, None))
     edits = [_edit(rows, one, now.get(one), then.get(one)) for one in {**now, **then}]
     return _real(edits), f"Returns to {time.isoformat()}."
@@ -214,7 +214,7 @@ def _let_go_of_lost(seen: Edited, edits: dict[str, Edit]) -> list[str]:
     return dropped
 
 
-def _edit(rows: Documents, document_id: str, current: Document | None, wanted: Document | None) -> Edit:
+def _edit(rows: DocumentRows, document_id: str, current: Document | None, wanted: Document | None) -> Edit:
     if wanted:
         last = current or rows.last(document_id)
         version = last.version + 1 if last else 1

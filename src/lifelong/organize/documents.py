@@ -1,319 +1,269 @@
-"""The rows of `documents`, `document_references`, `changesets` and `trees`.
-
-A document is its versions; the one without `valid_to` is current, and one that has none is deleted. Versions of
-one changeset share their `valid_from`, so that a reader of any past time sees whole changesets only.
-"""
+"""The documents of one user, as they are and as they were: what `Memory.documents` is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import astuple, replace
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from operator import attrgetter
-from typing import TypeAlias
+from typing import Required, TypedDict, TypeVar, Unpack
 
-from lifelong.errors import InputError, UnknownChangeset, UnknownDocument
-from lifelong.gate import checked_name, checked_text
-from lifelong.organize.leads import Leads
-from lifelong.storage.base import EVERY, Param, Row, Transaction
-from lifelong.types import Changeset, Document, Reference, micros, moment, optional_moment
+from lifelong.errors import InputError, StaleWrite
+from lifelong.organize import facts
+from lifelong.organize.changesets import commit, return_to, undo
+from lifelong.organize.diffing import diff
+from lifelong.organize.document_rows import MEMORY, DocumentRows, slugs, unknown_document
+from lifelong.organize.draft import Draft, Keys
+from lifelong.organize.edits import Edit, Edited, FileDocument, missing_root
+from lifelong.organize.facts import Fact
+from lifelong.storage.base import Database, Transaction
+from lifelong.types import Cause, Changeset, Clock, Document, Reference
+from lifelong.validation import validate_count, validate_name, validate_text, validate_time
 
-MEMORY = "~/memory"
-MEMORY_ID = "memory"
-"""The id of `~/memory` in every tree: two that make it at once make the same one."""
+T = TypeVar("T")
 
-LONGEST_PATH = 10_000
-DEEPEST = 100  # documents below one another
-
-_COLUMNS = (
-    "d.id, d.version, d.parent_id, d.slug, d.title, d.description, d.body, d.valid_from, d.valid_to, "
-    "d.changeset_id, (SELECT string_agg(r.target_id, ' ' ORDER BY r.target_id) FROM document_references r "
-    "WHERE r.owner = d.owner AND r.source_id = d.id AND r.source_version = d.version AND r.kind = 'link')"
-)
-_CHANGESET = (
-    "owner, at, cause, author, note, session_id, after_id, until_id, inbox_id, brain, model, "
-    "input_tokens, output_tokens, cost"
-)
-_FIND_CHANGESET = f"SELECT id, {_CHANGESET} FROM changesets WHERE owner = ?"
-
-_texts = attrgetter("slug", "title", "description", "body")
-
-When: TypeAlias = datetime | None
-"""A time in the past; none for now."""
+TRIES = 3  # of a rollback that others get in the way of
+LONGEST_NOTE = 10_000
+IN_OUTLINE = 200
+IN_OUTLINE_EACH = 40
 
 
-class Documents:
-    """The documents of one owner, seen through a transaction."""
+class Content(TypedDict, total=False):
+    """What `Draft.write` takes."""
 
-    def __init__(self, tx: Transaction, owner: str) -> None:
-        self._tx = tx
+    slug: Required[str]
+    title: Required[str]
+    description: Required[str]
+    body: Required[str]
+    document_id: str | None
+    expected_version: int | None
+    parent_id: str | None
+    parent_path: str | None
+    links: Iterable[str] | None
+
+
+class Change(TypedDict, total=False):
+    """What `Draft.edit` takes, besides the document and its version."""
+
+    append: str | None
+    find: str | None
+    replace: str | None
+
+
+class DocumentStore:
+    """The documents of one owner. Wherever a document is asked for, its id or its path
+    (`~/memory/people/caroline`) will do; `as_of` a past time gives it as it was then."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        clock: Clock,
+        keys: Keys | None = None,
+        file: FileDocument | None = None,
+    ) -> None:
+        self._database = database
         self._owner = owner
+        self._clock = clock
+        self._keys = keys
+        self._file = file
 
-    # One document
+    def draft(self, *, below: str = "") -> Draft:
+        """Edits to come, for `changesets.commit`."""
+        return Draft(self._database, self._owner, below=below, keys=self._keys, file=self._file)
 
-    def find(self, document_id: str, as_of: When = None) -> Document | None:
-        """The document as it is, or was; none where there is none."""
-        found = self.row(checked_name(document_id, "A document's id"), as_of)
-        return found and self.placed(found, as_of)
+    # Reading
 
-    def get(self, document_id: str) -> Document:
-        if found := self.find(document_id):
+    def find(self, document: str, as_of: datetime | None = None) -> Document | None:
+        """The document; none where there is none."""
+        return self._see(lambda rows: _find(rows, document, as_of), as_of)
+
+    def read(self, document: str, as_of: datetime | None = None) -> Document:
+        return self._see(lambda rows: _get(rows, document, as_of), as_of)
+
+    def roots(self, as_of: datetime | None = None) -> list[Document]:
+        return self.children("~", as_of)
+
+    def children(self, document: str = "~", as_of: datetime | None = None) -> list[Document]:
+        """By slug; `~` has the roots."""
+
+        def work(rows: DocumentRows) -> list[Document]:
+            return rows.children("" if _is_top(document) else _get(rows, document, as_of).id, as_of)
+
+        return self._see(work, as_of)
+
+    def walk(self, path: str = "~", as_of: datetime | None = None) -> Iterator[Document]:
+        """The document at this path and all below it (`~`: all there are), parents first."""
+
+        def work(rows: DocumentRows) -> list[Document]:
+            return rows.walk(None if _is_top(path) else _get(rows, path, as_of), as_of)
+
+        return iter(self._see(work, as_of))
+
+    def outline(self, path: str = MEMORY) -> str:
+        """The subtree as a list, a line a document, cut where it gets long."""
+        return outline(self.draft(), self.read(path))
+
+    def claims(self, document: str) -> list[Fact]:
+        """What the document claims, in order, current or not."""
+        return facts.claims(self.read(document).body)
+
+    def versions(self, document: str) -> list[Document]:
+        """Every version, the first one first, also of a document that was deleted (by its id)."""
+
+        def work(rows: DocumentRows) -> list[Document]:
+            return rows.versions(_get(rows, document, None).id if document.startswith("~") else document)
+
+        validate_name(document, "A document's id")
+        if found := self._see(work):
             return found
-        raise unknown_document(document_id)
+        raise unknown_document(document)
 
-    def at(self, path: str, as_of: When = None) -> Document | None:
-        """The document at `~/slug/slug`."""
-        steps, document_id = slugs(path), ""
-        for slug in steps:
-            below = self.child(document_id, slug, as_of)
-            if not below:
-                return None
-            document_id = below
-        found = self.row(document_id, as_of) if steps else None
-        return found and replace(found, path="/".join(("~", *steps)))
+    def references(self, document: str) -> list[Reference]:
+        """What the current version refers to."""
 
-    def row(self, document_id: str, as_of: When = None) -> Document | None:
-        """Like `find`, without its path, which takes its ancestors to tell."""
-        which, times = _valid(as_of)
-        return self._one(f"d.owner = ? AND d.id = ? AND {which}", self._owner, document_id, *times)
+        def work(rows: DocumentRows) -> list[Reference]:
+            found = _get(rows, document, None)
+            return rows.references(found.id, found.version)
 
-    def child(self, parent_id: str, slug: str, as_of: When = None) -> str | None:
-        """The id of the parent's child of this slug."""
-        which, times = _valid(as_of)
-        where = f"d.owner = ? AND d.parent_id = ? AND d.slug = ? AND {which}"
-        row = self._tx.one(f"SELECT d.id FROM documents d WHERE {where}", self._owner, parent_id, slug, *times)
-        return row[0] if row else None
+        return self._see(work)
 
-    def place(self, document_id: str, as_of: When = None) -> tuple[str, str] | None:
-        """Parent and slug."""
-        which, times = _valid(as_of)
-        row = self._tx.one(
-            f"SELECT d.parent_id, d.slug FROM documents d WHERE d.owner = ? AND d.id = ? AND {which}",
-            self._owner,
-            document_id,
-            *times,
-        )
-        return (row[0], row[1]) if row else None
+    def diff(self, document: str, old_version: int, new_version: int) -> str:
+        """What changed between two versions, as a unified diff."""
+        found = {one.version: one for one in self.versions(document)}
+        for version in (old_version, new_version):
+            if version not in [*found]:
+                raise InputError(f"{document} has no version {version}. Its versions are 1 to {max(found)}.")
+        return diff(found[old_version], found[new_version])
 
-    def lineage(self, document_id: str, as_of: When = None) -> list[tuple[str, str]]:
-        """Id and slug of the document and its ancestors, the root last. A cycle is an error."""
-        found: dict[str, str] = {}
-        while document_id and (place := self.place(document_id, as_of)):
-            if document_id in found:
-                raise InputError(
-                    f"{found[document_id]!r} would be its own ancestor. Choose another parent for it."
-                )
-            found[document_id] = place[1]
-            document_id = place[0]
-        return list(found.items())
+    # Writing
 
-    def placed(self, document: Document, as_of: When = None) -> Document:
-        """The document with its path."""
-        above = [slug for _, slug in self.lineage(document.parent_id, as_of)] if document.parent_id else []
-        return replace(document, path="/".join(("~", *reversed(above), document.slug)))
+    def write(self, *, author: str = "person", note: str = "", **content: Unpack[Content]) -> Document:
+        """Make a document, or change one: see `Draft.write`. It has landed when this returns."""
+        return self._landed(lambda draft: draft.write(**content), author, note)
 
-    def resolve(self, target: str) -> str | None:
-        """The id of what a `[[target]]` names: a path, an id, or a path below `~/memory`."""
-        target = target.strip()
-        if target.startswith("~"):
-            found = self.at(target) if target.startswith("~/") else None
-        else:
-            found = self.row(target) or self.at(f"{MEMORY}/{target}")
-        return found.id if found else None
+    def edit(
+        self,
+        document_id: str,
+        expected_version: int,
+        *,
+        author: str = "person",
+        note: str = "",
+        **how: Unpack[Change],
+    ) -> Document:
+        """Append a paragraph, or replace a text that stands once: see `Draft.edit`."""
+        return self._landed(lambda draft: draft.edit(document_id, expected_version, **how), author, note)
 
-    # Many
-
-    def children(self, document_id: str = "", as_of: When = None, limit: int = EVERY) -> list[Document]:
-        """By slug; "" stands for the roots."""
-        which, times = _valid(as_of)
-        where = f"d.owner = ? AND d.parent_id = ? AND {which} ORDER BY d.slug LIMIT ?"
-        found = self._all(where, self._owner, document_id, *times, limit)
-        above = "~"
-        if found and document_id:
-            above = "/".join(("~", *(slug for _, slug in reversed(self.lineage(document_id, as_of)))))
-        return [replace(one, path=f"{above}/{one.slug}") for one in sorted(found, key=lambda one: one.slug)]
-
-    def walk(self, root: Document | None = None, as_of: When = None) -> list[Document]:
-        """The document and all below it (none: the whole tree), parents before children, then by slug."""
-        which, times = _valid(as_of)
-        found: list[Document] = []
-        level = [root.id] if root else []
-        if not root:
-            found = self._all(f"d.owner = ? AND {which}", self._owner, *times)
-        while level:
-            select = f"SELECT {_COLUMNS} FROM documents d WHERE d.owner = ? AND d.parent_id = ? AND {which}"
-            rows = self._tx.many(select, [(self._owner, one, *times) for one in level])
-            found += (below := [_document(row) for row in rows])
-            level = [one.id for one in below]
-        under: dict[str, list[Document]] = {}
-        for one in sorted(found, key=lambda one: one.slug, reverse=True):
-            under.setdefault(one.parent_id, []).append(one)
-        walked: list[Document] = []
-        waiting = [root] if root else self.children("", as_of)[::-1]
-        while waiting:
-            walked.append(one := waiting.pop())
-            waiting += [replace(child, path=f"{one.path}/{child.slug}") for child in under.get(one.id, ())]
-        return walked
-
-    def count(self) -> int:
-        """How many there are now."""
-        row = self._tx.one("SELECT count(*) FROM documents WHERE owner = ? AND valid_to IS NULL", self._owner)
-        return row[0] if row else 0
-
-    def titles(self) -> list[tuple[str, str, str, str]]:
-        """Id, parent, slug and title of every current document."""
-        rows = self._tx.all(
-            "SELECT id, parent_id, slug, title FROM documents WHERE owner = ? AND valid_to IS NULL", self._owner
-        )
-        return [(row[0], row[1], row[2], row[3]) for row in rows]
-
-    def versions(self, document_id: str) -> list[Document]:
-        """Every version, the first one first, each where it was when it was written."""
-        found = self._all("d.owner = ? AND d.id = ? ORDER BY d.version", self._owner, document_id)
-        return [self.placed(one, one.valid_from) for one in found]
-
-    def version(self, document_id: str, version: int) -> Document | None:
-        found = self._one("d.owner = ? AND d.id = ? AND d.version = ?", self._owner, document_id, version)
-        return found and self.placed(found, found.valid_from)
-
-    def last(self, document_id: str) -> Document | None:
-        """The last version, also of a document that is deleted, without its path."""
-        return self._one("d.owner = ? AND d.id = ? ORDER BY d.version DESC LIMIT 1", self._owner, document_id)
-
-    def references(self, document_id: str, version: int) -> list[Reference]:
-        rows = self._tx.all(
-            "SELECT target_id, kind FROM document_references WHERE owner = ? AND source_id = ? "
-            "AND source_version = ? ORDER BY kind DESC, target_id",
-            *(self._owner, document_id, version),
-        )
-        return [Reference(*row) for row in rows]
-
-    def referrers(self, document_id: str) -> list[tuple[str, Reference]]:
-        """The current documents that link to it or name it in their body, each with how. SQLite takes the index of
-        targets for a range of kinds, and the whole owner for a choice of them."""
-        rows = self._tx.all(
-            "SELECT r.source_id, r.target_id, r.kind FROM document_references r JOIN documents d "
-            "ON d.owner = r.owner AND d.id = r.source_id AND d.version = r.source_version "
-            "WHERE r.owner = ? AND r.target_id = ? AND r.kind < 'parent' AND d.valid_to IS NULL",
-            *(self._owner, document_id),
-        )
-        return [(row[0], Reference(row[1], row[2])) for row in rows]
-
-    @property
-    def leads(self) -> Leads:
-        """Where the owner's current claims are found."""
-        return Leads(self._tx, self._owner)
+    def delete(self, document_id: str, expected_version: int, *, author: str = "person", note: str = "") -> None:
+        """Let a document go; its versions stay. Refused while another one has it as parent or link."""
+        draft = self.draft()
+        draft.delete(document_id, expected_version)
+        self._land(draft, "edit", author, note)
 
     # Changesets
 
-    def owners(self) -> list[str]:
-        """Everybody who has ever had a document."""
-        return [row[0] for row in self._tx.all("SELECT owner FROM trees WHERE at > 0")]
-
-    def lock(self, now: datetime) -> datetime:
-        """Take the owner's tree until the transaction ends. Gives the time of what is committed under it,
-        which grows with every changeset, whatever the clock says."""
-        taken = f"SELECT at FROM trees WHERE owner = ?{self._tx.for_update}"
-        row = self._tx.one(taken, self._owner)
-        if not row:
-            self._tx.run("INSERT INTO trees (owner, at) VALUES (?, 0) ON CONFLICT DO NOTHING", self._owner)
-            row = self._tx.one(taken, self._owner)
-        return moment(max(micros(now), (row[0] if row else 0) + 1))
-
-    def open_changeset(self, changeset: Changeset) -> Changeset:
-        """Store it, under the lock; gives it with its id."""
-        self._tx.run("UPDATE trees SET at = ? WHERE owner = ?", micros(changeset.at), self._owner)
-        row = self._tx.one(
-            f"INSERT INTO changesets ({_CHANGESET}) VALUES (?{', ?' * _CHANGESET.count(',')}) RETURNING id",
-            *(self._owner, micros(changeset.at), *astuple(changeset)[3:]),
-        )
-        return replace(changeset, id=row[0] if row else 0)
-
-    def close(self, ids: Iterable[str], changeset: Changeset) -> None:
-        """End the current versions."""
-        self._tx.many(
-            "UPDATE documents SET valid_to = ?, closed_by = ? WHERE owner = ? AND id = ? AND valid_to IS NULL",
-            [(micros(changeset.at), changeset.id, self._owner, document_id) for document_id in ids],
-        )
-
-    def insert(self, written: Sequence[tuple[Document, Iterable[Reference]]], changeset: Changeset) -> None:
-        """Begin new versions, each with all it refers to. What they replace is closed already."""
-        at = micros(changeset.at)
-        self._tx.many(
-            "INSERT INTO documents (owner, id, version, valid_from, parent_id, slug, title, description, body, "
-            "changeset_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(self._owner, d.id, d.version, at, d.parent_id, *_texts(d), changeset.id) for d, _ in written],
-        )
-        self._tx.many(
-            "INSERT INTO document_references (owner, source_id, source_version, target_id, kind) "
-            "VALUES (?, ?, ?, ?, ?)",
-            [(self._owner, d.id, d.version, one.target_id, one.kind) for d, to in written for one in to],
-        )
-
-    def changesets(self, limit: int) -> list[Changeset]:
+    def changesets(self, limit: int = 20) -> list[Changeset]:
         """The newest first."""
-        rows = self._tx.all(f"{_FIND_CHANGESET} ORDER BY at DESC LIMIT ?", self._owner, limit)
-        return [_changeset(row) for row in rows]
+        return self._see(lambda rows: rows.changesets(validate_count(limit, "The limit")))
 
-    def changeset(self, changeset_id: object) -> Changeset:
-        if isinstance(changeset_id, int) and 0 < changeset_id < 2**63:
-            row = self._tx.one(f"{_FIND_CHANGESET} AND id = ?", self._owner, changeset_id)
-            if row:
-                return _changeset(row)
-        raise UnknownChangeset(
-            f"No changeset of this profile has the id {changeset_id!r:.99}. List them with documents.changesets()."
-        )
+    def changeset(self, changeset_id: int) -> Changeset:
+        return self._see(lambda rows: rows.changeset(changeset_id))
 
-    def changeset_at(self, time: datetime) -> Changeset | None:
-        """The changeset that landed at exactly this time."""
-        row = self._tx.one(f"{_FIND_CHANGESET} AND at = ?", self._owner, micros(time))
-        return _changeset(row) if row else None
+    def changes(self, changeset_id: int) -> list[Edit]:
+        """What the changeset did: each document before and after."""
 
-    def changed_by(self, changeset: Changeset) -> tuple[list[Document], list[Document]]:
-        """The versions that the changeset ended, and those it began."""
-        ended = self._all("d.owner = ? AND d.closed_by = ?", self._owner, changeset.id)
-        begun = self._all("d.owner = ? AND d.changeset_id = ?", self._owner, changeset.id)
-        return [self.placed(d, d.valid_from) for d in ended], [self.placed(d, d.valid_from) for d in begun]
+        def work(rows: DocumentRows) -> list[Edit]:
+            ended, begun = ({d.id: d for d in side} for side in rows.changed_by(rows.changeset(changeset_id)))
+            return [Edit(one, ended.get(one), begun.get(one)) for one in {**ended, **begun}]
 
-    def _all(self, where: str, *params: Param) -> list[Document]:
-        return [
-            _document(row) for row in self._tx.all(f"SELECT {_COLUMNS} FROM documents d WHERE {where}", *params)
-        ]
+        return self._see(work)
 
-    def _one(self, where: str, *params: Param) -> Document | None:
-        row = self._tx.one(f"SELECT {_COLUMNS} FROM documents d WHERE {where}", *params)
-        return _document(row) if row else None
+    def rollback(self, changeset_id: int, *, author: str = "person") -> Changeset | None:
+        """Take one changeset back, as a new one. What later ones did stays; the note says what they kept
+        from being undone. None: there was nothing to undo."""
+
+        def plan(tx: Transaction) -> tuple[list[Edit], str]:
+            return undo(tx, self._owner, DocumentRows(tx, self._owner).changeset(changeset_id))
+
+        return self._roll_back(plan, author)
+
+    def rollback_to(self, time: datetime, *, author: str = "person") -> Changeset | None:
+        """Make the whole tree what it was at that time, as a new changeset. None: it is."""
+        validate_time(time, "The time to return to")
+        return self._roll_back(lambda tx: return_to(tx, self._owner, time), author)
+
+    def _roll_back(self, plan: Callable[[Transaction], tuple[list[Edit], str]], author: str) -> Changeset | None:
+        for left in reversed(range(TRIES)):
+            edits, note = self._database.read(plan)
+            draft = self.draft()
+            draft.edits = {edit.id: edit for edit in edits}
+            try:
+                return self._land(draft, "rollback", author, note[:LONGEST_NOTE])
+            except StaleWrite:
+                if not left:
+                    raise
+        return None
+
+    def _landed(self, change: Callable[[Draft], Document], author: str, note: str) -> Document:
+        """The document as it landed, whatever became of it since."""
+        draft = self.draft()
+        document = change(draft)
+        changeset = self._land(draft, "edit", author, note)
+        return self.read(document.id, changeset.at if changeset else None)
+
+    def _land(self, draft: Draft, cause: Cause, author: str, note: str) -> Changeset | None:
+        validate_name(author, "An author")
+        validate_text(note, "A note", LONGEST_NOTE)
+        told = Changeset(0, self._owner, self._clock(), cause, author, note)
+        return self._database.write(lambda tx: commit(tx, draft, told))
+
+    def _see(self, work: Callable[[DocumentRows], T], as_of: datetime | None = None) -> T:
+        """Now, `~/memory` is there, also where nothing was written yet."""
+        if as_of is not None:
+            validate_time(as_of, "as_of")
+
+        def look(tx: Transaction) -> T:
+            rows = DocumentRows(tx, self._owner)
+            root = missing_root(rows) if as_of is None else None
+            return work(Edited(tx, self._owner, {root.id: root}) if root else rows)
+
+        return self._database.read(look)
 
 
-def slugs(path: object) -> list[str]:
-    """The slugs of a path, from the root; none for `~` itself."""
-    text = checked_text(path, "A path", LONGEST_PATH)
-    if text != "~" and not text.startswith("~/"):
-        raise InputError(f"{text!r:.200} is no path. A path is ~ for the roots, or ~/slug/slug, e.g. {MEMORY}.")
-    below = text[2:].rstrip("/")
-    return below.split("/") if below else []
+def outline(draft: Draft, root: Document) -> str:
+    """The documents below this one, a line each, those nearest to it first to be shown."""
+    shown: dict[str, list[Document]] = {}
+    cut: set[str] = set()
+    waiting, left = deque([root]), IN_OUTLINE
+    while waiting:
+        one = waiting.popleft()
+        room = min(left, IN_OUTLINE_EACH)
+        found = draft.children(one.id, limit=room + 1)
+        shown[one.id] = found[:room]
+        left -= len(shown[one.id])
+        waiting.extend(shown[one.id])
+        if len(found) > room:
+            cut.add(one.id)
+    return "\n".join(_lines(root, shown, cut, ""))
 
 
-def unknown_document(document: str) -> UnknownDocument:
-    what = f"lies at {document}" if document.startswith("~") else f"has the id {document!r:.200}"
-    return UnknownDocument(f"No document of this profile {what}. Read ~ to see the roots, and go down from there.")
+def _lines(document: Document, shown: dict[str, list[Document]], cut: set[str], indent: str) -> Iterator[str]:
+    yield f"{indent}- {document.slug}: {document.title}"
+    for child in shown[document.id]:
+        yield from _lines(child, shown, cut, f"{indent}  ")
+    if document.id in cut:
+        yield f"{indent}  - … there is more below {document.path}"
 
 
-def _valid(as_of: When) -> tuple[str, tuple[int, ...]]:
-    """Which versions held at that time."""
-    if as_of is None:
-        return "d.valid_to IS NULL", ()
-    at = micros(as_of)
-    return "d.valid_from <= ? AND (d.valid_to IS NULL OR d.valid_to > ?)", (at, at)
+def _is_top(path: str) -> bool:
+    return str(path).startswith("~") and not slugs(path)
 
 
-def _document(row: Row) -> Document:
-    document_id, version, parent_id, slug, title, description, body, since, until, changeset_id, linked = row
-    links, times = tuple(linked.split(" ")) if linked else (), (moment(since), optional_moment(until))
-    return Document(
-        document_id, version, "", parent_id, slug, title, description, body, links, *times, changeset_id
-    )
+def _find(rows: DocumentRows, document: str, as_of: datetime | None) -> Document | None:
+    found = rows.at if str(document).startswith("~") else rows.find
+    return found(document, as_of)
 
 
-def _changeset(row: Row) -> Changeset:
-    return Changeset(row[0], row[1], moment(row[2]), *row[3:])
+def _get(rows: DocumentRows, document: str, as_of: datetime | None) -> Document:
+    if found := _find(rows, document, as_of):
+        return found
+    raise unknown_document(document)

@@ -9,25 +9,25 @@ from typing import TypeAlias, TypeVar
 
 from lifelong.collect.history import History
 from lifelong.errors import InputError, StaleWrite
-from lifelong.gate import checked_text
-from lifelong.organize import claims
-from lifelong.organize.claims import Claim, Known, Lead
-from lifelong.organize.differences import diff, same
-from lifelong.organize.documents import MEMORY, MEMORY_ID, Documents, slugs, unknown_document
+from lifelong.organize import facts
+from lifelong.organize.diffing import diff, same
+from lifelong.organize.document_rows import MEMORY, MEMORY_ID, DocumentRows, slugs, unknown_document
 from lifelong.organize.edits import (
     NOT_YET,
     Edit,
     Edited,
     FileDocument,
-    checked_slug,
     cleaned,
     known,
     missing_root,
     targets,
+    validate_slug,
 )
-from lifelong.organize.guard import Guard
+from lifelong.organize.facts import Fact, Known, Lead
+from lifelong.organize.write_policy import WritePolicy
 from lifelong.storage.base import EVERY, Database
 from lifelong.types import Document, Reference, new_id
+from lifelong.validation import validate_text
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Draft:
         *,
         below: str = "",
         keys: Keys | None = None,
-        guard: Guard | None = None,
+        guard: WritePolicy | None = None,
         file: FileDocument | None = None,
     ) -> None:
         self._database = database
@@ -66,7 +66,7 @@ class Draft:
         self._keys = keys
         self._guard = guard
         self._seen: dict[str, Document] = {}
-        self._root = database.read(lambda tx: missing_root(Documents(tx, owner)))
+        self._root = database.read(lambda tx: missing_root(DocumentRows(tx, owner)))
         self.owner = owner
         self.file = file
         self.edits: dict[str, Edit] = {MEMORY_ID: self._root} if self._root else {}
@@ -128,7 +128,7 @@ class Draft:
         found = self._keys(sentence) if self._keys else ()
         return frozenset(key for key in found if 0 < len(key.encode()) <= LONGEST_KEY)
 
-    def accepts(self, path: str, claim: Claim) -> bool:
+    def accepts(self, path: str, claim: Fact) -> bool:
         """Whether a claim may be written at this path."""
         return self._guard is None or self._guard.accepts(path, claim)
 
@@ -180,7 +180,7 @@ class Draft:
             parent = _parent(seen, parent_id, parent_path)
             document = copy(
                 was,
-                slug=checked_slug(slug),
+                slug=validate_slug(slug),
                 title=cleaned(title, "A title", LONGEST_TITLE),
                 description=cleaned(description, "A description", LONGEST_DESCRIPTION),
                 body=cleaned(body, "A body", LONGEST_BODY),
@@ -204,7 +204,7 @@ class Draft:
         replace the one place where `find` stands."""
         if (append is None) == (find is None) or (append is not None and replace is not None):
             raise InputError("Give either append, or find with replace (left out, what was found is removed).")
-        texts = [checked_text(text or "", "A text", LONGEST_BODY) for text in (append, find, replace)]
+        texts = [validate_text(text or "", "A text", LONGEST_BODY) for text in (append, find, replace)]
 
         def work(seen: Edited) -> Edit:
             current = _current(seen, document_id, expected_version)
@@ -326,10 +326,10 @@ def _linked(seen: Edited, links: Iterable[str]) -> tuple[str, ...]:
 def _appended(body: str, paragraph: str) -> str:
     if not paragraph.strip():
         raise InputError("The text to append is empty. Give it at least one visible character.")
-    told = claims.claims(paragraph)
-    parts = claims.paragraphs(body)
-    if claims.EARLIER in parts and (not told or told[0].current):
-        at = parts.index(claims.EARLIER)
+    told = facts.claims(paragraph)
+    parts = facts.paragraphs(body)
+    if facts.EARLIER in parts and (not told or told[0].current):
+        at = parts.index(facts.EARLIER)
         return "\n\n".join([*parts[:at], paragraph.strip("\n"), *parts[at:]])
     return f"{body.rstrip()}\n\n{paragraph.strip(chr(10))}".lstrip("\n")
 

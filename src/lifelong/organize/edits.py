@@ -10,13 +10,13 @@ from hashlib import blake2b
 from typing import TypeAlias
 
 from lifelong.errors import DocumentInUse, InputError
-from lifelong.gate import checked_name, checked_text
-from lifelong.organize import claims
-from lifelong.organize.claims import Claim, Known
-from lifelong.organize.documents import DEEPEST, MEMORY, MEMORY_ID, Documents, When, unknown_document
-from lifelong.secrecy import clean, has_secret
+from lifelong.organize import facts
+from lifelong.organize.document_rows import DEEPEST, MEMORY, MEMORY_ID, DocumentRows, When, unknown_document
+from lifelong.organize.facts import Fact, Known
+from lifelong.redaction import has_secret, redact
 from lifelong.storage.base import EVERY, Transaction
 from lifelong.types import Document, Reference
+from lifelong.validation import validate_name, validate_text
 
 LONGEST_SLUG = 200  # bytes, as an index counts
 MOST_TARGETS = 500
@@ -50,7 +50,7 @@ class Edit:
         return self.before.version if self.before else self.after.version - 1 if self.after else 0
 
 
-class Edited(Documents):
+class Edited(DocumentRows):
     """The rows of a transaction with edits laid over them. It has no past. Where the others lie is remembered:
     every document below them asks."""
 
@@ -131,7 +131,7 @@ class Edited(Documents):
             )
 
 
-def missing_root(rows: Documents) -> Edit | None:
+def missing_root(rows: DocumentRows) -> Edit | None:
     """The edit that makes `~/memory`, where it is not there."""
     if rows.place(MEMORY_ID):
         return None
@@ -141,9 +141,9 @@ def missing_root(rows: Documents) -> Edit | None:
     return Edit(MEMORY_ID, None, Document(MEMORY_ID, version, MEMORY, "", *told, (), NOT_YET, None, 0))
 
 
-def checked_slug(value: object) -> str:
+def validate_slug(value: object) -> str:
     """A name that is one step of a path, and can never be more."""
-    slug = checked_name(value, "A slug", LONGEST_SLUG)
+    slug = validate_name(value, "A slug", LONGEST_SLUG)
     if has_secret(slug):
         raise InputError("A slug must not hold a secret. Choose another one.")
     if slug != slug.strip() or "/" in slug or _CONTROL.search(slug) or slug in (".", "..", "~"):
@@ -155,7 +155,7 @@ def checked_slug(value: object) -> str:
 
 def cleaned(value: object, what: str, limit: int) -> str:
     """Text that may be stored: within its limit, and without secrets."""
-    return clean(checked_text(value, what, limit))
+    return redact(validate_text(value, what, limit))
 
 
 def targets(body: str) -> list[str]:
@@ -166,7 +166,7 @@ def targets(body: str) -> list[str]:
     return found
 
 
-def sentence(document: Document, claim: Claim) -> str:
+def sentence(document: Document, claim: Fact) -> str:
     """The claim with its subject: in `people/` and `projects/` a claim that begins in lower case goes on
     where the document's title ends."""
     dropped = document.path.startswith(SUBJECTS) and claim.text[:1].islower()
@@ -176,8 +176,8 @@ def sentence(document: Document, claim: Claim) -> str:
 def known(document: Document) -> dict[str, Known]:
     """What the document says now, each claim once, by its digest."""
     found: dict[str, Known] = {}
-    for paragraph in claims.paragraphs(document.body):
-        claim = claims.parse(paragraph)
+    for paragraph in facts.paragraphs(document.body):
+        claim = facts.parse(paragraph)
         if claim and claim.current:
             told = sentence(document, claim)
             digest = blake2b(told.encode(), digest_size=9).hexdigest()

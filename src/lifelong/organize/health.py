@@ -9,7 +9,7 @@ from typing import Literal
 
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
-from lifelong.errors import UnknownRecord
+from lifelong.errors import RecordNotFound
 from lifelong.organize.inbox import Inbox
 from lifelong.storage.base import Transaction
 
@@ -47,7 +47,7 @@ def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
     session_id = History(tx).session_of(record_id)
     session = session_id and Sessions(tx).find(owner, session_id)
     if not session:
-        raise UnknownRecord(f"No record of this profile has the id {record_id}. Use an id that append returned.")
+        raise RecordNotFound(f"No record of this user has the id {record_id}. Use an id that append returned.")
     if (session.processed_until or 0) < record_id:
         return Receipt(record_id, session.id, "stored")
     item = Inbox(tx).holding(session.id, record_id)
@@ -69,7 +69,7 @@ def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remar
     red = []
     if dead:
         red.append(
-            f"{dead} inbox item(s) failed for good. {error or 'See the inbox of each profile.'} Mend it and retry."
+            f"{dead} inbox item(s) failed for good. {error or 'See the inbox of each user.'} Mend it and retry."
         )
     if oldest and now - oldest > overdue:
         why = f"The last error: {error}" if error else "Is a worker running?"

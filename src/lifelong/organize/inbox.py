@@ -18,9 +18,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
-from lifelong.errors import LeaseLost, UnknownItem
+from lifelong.errors import InboxItemNotFound, LeaseLost
 from lifelong.storage.base import EVERY, Param, Row, Transaction
-from lifelong.types import InboxItem, ItemState, micros, moment, new_id, optional_moment
+from lifelong.types import InboxItem, ItemState, from_micros, from_optional_micros, new_id, to_micros
 
 _COLUMNS = (
     "id, agent_id, type, text, session_id, after_id, until_id, state, attempts, losses, due_at, error, "
@@ -49,12 +49,12 @@ class Inbox:
     def put(self, agent_id: str, text: str, session_id: str, after: int, until: int, now: datetime) -> int:
         """A transcript of the session's records (after, until], at the end of the agent's queue. The agent's
         row is already taken."""
-        due = micros(now) if self.is_empty(agent_id) else _BEHIND
+        due = to_micros(now) if self.is_empty(agent_id) else _BEHIND
         rows = self._tx.many(
             "INSERT INTO inbox (agent_id, type, text, session_id, after_id, until_id, state, attempts, losses, "
             "due_at, error, created_at) VALUES (?, 'system_message', ?, ?, ?, ?, 'pending', 0, 0, ?, '', ?) "
             "RETURNING id",
-            [(agent_id, text, session_id, after, until, due, micros(now))],
+            [(agent_id, text, session_id, after, until, due, to_micros(now))],
         )
         item_id: int = rows[0][0]
         return item_id
@@ -64,7 +64,7 @@ class Inbox:
         loss, not an attempt. Agents whose row another transaction holds are passed over."""
         candidates = self._tx.all(
             "SELECT id, agent_id FROM inbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?",
-            *(micros(now), _CANDIDATES),
+            *(to_micros(now), _CANDIDATES),
         )
         for item_id, agent_id in candidates:
             token = new_id()
@@ -86,7 +86,7 @@ class Inbox:
             "UPDATE inbox SET attempts = attempts + CASE state WHEN 'pending' THEN 1 ELSE 0 END, "
             "losses = losses + CASE state WHEN 'leased' THEN 1 ELSE 0 END, state = 'leased', lease = ?, "
             "due_at = ? WHERE id = ? AND due_at <= ?",
-            *(token, micros(ends), item_id, micros(now)),
+            *(token, to_micros(ends), item_id, to_micros(now)),
         )
         return changed == 1
 
@@ -100,7 +100,7 @@ class Inbox:
 
     def beat(self, lease: Lease, ends: datetime) -> bool:
         """Still at work: the lease now ends then. Says whether there was one left."""
-        return self._step(lease, "due_at = ?", micros(ends))
+        return self._step(lease, "due_at = ?", to_micros(ends))
 
     def finish(self, lease: Lease, now: datetime, changeset_id: int | None) -> None:
         """The work is committed with this transaction. History has the text, so the item lets it go. The
@@ -108,7 +108,7 @@ class Inbox:
         finished = self._step(
             lease,
             "state = 'done', text = '', error = '', due_at = NULL, lease = NULL, done_at = ?, changeset_id = ?",
-            *(micros(now), changeset_id),
+            *(to_micros(now), changeset_id),
         )
         if not finished:
             raise LeaseLost
@@ -118,7 +118,7 @@ class Inbox:
         """It did not work: try again then, or never by itself."""
         Agents(self._tx).lock([lease.item.agent_id])
         state = "pending" if again else "dead"
-        due = micros(again) if again else None
+        due = to_micros(again) if again else None
         if self._step(lease, f"state = '{state}', error = ?, due_at = ?, lease = NULL", error, due):
             self._call_next(lease.item.agent_id, now)
 
@@ -127,7 +127,7 @@ class Inbox:
         self._step(
             lease,
             "state = 'pending', attempts = attempts - 1, error = ?, due_at = ?, lease = NULL",
-            *(reason, micros(again)),
+            *(reason, to_micros(again)),
         )
 
     def retry(self, owner: str, now: datetime, item_id: int | None = None) -> int:
@@ -156,7 +156,7 @@ class Inbox:
         self._tx.run(
             "UPDATE inbox SET due_at = ? WHERE due_at = ? AND id = "
             "(SELECT min(id) FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL)",
-            *(micros(now), _BEHIND, agent_id),
+            *(to_micros(now), _BEHIND, agent_id),
         )
 
     # Reading
@@ -179,8 +179,8 @@ class Inbox:
     def get(self, owner: str, item_id: int) -> InboxItem:
         row = self._tx.one(f"SELECT {_COLUMNS} FROM inbox i WHERE i.id = ? AND {_OF_OWNER}", item_id, owner)
         if not row:
-            raise UnknownItem(
-                f"No inbox item of this profile has the id {item_id}. List them with memory.inbox()."
+            raise InboxItemNotFound(
+                f"No inbox item of this user has the id {item_id}. List them with memory.inbox()."
             )
         return from_row(row)
 
@@ -199,7 +199,7 @@ class Inbox:
     def open(self) -> tuple[int, datetime | None]:
         """How many items of the whole home are pending or leased, and since when the first has been waiting."""
         row = self._tx.one("SELECT count(*), min(created_at) FROM inbox WHERE due_at IS NOT NULL")
-        return (row[0], optional_moment(row[1])) if row else (0, None)
+        return (row[0], from_optional_micros(row[1])) if row else (0, None)
 
     def dead(self) -> int:
         """How many items of the whole home nobody will try again by himself."""
@@ -227,5 +227,5 @@ class Inbox:
 
 def from_row(row: Row) -> InboxItem:
     item = InboxItem(*row)
-    due_at = None if row[10] == _BEHIND else optional_moment(row[10])
-    return replace(item, due_at=due_at, created_at=moment(row[12]), done_at=optional_moment(row[13]))
+    due_at = None if row[10] == _BEHIND else from_optional_micros(row[10])
+    return replace(item, due_at=due_at, created_at=from_micros(row[12]), done_at=from_optional_micros(row[13]))

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from lifelong.collect.descriptors import memory_agent_prompt
-from lifelong.errors import BudgetReached, DocumentInUse, InputError, ModelError, StaleWrite, UnknownDocument
+from lifelong.errors import DocumentInUse, DocumentNotFound, InputError, ModelError, RunBudgetExceeded, StaleWrite
 from lifelong.models.base import MOST_OUTPUT, Tokens, cost_of, estimated_tokens
 from lifelong.models.ledger import Run, Spend
 from lifelong.models.providers import model_for
 from lifelong.models.question import in_a_loop_of_its_own
-from lifelong.organize.brain import Outcome, Transcript
+from lifelong.organize.organizer import Outcome, Transcript
 from lifelong.organize.tools import document_tools
 from lifelong.storage.base import Database
-from lifelong.tooling import Tool
+from lifelong.tools import Tool
 from lifelong.types import Clock
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lifelong.models.metered import Metered
     from lifelong.organize.draft import Draft
-    from lifelong.sections import ModelsSettings
+    from lifelong.settings_sections import ModelsSettings
 
 PURPOSE = "organize"
 NOTHING = "NOTHING TO KEEP"
@@ -49,13 +49,13 @@ NUDGE = """\
 You wrote nothing: an answer in words is lost. Write what deserves to last with document_write or document_edit
 now. If nothing does, answer with the one line NOTHING TO KEEP."""
 
-_FOR_THE_MODEL = (InputError, StaleWrite, UnknownDocument, DocumentInUse)
+_FOR_THE_MODEL = (InputError, StaleWrite, DocumentNotFound, DocumentInUse)
 """Errors of a tool that the model can mend. Any other ends the run."""
 
 _HEADING = re.compile(r"^#{2,3} [^\n]{0,300}\[r\d+, [^\n\]]{0,60}\]$", re.MULTILINE)
 
 
-class LlmBrain:
+class LlmOrganizer:
     """Organizes with a model of any provider. Each run has its own event loop and client, so a brain may be
     used from many threads."""
 
@@ -98,7 +98,7 @@ class LlmBrain:
             async with agent:
                 return await self._talk(agent, desk, transcript)
         except UsageLimitExceeded as error:
-            raise BudgetReached(
+            raise RunBudgetExceeded(
                 f"The run of {self._settings.model} did not end within {self._settings.run_requests} calls and "
                 f"{self._settings.run_tokens:,} tokens. Raise models.run_requests or models.run_tokens, or choose "
                 f"a model that uses tools better. What happened: {error}"

@@ -6,23 +6,23 @@ import json
 from typing import Unpack
 
 from lifelong.errors import InputError
-from lifelong.organize.documents import MEMORY, slugs
+from lifelong.organize.document_rows import MEMORY, slugs
+from lifelong.organize.documents import Content, DocumentStore, outline
 from lifelong.organize.draft import Draft
-from lifelong.organize.tree import Content, Tree, outline
-from lifelong.tooling import Tool, number, schema, text, tool
+from lifelong.tools import Tool, number, schema, text, tool
 from lifelong.types import Document
 
 MOST_CHILDREN = 200
 PREVIEW = 80
 
 
-def document_tools(target: Draft | Tree, author: str = "agent") -> tuple[Tool, ...]:
+def document_tools(target: Draft | DocumentStore, author: str = "agent") -> tuple[Tool, ...]:
     """document_read, document_write and document_edit, over a draft, or over what is stored: then each
     write is a changeset of this author."""
-    by = {"author": author} if isinstance(target, Tree) else {}
+    by = {"author": author} if isinstance(target, DocumentStore) else {}
 
     def view() -> Draft:
-        return target.draft() if isinstance(target, Tree) else target
+        return target.draft() if isinstance(target, DocumentStore) else target
 
     def document_read(document_id: str | None = None, path: str | None = None) -> str:
         return _read(view(), document_id, path)

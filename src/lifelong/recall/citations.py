@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from lifelong.storage.base import Transaction
-from lifelong.types import micros, moment
+from lifelong.types import from_micros, to_micros
 
 
 class Cited(NamedTuple):
@@ -54,13 +54,13 @@ class Citations:
             "ON CONFLICT (owner, document_id, record_id, until, by_record) DO UPDATE SET "
             "end_known = excluded.end_known "
             "WHERE (excluded.until = 0) = (excluded.end_known > citations.end_known)",
-            [(micros(now), *row) for row in left],
+            [(to_micros(now), *row) for row in left],
         )
         self._tx.many(f"DELETE {which}", left)
         self._tx.many(
             "INSERT INTO citations (owner, document_id, record_id, until, by_record, end_known) "
             "VALUES (?, ?, ?, ?, ?, ?)",
-            [(self._owner, document_id, *cited, micros(now)) for cited in sorted(cites - before)],
+            [(self._owner, document_id, *cited, to_micros(now)) for cited in sorted(cites - before)],
         )
         return {cited.record_id for cited in before ^ cites}
 
@@ -86,7 +86,7 @@ class Citations:
             [(self._owner, record) for record in sorted(records)],
         )
         return [
-            End(record, moment(until), moment(max(known, held)), by or None)
+            End(record, from_micros(until), from_micros(max(known, held)), by or None)
             for record, until, by, known, held in rows
             if until
         ]
@@ -101,4 +101,4 @@ class Citations:
             "ORDER BY by_record DESC LIMIT 1",
             [(self._owner, record) for record in sorted(records)],
         )
-        return [End(record, None, moment(known), by) for record, by, known in rows]
+        return [End(record, None, from_micros(known), by) for record, by, known in rows]

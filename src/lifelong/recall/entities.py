@@ -1,6 +1,6 @@
 """The people, projects and places that a text names, as it writes them.
 
-A guess from capitals, like `journal/specifics.py`: several in a row are one name. Where a sentence begins, a word
+A guess from capitals, like `journal/key_facts.py`: several in a row are one name. Where a sentence begins, a word
 is a name if another sentence shows it, or if it does something, as "Ada prefers" and "Tom moved" say.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lifelong.journal.specifics import Word, clauses, proper, word_set, words
+from lifelong.journal.key_facts import Word, clauses, proper, word_set, words
 from lifelong.organize.rules.speakers import PAST
 from lifelong.recall.items import NAMELESS
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from lifelong.journal.summaries import summarized_by
+from lifelong.journal.turn_summaries import summarized_by
 from lifelong.recall.citations import Citations
 from lifelong.recall.items import Items
 from lifelong.storage.base import Row, Transaction
-from lifelong.types import Item, ItemKind, Provenance, micros, moment, optional_moment
+from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
 
 KIND: ItemKind = "experience"
 _COLUMNS = "id, text, category, session_id, record, trust, at, entities, used, used_at, until"
@@ -69,7 +69,7 @@ class ExperienceRows:
             "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner AND "
             "c.item = ? || experiences.id) RETURNING id",
             *(self._owner, one.id, one.text, one.category, one.session_id, one.record, one.trust),
-            *(micros(one.at), json.dumps(one.entities, ensure_ascii=False), f"{KIND}:"),
+            *(to_micros(one.at), json.dumps(one.entities, ensure_ascii=False), f"{KIND}:"),
         )
         if added:
             self._file([one], now)
@@ -88,7 +88,7 @@ class ExperienceRows:
         ids = self.made_of(record)
         if until:
             which = "WHERE owner = ? AND record = ? AND until IS NULL RETURNING id"
-            rows = self._tx.all(f"UPDATE experiences SET until = ? {which}", micros(until), self._owner, record)
+            rows = self._tx.all(f"UPDATE experiences SET until = ? {which}", to_micros(until), self._owner, record)
             ids = [row[0] for row in rows]
         Items(self._tx, self._owner).end(KIND, ids, until, known, by_record)
 
@@ -153,7 +153,7 @@ class ExperienceRows:
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM experiences WHERE owner = ? AND until IS NULL AND at >= ? "
             "AND (? = '' OR category = ?) AND (? = '' OR session_id = ?) ORDER BY at DESC, id LIMIT ?",
-            *(self._owner, micros(since) if since else 0, category, category, session_id, session_id, limit),
+            *(self._owner, to_micros(since) if since else 0, category, category, session_id, session_id, limit),
         )
         return [_experience(row) for row in rows]
 
@@ -166,7 +166,7 @@ class ExperienceRows:
         """They came back to somebody."""
         self._tx.many(
             "UPDATE experiences SET used = used + 1, used_at = ? WHERE owner = ? AND id = ?",
-            [(micros(now), self._owner, id_) for id_ in sorted(ids)],
+            [(to_micros(now), self._owner, id_) for id_ in sorted(ids)],
         )
 
     def evict(self, most: int, now: datetime, but: str = "") -> list[str]:
@@ -219,13 +219,13 @@ class ExperienceRows:
 
     def looked(self) -> Looked | None:
         row = self._tx.one("SELECT record, at FROM extractions WHERE owner = ?", self._owner)
-        return Looked(row[0], moment(row[1])) if row else None
+        return Looked(row[0], from_micros(row[1])) if row else None
 
     def look(self, until: Looked) -> None:
         self._tx.run(
             "INSERT INTO extractions (owner, record, at) VALUES (?, ?, ?) ON CONFLICT (owner) "
             "DO UPDATE SET record = excluded.record, at = excluded.at",
-            *(self._owner, until.record, micros(until.at)),
+            *(self._owner, until.record, to_micros(until.at)),
         )
 
 
@@ -248,7 +248,7 @@ def _item(one: Experience) -> Item:
 def _experience(row: Row) -> Experience:
     id_, text, category, session_id, record, trust, at, entities, used, used_at, until = row
     return Experience(
-        *(id_, text, category, session_id, record, trust, moment(at), tuple(json.loads(entities)), used),
-        moment(used_at) if used_at else None,
-        optional_moment(until),
+        *(id_, text, category, session_id, record, trust, from_micros(at), tuple(json.loads(entities)), used),
+        from_micros(used_at) if used_at else None,
+        from_optional_micros(until),
     )

@@ -1,4 +1,4 @@
-"""The vectors of one profile's experiences: whose serve, and how those of another embedder take their place.
+"""The vectors of one user's experiences: whose serve, and how those of another embedder take their place.
 
 They are derived, so what is missing is found by comparing ids, and a stop at any instant costs at most the batch
 under way. Another embedder fills a scope of its own while the old one serves; then one transaction, which looks
@@ -18,7 +18,7 @@ from lifelong.errors import LifelongError, ModelError, Outvoted
 from lifelong.models.embedders.base import Embedder
 from lifelong.recall.experience_rows import ExperienceRows, Served
 from lifelong.recall.indexing import AFTER_FAILURE, Indexer
-from lifelong.recall.shelves import Shelves
+from lifelong.recall.vector_rows import VectorRows
 from lifelong.storage.base import EVERY, Database, Transaction
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class ExperienceVectors:
         def work(tx: Transaction) -> None:
             rows = ExperienceRows(tx, self._owner)
             rows.serve(rows.served(take=True)._replace(coming=wanted))
-            Shelves(tx).embedder(wanted)
+            VectorRows(tx).embedder(wanted)
 
         chosen = served.coming or served.embedder or wanted
         if chosen != wanted:
@@ -200,7 +200,7 @@ class ExperienceVectors:
                 return False
             rows.serve(Served(identity, "" if served.coming == identity else served.coming))
             rows.clothe(sorted(has))
-            Shelves(tx).embedder(identity)
+            VectorRows(tx).embedder(identity)
             return True
 
         served, is_bare = self._database.read(self._look)
@@ -212,7 +212,7 @@ class ExperienceVectors:
         """The vectors of embedders that neither serve nor are about to."""
 
         def others(tx: Transaction) -> set[str]:
-            return {*Shelves(tx).identities()} - {*ExperienceRows(tx, self._owner).served()}
+            return {*VectorRows(tx).identities()} - {*ExperienceRows(tx, self._owner).served()}
 
         for identity in self._database.read(others):
             self.store.clear(self.scope(identity))

@@ -1,4 +1,4 @@
-"""The experiences of one profile: each told once, found by meaning, and not more of them than are of use.
+"""The experiences of one user: each told once, found by meaning, and not more of them than are of use.
 
 Texts are rows; vectors are derived from them (`experience_vectors.py`), and live wherever the settings say. A row
 is written before its vector, and deleted before it, so a stop at any instant leaves vectors that are missing or
@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError, LifelongError
-from lifelong.gate import checked_count, checked_name, checked_text, checked_time
-from lifelong.journal.summaries import summarized_by
-from lifelong.recall.behind import Behind
-from lifelong.recall.ends import has_ended
+from lifelong.journal.turn_summaries import summarized_by
+from lifelong.recall.analyzer import read
+from lifelong.recall.dedup import Alike, is_same, never, on_scale
 from lifelong.recall.entities import named
 from lifelong.recall.experience_rows import Experience, ExperienceRows
 from lifelong.recall.experience_vectors import ExperienceVectors, Serving
 from lifelong.recall.indexing import Indexer
-from lifelong.recall.uniqueness import Alike, is_same, never, on_scale
-from lifelong.recall.words import read
-from lifelong.secrecy import clean
+from lifelong.recall.supersession import has_ended
+from lifelong.recall.write_behind import WriteBehind
+from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import PROVENANCES, Clock, Provenance
+from lifelong.validation import validate_count, validate_name, validate_text, validate_time
 
 if TYPE_CHECKING:
     from lifelong.models.embedders.base import Vector
@@ -79,7 +79,9 @@ class Experiences:
         self._most = most
         self._alike = alike
         self._lock = threading.Lock()
-        self._uses: Behind[Use] = Behind("experience-uses", "uses of experiences are not counted", self._count)
+        self._uses: WriteBehind[Use] = WriteBehind(
+            "experience-uses", "uses of experiences are not counted", self._count
+        )
 
     # Adding
 
@@ -102,7 +104,7 @@ class Experiences:
         given = Experience("", text, category, session_id, record, trust, at or self._clock(), ())
         one = checked(given)
         if entities is not None:
-            one = replace(one, entities=tuple(clean(checked_name(name, "An entity")) for name in entities))
+            one = replace(one, entities=tuple(redact(validate_name(name, "An entity")) for name in entities))
         return self.add_all([one])[0]
 
     def add_all(self, told: Sequence[Experience]) -> Sequence[str | None]:
@@ -156,8 +158,8 @@ class Experiences:
         """Those that answer best, best first, each with its score: half of it by meaning, half by the share of the
         question's words that it holds. Where no vectors can be had, by words alone. What has ended in part stands
         below what says so."""
-        checked_text(question, "The question", 1_000_000)
-        checked_count(top_k, "top_k", 1, MOST)
+        validate_text(question, "The question", 1_000_000)
+        validate_count(top_k, "top_k", 1, MOST)
         near = self._meant(question, max(POOL, 2 * top_k))
         found, surpassed = self._database.read(lambda tx: self._candidates(tx, near))
         asked = set(read(question).stems)
@@ -196,10 +198,10 @@ class Experiences:
         self, category: str = "", *, session_id: str = "", since: datetime | None = None, limit: int = 100
     ) -> Found:
         """The newest first: of a category, of a session, of what was told since then."""
-        checked_text(category, "The category", 1_000)
-        checked_text(session_id, "The session's id", 1_000)
-        since = checked_time(since, "since") if since else None
-        checked_count(limit, "The limit")
+        validate_text(category, "The category", 1_000)
+        validate_text(session_id, "The session's id", 1_000)
+        since = validate_time(since, "since") if since else None
+        validate_count(limit, "The limit")
         return self._database.read(
             lambda tx: ExperienceRows(tx, self._owner).newest(category, session_id, since, limit)
         )
@@ -252,17 +254,17 @@ class Experiences:
 
 def checked(given: Experience) -> Experience:
     """An experience as it would be added, with the id that follows from its text and the names in it."""
-    told = " ".join(clean(without_injected(checked_text(given.text, "An experience", LONGEST))).split())
+    told = " ".join(redact(without_injected(validate_text(given.text, "An experience", LONGEST))).split())
     if len(told) < SHORTEST or not any(map(str.isalnum, told)):
         raise InputError(
             f"An experience needs words, at least {SHORTEST} characters. Tell it in a whole sentence."
         )
     if given.trust not in PROVENANCES:
         raise InputError(f"{given.trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
-    checked_name(given.category, "The category", 200)
-    checked_text(given.session_id, "The session's id", 1_000)
-    checked_text(given.record, "The record's id", 1_000)
-    checked_time(given.at, "The experience's time")
+    validate_name(given.category, "The category", 200)
+    validate_text(given.session_id, "The session's id", 1_000)
+    validate_text(given.record, "The record's id", 1_000)
+    validate_time(given.at, "The experience's time")
     return replace(given, id=blake2b(told.encode(), digest_size=12).hexdigest(), text=told, entities=named(told))
 
 

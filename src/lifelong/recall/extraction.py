@@ -12,12 +12,12 @@ from datetime import timedelta
 from functools import partial
 
 from lifelong.errors import InputError, Outvoted
-from lifelong.journal.findable import trust_of
+from lifelong.journal.indexing import trust_of
 from lifelong.journal.journal import Journal
 from lifelong.journal.records import JournalRecord
 from lifelong.recall.experience_rows import Experience, ExperienceRows, Looked
 from lifelong.recall.experiences import LONGEST, SHORTEST, Experiences, checked
-from lifelong.secrecy import has_secret
+from lifelong.redaction import has_secret
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Clock
 

@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Set
 
-from lifelong.recall.words import content_words, fold, stem
+from lifelong.recall.analyzer import content_words, fold, stem
 from lifelong.types import Hit, new_id
 
 END = "</lifelong-context>"

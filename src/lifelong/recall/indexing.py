@@ -11,15 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
-from lifelong.background import Background
 from lifelong.errors import LifelongError, ModelError
 from lifelong.models.embedders.base import Embedder
-from lifelong.recall.backlog import Backlog
-from lifelong.recall.files import Files
-from lifelong.recall.filing import text_of
-from lifelong.recall.shelves import Shelves, State, Text
-from lifelong.recall.words import SECRET
-from lifelong.secrecy import clean
+from lifelong.periodic import PeriodicThread
+from lifelong.recall.analyzer import SECRET
+from lifelong.recall.file_sync import FileSync
+from lifelong.recall.index_writer import text_of
+from lifelong.recall.rebuild import IndexRebuild
+from lifelong.recall.vector_rows import State, Text, VectorRows
+from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Clock
 
@@ -47,7 +47,7 @@ class Indexer:
         clock: Clock,
         *,
         by_words: Collection[str] = (),
-        files: Sequence[Files] = (),
+        files: Sequence[FileSync] = (),
         tend: Callable[[], int] = lambda: 0,
     ) -> None:
         self._database = database
@@ -60,10 +60,10 @@ class Indexer:
         self._again = 0.0
         self._identities: dict[int, str] = {}
         self._chosen = ""  # the embedder that this process has named as the one to make the vectors
-        self.background = Background("indexer", lambda: 0.0 if self.run() else EVERY, AFTER_FAILURE)
+        self.background = PeriodicThread("indexer", lambda: 0.0 if self.run() else EVERY, AFTER_FAILURE)
         self.error = ""
 
-    def run_dry(self) -> None:
+    def run_until_idle(self) -> None:
         """Everything there is to do, in the calling thread."""
         self._looked, self._again = -LOOK_EVERY, 0.0
         while self.run():
@@ -71,23 +71,23 @@ class Indexer:
 
     def left(self) -> int:
         """How many records and items of the home wait."""
-        return self._database.read(lambda tx: Backlog(tx).left() + Shelves(tx).waiting())
+        return self._database.read(lambda tx: IndexRebuild(tx).left() + VectorRows(tx).waiting())
 
     def run(self) -> int:
         """A batch of each owner. How many items it worked on."""
         done = self._file_backlog() + self._look_at_files() + self._tend()
-        for owner in self._database.read(lambda tx: Shelves(tx).owners(waiting=True)):
+        for owner in self._database.read(lambda tx: VectorRows(tx).owners(waiting=True)):
             done += self.index(owner)
         if wanted := self.wanted():
             self._choose(wanted)
-            for owner in self._database.read(lambda tx: Shelves(tx).changing_to(wanted)):
+            for owner in self._database.read(lambda tx: VectorRows(tx).changing_to(wanted)):
                 done += self._replace(owner)
         return done
 
     def _file_backlog(self) -> int:
-        if not self._database.read(lambda tx: Backlog(tx).left()):
+        if not self._database.read(lambda tx: IndexRebuild(tx).left()):
             return 0
-        self._database.write(lambda tx: Backlog(tx).do_some(self._clock()))
+        self._database.write(lambda tx: IndexRebuild(tx).do_some(self._clock()))
         return 1
 
     def look(self) -> None:
@@ -122,7 +122,7 @@ class Indexer:
             return 0
 
         def work(tx: Transaction) -> int:
-            shelves = Shelves(tx)
+            shelves = VectorRows(tx)
             now = shelves.take(owner)
             if now.embedder_id != state.embedder_id:
                 return 0
@@ -138,7 +138,7 @@ class Indexer:
         return self._database.write(work)
 
     def _look(self, tx: Transaction, owner: str, limit: int) -> tuple[list[Text], State, set[int]]:
-        shelves = Shelves(tx)
+        shelves = VectorRows(tx)
         waiting, state = shelves.pending(owner, limit), shelves.state(owner)
         ids = [one.item_id for one in waiting]
         known = state.embedder_id
@@ -148,7 +148,7 @@ class Indexer:
         """Who makes the vectors of what is new: as those that are there, as long as that can be."""
         if state.embedder_id is None:
             return self._embedders[0] if self.wanted() else None
-        return self.find(self._database.read(lambda tx: Shelves(tx).identity(state.embedder_id)))
+        return self.find(self._database.read(lambda tx: VectorRows(tx).identity(state.embedder_id)))
 
     def find(self, identity: str) -> Embedder | None:
         """The embedder that is called so, if it is at hand."""
@@ -205,7 +205,7 @@ class Indexer:
         if one.kind in self._by_words:
             return ""
         text = text_of(one.type, one.data or "{}") if one.type else one.text
-        return clean(text) if one.flags & SECRET else text
+        return redact(text) if one.flags & SECRET else text
 
     # Another embedder
 
@@ -213,8 +213,8 @@ class Indexer:
         """Have the vectors of all owners made by this embedder. Said once: whoever was opened with another one
         after us has chosen it since, and each would replace what the other made, without an end."""
         if self._chosen != wanted:
-            if others := self._database.write(lambda tx: Shelves(tx).choose(wanted)):
-                log.warning("%s makes the vectors of profile %s anew", wanted, ", ".join(others))
+            if others := self._database.write(lambda tx: VectorRows(tx).choose(wanted)):
+                log.warning("%s makes the vectors of user %s anew", wanted, ", ".join(others))
             self._chosen = wanted
 
     def remarks(self, owner: str) -> list[str]:
@@ -225,11 +225,11 @@ class Indexer:
         """For a person: that another embedder than the one configured here makes an owner's vectors; empty where
         that is not so, or not known."""
         mine = self._identities.get(id(self._embedders[0]), "")
-        theirs = self._database.read(lambda tx: Shelves(tx).chosen(owner)) if mine else ""
+        theirs = self._database.read(lambda tx: VectorRows(tx).chosen(owner)) if mine else ""
         if theirs in ("", mine):
             return ""
         return (
-            f"The vectors of this profile are made by {theirs}, and not by {mine}, which is configured here: the "
+            f"The vectors of this user are made by {theirs}, and not by {mine}, which is configured here: the "
             "worker that was started last decides. Start it anew with these settings, or this process with those."
         )
 
@@ -246,7 +246,7 @@ class Indexer:
             return 0
 
         def work(tx: Transaction) -> None:
-            shelves = Shelves(tx)
+            shelves = VectorRows(tx)
             now = shelves.take(owner)
             if now.coming_id != embedder_id:
                 return
@@ -256,16 +256,16 @@ class Indexer:
             else:
                 shelves.keep(owner, State(now.stamp, now.era, embedder_id))
                 shelves.unstamp_without(embedder_id, owner)
-                log.info("the vectors of %s now serve profile %s", self.identity(embedder), owner)
+                log.info("the vectors of %s now serve user %s", self.identity(embedder), owner)
 
         self._database.write(work)
         if not waiting:
-            while self._database.write(lambda tx: Shelves(tx).drop_others(embedder_id, owner, BATCH)):
+            while self._database.write(lambda tx: VectorRows(tx).drop_others(embedder_id, owner, BATCH)):
                 pass
         return len(waiting) or 1
 
     def _look_behind(self, tx: Transaction, owner: str) -> tuple[State, list[Text], set[int]]:
-        shelves = Shelves(tx)
+        shelves = VectorRows(tx)
         state = shelves.state(owner)
         waiting = shelves.behind(owner, state.coming_until, BATCH)
         return state, waiting, shelves.without_vector(state.coming_id or 0, [one.item_id for one in waiting])

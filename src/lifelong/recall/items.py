@@ -14,10 +14,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from lifelong.recall.words import ASSISTANT, PERSON, Seen, see
-from lifelong.secrecy import has_secret, redact
+from lifelong.recall.analyzer import ASSISTANT, PERSON, AnalyzedText, analyze
+from lifelong.redaction import find_secrets, has_secret
 from lifelong.storage.base import EVERY, Param, Row, Transaction
-from lifelong.types import Item, ItemKind, Provenance, micros, moment, optional_moment
+from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
 
 NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "agent", "system"))
 """What a speaker is called who has no name."""
@@ -74,11 +74,11 @@ class Items:
 
     def add(self, items: Iterable[Item], now: datetime) -> None:
         """Items that are new for sure."""
-        self.add_seen(((item, see(item.text)) for item in items), now)
+        self.add_seen(((item, analyze(item.text)) for item in items), now)
 
-    def add_seen(self, items: Iterable[tuple[Item, Seen]], now: datetime) -> None:
+    def add_seen(self, items: Iterable[tuple[Item, AnalyzedText]], now: datetime) -> None:
         """The same, where what the index sees of them is known already."""
-        arrived, rows, words = micros(now), [], []
+        arrived, rows, words = to_micros(now), [], []
         for item, seen in items:
             text, stems = "" if item.kind == "turn" else seen.text, seen.stems.tobytes()
             rows.append((*self._columns(item, arrived), text, stems, seen.length, seen.flags | _role(item)))
@@ -102,7 +102,7 @@ class Items:
             "UPDATE items SET gone = NULL, until = ?, by_record = ?, stamp = NULL, "
             "end_known = CASE WHEN ? = 1 THEN COALESCE(end_known, ?) END WHERE id = ?",
             [
-                (*_end(given[key]), int(given[key].until is not None), micros(now), id_)
+                (*_end(given[key]), int(given[key].until is not None), to_micros(now), id_)
                 for key, id_ in known.items()
             ],
         )
@@ -115,7 +115,7 @@ class Items:
             "SELECT id, recorded_at FROM session_history WHERE id = ?",
             [(item.record_id,) for item in items if item.record_id],
         )
-        told = {row[0]: moment(row[1]) for row in rows}
+        told = {row[0]: from_micros(row[1]) for row in rows}
         return [item._replace(since=min(told.get(item.record_id or 0, item.at), now)) for item in items]
 
     def replace(self, items: Iterable[Item], now: datetime) -> set[str]:
@@ -125,11 +125,11 @@ class Items:
         other = {
             key: id_
             for key, (id_, text) in self._known(given).items()
-            if given[key].text != text and redact(given[key].text).text != text
+            if given[key].text != text and find_secrets(given[key].text).text != text
         }
         self._tx.many(
             "UPDATE items SET ref = ref || '@' || id, gone = COALESCE(gone, ?), stamp = NULL WHERE id = ?",
-            [(micros(now), id_) for id_ in other.values()],
+            [(to_micros(now), id_) for id_ in other.values()],
         )
         self.add([given[key] for key in other], now)
         return {ref for _, ref in other}
@@ -138,7 +138,7 @@ class Items:
         """They are found no longer, but as of an earlier time."""
         self._tx.many(
             "UPDATE items SET gone = ?, stamp = NULL WHERE owner = ? AND kind = ? AND ref = ? AND gone IS NULL",
-            [(micros(now), self._owner, kind, ref) for ref in refs],
+            [(to_micros(now), self._owner, kind, ref) for ref in refs],
         )
 
     def end(
@@ -146,8 +146,8 @@ class Items:
     ) -> None:
         """They stopped being true, which is known since then; what was known first, counts. Without `until`, a
         part of them did, and they hold."""
-        end = (micros(until) if until else None, micros(known), by)
-        later = micros(known) if until else EVERY
+        end = (to_micros(until) if until else None, to_micros(known), by)
+        later = to_micros(known) if until else EVERY
         self._tx.many(
             "UPDATE items SET until = ?, end_known = ?, by_record = ?, stamp = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND (until IS NULL OR end_known > ?)",
@@ -235,7 +235,7 @@ class Items:
         return self._select(
             f"(i.at, i.id) < (?, ?) AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL "
             "ORDER BY i.at DESC, i.id DESC LIMIT ?",
-            *(*_place(before), *kinds, micros(since) if since else 0, limit),
+            *(*_place(before), *kinds, to_micros(since) if since else 0, limit),
         )
 
     def newest_of(
@@ -249,7 +249,7 @@ class Items:
         """Those of the ids that `newest` would give, in its order."""
         rows = self._tx.many(
             "SELECT at, id, kind FROM items WHERE owner = ? AND id = ? AND at >= ? AND gone IS NULL",
-            [(self._owner, id_, micros(since) if since else 0) for id_ in ids],
+            [(self._owner, id_, to_micros(since) if since else 0) for id_ in ids],
         )
         last = _place(before)
         fitting = sorted(((at, id_) for at, id_, kind in rows if kind in kinds and (at, id_) < last), reverse=True)
@@ -272,12 +272,12 @@ class Items:
             "AND gone IS NULL",
             *(self._owner, kind, thread),
         )
-        return {row[0]: optional_moment(row[1]) for row in rows}
+        return {row[0]: from_optional_micros(row[1]) for row in rows}
 
     def ended(self, kind: ItemKind) -> dict[str, datetime]:
         """The refs of those of a kind that stopped being true, and when each did."""
         which = "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND until IS NOT NULL"
-        return {row[0]: moment(row[1]) for row in self._tx.all(which, self._owner, kind)}
+        return {row[0]: from_micros(row[1]) for row in self._tx.all(which, self._owner, kind)}
 
     def refs(self, kind: ItemKind) -> set[str]:
         """Those of a kind that have not left."""
@@ -295,7 +295,12 @@ class Items:
     def _columns(self, item: Item, arrived: int) -> tuple[Param, ...]:
         return (
             *(self._owner, item.kind, item.ref, item.thread, item.agent_id, item.session_id, item.record_id),
-            *(_name(item.speaker), item.trust, micros(item.at), micros(item.since) if item.since else arrived),
+            *(
+                _name(item.speaker),
+                item.trust,
+                to_micros(item.at),
+                to_micros(item.since) if item.since else arrived,
+            ),
             *(*_end(item), arrived if item.until else None),
         )
 
@@ -329,19 +334,19 @@ def _role(item: Item) -> int:
 
 
 def _end(item: Item) -> tuple[int | None, int | None]:
-    return micros(item.until) if item.until else None, item.by_record
+    return to_micros(item.until) if item.until else None, item.by_record
 
 
 def _place(before: Found | None) -> tuple[int, int]:
     """In the order of time, where a list goes on that ended with this one."""
-    return (micros(before.at), before.id) if before else (EVERY, EVERY)
+    return (to_micros(before.at), before.id) if before else (EVERY, EVERY)
 
 
 def _found(row: Row) -> Found:
     id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, thread = row[:11]
     since, until, end_known, gone, nudge, pinned, by_record, type_, data = row[11:]
-    times = moment(since), *map(optional_moment, (until, end_known, gone))
+    times = from_micros(since), *map(from_optional_micros, (until, end_known, gone))
     return Found(
-        *(id_, kind, ref, text, moment(at), trust, speaker, agent_id, session_id, record_id, thread),
+        *(id_, kind, ref, text, from_micros(at), trust, speaker, agent_id, session_id, record_id, thread),
         *(*times, nudge, bool(pinned), by_record, type_ or "", data or ""),
     )

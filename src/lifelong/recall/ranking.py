@@ -28,11 +28,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lifelong.recall.periods import Period
-from lifelong.recall.question import Question
-from lifelong.recall.shelf import NEVER, NOBODY, Around, Numbers, Places, View, distinct
-from lifelong.recall.words import ASKS, ASSISTANT, PERSON, TELLS
-from lifelong.types import ITEM_KINDS, PROVENANCES, micros
+from lifelong.recall.analyzer import ASKS, ASSISTANT, PERSON, TELLS
+from lifelong.recall.memory_index import NEVER, NOBODY, Around, Numbers, Places, View, distinct
+from lifelong.recall.query import Question
+from lifelong.recall.time_ranges import Period
+from lifelong.types import ITEM_KINDS, PROVENANCES, to_micros
 
 WEIGHTS: Mapping[str, float] = {
     "vector": 5.0,
@@ -233,7 +233,7 @@ def _is_line(view: View, places: Places) -> NDArray[np.bool_]:
 
 def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
     """1 within the time, a little less a day before or after it, and less and less then."""
-    start, end = (micros(edge) for edge in asked)
+    start, end = (to_micros(edge) for edge in asked)
     late = BESIDE * np.clip(1 - (at - end - DAY) / (AFTER_DAYS * DAY), 0, 1)
     return np.where(at < start - DAY, 0, np.where((at >= start) & (at < end), 1, late))
 

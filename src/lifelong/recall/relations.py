@@ -15,15 +15,15 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, TypeAlias
 
-from lifelong.gate import checked_count, checked_name
-from lifelong.organize.documents import MEMORY_ID, Documents
+from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
 from lifelong.organize.edits import targets
 from lifelong.organize.rules.filing import TITLES
+from lifelong.recall.analyzer import UNSPACED, content_words, fold, read
 from lifelong.recall.items import Found, Items
 from lifelong.recall.search import hit
-from lifelong.recall.words import UNSPACED, content_words, fold, read
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Clock, Hit
+from lifelong.validation import validate_count, validate_name
 
 How: TypeAlias = Literal["link", "body", "claim", "experience"]
 
@@ -105,7 +105,7 @@ class _Edge(NamedTuple):
     evidence: dict[str, Found]
 
 
-class Relating:
+class RelationFinder:
     """Tells how the entities of one owner are related."""
 
     def __init__(self, database: Database, owner: str, clock: Clock) -> None:
@@ -116,8 +116,8 @@ class Relating:
 
     def of(self, entity: str, limit: int = 20, *, ended: bool = False) -> Relations:
         """The entity, by its title, slug, or the only beginning of one, in capitals or not."""
-        asked = checked_name(entity, "An entity").strip()
-        checked_count(limit, "The limit", 1, MOST)
+        asked = validate_name(entity, "An entity").strip()
+        validate_count(limit, "The limit", 1, MOST)
         now = self._clock()
         return self._database.read(
             lambda tx: _Looking(tx, self._owner, self._names(tx), None if ended else now).around(asked, limit)
@@ -125,7 +125,7 @@ class Relating:
 
     def entities(self, limit: int) -> list[str]:
         """Who and what is known by name: what most experiences name first, then what has documents only."""
-        checked_count(limit, "The limit", 1, MOST)
+        validate_count(limit, "The limit", 1, MOST)
 
         def look(tx: Transaction) -> list[str]:
             shared = [some for _, some in _experiences(tx, self._owner)]
@@ -137,7 +137,7 @@ class Relating:
 
     def _names(self, tx: Transaction) -> _Names:
         """Read anew after each changeset only."""
-        rows = Documents(tx, self._owner)
+        rows = DocumentRows(tx, self._owner)
         last = next((one.id for one in rows.changesets(1)), 0)
         if self._known[0] != last:
             self._known = (last, _Names(rows.titles()))
@@ -152,7 +152,7 @@ class _Looking:
         self._owner = owner
         self._names = names
         self._by = by
-        self._documents = Documents(tx, owner)
+        self._documents = DocumentRows(tx, owner)
         self._items = Items(tx, owner)
         self._shared = list(_experiences(tx, owner))
         self._edges: dict[str, _Edge] = {}

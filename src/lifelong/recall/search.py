@@ -15,20 +15,20 @@ from numpy.typing import NDArray
 
 from lifelong.collect.agents import Agents
 from lifelong.errors import InputError, LifelongError, StorageError
-from lifelong.gate import checked_count, checked_text, checked_time
-from lifelong.organize.documents import Documents
-from lifelong.recall.filing import text_of
+from lifelong.organize.document_rows import DocumentRows
+from lifelong.recall.analyzer import asks, fold
+from lifelong.recall.index_writer import text_of
 from lifelong.recall.indexing import Indexer
 from lifelong.recall.items import Found, Items
-from lifelong.recall.mending import Mending
-from lifelong.recall.question import Question, understand
+from lifelong.recall.memory_index import NEVER, MemoryIndex, Numbers, Places, View
+from lifelong.recall.query import Question, parse_query
 from lifelong.recall.ranking import Ranked, heaviest, rank, rarity
-from lifelong.recall.shelf import NEVER, Numbers, Places, Shelf, View
-from lifelong.recall.shelves import Shelves
-from lifelong.recall.words import asks, fold
-from lifelong.secrecy import clean
+from lifelong.recall.repair import IndexRepair
+from lifelong.recall.vector_rows import VectorRows
+from lifelong.redaction import redact
 from lifelong.storage.base import Database, Row, Transaction
-from lifelong.types import ITEM_KINDS, Clock, Hit, ItemKind, micros
+from lifelong.types import ITEM_KINDS, Clock, Hit, ItemKind, to_micros
+from lifelong.validation import validate_count, validate_text, validate_time
 
 log = logging.getLogger("lifelong.recall")
 
@@ -50,7 +50,7 @@ _NEGATION = re.compile(r"\b(?:not|no|never|none|nothing|without|cannot|nicht|kei
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to look. Nothing named: everywhere in the profile. `as_of` a past time: what was known then."""
+    """Where to look. Nothing named: everywhere in the user. `as_of` a past time: what was known then."""
 
     agent_id: str = ""
     kinds: tuple[ItemKind, ...] = ()
@@ -72,7 +72,7 @@ class Recall:
         owner: str,
         clock: Clock,
         indexer: Indexer,
-        mending: Mending,
+        mending: IndexRepair,
         zone: tzinfo = UTC,
     ) -> None:
         self._database = database
@@ -82,7 +82,7 @@ class Recall:
         self._mending = mending
         self._zone = zone
         self._lock = threading.Lock()
-        self._shelf: Shelf | None = None
+        self._shelf: MemoryIndex | None = None
         self._ask_again = 0.0
         self.error = ""
 
@@ -95,11 +95,13 @@ class Recall:
         explain: bool = False,
     ) -> list[Hit]:
         """The best hits, best first. Times in the question are seen from now, or from `as_of`, in the zone."""
-        question = clean(checked_text(question, "The question", LONGEST))  # the embedder may be somebody else's
-        checked_count(top_k, "top_k", 1, MOST)
-        asked = checked_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
+        question = redact(validate_text(question, "The question", LONGEST))  # the embedder may be somebody else's
+        validate_count(top_k, "top_k", 1, MOST)
+        asked = validate_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
         view, asks, query, places = self._candidates(question, scope, asked, max(POOL, EACH * top_k))
-        ranked = rank(view, asks, query, places, micros(asked), known=micros(asked) if scope.as_of else NEVER)
+        ranked = rank(
+            view, asks, query, places, to_micros(asked), known=to_micros(asked) if scope.as_of else NEVER
+        )
         return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
 
     # Candidates
@@ -109,12 +111,12 @@ class Recall:
     ) -> tuple[View, Question, Numbers, Places]:
         shelf = self._fresh()
         view = shelf.view()
-        asks = understand(question, asked, view.speakers)
+        asks = parse_query(question, asked, view.speakers)
         among = _within(view, slice(None), scope) if scope.narrow else None
         by_words = self._by_words(view, asks, among, pool)
         places, loose = view.places(by_words)
         if loose:
-            shelf.take_in(self._database.read(lambda tx: Shelves(tx).loose(self._owner, loose)))
+            shelf.take_in(self._database.read(lambda tx: VectorRows(tx).loose(self._owner, loose)))
             view = shelf.view()
             places, _ = view.places(by_words)
             among = _within(view, slice(None), scope) if scope.narrow else None
@@ -170,7 +172,7 @@ class Recall:
 
     # The shelf
 
-    def _fresh(self) -> Shelf:
+    def _fresh(self) -> MemoryIndex:
         """The shelf with everything that is stamped. A few items are stamped first, where nobody else does it."""
         shelf, waiting = self._read_up()
         if 0 < waiting <= LOOSE:
@@ -181,7 +183,7 @@ class Recall:
             shelf, _ = self._read_up()
         return shelf
 
-    def _read_up(self) -> tuple[Shelf, int]:
+    def _read_up(self) -> tuple[MemoryIndex, int]:
         """The shelf, and how many items wait for a stamp that nobody gives them: at most one more than a few."""
         with self._lock:
             while True:
@@ -195,15 +197,15 @@ class Recall:
                 if len(rows) < PAGE:
                     return shelf, waiting
 
-    def _news(self, tx: Transaction) -> tuple[Shelf, int, list[Row], int]:
+    def _news(self, tx: Transaction) -> tuple[MemoryIndex, int, list[Row], int]:
         """The shelf, a new one where another embedder serves or all was made anew; the newest stamp; what is newer
         than the shelf; and how much waits."""
-        shelves = Shelves(tx)
+        shelves = VectorRows(tx)
         alone = not (self._indexer.background.running or self._indexer.error)
         waiting = shelves.pending_count(self._owner, LOOSE + 1) if alone else 0
         state, shelf = shelves.state(self._owner), self._shelf
         if shelf is None or shelf.of != (state.embedder_id, state.era):
-            shelf = Shelf(shelves.identity(state.embedder_id), (state.embedder_id, state.era))
+            shelf = MemoryIndex(shelves.identity(state.embedder_id), (state.embedder_id, state.era))
         if state.stamp == shelf.stamp:
             return shelf, state.stamp, [], waiting
         return shelf, state.stamp, shelves.newer(self._owner, state.embedder_id, shelf.stamp, PAGE), waiting
@@ -256,11 +258,11 @@ def hit(
     text: str | None = None,
 ) -> Hit:
     """What was found, as it is shown: without secrets. Its `text` may be known already."""
-    document = Documents(tx, owner).find(found.thread) if found.kind == "document" else None
+    document = DocumentRows(tx, owner).find(found.thread) if found.kind == "document" else None
     return Hit(
         id=found.name,
         kind=found.kind,
-        text=clean(_text(found) if text is None else text) if found.type else found.text,
+        text=redact(_text(found) if text is None else text) if found.type else found.text,
         at=found.at,
         trust=found.trust,
         score=round(score, 4),
@@ -292,7 +294,7 @@ def _heaviest(postings: Sequence[tuple[float, Sequence[int]]], count: int) -> li
 def _within(view: View, places: Places | slice, scope: Scope) -> NDArray[np.bool_]:
     """Which of these lie in the scope and have not left."""
     about = view.about
-    then = micros(scope.as_of) if scope.as_of else None
+    then = to_micros(scope.as_of) if scope.as_of else None
     inside = about["gone"][places] > (NEVER - 1 if then is None else then)
     if then is not None:
         inside &= (about["since"][places] <= then) & (about["at"][places] <= then)
@@ -302,9 +304,9 @@ def _within(view: View, places: Places | slice, scope: Scope) -> NDArray[np.bool
         wanted = np.isin(np.arange(len(ITEM_KINDS)), [ITEM_KINDS.index(kind) for kind in scope.kinds])
         inside &= wanted[about["kind"][places]]
     if scope.since:
-        inside &= about["at"][places] >= micros(scope.since)
+        inside &= about["at"][places] >= to_micros(scope.since)
     if scope.until:
-        inside &= about["at"][places] < micros(scope.until)
+        inside &= about["at"][places] < to_micros(scope.until)
     return np.asarray(inside, np.bool_)
 
 
@@ -323,7 +325,7 @@ def _said(found: Found, text: str, stems: bytes) -> object:
     return (found.speaker, found.trust, stems, len(_NEGATION.findall(fold(text))), asks(text)) if stems else None
 
 
-def checked_scope(
+def validate_scope(
     agent_id: str,
     kinds: Iterable[ItemKind],
     since: datetime | None,
@@ -338,5 +340,5 @@ def checked_scope(
         raise InputError(f"{unknown[0]!r:.200} is no kind. Use some of: {', '.join(ITEM_KINDS)}.")
     for name, moment in (("since", since), ("until", until), ("as_of", as_of)):
         if moment is not None:
-            checked_time(moment, name)
+            validate_time(moment, name)
     return Scope(agent_id, wanted, since, until, as_of)

@@ -10,7 +10,7 @@ from lifelong.errors import InputError
 from lifelong.recall.experience_rows import KIND, Experience
 from lifelong.recall.experiences import GROUPS, Experiences, Group, grouped
 from lifelong.recall.fence import FROM, fenced, shortened
-from lifelong.tooling import Tool, number, schema, text, tool
+from lifelong.tools import Tool, number, schema, text, tool
 from lifelong.types import Hit
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from rich.tree import Tree
 from lifelong.errors import InputError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.memory import Memory
-from lifelong.secrecy import clean
-from lifelong.serve.hits import escape, table
-from lifelong.serve.plain import plain
+from lifelong.redaction import redact
+from lifelong.serve.hit_table import escape, table
+from lifelong.serve.jsonable import plain
 from lifelong.serve.samples import DAYS, PLANTED, SECRETS, Talk, talks
 from lifelong.types import Agent, Hit, Json, Record, ToolCall, utc_now
 
@@ -223,7 +223,7 @@ class _View:
 def _gist(record: Record) -> str:
     if isinstance(record, ToolCall):
         return f"{record.name}(…)"
-    return clean(record.text).splitlines()[0]
+    return redact(record.text).splitlines()[0]
 
 
 def _tree(memory: Memory, *, claims: bool = False) -> Tree:

@@ -18,12 +18,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
-from lifelong.config import Settings
 from lifelong.errors import InputError, LifelongError
 from lifelong.home import Home
 from lifelong.memory import Memory
-from lifelong.serve.callers import caller
+from lifelong.serve.caller_identity import caller
 from lifelong.serve.memories import DEFAULT, existing_home
+from lifelong.settings import Settings
 from lifelong.types import Agent, AssistantMessage, UserMessage
 
 LARGEST_EVENT = 8 * 2**20  # bytes
@@ -43,14 +43,14 @@ _NOT_SAID = re.compile(
 """How that begins which the host puts into a person's message, or in the place of one."""
 
 
-def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, profile: str = DEFAULT) -> None:
+def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, user: str = DEFAULT) -> None:
     """Do what the event asks for, and write what the host should add to its context."""
     try:
         event = _event(stdin.read(LARGEST_EVENT + 1))
         place = existing_home(home)
-        with Memory.open(place.path, profile, storage=_patience(place)) as memory:
+        with Memory.open(place.path, user, storage=_patience(place)) as memory:
             project = os.environ.get(PROJECT) or event.cwd
-            told = _heard(memory, event, memory.agent(caller("claude-code", profile, project)))
+            told = _heard(memory, event, memory.agent(caller("claude-code", user, project)))
         if told:
             answer = {"hookEventName": event.hook_event_name, "additionalContext": told}
             stdout.write(json.dumps({"hookSpecificOutput": answer}) + "\n")
@@ -154,8 +154,8 @@ def _records(session: str, turns: list[_Turn]) -> Iterator[tuple[str, UserMessag
 
 def _known(memory: Memory, prompt: str) -> str:
     """What is known about a prompt, but for what was said: that may be this very talk."""
+    from lifelong.recall.context import PREFACE
     from lifelong.recall.fence import fenced, line
-    from lifelong.recall.injection import PREFACE
 
     if len(prompt.split()) < LEAST_WORDS:
         return ""

@@ -1,4 +1,4 @@
-"""The memories of one home that a server holds open: one a profile."""
+"""The memories of one home that a server holds open: one a user."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Self
 
-from lifelong.config import Settings
-from lifelong.errors import MemoryClosed, StorageUnavailable, UnknownProfile
-from lifelong.gate import checked_profile
+from lifelong.errors import MemoryClosed, StorageUnavailable, UserNotFound
 from lifelong.home import Home
 from lifelong.memory import Memory
+from lifelong.settings import Settings
 from lifelong.types import Clock, utc_now
+from lifelong.validation import validate_user
 
 DEFAULT = "default"
 
@@ -30,11 +30,11 @@ def existing_home(home: str | Path) -> Home:
     return place
 
 
-def check_known(profile: str, known: Collection[str], by: str = "") -> None:
-    """A profile that holds nothing is unknown, but for the default one: a typing mistake must not make one."""
-    if profile not in known:
+def check_known(user: str, known: Collection[str], by: str = "") -> None:
+    """A user that holds nothing is unknown, but for the default one: a typing mistake must not make one."""
+    if user not in known:
         names = ", ".join(sorted({DEFAULT, *known}))
-        raise UnknownProfile(f"Nothing is known in the profile {profile!r}. Name one of these{by}: {names}.")
+        raise UserNotFound(f"Nothing is known in the user {user!r}. Name one of these{by}: {names}.")
 
 
 class _Served(Memory):
@@ -47,7 +47,7 @@ class _Served(Memory):
 
 
 class Memories:
-    """Opens a profile's memory when it is first asked for. It starts no background work: that is a worker's, in a
+    """Opens a user's memory when it is first asked for. It starts no background work: that is a worker's, in a
     process of its own. Safe to share between threads."""
 
     def __init__(self, home: str | Path, *, clock: Clock = utc_now, **settings: Mapping[str, object]) -> None:
@@ -61,30 +61,30 @@ class Memories:
         self._closed = False
         self.get()  # so that a home that cannot be used is said at once
 
-    def get(self, profile: str = DEFAULT, *, new: bool = False) -> Memory:
-        """The profile's memory: of one that is known, or of a `new` one."""
-        found = self._open.get(checked_profile(profile))
-        if found and (new or profile in self._known):
+    def get(self, user: str = DEFAULT, *, new: bool = False) -> Memory:
+        """The user's memory: of one that is known, or of a `new` one."""
+        found = self._open.get(validate_user(user))
+        if found and (new or user in self._known):
             return found
-        if not new and profile not in self._known:
-            self._known.update(self.profiles())
-            check_known(profile, self._known)
+        if not new and user not in self._known:
+            self._known.update(self.users())
+            check_known(user, self._known)
         with self._gate:
             if self._closed:
                 raise MemoryClosed
-            if profile not in self._open:
-                made = _Served.open(self.home.path, profile, clock=self._clock, brain=None, **self._settings)
-                made.heard = lambda: [*self._heard.get("", ()), *self._heard.get(profile, ())]
-                self._open[profile] = made
-            return self._open[profile]
+            if user not in self._open:
+                made = _Served.open(self.home.path, user, clock=self._clock, brain=None, **self._settings)
+                made.heard = lambda: [*self._heard.get("", ()), *self._heard.get(user, ())]
+                self._open[user] = made
+            return self._open[user]
 
     def hear(self, remarks: dict[str, list[str]]) -> None:
-        """What the worker says now of its work, by profile; under no name, what everybody should know."""
+        """What the worker says now of its work, by user; under no name, what everybody should know."""
         self._heard = remarks
 
-    def profiles(self) -> list[str]:
+    def users(self) -> list[str]:
         """The default one, and all that hold something."""
-        return sorted({DEFAULT, *self.get().profiles()})
+        return sorted({DEFAULT, *self.get().users()})
 
     def close(self) -> None:
         """Close every memory. Safe to call twice."""

@@ -49,7 +49,7 @@ def serve(
     port: int = PORT,
     token: str = "",
     hosts: Sequence[str] = (),
-    profile: str = DEFAULT,
+    user: str = DEFAULT,
     worker: bool = True,
     open_browser: bool = False,
 ) -> None:
@@ -59,10 +59,10 @@ def serve(
     token = _checked_token(token, host, hosts)
     show_log(Console(stderr=True), logging.WARNING, "lifelong", "uvicorn")
     with Memories(home) as memories:
-        memories.get(profile)
+        memories.get(user)
         with _listening(host, port) as listener:
             address = _address(listener, host)
-            shown = f"{address}/" if profile == DEFAULT else f"{address}/?profile={profile}"
+            shown = f"{address}/" if user == DEFAULT else f"{address}/?user={user}"
             app = create_app(memories, token=token, hosts=[host, *hosts])
 
             def ready() -> None:

@@ -20,13 +20,13 @@ from rich.markup import escape
 from lifelong.errors import LifelongError
 from lifelong.memory import Memory
 from lifelong.organize.health import Health
-from lifelong.organize.worker import Processed
-from lifelong.serve.interrupts import interrupts
+from lifelong.organize.worker import WorkDone
+from lifelong.serve.signals import interrupts
 from lifelong.serve.terminal import show_log
 
 log = logging.getLogger("lifelong.serve")
 
-LOOK_AGAIN = 5.0  # seconds, for profiles that are new
+LOOK_AGAIN = 5.0  # seconds, for users that are new
 
 
 def run(memory: Memory, *, once: bool, as_json: bool, beside: bool = False) -> dict[str, Any]:
@@ -36,19 +36,19 @@ def run(memory: Memory, *, once: bool, as_json: bool, beside: bool = False) -> d
     show_log(Console(stderr=True, quiet=as_json), logging.WARNING if beside else logging.INFO, "lifelong")
     console = Console(stderr=True, quiet=as_json or beside)
     with ExitStack() as stack:
-        every = _Profiles(memory, stack)
+        every = _Users(memory, stack)
         done = _work_once(every) if once else _work_until_told(every, console, beside=beside)
     return _sum(memory.health(), done.finished, console)
 
 
 def tell(remarks: Mapping[str, Sequence[str]]) -> None:
-    """What the server beside should say in the health of each profile (under no name: of all), in one line."""
+    """What the server beside should say in the health of each user (under no name: of all), in one line."""
     with suppress(OSError):  # a server that is gone is noticed elsewhere
         os.write(sys.stdout.fileno(), f"{json.dumps(remarks)}\n".encode())
 
 
-class _Profiles:
-    """A memory for each profile of the home: each has its own journal to keep; what is organized is the whole
+class _Users:
+    """A memory for each user of the home: each has its own journal to keep; what is organized is the whole
     home's."""
 
     def __init__(self, memory: Memory, stack: ExitStack) -> None:
@@ -57,27 +57,27 @@ class _Profiles:
         self._stack = stack
 
     def new(self) -> Iterator[Memory]:
-        """Those of profiles that were not there before, and the first one's."""
+        """Those of users that were not there before, and the first one's."""
         if not self.open:
-            yield self.open.setdefault(self.first.profile, self.first)
-        for name in self.first.profiles():
+            yield self.open.setdefault(self.first.user, self.first)
+        for name in self.first.users():
             if name not in self.open:
                 self.open[name] = self._stack.enter_context(Memory.open(self.first.home.path, name))
                 yield self.open[name]
 
     def remarks(self) -> dict[str, list[str]]:
-        """By profile; where the database cannot be asked, why, for all of them."""
+        """By user; where the database cannot be asked, why, for all of them."""
         try:
             return {name: memory.remarks() for name, memory in self.open.items()}
         except LifelongError as error:
             return {"": [str(error)]}
 
 
-def _work_once(every: _Profiles) -> Processed:
-    return sum((memory.process() for memory in every.new()), Processed())
+def _work_once(every: _Users) -> WorkDone:
+    return sum((memory.process() for memory in every.new()), WorkDone())
 
 
-def _work_until_told(every: _Profiles, console: Console, *, beside: bool) -> Processed:
+def _work_until_told(every: _Users, console: Console, *, beside: bool) -> WorkDone:
     """A second signal ends it at once, which loses nothing."""
     with interrupts(signal.SIGINT, signal.SIGTERM) as over:
         if beside:
@@ -91,7 +91,7 @@ def _end_with_stdin(over: SimpleQueue[int]) -> None:
     over.put(0)
 
 
-def _work(every: _Profiles, console: Console, over: SimpleQueue[int], *, beside: bool) -> Processed:
+def _work(every: _Users, console: Console, over: SimpleQueue[int], *, beside: bool) -> WorkDone:
     console.print(f"[green]●[/] Working on {escape(str(every.first.home.path))}. Ctrl-C ends it.")
     told_last = None
     try:
@@ -100,7 +100,7 @@ def _work(every: _Profiles, console: Console, over: SimpleQueue[int], *, beside:
                 for memory in every.new():
                     memory.start()
             except LifelongError as error:
-                log.warning("profiles that are new cannot be looked for: %s", error)
+                log.warning("users that are new cannot be looked for: %s", error)
             with suppress(Empty):
                 over.get(timeout=LOOK_AGAIN)
                 break
@@ -109,7 +109,7 @@ def _work(every: _Profiles, console: Console, over: SimpleQueue[int], *, beside:
     finally:
         console.print("Finishing what is under way … Ctrl-C again ends it at once.")
         with ThreadPoolExecutor(len(every.open) or 1) as all_at_once:  # else those that wait begin something new
-            done = sum(all_at_once.map(Memory.stop, every.open.values()), Processed())
+            done = sum(all_at_once.map(Memory.stop, every.open.values()), WorkDone())
     return done
 
 

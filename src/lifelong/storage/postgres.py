@@ -35,10 +35,10 @@ from lifelong.errors import (
     StorageUnavailable,
 )
 from lifelong.storage.base import Dialect, Param, Row, Transaction
-from lifelong.storage.gather import check_process
+from lifelong.storage.group_commit import check_process
 from lifelong.storage.migrations import LATEST, MIGRATIONS, applied, check_version, migrate
 from lifelong.storage.postgres_errors import is_farewell, translate
-from lifelong.types import micros, utc_now
+from lifelong.types import to_micros, utc_now
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -251,7 +251,7 @@ class Postgres:
         tx.one("SELECT pg_advisory_xact_lock(?)", MIGRATION_LOCK)
         if not tx.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", self._schema):
             connection.execute(pgsql.SQL("CREATE SCHEMA {}").format(pgsql.Identifier(self._schema)))
-        migrate(tx, self.dialect, micros(utc_now()), f"The schema {self._schema!r} on {self._where}")
+        migrate(tx, self.dialect, to_micros(utc_now()), f"The schema {self._schema!r} on {self._where}")
 
 
 def _prepare(connection: Connection, reading: bool) -> None:

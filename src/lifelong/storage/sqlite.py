@@ -20,10 +20,10 @@ import apsw
 
 from lifelong.errors import ForeignDatabase, InputError, MemoryClosed, StorageError, StorageUnavailable
 from lifelong.storage.base import Dialect, Param, Row, Transaction
-from lifelong.storage.gather import Gather, check_process
+from lifelong.storage.group_commit import GroupCommitter, check_process
 from lifelong.storage.migrations import FULL_TEXT, LATEST, applied, check_version, migrate
 from lifelong.storage.sqlite_errors import not_a_database, of_the_system, translate, translated
-from lifelong.types import micros, new_id, utc_now
+from lifelong.types import new_id, to_micros, utc_now
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class SQLite:
                 self._writer.close()
                 raise
         self._tx = _Transaction(self._writer)
-        self._gather: Gather[Work, Any] = Gather(self._commit, "lifelong-writer")
+        self._gather: GroupCommitter[Work, Any] = GroupCommitter(self._commit, "lifelong-writer")
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         self._check_usable()
@@ -196,7 +196,7 @@ class SQLite:
     def _migrate(self, connection: apsw.Connection) -> None:
         try:
             connection.execute("BEGIN IMMEDIATE")
-            migrate(_Transaction(connection), self.dialect, micros(utc_now()), str(self._path))
+            migrate(_Transaction(connection), self.dialect, to_micros(utc_now()), str(self._path))
             _pragma(connection, f"application_id = {APPLICATION_ID}")
             connection.execute("COMMIT")
         except BaseException:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lifelong.errors import InputError
-from lifelong.gate import checked_name
+from lifelong.validation import validate_name
 
 Vector: TypeAlias = NDArray[np.float32]
 
@@ -34,7 +34,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         for what in self.__slots__:
-            checked_name(getattr(self, what), f"The {what} of a scope", LONGEST_NAME)
+            validate_name(getattr(self, what), f"The {what} of a scope", LONGEST_NAME)
         *names, dims = self.embedder.split("/")
         if len(names) < 2 or not (dims.isascii() and dims.isdigit()) or not 0 < int(dims) <= 16_000:
             raise InputError(
@@ -91,9 +91,9 @@ class Vectors(Protocol):
         ...
 
 
-def checked_items(scope: Scope, items: Iterable[Item]) -> tuple[list[str], Vector]:
+def validate_items(scope: Scope, items: Iterable[Item]) -> tuple[list[str], Vector]:
     """Ids, each once, and their vectors as rows of length 1."""
-    latest = {checked_name(item.id, "The id of a vector", LONGEST_NAME): item.vector for item in items}
+    latest = {validate_name(item.id, "The id of a vector", LONGEST_NAME): item.vector for item in items}
     rows = np.empty((len(latest), scope.dims), np.float32)
     for place, (id_, vector) in enumerate(latest.items()):
         rows[place] = _checked(vector, scope, f"The vector of {id_!r:.100}")
@@ -104,7 +104,7 @@ def checked_items(scope: Scope, items: Iterable[Item]) -> tuple[list[str], Vecto
     return list(latest), rows
 
 
-def checked_query(scope: Scope, query: Vector, k: int) -> Vector | None:
+def validate_query(scope: Scope, query: Vector, k: int) -> Vector | None:
     """The query at length 1; none for one that nothing is near."""
     if k < 1:
         raise InputError(f"k cannot be {k!r:.50}. Ask for 1 or more.")

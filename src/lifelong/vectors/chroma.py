@@ -22,7 +22,7 @@ from filelock import FileLock
 
 from lifelong.errors import ConfigError, LifelongError, MemoryClosed, StorageError, StorageUnavailable
 from lifelong.types import new_id
-from lifelong.vectors.base import Item, Near, Scope, Vector, checked_items, checked_query, ranked
+from lifelong.vectors.base import Item, Near, Scope, Vector, ranked, validate_items, validate_query
 
 if TYPE_CHECKING:
     import httpx
@@ -54,7 +54,7 @@ class ChromaVectors:
         self._call(lambda client: client.heartbeat())
 
     def put(self, scope: Scope, items: Sequence[Item]) -> None:
-        ids, rows = checked_items(scope, items)
+        ids, rows = validate_items(scope, items)
 
         def work(collection: Collection) -> None:
             for start in range(0, len(ids), PAGE):
@@ -73,7 +73,7 @@ class ChromaVectors:
         self._in(scope, work, writing=True)
 
     def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
-        row = checked_query(scope, query, k)
+        row = validate_query(scope, query, k)
         if row is None:
             return []
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from lifelong.errors import MemoryClosed
 from lifelong.storage.base import Database, Row, Transaction
-from lifelong.vectors.base import Item, Near, Scope, Vector, checked_items, checked_query, ranked, unpacked
+from lifelong.vectors.base import Item, Near, Scope, Vector, ranked, unpacked, validate_items, validate_query
 from lifelong.vectors.nearest import Nearest, roomy
 
 REMEMBERED = 10_000  # removed rows that a scope keeps for others to notice
@@ -32,7 +32,7 @@ class LocalVectors:
         self._closed = False
 
     def put(self, scope: Scope, items: Sequence[Item]) -> None:
-        ids, rows = checked_items(scope, items)
+        ids, rows = validate_items(scope, items)
         blobs = [row.tobytes() for row in rows.astype("<f2")]
 
         def work(tx: Transaction) -> None:
@@ -63,7 +63,7 @@ class LocalVectors:
             self._open.write(work)
 
     def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
-        row = checked_query(scope, query, k)
+        row = validate_query(scope, query, k)
         if row is None:
             return []
         with self._lock:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from lifelong.errors import ConfigError, MemoryClosed, StorageError, StorageUnavailable
 from lifelong.storage.base import EVERY, Database, Transaction
-from lifelong.vectors.base import Item, Near, Scope, Vector, checked_items, checked_query, ranked
+from lifelong.vectors.base import Item, Near, Scope, Vector, ranked, validate_items, validate_query
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class PgVectors:
         self._prefix = _extension(database)
 
     def put(self, scope: Scope, items: Sequence[Item]) -> None:
-        ids, rows = checked_items(scope, items)
+        ids, rows = validate_items(scope, items)
 
         def work(tx: Transaction) -> None:
             if scope not in self._made:
@@ -58,7 +58,7 @@ class PgVectors:
         self._in(scope, lambda tx: tx.many(sql, rows), writing=True)
 
     def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
-        row = checked_query(scope, query, k)
+        row = validate_query(scope, query, k)
         if row is None:
             return []
         sql = (

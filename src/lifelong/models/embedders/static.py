@@ -40,7 +40,7 @@ class _Model(NamedTuple):
 
 
 _BUNDLED: Lazy[_Model] = Lazy(lambda: _load(_bundled()))
-"""One for all profiles of a process: it takes 40 MB."""
+"""One for all users of a process: it takes 40 MB."""
 
 
 class StaticEmbedder:

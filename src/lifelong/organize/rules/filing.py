@@ -18,15 +18,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lifelong.organize.claims import EARLIER, INFERRED, Claim, Known, Lead, paragraphs
-from lifelong.organize.documents import MEMORY
+from lifelong.organize.document_rows import MEMORY
 from lifelong.organize.draft import Draft
 from lifelong.organize.edits import LONGEST_SLUG, NOT_YET
+from lifelong.organize.facts import EARLIER, INFERRED, Fact, Known, Lead, paragraphs
 from lifelong.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
 from lifelong.organize.rules.leaning import LEANS
 from lifelong.organize.rules.statements import Statement
 from lifelong.organize.rules.subjects import capitals, leading_name
-from lifelong.secrecy import has_secret
+from lifelong.redaction import has_secret
 from lifelong.types import Document
 
 FULL = 4_000  # characters of a document, from which on new claims go to the next page
@@ -72,13 +72,13 @@ class Page:
     def is_full(self) -> bool:
         return sum(len(part) + 2 for part in (*self.current, *self.earlier)) > FULL
 
-    def add(self, claim: Claim) -> None:
+    def add(self, claim: Fact) -> None:
         place, paragraph = (self.current if claim.current else self.earlier), str(claim)
         if paragraph not in place:
             place.append(paragraph)
             self.changed = True
 
-    def replace(self, old: str, new: Claim) -> bool:
+    def replace(self, old: str, new: Fact) -> bool:
         """Put the claim in place of the paragraph, if it still stands and says something else."""
         if old not in self.current or old == str(new):
             return False
@@ -93,7 +93,7 @@ class Page:
 
 
 @dataclass(slots=True)
-class Standing:
+class AgentRow:
     """A claim as it stands on its page now: one that is cited again reads differently from then on."""
 
     page: Page
@@ -106,8 +106,8 @@ class Filing:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._pages: dict[str, Page | None] = {}
-        self._fresh: dict[str, list[Standing]] = {}
-        self._stored: dict[Lead, Standing] = {}
+        self._fresh: dict[str, list[AgentRow]] = {}
+        self._stored: dict[Lead, AgentRow] = {}
         self.added = self.merged = self.ended = self.refused = 0
 
     def file(self, statements: Sequence[Statement]) -> None:
@@ -117,7 +117,7 @@ class Filing:
 
     def _file(self, statement: Statement, found: frozenset[str], leads: Sequence[Lead]) -> None:
         """`found` is what the statement is about, `leads` what was known about that before this run."""
-        claim = Claim(_plain(statement.told), statement.records, statement.inferred, statement.source)
+        claim = Fact(_plain(statement.told), statement.records, statement.inferred, statement.source)
         if not self._draft.accepts(_path(statement), claim):
             self.refused += 1
             return None
@@ -141,7 +141,7 @@ class Filing:
         page.add(claim)
         self.added += 1
         if claim.current:
-            standing = Standing(page, Known(page.document.path, str(claim), claim, statement.text))
+            standing = AgentRow(page, Known(page.document.path, str(claim), claim, statement.text))
             for key in found:
                 self._fresh.setdefault(key, []).append(standing)
         return None
@@ -155,7 +155,7 @@ class Filing:
 
     def _known(
         self, found: frozenset[str], leads: Sequence[Lead], statement: Statement
-    ) -> Iterator[tuple[Standing, Verdict]]:
+    ) -> Iterator[tuple[AgentRow, Verdict]]:
         """The current claims that the statement repeats or contradicts: those of this run, then those that
         were there."""
         about = found - {subject_key(statement.speaker)}
@@ -167,10 +167,10 @@ class Filing:
             if (verdicts := _judged(lead.sentence, statement)) and (stored := self._standing(lead)):
                 yield stored, self._settled(verdicts, stored.known, statement)
 
-    def _standing(self, lead: Lead) -> Standing | None:
+    def _standing(self, lead: Lead) -> AgentRow | None:
         """The claim that was there before this run; none where it is there no more."""
         if lead not in self._stored and (known := self._draft.known(lead)):
-            self._stored[lead] = Standing(self._page(known.path), known)
+            self._stored[lead] = AgentRow(self._page(known.path), known)
         return self._stored.get(lead)
 
     def _settled(self, verdicts: tuple[Verdict, Verdict], known: Known, statement: Statement) -> Verdict:
@@ -196,7 +196,7 @@ class Filing:
             return False
         return self._find(f"{MEMORY}/people/{_slug(who)}") is not None
 
-    def _cite(self, standing: Standing, statement: Statement) -> None:
+    def _cite(self, standing: AgentRow, statement: Statement) -> None:
         """The claim was made again: it cites that too, unless it is a person's word and data repeats it."""
         claim = standing.known.claim
         if statement.source and not claim.source:
@@ -205,7 +205,7 @@ class Filing:
         if len(records) > MOST_CITED:
             records = [records[0], *records[1 - MOST_CITED :]]
         source = claim.source if statement.source else ""
-        cited = Claim(claim.text, tuple(records), claim.inferred and statement.inferred, source)
+        cited = Fact(claim.text, tuple(records), claim.inferred and statement.inferred, source)
         self.merged += standing.page.replace(standing.known.paragraph, cited)
         standing.known = standing.known._replace(paragraph=str(cited), claim=cited)
 
@@ -327,7 +327,7 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("[[", "[").replace("]]", "]").split()).removeprefix(INFERRED)
 
 
-def _with_earlier(claim: Claim, old: Claim) -> Claim:
+def _with_earlier(claim: Fact, old: Fact) -> Fact:
     """A claim such as "It's 75 mg now" says nothing without the one that it ends."""
     earlier = old.text.rpartition(_BEFORE)[2].rstrip(".)")
     records = tuple(sorted({old.records[0], *claim.records}))

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lifelong.organize.brain import Transcript
-from lifelong.organize.claims import Source
+from lifelong.organize.facts import Source
+from lifelong.organize.organizer import Transcript
 from lifelong.organize.rules.dates import absolute
 from lifelong.organize.rules.deeds import failure, is_datum, is_deed, is_work
 from lifelong.organize.rules.domains import DOMAINS
@@ -39,7 +39,7 @@ from lifelong.organize.rules.tongues import is_foreign, is_wish, tells
 from lifelong.organize.rules.voices import Said, names, voices
 from lifelong.organize.rules.wishes import is_lasting, wanted
 from lifelong.organize.rules.worth import Category, category, is_request, is_told_to_assistant, worth
-from lifelong.secrecy import has_secret
+from lifelong.redaction import has_secret
 from lifelong.types import ToolResult
 
 LASTING = frozenset(("preferences", "decisions", "lessons"))

@@ -13,9 +13,9 @@ from typing import Literal
 
 from lifelong.collect.history import LONGEST_SPEAKER
 from lifelong.collect.transcript import without_injected
-from lifelong.organize.brain import Transcript
-from lifelong.secrecy import has_secret
-from lifelong.types import AssistantMessage, Note, Recorded, ToolResult, UserMessage
+from lifelong.organize.organizer import Transcript
+from lifelong.redaction import has_secret
+from lifelong.types import AssistantMessage, Note, StoredRecord, ToolResult, UserMessage
 
 USER = "User"
 ASSISTANT = "Assistant"
@@ -29,7 +29,7 @@ class Said:
     """A record in which something was said. `question` is what the one who spoke before had asked last, in
     the record `asked_in`; `before` is the whole of what they said."""
 
-    recorded: Recorded
+    recorded: StoredRecord
     role: Role
     me: str
     you: str
@@ -86,7 +86,7 @@ def names(said: Iterable[Said]) -> frozenset[str]:
     return frozenset(name for one in said if one.role == "person" for name in (one.me, *one.me.split())) - {USER}
 
 
-def _role(recorded: Recorded, foreground: bool) -> Role | None:
+def _role(recorded: StoredRecord, foreground: bool) -> Role | None:
     record = recorded.record
     if isinstance(record, ToolResult) or record.provenance in {"tool", "web"}:
         return "data"
@@ -105,7 +105,7 @@ def _role(recorded: Recorded, foreground: bool) -> Role | None:
             return None
 
 
-def _name(recorded: Recorded, role: Role, user: str) -> str:
+def _name(recorded: StoredRecord, role: Role, user: str) -> str:
     record = recorded.record
     if role == "person":
         return sayable(" ".join(getattr(record, "speaker", "").split())) or user

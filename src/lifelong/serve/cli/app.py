@@ -17,15 +17,15 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lifelong.serve.cli import (
-    collecting,
+    add,
+    admin,
     documents,
     experiences,
     journal,
     notes,
-    recalling,
+    search,
     sessions,
-    starting,
-    upkeep,
+    start,
 )
 from lifelong.serve.terminal import harmless, harmless_log
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
 SECTIONS: dict[str, tuple[typer.Typer, ...]] = {
-    "Begin": (starting.verbs,),
-    "Remember and recall": (collecting.verbs, recalling.verbs),
+    "Begin": (start.verbs,),
+    "Remember and recall": (add.verbs, search.verbs),
     "Look and change": (
         documents.group,
         journal.group,
@@ -45,7 +45,7 @@ SECTIONS: dict[str, tuple[typer.Typer, ...]] = {
         sessions.group,
         sessions.inbox,
     ),
-    "Keep it well": (upkeep.verbs,),
+    "Keep it well": (admin.verbs,),
 }
 
 
@@ -161,7 +161,7 @@ def _usage(error: typer.TyperException) -> str:
 
 def _sentence(error: Exception) -> str:
     from lifelong.errors import LifelongError
-    from lifelong.serve.advice import told
+    from lifelong.serve.error_hints import told
 
     if isinstance(error, LifelongError):
         return told(error, "cli")

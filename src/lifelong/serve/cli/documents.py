@@ -50,7 +50,7 @@ def tree(
 def _draw(found: list[Document]) -> None:
     from rich.tree import Tree
 
-    from lifelong.serve.hits import escape
+    from lifelong.serve.hit_table import escape
 
     top = Tree("[bold]~[/]")
     branches = {"~": top}
@@ -103,7 +103,7 @@ def write(
 
     Example: lifelong doc write memory/atlas "We ship in May." --title Atlas
     """
-    from lifelong.errors import InputError, StaleWrite, UnknownDocument
+    from lifelong.errors import DocumentNotFound, InputError, StaleWrite
 
     body = given(text)
     was = memory.documents.find(the_path(document))
@@ -115,7 +115,7 @@ def write(
         raise InputError(f"There is no document {document!r} to change. Leave --version out to make it.")
     path = was.path if was else the_path(document)
     if ID.fullmatch(path):
-        raise UnknownDocument(f"No document has the id {path}.")
+        raise DocumentNotFound(f"No document has the id {path}.")
     parent, _, slug = path.rpartition("/")
     if parent.count("/") and not was and not memory.documents.find(parent):
         raise InputError(f"There is no {parent} to hold it. Make that first: lifelong doc write {parent[2:]} …")

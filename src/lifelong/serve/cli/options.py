@@ -27,14 +27,14 @@ ID = re.compile(r"[0-9a-f]{32}")
 HomeOption = Annotated[
     Path, typer.Option("--home", envvar="LIFELONG_HOME", help="The folder the memory lives in.", metavar="FOLDER")
 ]
-ProfileOption = Annotated[str, typer.Option("--profile", help="Whose memory.", metavar="NAME")]
+UserOption = Annotated[str, typer.Option("--user", help="Whose memory.", metavar="NAME")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 LimitOption = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=1_000_000)]
 TextArgument = Annotated[str | None, typer.Argument(help="The text. Left out, or '-': from standard input.")]
 
 SHARED = {
     "home": (HomeOption, DEFAULT_HOME),
-    "profile": (ProfileOption, DEFAULT_PROFILE),
+    "user": (UserOption, DEFAULT_PROFILE),
     "as_json": (JsonOption, False),
 }
 """What the commands of a memory take, beside what is their own."""
@@ -61,13 +61,13 @@ Work: TypeAlias = Callable[..., Answer]
 def command(
     group: typer.Typer, name: str | None = None, *, new: bool = False, whole: bool = False, during: str = ""
 ) -> Callable[[Work], Work]:
-    """A command of a memory, which it gets first; the options --home, --profile and --json are added to its own.
-    `new`: the profile may be one that begins with it. `whole`: it is of the home, not of a profile. `during`: what
+    """A command of a memory, which it gets first; the options --home, --user and --json are added to its own.
+    `new`: the user may be one that begins with it. `whole`: it is of the home, not of a user. `during`: what
     is said while it takes long. The answer is shown once the memory is closed."""
 
     def registered(work: Work) -> Work:
-        def run(home: Path, as_json: bool, profile: str = DEFAULT_PROFILE, **given: object) -> None:
-            with existing(home, profile, new=new) as memory, under_way(during, quiet=as_json):
+        def run(home: Path, as_json: bool, user: str = DEFAULT_PROFILE, **given: object) -> None:
+            with existing(home, user, new=new) as memory, under_way(during, quiet=as_json):
                 answer = work(memory, **given)
             if as_json:
                 print_json(answer.value)
@@ -81,7 +81,7 @@ def command(
         shared = [
             inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
             for option, (kind, default) in SHARED.items()
-            if not (whole and option == "profile")
+            if not (whole and option == "user")
         ]
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         run.__doc__ = work.__doc__
@@ -128,14 +128,14 @@ AsOfOption = Annotated[datetime | None, time_option("--as-of", "As it was at a p
 
 
 @contextmanager
-def existing(home: Path, profile: str = DEFAULT_PROFILE, *, new: bool = False) -> Iterator[Memory]:
-    """The memory in a home that is there already, of a profile that is known, or of a `new` one."""
+def existing(home: Path, user: str = DEFAULT_PROFILE, *, new: bool = False) -> Iterator[Memory]:
+    """The memory in a home that is there already, of a user that is known, or of a `new` one."""
     from lifelong.memory import Memory
     from lifelong.serve.memories import check_known, existing_home
 
-    with Memory.open(existing_home(home).path, profile) as memory:
-        if not (new or profile == DEFAULT_PROFILE):
-            check_known(profile, memory.profiles(), by=" with --profile")
+    with Memory.open(existing_home(home).path, user) as memory:
+        if not (new or user == DEFAULT_PROFILE):
+            check_known(user, memory.users(), by=" with --user")
         yield memory
 
 
@@ -163,12 +163,12 @@ def descriptor(name: str) -> Descriptor | None:
 
 def the_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
     """The agent of this address, cache key or id; where a `new` one may begin, made on first use."""
-    from lifelong.collect.descriptors import Cron, cache_key, check_descriptor
-    from lifelong.errors import UnknownAgent
+    from lifelong.collect.descriptors import Cron, cache_key, validate_descriptor
+    from lifelong.errors import AgentNotFound
 
     described = descriptor(name)
     if described:
-        check_descriptor(described)
+        validate_descriptor(described)
     if described and new and not isinstance(described, Cron):  # one of those may have a name that stays
         return memory.agent(described)
     if ID.fullmatch(name):
@@ -180,7 +180,7 @@ def the_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
     if described and new:
         return memory.agent(described)
     how = ", and a new one is named like cli/mara/main" if new else ""
-    raise UnknownAgent(f"No agent of this profile is called {name!r}{how}.")
+    raise AgentNotFound(f"No agent of this user is called {name!r}{how}.")
 
 
 def the_path(document: str) -> str:

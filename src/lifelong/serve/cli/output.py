@@ -22,7 +22,7 @@ WHOLE = ("id", "session", "changeset")  # columns of what a person copies
 
 def to_json(value: object, *, in_a_line: bool = False) -> str:
     """JSON leaves some control characters as they are, and a terminal may obey them."""
-    from lifelong.serve.plain import plain
+    from lifelong.serve.jsonable import plain
 
     text = json.dumps(plain(value), indent=None if in_a_line else 2, ensure_ascii=False)
     return COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
@@ -56,14 +56,14 @@ def under_way(what: str, *, quiet: bool) -> Iterator[None]:
 
 
 def done(text: str, *, sign: str = "[green]✓[/]") -> None:
-    from lifelong.serve.hits import escape
+    from lifelong.serve.hit_table import escape
 
     console().print(f"{sign} {escape(text)}", soft_wrap=True)
 
 
 def hits(found: Sequence[Hit], empty: str, *, scores: bool = False) -> None:
     """Hits, or where there are none, what to do."""
-    from lifelong.serve.hits import listing
+    from lifelong.serve.hit_table import listing
 
     if found:
         listing(console(), found, scores=scores)
@@ -75,7 +75,7 @@ def rows(columns: Sequence[str], cells: Iterable[Sequence[object]], empty: str) 
     """A table, or where there is nothing to show, what to do."""
     from rich.table import Table
 
-    from lifelong.serve.hits import escape
+    from lifelong.serve.hit_table import escape
 
     table = Table(expand=True)
     for column in columns:

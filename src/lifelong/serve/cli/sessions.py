@@ -59,14 +59,14 @@ def show(
 
     Example: lifelong sessions show cli/mara/main
     """
-    from lifelong.errors import UnknownAgent, UnknownSession
+    from lifelong.errors import AgentNotFound, SessionNotFound
 
     try:
         whole = memory.sessions(the_agent(memory, session))[-1:]
-    except UnknownAgent:
+    except AgentNotFound:
         whole = [memory.session(session)]
     if not whole:
-        raise UnknownSession(f"{session} has no session yet.")
+        raise SessionNotFound(f"{session} has no session yet.")
     said, text = memory.history(whole[0], after), memory.transcript(whole[0], after)
     receipts = [memory.receipt(one.id) for one in said]
 

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from lifelong import types
 from lifelong.collect.descriptors import Strategy
 from lifelong.serve.http import models
-from lifelong.serve.http.asked import AskedMemory
+from lifelong.serve.http.params import AskedMemory
 from lifelong.types import Session, Turn
 
 agents = APIRouter(prefix="/agents", tags=["agents"])
@@ -17,14 +17,14 @@ turns = APIRouter(prefix="/agents/{agent_id}", tags=["turns"])
 
 @agents.post("", response_model=models.Agent)
 def make_agent(descriptor: models.Descriptor, memory: AskedMemory) -> types.Agent:
-    """The one agent of this descriptor, made on first use. A profile begins with its first agent."""
+    """The one agent of this descriptor, made on first use. A user begins with its first agent."""
     described = models.descriptor_of(descriptor)
     return memory(new=True).agent(described)
 
 
 @agents.get("", response_model=list[models.Agent])
 def list_agents(memory: AskedMemory) -> list[types.Agent]:
-    """Every agent of the profile, the one heard from last first."""
+    """Every agent of the user, the one heard from last first."""
     return memory().agents()
 
 

@@ -34,7 +34,7 @@ API = "/api/v1"
 THREADS = 128  # calls at once: those that wait together share one commit
 
 DESCRIPTION = """\
-Durable long-term memory for AI agents. Every call takes the query parameter `profile` (whose memory; `default`
+Durable long-term memory for AI agents. Every call takes the query parameter `user` (whose memory; `default`
 where it is left out). Off loopback, send the token as `Authorization: Bearer …`. Errors are
 `application/problem+json`."""
 

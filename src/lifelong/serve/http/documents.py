@@ -9,10 +9,10 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from lifelong.memory import Memory
-from lifelong.organize.claims import Claim
 from lifelong.organize.edits import Edit
-from lifelong.serve.http.asked import AskedMemory, AsOf, Limit, Moment, RecordId
+from lifelong.organize.facts import Fact
 from lifelong.serve.http.models import Body, Text
+from lifelong.serve.http.params import AskedMemory, AsOf, Limit, Moment, RecordId
 from lifelong.types import Changeset, Document, Reference
 
 documents = APIRouter(prefix="/documents", tags=["documents"])
@@ -153,7 +153,7 @@ def delete_document(
 
 
 @documents.get("/{document_id}/claims")
-def list_claims(document_id: str, memory: AskedMemory) -> list[Claim]:
+def list_claims(document_id: str, memory: AskedMemory) -> list[Fact]:
     """What the document claims, in order, current or not, with the records that say so."""
     return memory().documents.claims(document_id)
 

@@ -1,5 +1,5 @@
 """What the worker does, as server-sent events. The worker is another process, so the database is looked at: about
-once a second, once a profile for all who listen, and not at all while nobody does."""
+once a second, once a user for all who listen, and not at all while nobody does."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from lifelong.memory import Memory
-from lifelong.serve.http.asked import AskedMemory, RecordId
-from lifelong.serve.plain import plain
+from lifelong.serve.http.params import AskedMemory, RecordId
+from lifelong.serve.jsonable import plain
 from lifelong.types import Changeset
 
 log = logging.getLogger("lifelong.serve")
@@ -30,7 +30,7 @@ WAITING = 1_000  # events that a listener may leave unread
 
 @dataclass(slots=True)
 class Look:
-    """What was seen last of a profile."""
+    """What was seen last of a user."""
 
     overview: str = ""
     last: int = 0
@@ -63,7 +63,7 @@ def _told(changeset: Changeset) -> ServerSentEvent:
 
 
 class Watch:
-    """One profile, looked at for everybody who listens."""
+    """One user, looked at for everybody who listens."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -121,13 +121,13 @@ class Watch:
 
 
 class Watches:
-    """A watch for each profile that somebody listens to."""
+    """A watch for each user that somebody listens to."""
 
     def __init__(self) -> None:
         self._open: dict[str, Watch] = {}
 
     def of(self, memory: Memory) -> Watch:
-        return self._open.setdefault(memory.profile, Watch(memory))
+        return self._open.setdefault(memory.user, Watch(memory))
 
     def close(self) -> None:
         """Let every listener go: a server that ends would wait for them."""

@@ -1,4 +1,4 @@
-"""The home: its profiles, its queue, its health and its costs."""
+"""The home: its users, its queue, its health and its costs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from fastapi import APIRouter, Path, Query, Request
 from lifelong.models.ledger import Call
 from lifelong.organize.health import Health
 from lifelong.serve.http import models
-from lifelong.serve.http.asked import AskedMemory, Limit, RecordId
+from lifelong.serve.http.params import AskedMemory, Limit, RecordId
 from lifelong.serve.memories import Memories
-from lifelong.types import InboxItem, ItemState, Totals
+from lifelong.types import InboxItem, ItemState, Stats
 
 home = APIRouter(tags=["home"])
 inbox = APIRouter(prefix="/inbox", tags=["inbox"])
 
 
-@home.get("/profiles")
-def list_profiles(request: Request) -> list[str]:
-    """The default profile, and all that hold something."""
+@home.get("/users")
+def list_users(request: Request) -> list[str]:
+    """The default user, and all that hold something."""
     memories: Memories = request.app.state.memories
-    return memories.profiles()
+    return memories.users()
 
 
 @home.get("/health")
@@ -31,14 +31,14 @@ def get_health(memory: AskedMemory) -> Health:
 
 
 @home.get("/totals")
-def get_totals(memory: AskedMemory) -> Totals:
-    """How much there is of everything in the profile, and what the home spent today."""
+def get_totals(memory: AskedMemory) -> Stats:
+    """How much there is of everything in the user, and what the home spent today."""
     return memory().totals()
 
 
 @home.get("/ledger")
 def list_calls(memory: AskedMemory, limit: Limit = 100) -> list[Call]:
-    """The profile's calls of models and what each cost, newest first."""
+    """The user's calls of models and what each cost, newest first."""
     return memory().ledger(limit)
 
 

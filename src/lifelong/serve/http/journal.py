@@ -11,7 +11,7 @@ from lifelong.journal.note_compaction import Compacted
 from lifelong.journal.records import JournalRecord
 from lifelong.recall.experience_rows import Experience
 from lifelong.serve.http import models
-from lifelong.serve.http.asked import AskedMemory, Day, Limit, Moment
+from lifelong.serve.http.params import AskedMemory, Day, Limit, Moment
 
 journal = APIRouter(prefix="/journal", tags=["journal"])
 notes = APIRouter(prefix="/workers", tags=["notes"])

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse
 
 from lifelong.memory import Memory
-from lifelong.serve.http.asked import AskedMemory
+from lifelong.serve.http.params import AskedMemory
 
 metrics = APIRouter(tags=["home"])
 
@@ -23,7 +23,7 @@ class Exposition(PlainTextResponse):
 
 @metrics.get("/metrics", response_class=Exposition)
 def get_metrics(request: Request, memory: AskedMemory) -> Exposition:
-    """Figures of the home and of a profile, as Prometheus reads them."""
+    """Figures of the home and of a user, as Prometheus reads them."""
     return Exposition("".join(_lines(memory(), request.app.state.answered)))
 
 
@@ -39,7 +39,7 @@ def _lines(memory: Memory, answered: Counter[int]) -> Iterator[str]:
         "unindexed", "Records and items that wait for their place in the index.", {"": memory.unindexed()}
     )
     yield from _metric("cost_today_usd", "What models cost today.", {"": totals.cost_today})
-    items = {f'profile="{memory.profile}",kind="{kind}"': count for kind, count in totals.items.items()}
+    items = {f'user="{memory.user}",kind="{kind}"': count for kind, count in totals.items.items()}
     yield from _metric("items", "What can be found, by kind.", items)
     requests = {f'status="{status}"': count for status, count in sorted(answered.items())}
     yield from _metric("http_requests_total", "Answers, by status.", requests, "counter")

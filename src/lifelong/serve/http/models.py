@@ -17,9 +17,9 @@ from lifelong import types
 from lifelong.collect import descriptors
 from lifelong.collect.history import from_json
 from lifelong.journal.records import Sensitivity
-from lifelong.recall import log
-from lifelong.recall.opinions import Verdict
-from lifelong.serve.http.asked import Moment, RecordId
+from lifelong.recall import recall_log
+from lifelong.recall.feedback import Verdict
+from lifelong.serve.http.params import Moment, RecordId
 from lifelong.types import ItemKind, Provenance
 
 
@@ -62,11 +62,11 @@ def descriptor_of(model: Descriptor) -> descriptors.Descriptor:
     """The descriptor, checked before anything is opened or made for it."""
     parts = dict(model)
     descriptor = descriptors.KINDS[parts.pop("kind")](**parts)
-    descriptors.check_descriptor(descriptor)
+    descriptors.validate_descriptor(descriptor)
     return descriptor
 
 
-Recorded = _model(types.Recorded, Record=Record)
+StoredRecord = _model(types.StoredRecord, Record=Record)
 Agent = _model(types.Agent, Descriptor=Descriptor)
 
 
@@ -169,7 +169,7 @@ class Scored(BaseModel):
     rank: int
 
 
-Recalled = _model(log.Recalled, Scored=Scored)
+Recalled = _model(recall_log.Recalled, Scored=Scored)
 
 
 class Remember(Body):

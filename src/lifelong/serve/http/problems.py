@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lifelong import errors
-from lifelong.serve.advice import told
+from lifelong.serve.error_hints import told
 
 log = logging.getLogger("lifelong.serve")
 
@@ -31,7 +31,7 @@ STATUSES: Mapping[type[Exception], int] = {
     errors.AgentDead: 409,
     errors.StorageConflict: 409,
     errors.ModelError: 502,
-    errors.CapReached: 503,
+    errors.DailyCapExceeded: 503,
     errors.MemoryClosed: 503,
     errors.StorageBusy: 503,
     errors.StorageUnavailable: 503,

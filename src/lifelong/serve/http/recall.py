@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from starlette.concurrency import run_in_threadpool
 
-from lifelong.recall import log
+from lifelong.recall import recall_log
 from lifelong.recall.relations import Relations
 from lifelong.serve.http import models
-from lifelong.serve.http.asked import AskedMemory, Limit, Moment, RecordId
+from lifelong.serve.http.params import AskedMemory, Limit, Moment, RecordId
 from lifelong.types import Hit, ItemKind
 
 recall = APIRouter(tags=["recall"])
@@ -20,7 +20,7 @@ relations = APIRouter(tags=["relations"])
 
 @recall.post("/recall")
 async def recall_memory(question: models.Question, memory: AskedMemory) -> list[Hit]:
-    """What the profile knows about a question, best first, each hit with its source, its date and its trust."""
+    """What the user knows about a question, best first, each hit with its source, its date and its trust."""
 
     def ask() -> list[Hit]:
         asked = memory()
@@ -38,13 +38,13 @@ def get_context(of: models.ContextOf, memory: AskedMemory) -> models.Text:
 
 
 @recall.get("/recalls", response_model=list[models.Recalled])
-def list_recalls(memory: AskedMemory, limit: Limit = 20) -> list[log.Recalled]:
+def list_recalls(memory: AskedMemory, limit: Limit = 20) -> list[recall_log.Recalled]:
     """The log of recall, newest first: what was asked, and what came back."""
     return memory().recalls(limit)
 
 
 @recall.get("/recalls/{recall_id}", response_model=models.Recalled)
-def get_recall(recall_id: Annotated[RecordId, Path()], memory: AskedMemory) -> log.Recalled:
+def get_recall(recall_id: Annotated[RecordId, Path()], memory: AskedMemory) -> recall_log.Recalled:
     """One recall of the log."""
     return memory().recalls(recall_id=recall_id)[0]
 

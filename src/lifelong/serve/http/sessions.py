@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from lifelong import types
 from lifelong.organize.health import Receipt
 from lifelong.serve.http import models
-from lifelong.serve.http.asked import AskedMemory, Limit, RecordId
+from lifelong.serve.http.params import AskedMemory, Limit, RecordId
 from lifelong.types import Session
 
 sessions = APIRouter(prefix="/sessions", tags=["sessions"])
@@ -24,7 +24,7 @@ def list_sessions(
     limit: Limit = 100,
     before: Annotated[str | None, Query(description="The last session of the page before.")] = None,
 ) -> list[Session]:
-    """The sessions of the profile's agents, newest first, but for memory-agents'."""
+    """The sessions of the user's agents, newest first, but for memory-agents'."""
     return memory().recent_sessions(limit, before)
 
 
@@ -34,8 +34,8 @@ def get_session(session_id: str, memory: AskedMemory) -> Session:
     return memory().session(session_id)
 
 
-@sessions.get("/{session_id}/history", response_model=list[models.Recorded])
-def get_history(session_id: str, memory: AskedMemory, after: After = 0) -> list[types.Recorded]:
+@sessions.get("/{session_id}/history", response_model=list[models.StoredRecord])
+def get_history(session_id: str, memory: AskedMemory, after: After = 0) -> list[types.StoredRecord]:
     """The session's records, in order. An agent's id stands for its newest session."""
     return memory().history(session_id, after)
 

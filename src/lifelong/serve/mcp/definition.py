@@ -18,13 +18,13 @@ from starlette.requests import Request
 
 from lifelong.collect.descriptors import Descriptor
 from lifelong.errors import LifelongError
-from lifelong.serve.advice import told
-from lifelong.serve.callers import caller
+from lifelong.serve.caller_identity import caller
+from lifelong.serve.error_hints import told
 from lifelong.serve.mcp import resources
 from lifelong.serve.mcp.prompts import PROMPTS, prompt
 from lifelong.serve.mcp.tools import OVERWRITES, READ_ONLY, WHEN, Seat, found, tools
 from lifelong.serve.memories import DEFAULT, Memories
-from lifelong.tooling import Tool
+from lifelong.tools import Tool
 
 T = TypeVar("T")
 Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -38,11 +38,11 @@ INSTRUCTIONS = (
 )
 
 
-def server(memories: Memories, profile: str = DEFAULT, agent: Descriptor | None = None) -> Server[dict[str, Any]]:
-    """The server of a profile's memory. Every client acts as this agent; without one, as a `user` agent of the
-    client's name. Over HTTP a client may name another profile, and itself, in its address:
-    `/mcp?profile=work&agent=cursor`."""
-    asked = _Asked(memories, profile, agent)
+def server(memories: Memories, user: str = DEFAULT, agent: Descriptor | None = None) -> Server[dict[str, Any]]:
+    """The server of a user's memory. Every client acts as this agent; without one, as a `user` agent of the
+    client's name. Over HTTP a client may name another user, and itself, in its address:
+    `/mcp?user=work&agent=cursor`."""
+    asked = _Asked(memories, user, agent)
     return Server(
         "lifelong",
         version=version("lifelong"),
@@ -61,9 +61,9 @@ def server(memories: Memories, profile: str = DEFAULT, agent: Descriptor | None 
 class _Asked:
     """Answers requests."""
 
-    def __init__(self, memories: Memories, profile: str, agent: Descriptor | None) -> None:
+    def __init__(self, memories: Memories, user: str, agent: Descriptor | None) -> None:
         self._memories = memories
-        self._profile = profile
+        self._user = user
         self._agent = agent
 
     async def list_tools(self, context: Context, page: Page) -> types.ListToolsResult:
@@ -107,12 +107,12 @@ class _Asked:
 
     def _seat(self, context: Context) -> Seat:
         address = context.request.query_params if isinstance(context.request, Request) else {}
-        profile = address.get("profile", self._profile)
+        user = address.get("user", self._user)
         known = context.session.client_params
         named = address.get("agent", "") or (known.client_info.name if known else "")
         client = "".join(filter(str.isprintable, named))[:100].strip() or "client"
-        memory = self._memories.get(profile, new=profile == self._profile)
-        return Seat(memory, memory.agent(self._agent or caller("mcp", profile, client)), client)
+        memory = self._memories.get(user, new=user == self._user)
+        return Seat(memory, memory.agent(self._agent or caller("mcp", user, client)), client)
 
 
 def _shown(one: Tool) -> types.Tool:

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from mcp import types
 
 from lifelong.errors import InputError
-from lifelong.journal.context import shown
+from lifelong.journal.session_context import shown
 from lifelong.memory import Memory
 from lifelong.recall.fence import fenced
 from lifelong.serve.mcp.tools import Seat, found

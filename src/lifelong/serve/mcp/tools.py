@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from lifelong.errors import InputError
 from lifelong.journal.tools import STORE, note_tool
 from lifelong.memory import Memory
-from lifelong.organize.documents import MEMORY
-from lifelong.tooling import Tool, number, schema, text, tool
+from lifelong.organize.document_rows import MEMORY
+from lifelong.tools import Tool, number, schema, text, tool
 from lifelong.types import Agent, AssistantMessage, UserMessage
 
 READ_ONLY = {"recall_memory", "query_experiences", "relations", "document_read", "session_context"}

@@ -25,13 +25,13 @@ from lifelong.serve.mcp.definition import server
 from lifelong.serve.memories import DEFAULT, Memories
 
 
-def run_stdio(home: str | Path, profile: str = DEFAULT, agent: Descriptor | None = None) -> None:
+def run_stdio(home: str | Path, user: str = DEFAULT, agent: Descriptor | None = None) -> None:
     """Serve one client over standard input and output, until it goes. The memory is opened once. It also organizes
     what is collected, since nobody else may; several such processes share the work."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input could not be interrupted
     with Memories(home) as memories:
-        memories.get(profile, new=True).start()
-        anyio.run(_serve, server(memories, profile, agent))
+        memories.get(user, new=True).start()
+        anyio.run(_serve, server(memories, user, agent))
 
 
 async def _serve(served: Server[dict[str, Any]]) -> None:
@@ -84,9 +84,9 @@ class Endpoint:
     async def run(self) -> AsyncIterator[None]:
         """Answer requests until the block ends. It may be run again."""
         # The SDK knows only the hosts it was told at the start; ours are checked before.
-        checked_before = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        validate_before = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         sessions = StreamableHTTPSessionManager(
-            self._server, json_response=True, stateless=True, security_settings=checked_before
+            self._server, json_response=True, stateless=True, security_settings=validate_before
         )
         async with sessions.run():
             self._sessions = sessions

@@ -8,13 +8,13 @@ from starlette.staticfiles import StaticFiles
 
 from lifelong.serve.memories import Memories
 from lifelong.serve.page import changesets, documents, experiences, inbox, items, journal, overview, sessions
-from lifelong.serve.page.visit import lost, route
+from lifelong.serve.page.context import lost, route
 
 __all__ = ["lost", "routes"]
 
 
 def routes(memories: Memories) -> list[BaseRoute]:
-    """The page's own routes, and its static files. Each takes the query parameter `profile`. Whoever mounts them
+    """The page's own routes, and its static files. Each takes the query parameter `user`. Whoever mounts them
     answers for who may come in, and for the headers."""
     return [
         route(memories, "/", overview.overview),

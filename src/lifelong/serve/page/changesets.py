@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from lifelong.memory import Memory
-from lifelong.organize.claims import claims
-from lifelong.organize.differences import diff
+from lifelong.organize.diffing import diff
 from lifelong.organize.edits import Edit
-from lifelong.serve.page.comparing import Line, lines
-from lifelong.serve.page.visit import Visit, called
+from lifelong.organize.facts import claims
+from lifelong.serve.page.context import Visit, called
+from lifelong.serve.page.side_by_side import Line, lines
 from lifelong.types import Changeset, Document
 
 LISTED = 30

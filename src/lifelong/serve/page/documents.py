@@ -7,11 +7,11 @@ from datetime import datetime
 
 from starlette.responses import Response
 
-from lifelong.errors import UnknownDocument
-from lifelong.organize.tree import Tree
-from lifelong.serve.page.comparing import lines, side_by_side
+from lifelong.errors import DocumentNotFound
+from lifelong.organize.documents import DocumentStore
+from lifelong.serve.page.context import Visit
 from lifelong.serve.page.markdown import render
-from lifelong.serve.page.visit import Visit
+from lifelong.serve.page.side_by_side import lines, side_by_side
 from lifelong.types import Document
 
 ROOT = "~/memory"
@@ -36,7 +36,7 @@ def document(visit: Visit) -> Response:
     found = tree.find(asked, as_of)
     try:
         versions = tree.versions(found.id if found else asked)[::-1]
-    except UnknownDocument:
+    except DocumentNotFound:
         if asked != ROOT:
             raise
         versions = []  # nothing was written yet
@@ -75,7 +75,9 @@ def compare(visit: Visit) -> Response:
     )
 
 
-def _branches(tree: Tree, chosen: str, as_of: datetime | None, below: Document | None = None) -> list[Branch]:
+def _branches(
+    tree: DocumentStore, chosen: str, as_of: datetime | None, below: Document | None = None
+) -> list[Branch]:
     """The tree as far as it is open: its upper levels, and the way to what is chosen. All children are shown of
     what is chosen, and some of the rest."""
     level = below.path.count("/") if below else 0
@@ -92,7 +94,7 @@ def _branches(tree: Tree, chosen: str, as_of: datetime | None, below: Document |
     return branches
 
 
-def _resolve(tree: Tree, target: str, as_of: datetime | None) -> str | None:
+def _resolve(tree: DocumentStore, target: str, as_of: datetime | None) -> str | None:
     """The id of what a `[[target]]` names: a path, an id, or a path below the root."""
     target = target.strip()
     found = tree.find(target, as_of) or (None if target.startswith("~") else tree.find(f"{ROOT}/{target}", as_of))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from lifelong.recall.experiences import GROUPS, grouped
-from lifelong.serve.page.drawing import draw
-from lifelong.serve.page.visit import Visit
+from lifelong.serve.page.context import Visit
+from lifelong.serve.page.graph import draw
 
 FOUND = 20
 LISTED = 200

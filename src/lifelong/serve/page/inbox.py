@@ -6,7 +6,7 @@ from typing import cast, get_args
 
 from starlette.responses import Response
 
-from lifelong.serve.page.visit import Visit, called
+from lifelong.serve.page.context import Visit, called
 from lifelong.types import ItemState
 
 LISTED = 100

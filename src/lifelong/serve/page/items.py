@@ -8,8 +8,8 @@ from typing import cast
 from starlette.responses import Response
 
 from lifelong.errors import InputError
-from lifelong.recall.opinions import Verdict
-from lifelong.serve.page.visit import Visit
+from lifelong.recall.feedback import Verdict
+from lifelong.serve.page.context import Visit
 from lifelong.types import ITEM_KINDS, Hit, ItemKind
 
 TOP = 10

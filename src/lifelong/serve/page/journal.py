@@ -15,7 +15,7 @@ from lifelong.errors import InputError
 from lifelong.journal.journal import Journal
 from lifelong.journal.longmemory import blocks
 from lifelong.journal.records import JournalRecord, encode, parse
-from lifelong.serve.page.visit import Visit
+from lifelong.serve.page.context import Visit
 
 LISTED = 200
 ARCHIVED = 500  # records of a month, the newest

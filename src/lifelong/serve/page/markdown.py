@@ -18,7 +18,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
-from lifelong.organize.claims import parse
+from lifelong.organize.facts import parse
 
 Url: TypeAlias = Callable[..., str]
 Resolve: TypeAlias = Callable[[str], str | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from lifelong.serve.page.changesets import told
-from lifelong.serve.page.visit import Visit
+from lifelong.serve.page.context import Visit
 
 TURNS = 8
 CHANGESETS = 6

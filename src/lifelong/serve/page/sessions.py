@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from lifelong.memory import Memory
 from lifelong.organize.health import Receipt
-from lifelong.serve.page.visit import Visit, called
-from lifelong.types import Agent, Recorded, Session, ToolCall
+from lifelong.serve.page.context import Visit, called
+from lifelong.types import Agent, Session, StoredRecord, ToolCall
 
 LISTED = 60
 RECORDS = 100
@@ -21,7 +21,7 @@ BEFORE = 20  # ids before a record that are shown with it, as far as they are of
 class Said:
     """A record as it is shown. `text` is a tool call's arguments, where it is one."""
 
-    recorded: Recorded
+    recorded: StoredRecord
     who: str
     text: str
     receipt: Receipt
@@ -62,7 +62,7 @@ def _session(visit: Visit, session: Session) -> Response:
     )
 
 
-def _said(memory: Memory, recorded: Recorded) -> Said:
+def _said(memory: Memory, recorded: StoredRecord) -> Said:
     said = recorded.record
     receipt = memory.receipt(recorded.id)
     if isinstance(said, ToolCall):

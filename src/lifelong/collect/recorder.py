@@ -1,0 +1,318 @@
+"""How turns come in. Each call is one transaction: what it returns is durable, what it raises left no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple, TypeVar
+
+from lifelong.collect.agents import AgentRow, Agents, agent_not_found, validate_living
+from lifelong.collect.history import History, RecordRow, StoredTurn, digest, to_row
+from lifelong.collect.lifecycle import Lifecycle
+from lifelong.collect.sessions import Sessions
+from lifelong.errors import InputError, LifelongError, OutcomeUnknown, StorageError
+from lifelong.storage.base import Database, Transaction
+from lifelong.storage.group_commit import GroupCommitter
+from lifelong.types import Clock, Record, Session, SystemMessage, Turn, to_micros
+from lifelong.validation import validate_name, validate_text
+
+T = TypeVar("T")
+
+OVERFLOWED = "The context overflowed."
+LONGEST_KEY = 500  # bytes
+
+
+class Entry(NamedTuple):
+    """A record on its way in."""
+
+    written: RecordRow
+    key: str | None
+    ready: object = None
+
+
+class Batch(NamedTuple):
+    """Records for one agent that are stored together or not at all."""
+
+    agent_id: str
+    entries: Sequence[Entry]
+    now: datetime
+
+    def keyed(self) -> list[tuple[str, str]]:
+        return [(self.agent_id, entry.key) for entry in self.entries if entry.key is not None]
+
+
+Ids = list[int]
+
+FileTurns = Callable[[Transaction, str, Sequence[StoredTurn], datetime], None]
+"""Makes records of an owner findable, in the transaction that stores them."""
+
+MakeReady = Callable[[Record], object]
+"""Does what of that can be done before: the transaction holds up everybody who writes."""
+
+Outcome = Ids | BaseException | None
+"""What became of a batch. None: another transaction holds the agent's row, and the batch has to wait for
+it by itself, so that the others of its group do not."""
+
+
+class Recorder:
+    """Everything that writes history for the agents of one owner. `file` makes it findable, after `make_ready`;
+    `mend` says whether an error was the index's, and is mended. `on_mark` is called after a transaction that may
+    have marked a session, `on_said` after one that may have completed a turn of an agent."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        lifecycle: Lifecycle,
+        clock: Clock,
+        *,
+        turn_threshold: int,
+        max_record_chars: int,
+        make_ready: MakeReady,
+        file: FileTurns,
+        mend: Callable[[], bool],
+        on_mark: Callable[[], None],
+        on_said: Callable[[str], None],
+    ) -> None:
+        self._database = database
+        self._owner = owner
+        self._lifecycle = lifecycle
+        self._clock = clock
+        self._threshold = turn_threshold
+        self._limit = max_record_chars
+        self._make_ready = make_ready
+        self._file = file
+        self._mend = mend
+        self._on_mark = on_mark
+        self._on_said = on_said
+        self._gather: GroupCommitter[Batch, Ids | None] = GroupCommitter(self._store_group, "lifelong-append")
+
+    def append(self, agent_id: str, record: Record, key: str | None = None) -> int:
+        """Store one record; its id, once it is durable."""
+        now = self._clock()
+        return self._take_in(Batch(agent_id, (self._entry(record, key, to_micros(now)),), now))[0]
+
+    def append_many(
+        self, agent_id: str, records: Iterable[Record], keys: Iterable[str | None] | None = None
+    ) -> Ids:
+        """Store records in order, all or none. A record whose key was seen before is not stored again:
+        its first id stands in its place."""
+        records = _several(records, "records")
+        keys = (None,) * len(records) if keys is None else _several(keys, "keys")
+        if len(keys) != len(records):
+            raise InputError(f"{len(records)} records need as many keys (or none), not {len(keys)}.")
+        now = self._clock()
+        arrived = to_micros(now)
+        entries = [self._entry(record, key, arrived) for record, key in zip(records, keys, strict=True)]
+        return self._take_in(Batch(agent_id, entries, now)) if entries else []
+
+    def end_turn(self, agent_id: str) -> Turn | None:
+        """The agent's turn is over: what was said since the last one ended. None when nothing was."""
+        now = self._clock()
+
+        def work(tx: Transaction) -> Turn | None:
+            agent = Agents(tx).take(self._owner, agent_id)
+            self._lifecycle.touch(tx, agent, now)
+            session = Sessions(tx).active(agent.id)
+            newest = session and History(tx).max_id(session.id)
+            return Sessions(tx).end_turn(session.id, newest, now) if session and newest else None
+
+        turn = self._database.write(work)
+        self._on_said(agent_id)
+        return turn
+
+    def reset(self, agent_id: str, message: str | None = None, *, emergency: bool = False) -> Session:
+        """Close the agent's session and open a new one. The old one is marked first."""
+        if message is not None:
+            validate_text(message, "The reset message", self._limit)
+        now = self._clock()
+
+        def work(tx: Transaction) -> Session:
+            agent = Agents(tx).take(self._owner, agent_id)
+            self._lifecycle.touch(tx, agent, now)
+            return self._next_session(tx, agent, now, message or (OVERFLOWED if emergency else None))
+
+        return self._marking(agent_id, work)
+
+    def compact_context(self, agent_id: str, summary: str) -> Session:
+        """Like reset, with the summary as the first record of the new session: said by the system, not
+        by the user."""
+        if not validate_text(summary, "The summary", self._limit).strip():
+            raise InputError("The summary must not be empty. Use reset(agent) to start without one.")
+        now = self._clock()
+        opening = Entry(to_row(SystemMessage(summary, summary=True), to_micros(now), self._limit), None)
+
+        def work(tx: Transaction) -> Session:
+            agent = Agents(tx).take(self._owner, agent_id)
+            session = self._next_session(tx, agent, now, None)
+            self._store_alone(tx, Batch(agent.id, (opening,), now))
+            return session
+
+        return self._marking(agent_id, work)
+
+    def close(self) -> None:
+        self._gather.close()
+
+    def _entry(self, record: Record, key: str | None, arrived: int) -> Entry:
+        written = to_row(record, arrived, self._limit)
+        checked = None if key is None else validate_name(key, "The key", LONGEST_KEY)
+        return Entry(written, checked, self._make_ready(record))
+
+    def _take_in(self, batch: Batch) -> Ids:
+        ids = self._gather.submit(batch)
+        if ids is None:
+            return self._marking(batch.agent_id, lambda tx: self._store_alone(tx, batch))
+        self._on_said(batch.agent_id)
+        return ids
+
+    def _marking(self, agent_id: str, work: Callable[[Transaction], T]) -> T:
+        done = self._written(work)
+        self._on_said(agent_id)
+        self._on_mark()
+        return done
+
+    def _written(self, work: Callable[[Transaction], T]) -> T:
+        """What an index that is damaged would refuse, is stored once that has been mended; what may have been
+        stored, is not stored again."""
+        try:
+            return self._database.write(work)
+        except StorageError as error:
+            if isinstance(error, OutcomeUnknown) or not self._mend():
+                raise
+            return self._database.write(work)
+
+    def _next_session(self, tx: Transaction, agent: AgentRow, now: datetime, message: str | None) -> Session:
+        sessions = Sessions(tx)
+        if old := sessions.active(agent.id):
+            if newest := History(tx).max_id(old.id):
+                sessions.mark([(agent, old.id, newest)])
+            sessions.end(old.id, now, message)
+        return sessions.create(agent.id, now)
+
+    # Storing. A group is what waited together; one transaction takes all of it in a handful of statements.
+
+    def _store_group(self, batches: Sequence[Batch]) -> Sequence[Outcome]:
+        outcomes, marked = self._written(lambda tx: self._store(tx, batches, wait=False))
+        if marked:
+            self._on_mark()
+        return outcomes
+
+    def _store_alone(self, tx: Transaction, batch: Batch) -> Ids:
+        (outcome,), _ = self._store(tx, (batch,), wait=True)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        assert outcome is not None, "who waits for a row gets it"
+        return outcome
+
+    def _store(self, tx: Transaction, batches: Sequence[Batch], *, wait: bool) -> tuple[list[Outcome], bool]:
+        """Take the agents, leave out what was stored before, insert the rest, mark what grew too long. What
+        became of each batch, and whether anything was marked."""
+        agents = Agents(tx).lock({batch.agent_id for batch in batches}, wait=wait)
+        intake = _Intake(History(tx).find_keys([pair for batch in batches for pair in batch.keyed()]))
+        outcomes: list[Outcome] = []
+        for batch in batches:
+            agent = agents.get(batch.agent_id)
+            if agent is None and not wait:
+                outcomes.append(None)
+                continue
+            try:
+                outcomes.append(intake.take(batch, agent, self._owner))
+            except LifelongError as error:
+                outcomes.append(error)
+        if not intake.rows:
+            return outcomes, False
+        ids, marked = self._insert(tx, intake.rows, agents)
+        with_ids: list[Outcome] = [
+            [ref if ref > 0 else ids[~ref] for ref in o] if isinstance(o, list) else o for o in outcomes
+        ]
+        return with_ids, marked
+
+    def _insert(
+        self, tx: Transaction, rows: Sequence[tuple[Batch, Entry]], agents: dict[str, AgentRow]
+    ) -> tuple[Sequence[int], bool]:
+        sessions, history = Sessions(tx), History(tx)
+        grown: dict[str, int] = {}
+        for batch, _ in rows:
+            grown[batch.agent_id] = grown.get(batch.agent_id, 0) + 1
+        enough = {agent_id: max(1, self._threshold + 1 - new) for agent_id, new in grown.items()}
+        active = sessions.active_with_backlog(enough)
+        for agent_id, now in {batch.agent_id: batch.now for batch, _ in rows}.items():
+            if agent_id not in active:
+                active[agent_id] = (sessions.create(agent_id, now).id, False)
+            self._lifecycle.wake(tx, agents[agent_id], now)
+        ids = history.insert(
+            (active[batch.agent_id][0], entry.written, to_micros(batch.now)) for batch, entry in rows
+        )
+        newest = {batch.agent_id: record_id for (batch, _), record_id in zip(rows, ids, strict=True)}
+        marks = [
+            (agents[agent_id], active[agent_id][0], newest[agent_id])
+            for agent_id, new in grown.items()
+            if active[agent_id][1] or new > self._threshold
+        ]
+        sessions.mark(marks)
+        said = [
+            StoredTurn(
+                record_id,
+                active[batch.agent_id][0],
+                batch.agent_id,
+                agents[batch.agent_id].kind,
+                entry.written,
+                ready=entry.ready,
+            )
+            for (batch, entry), record_id in zip(rows, ids, strict=True)
+        ]
+        self._file(tx, self._owner, said, rows[0][0].now)
+        history.insert_keys(
+            [
+                (batch.agent_id, entry.key, record_id, digest(entry.written))
+                for (batch, entry), record_id in zip(rows, ids, strict=True)
+                if entry.key is not None
+            ]
+        )
+        return ids, bool(marks)
+
+
+class _Intake:
+    """What one transaction takes in: the new rows, in order, and where each entry's id comes from."""
+
+    def __init__(self, known: dict[tuple[str, str], tuple[int, str]]) -> None:
+        self.rows: list[tuple[Batch, Entry]] = []
+        self._known = known
+
+    def take(self, batch: Batch, agent: AgentRow | None, owner: str) -> list[int]:
+        """A reference for each entry: the id of a record stored before, or ~n for the n-th new row."""
+        if agent is None or agent.owner != owner:
+            raise agent_not_found(batch.agent_id)
+        self._check_retries(batch)
+        if any(entry.key is None or (agent.id, entry.key) not in self._known for entry in batch.entries):
+            validate_living(agent)
+        return [self._refer(batch, entry) for entry in batch.entries]
+
+    def _refer(self, batch: Batch, entry: Entry) -> int:
+        if entry.key is not None and (known := self._known.get((batch.agent_id, entry.key))):
+            return known[0]
+        self.rows.append((batch, entry))
+        ref = ~(len(self.rows) - 1)
+        if entry.key is not None:
+            self._known[batch.agent_id, entry.key] = (ref, digest(entry.written))
+        return ref
+
+    def _check_retries(self, batch: Batch) -> None:
+        """A key that comes again must come with the same content: else something new would be lost."""
+        said: dict[str, str] = {}
+        for entry in batch.entries:
+            if entry.key is None:
+                continue
+            _, before = self._known.get((batch.agent_id, entry.key), (0, said.get(entry.key)))
+            said[entry.key] = digest(entry.written)
+            if before and before != said[entry.key]:
+                raise InputError(
+                    f"The key {entry.key!r} was used before for another record. Nothing was stored; "
+                    "use a new key for a new record."
+                )
+
+
+def _several(things: Iterable[T], what: str) -> tuple[T, ...]:
+    if isinstance(things, str) or not isinstance(things, Iterable):
+        raise InputError(f"The {what} cannot be {things!r:.200}. Pass a list of them.")
+    return tuple(things)

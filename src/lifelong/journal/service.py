@@ -1,0 +1,194 @@
+"""The journal of one user, put together: its pages, the summaries of turns, compaction and when it runs.
+
+What is off makes no file and starts no thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Set
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from lifelong.errors import ConfigError, InputError, LifelongError
+from lifelong.home import Home
+from lifelong.journal.compaction import Compaction, Result
+from lifelong.journal.compaction_plan import Limits, Summarize
+from lifelong.journal.files import JournalFiles
+from lifelong.journal.journal import Journal, Window
+from lifelong.journal.progress import Progress
+from lifelong.journal.schedule import Schedule, Timetable
+from lifelong.journal.session_context import TOKEN, session_context
+from lifelong.journal.turn_summaries import Summaries
+from lifelong.storage.base import Database
+from lifelong.types import Clock
+
+if TYPE_CHECKING:
+    from lifelong.settings_sections import ContinuitySettings
+
+log = logging.getLogger("lifelong.journal")
+
+
+class JournalService:
+    """Everything that the section `[continuity]` of the settings switches on or off. `extract` makes experiences,
+    `ended` gives the ids of records that hold no longer, `resync` brings the index up to rewritten pages."""
+
+    def __init__(
+        self,
+        settings: ContinuitySettings,
+        home: Home,
+        user: str,
+        database: Database,
+        clock: Clock,
+        *,
+        summarize: Summarize | None,
+        extract: Callable[[], object] | None,
+        ended: Callable[[], Set[str]],
+        resync: Callable[[], object],
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._extract = extract
+        self.ended = ended
+        pages = JournalFiles(home.user(user), settings.long_memory_path, settings.memory_archive_path)
+        zone = ZoneInfo(settings.time_zone)
+        self._journal = Journal(pages, clock, zone, Window(settings.memory_max_records, settings.memory_max_chars))
+        self._summaries = Summaries(database, user, self._journal, clock) if settings.journal_enabled else None
+        limits = Limits(
+            settings.memory_compaction_max_records,
+            settings.memory_compaction_max_chars,
+            timedelta(days=settings.memory_compaction_min_age_days),
+            settings.long_memory_max_chars,
+        )
+        self._compaction = Compaction(
+            pages,
+            clock,
+            zone,
+            limits,
+            owner=f"user {user}, process {os.getpid()}",
+            summarize=summarize,
+            flush=self.write_all if settings.flush_pre_compaction else None,
+            resync=resync,
+            ended=ended,
+        )
+        self._schedules = self._open_schedules(database, f"{home.path}/{user}", user)
+
+    def _open_schedules(self, database: Database, seed: str, user: str) -> list[Schedule]:
+        """When to extract and to compact. Extraction comes before each compaction, and at times of its own. A cron
+        expression that is wrong is said also where nothing would run by it."""
+        settings = self._settings
+        interval = timedelta(milliseconds=settings.memory_compaction_interval_ms)
+
+        def times(cron: str) -> Timetable:
+            return Timetable(self._journal.zone, cron, interval, seed=seed)
+
+        def schedule(name: str, job: Callable[[], object], timetable: Timetable, row: str) -> Schedule:
+            return Schedule(
+                *(name, job, timetable, self._clock),
+                lambda: database.read(lambda tx: Progress(tx).last_run(user, row)),
+                lambda at: database.write(lambda tx: Progress(tx).ran(user, row, at)),
+            )
+
+        made: list[Schedule] = []
+        shared = times(settings.memory_compaction_schedule_cron)
+        own = times(settings.experience_extraction_cron) if settings.experience_extraction_cron else None
+        if settings.memory_compaction_enabled:
+            made.append(schedule("compaction", self._extract_and_compact, shared, "compaction"))
+        elif self._extract and not own:
+            made.append(schedule("extraction", self._extract, shared, "compaction"))
+        if self._extract and own:
+            made.append(schedule("extraction", self._extract, own, "extraction"))
+        return made
+
+    @property
+    def is_on(self) -> bool:
+        return self._summaries is not None
+
+    @property
+    def journal(self) -> Journal:
+        if not self.is_on:
+            raise ConfigError(
+                "The journal is off. Switch it on with journal_enabled = true in the section [continuity] of "
+                "lifelong.toml."
+            )
+        return self._journal
+
+    @property
+    def pages(self) -> JournalFiles:
+        return self._journal.pages
+
+    def touched(self, agent_id: str) -> None:
+        """Something was said that may complete a turn. Costs nothing."""
+        if self._summaries:
+            self._summaries.touched(agent_id)
+
+    def keep_up(self) -> None:
+        """Write down turns that were completed, of this process at once, of others soon."""
+        if self._summaries:
+            self._summaries.keep_up()
+
+    def write_all(self, *, wait: bool = True) -> int:
+        """Write down every turn that was completed, in whichever process. How many there were."""
+        return self._summaries.write_all(wait=wait) if self._summaries else 0
+
+    def compact(self, *, force: bool) -> Result:
+        """Compact now what is due; with `force`, also where it is off or not needed."""
+        if not (force or self._settings.memory_compaction_enabled):
+            return Result(False, "Compaction is off: set continuity.memory_compaction_enabled, or force it.")
+        return self._extract_and_compact(force=force)
+
+    def _extract_and_compact(self, *, force: bool = False) -> Result:
+        """Where experiences cannot be extracted, nothing is compacted: what is merged away would never be one."""
+        if self._extract:
+            self._extract()
+        return self._compaction.run(force=force)
+
+    def session_context(self, tokens: int | None, reserved: int = 0) -> str:
+        """Waits for nobody: what somebody else is writing is not in it. `reserved` is room, in characters or in
+        thirds of a token, that is left for others."""
+        if tokens is not None and (type(tokens) is not int or tokens < 0):
+            raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
+        if not self.is_on:
+            return ""
+        self.keep_up()
+        return session_context(
+            self._journal.pages,
+            self._journal.zone,
+            self._clock(),
+            cap=max(0, self._settings.session_memory_cap - reserved),
+            include_long_memory=self._settings.include_long_memory_in_session,
+            long_cap=self._settings.long_memory_max_chars,
+            tokens=None if tokens is None else max(0, tokens - -(-reserved // TOKEN)),
+            ended=self.ended(),
+        )
+
+    def remarks(self) -> list[str]:
+        """A sentence for each thing that a person should know of."""
+        found = [self._summaries.elsewhere, self._summaries.error] if self._summaries else []
+        found += [schedule.error for schedule in self._schedules]
+        if self._settings.retain_history_days is not None:
+            found.append("continuity.retain_history_days has no effect: all of history is kept. Leave it out.")
+        if self._settings.memory_compaction_enabled:
+            try:
+                found.append(self._compaction.remark())
+            except LifelongError as error:
+                found.append(str(error))
+        return [remark for remark in found if remark]
+
+    def start(self) -> None:
+        """Run extraction and compaction when they are due, in threads."""
+        for schedule in self._schedules:
+            schedule.start()
+
+    def stop(self) -> None:
+        for schedule in self._schedules:
+            schedule.stop()
+
+    def close(self) -> None:
+        """Write down what is left. What cannot be written is found the next time."""
+        try:
+            self.write_all(wait=False)
+        except LifelongError as error:
+            log.error("turns are not in the journal yet: %s", error)

@@ -1,0 +1,341 @@
+"""Whether two texts tell the same experience: near in meaning, and nothing that counts is another.
+
+Vectors of a text hardly move when a number, a name, a "not" or the order of two words changes. So texts that are
+near are compared word by word: what stands in one alone, what changed places, what was swapped for its opposite,
+and whether one tells of what was and the other of what is. In doubt they are two: an experience told twice costs a
+line, one that is lost cannot be had back. The words for opposites and tenses are English; numbers, names, dates
+and negations are found in more languages.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import takewhile
+from math import log
+
+from lifelong.journal.key_facts import Word, clauses, proper, word_set, words
+from lifelong.models.embedders.base import Embedder
+from lifelong.organize.rules.speakers import PARTICIPLE, PAST
+from lifelong.recall.analyzer import UNSPACED, content_words, fold, is_stop, stem
+from lifelong.recall.antonyms import are_opposites, are_synonyms
+
+NEAR_OF_STATIC = 0.65
+"""The bundled model puts paraphrases from this cosine on, where others have about 0.85."""
+
+ALIKE = 0.5  # the cosine of two words, by the bundled model, from which on they mean the same
+WORDS_A_MISS = 8  # of so many, one may be told otherwise
+_SCALE = 0.85  # the cosine of other models that it corresponds to
+
+_LIGHT = word_set(
+    "say said tell told ask want go went come came make made need pleas use call name caus becaus sinc while get "
+    "becam becom after befor everi each one instead between cannot keep put also again like what "
+    "unabl abl accord realli take took"
+)
+"""Stems of words that paraphrases put in and leave out."""
+_NUMBERS = word_set("sixty seventy eighty ninety once twice half dozen double triple")
+CLOSED = word_set(
+    "yesterday today tonight tomorrow morning afternoon evening night noon midnight weekend spring summer autumn "
+    "winter last next again second minute hour day week month quarter year mother father sister brother son "
+    "daughter wife husband aunt uncle cousin niece nephew grandmother grandfather"
+)
+"""Words of which each is another thing: times, and relatives."""
+_HALF_DAY = re.compile(r"(?<=\d)\s?([ap])\.?m\b")
+_NEGATIVE = re.compile(r"(?<![^\s(:=])[-\u2212](\d[\d.,]*)")
+_CURRENCY = re.compile(r"([€$£¥])\s?\d")
+_UNIT = re.compile(
+    r"\d[\s-]?(%|[€$£¥]|°\s?[cfk]?\b|(?:[munpkcd]?[smgl]|[kmgtp]i?b(?:it)?|min|h|hrs?|km|mi|ft|in|lbs?|oz|hz|[kmg]hz|[kmg]?w"
+    r"|kwh|m?v|m?a|k|px|percent|euros?|dollars?|pounds?|sec|seconds?|minutes?|hours?)\b)"
+)
+_UNITS = {
+    **dict.fromkeys(("percent",), "%"),
+    **dict.fromkeys(("euro", "euros"), "€"),
+    **dict.fromkeys(("dollar", "dollars"), "$"),
+    **dict.fromkeys(("sec", "second", "seconds"), "s"),
+    **dict.fromkeys(("minute", "minutes"), "min"),
+    **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
+}
+_OVER = re.compile(r"\b(?:call(?:s|ed)? off|(?:is|are|was|were) off|cancel\w*|anymore|unable)\b")
+_TO_BE = word_set("is are am was were be been being gets got get 's 're become becomes became")
+_TO_HAVE = word_set("has have having 've")
+_ALIKE = word_set("run come become put read")  # as participles, and otherwise
+_REPORTS = word_set("said told asked wanted advised called named")
+_FUTURE = re.compile(r"\b(?:will|shall|won't|going to|plans? to|wants? to|intends? to|about to)\b|'ll\b")
+_PASSIVE = re.compile(
+    r"^(?P<patient>.*?)\b(?:is|are|was|were|be|been|being|gets?|got)\s+(?P<done>(?:\w+\s+)?\w+(?:ed|en|t|ne|wn|ld))"
+    r"(?P<rest>\b.*?)\s+by\s+(?P<agent>(?:(?:the|a|an|his|her|their|our|my)\s+)?[\w'-]+)(?P<tail>.*)$",
+    re.IGNORECASE,
+)
+_DONE = re.compile(r"\b(?:is|are|was|were|be|been|being)\s+(?:\w+\s+)?\w+ed\b")
+_ORDERED = re.compile(r"\b(?:than|over|instead of|rather than)\b")
+_FROM_TO = re.compile(r"\bfrom\b(.+?)\bto\b(.+)")
+_PREFERS_TO = re.compile(r"\bprefers?\b(.+?)\bto\b(.+)")
+_ASIDE = word_set("in at on near of with for through via into behind under during")
+_LISTED = re.compile(r"\s*,\s*$")
+_LIST = re.compile(r"\w+(?:, \w+)*,? (?:and|or) \w+")
+_PUNCTUATION = re.compile(r"\s|[。、「」《》!?;:()\"']|(?<!\d)[.,]|[.,](?!\d)")
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+
+
+Alike = Callable[[str, str], bool]
+"""Whether two words mean the same."""
+
+
+def never(_one: str, _other: str) -> bool:
+    """For whom no other word means the same."""
+    return False
+
+
+def is_same(one: str, other: str, similarity: float, threshold: float, alike: Alike = never) -> bool:
+    """Whether they are as similar as the threshold asks, and do not differ in anything that counts."""
+    return similarity >= threshold and not differs(one, other, alike)
+
+
+def word_sense(static: Embedder) -> Alike:
+    """Words that mean the same, by the bundled model: it puts "scared" and "afraid" together, "tea" and "coffee"
+    apart."""
+
+    @lru_cache(maxsize=10_000)
+    def are_alike(one: str, other: str) -> bool:
+        rows = static.embed([one, other])
+        return float(rows[0] @ rows[1]) >= ALIKE
+
+    return are_alike
+
+
+def on_scale(cosine: float, embedder: str) -> float:
+    """A cosine of this embedder as a similarity that thresholds are given in: 0 and 1 stay."""
+    if not embedder.startswith("static/") or cosine <= 0:
+        return cosine
+    return float(cosine ** (log(_SCALE) / log(NEAR_OF_STATIC)))
+
+
+def differs(one: str, other: str, alike: Alike = never) -> str:
+    """In what two texts that are near each other differ; nothing where they tell the same."""
+    unspaced = UNSPACED.search(one) or UNSPACED.search(other)
+    if " ".join(one.split()) == " ".join(other.split()) or (unspaced and _bare(one) == _bare(other)):
+        return ""
+    for kind, check in _CHECKS.items():
+        if check(one, other):
+            return kind
+    return "thing" if unspaced or _replaced(one, other, alike) else ""
+
+
+def _bare(text: str) -> str:
+    """Without blanks and punctuation: all that may differ where nobody can tell the words apart."""
+    return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text))
+
+
+# Numbers, names, dates, negations
+
+
+def _values(text: str, kinds: Sequence[str]) -> set[str]:
+    return {_value(word.value) for word in read_words(text) if word.kind in kinds}
+
+
+def _value(value: str) -> str:
+    """A number without the commas in it; a day without the plural."""
+    bare = re.sub(r"(?<=\d),(?=\d{3})", "", value)
+    return bare if any(map(str.isdigit, bare)) else stem(fold(bare))
+
+
+@lru_cache(maxsize=64)
+def read_words(text: str) -> list[Word]:
+    """The words of a text, with what they are. A capital where no sentence begins makes a name everywhere."""
+    parts = [f"{part.label}: {part.text}" if part.label else part.text for part in clauses(text)]
+    names = proper(parts)
+    return [word for part in parts for word in words(part, names)]
+
+
+def _numbers(text: str) -> tuple[set[str], set[str]]:
+    """With what they measure."""
+    folded = fold(text)
+    words = _NUMBERS & set(re.findall(r"\w+", folded))
+    return _values(text, ("number",)) | words | set(_HALF_DAY.findall(folded)), _measures(text)
+
+
+def _measures(text: str) -> set[str]:
+    """The signs and units of numbers: -5 and 5 are two, so are 30 s and 30 ms, 5 % and 5 €."""
+    folded = fold(text)
+    found = {_UNITS.get(unit, unit) for unit in _UNIT.findall(folded)}
+    return found | set(_CURRENCY.findall(folded)) | {f"-{number}" for number in _NEGATIVE.findall(folded)}
+
+
+def _other_names(one: str, other: str) -> bool:
+    """A name or a date of one does not stand in the other, whatever it is taken for there."""
+    kinds, every = ("name", "date"), ("name", "date", "content", "filler")
+    left, right = (_closed() & {stem(word) for word in re.findall(r"\w+", fold(text))} for text in (one, other))
+    return left != right or bool(
+        _values(one, kinds) - _values(other, every) or _values(other, kinds) - _values(one, every)
+    )
+
+
+def _limited(text: str) -> set[str]:
+    """What "only" stands before."""
+    found = (content_words(after)[:1] for after in re.split(r"\b(?:only|solely|exclusively)\b", fold(text))[1:])
+    return {stem(word) for words in found for word in words}
+
+
+def _negations(text: str) -> int:
+    return sum(word.kind == "negation" for word in read_words(text)) + len(_OVER.findall(fold(text)))
+
+
+# Opposites, direction, tense, another word in the same place
+
+
+@lru_cache(maxsize=1)
+def _closed() -> frozenset[str]:
+    return frozenset(map(stem, CLOSED))
+
+
+def _opposed(one: str, other: str) -> bool:
+    left, right = ({stem(word): word for word in _WORD.findall(fold(text))} for text in (one, other))
+    return any(
+        are_opposites(left[x], right[y]) for x in left.keys() - right.keys() for y in right.keys() - left.keys()
+    )
+
+
+def _sequence(text: str) -> list[str]:
+    """The stems of a text, in order; who does something stands before it, also where it is told in the passive."""
+    return [stem(word) for word in content_words(_active(text))]
+
+
+def _active(text: str) -> str:
+    found = _PASSIVE.match(text)
+    return "{agent} {done} {patient} {rest} {tail}".format(**found.groupdict()) if found else text
+
+
+def _turned(one: str, other: str) -> bool:
+    """Two words changed places, or stand on the other side of a comparison or a way."""
+    return _exchanged(one, other) or _crossed(one, other) or _roles_turned(one, other)
+
+
+def _exchanged(one: str, other: str) -> bool:
+    """Neighbours may: "the invoice of Acme" is Acme's invoice. So may what stands in a list."""
+    left, right = _sequence(one), _sequence(other)
+    if bool(_DONE.search(_active(one))) != bool(_DONE.search(_active(other))):
+        return False  # who does it is not said in one of them
+    apart = [at for at, (x, y) in enumerate(zip(left, right, strict=False)) if x != y]
+    if len(left) != len(right) or len(apart) != 2 or apart[1] == apart[0] + 1:
+        return False
+    moved = {left[at] for at in apart}
+    listed = (set(map(stem, _WORD.findall(found))) for found in _LIST.findall(fold(one)))
+    return moved == {right[at] for at in apart} and not any(moved <= those for those in listed)
+
+
+def _crossed(one: str, other: str) -> bool:
+    for x_before, x_after in _sides(one):
+        for y_before, y_after in _sides(other):
+            if (x_before & y_after) - y_before and (x_after & y_before) - x_before:
+                return True
+    return False
+
+
+def _sides(text: str) -> list[tuple[frozenset[str], frozenset[str]]]:
+    """What stands before and after each word that puts one thing above, or before, another."""
+    folded = fold(text)
+    cut = [(folded[: found.start()], folded[found.end() :]) for found in _ORDERED.finditer(folded)]
+    cut += [(found[1], found[2]) for form in (_FROM_TO, _PREFERS_TO) if (found := form.search(folded))]
+    return [(_stems(before, -4), _stems(after, 2)) for before, after in cut]
+
+
+def _stems(text: str, most: int) -> frozenset[str]:
+    found = [stem(word) for word in content_words(text)]
+    return frozenset(found[:most] if most > 0 else found[most:])
+
+
+def _roles_turned(one: str, other: str) -> bool:
+    """The names that act or are acted upon come in another order."""
+    left, right = _roles(one), _roles(other)
+    shared = [name for name in left if name in right]
+    return len(shared) > 1 and shared != [name for name in right if name in left]
+
+
+def _roles(text: str) -> list[str]:
+    """Of names that stand in a list, the first; none that only says where, when, with what or whose."""
+    told = _active(text)
+    names = {word.value for word in read_words(text) if word.kind == "name"}
+    found: list[str] = []
+    last = 0
+    for raw in _WORD.finditer(told):
+        between, last = told[last : raw.start()], raw.end()
+        bare = fold(raw[0])
+        if (bare in names or (len(bare) == 1 and raw[0].isupper())) and not _LISTED.match(between):
+            before = _WORD.findall(fold(told[: raw.start()]))[-1:]
+            if _ASIDE.isdisjoint(before) and not {"and", "or"} & {*before}:
+                found.append(bare)
+    return list(dict.fromkeys(found))
+
+
+def _is_past(text: str) -> bool | None:
+    """Whether it tells of what was. None where only that it was said is past, which tells nothing of it."""
+    words = _WORD.findall(fold(text))
+    told = [word for at, word in enumerate(words) if _past_form(word, words[max(at - 2, 0) : at])]
+    if told and set(told) <= _REPORTS:
+        return None
+    return bool(told) and not _FUTURE.search(fold(text))
+
+
+def _past_form(word: str, before: Sequence[str]) -> bool:
+    if PARTICIPLE.fullmatch(word) or word in _ALIKE:
+        return not _TO_HAVE.isdisjoint(before)
+    if word in PAST or word in ("was", "were", "had", "did"):
+        return not _TO_HAVE.isdisjoint(before) or _TO_BE.isdisjoint(before) or word in ("was", "were")
+    if word == "used" and _TO_BE.isdisjoint(before):
+        return True
+    if not word.endswith("ed") or len(word) < 4 or is_stop(word):
+        return False
+    return bool({"was", "were"} & {*before}) or not _TO_HAVE.isdisjoint(before) or _TO_BE.isdisjoint(before)
+
+
+def _replaced(one: str, other: str, alike: Alike) -> bool:
+    """The same words in the same order, but for one: what is told of it is another thing. Or one tells more."""
+    left, right = _telling(one), _telling(other)
+
+    def match(x: str, y: str) -> bool:
+        return x == y or _are_kin(x, y) or are_synonyms(x, y) or alike(left[x], right[y])
+
+    apart = [(x, y) for x, y in zip(left, right, strict=False) if x != y]
+    if len(left) == len(right):
+        if len(apart) == 1:
+            return not _may_stand_for(*apart[0], one, other)
+        if sum(not match(x, y) for x, y in apart) == 1:
+            return True
+    alone = sum(not any(match(x, y) for y in right) for x in left)
+    alone_too = sum(not any(match(x, y) for x in left) for y in right)
+    spared = min(len(left), len(right)) // WORDS_A_MISS
+    return min(alone, alone_too) > spared or max(alone, alone_too) > max(1, spared)
+
+
+def _may_stand_for(x: str, y: str, one: str, other: str) -> bool:
+    """Whether one stem may stand in the other's place, where all else is told alike. That they are near in meaning
+    is not enough: so are "megabytes" and "gigabytes". Nor that they are kin, as "employee" and "employer", unless
+    the sentence was built in another way."""
+    frames = [[word for word in _WORD.findall(fold(text)) if stem(word) not in (x, y)] for text in (one, other)]
+    return are_synonyms(x, y) or (_are_kin(x, y) and frames[0] != frames[1])
+
+
+def _telling(text: str) -> dict[str, str]:
+    """The stems that tell something, in order, each with the word it is of; numbers are compared apart."""
+    found = {stem(word): word for word in content_words(_active(text)) if not word.isdigit()}
+    return {key: word for key, word in found.items() if key not in _LIGHT}
+
+
+def _are_kin(one: str, other: str) -> bool:
+    """Whether two stems begin alike: "decid" and "decis"."""
+    shorter = min(len(one), len(other))
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
+    return same >= max(min(4, shorter), 3, 0.7 * shorter)
+
+
+_CHECKS: Mapping[str, Callable[[str, str], bool]] = {
+    "number": lambda one, other: _numbers(one) != _numbers(other),
+    "name or date": _other_names,
+    "negation": lambda one, other: _negations(one) != _negations(other),
+    "limit": lambda one, other: _limited(one) != _limited(other),
+    "opposite": _opposed,
+    "direction": _turned,
+    "tense": lambda one, other: {_is_past(one), _is_past(other)} == {True, False},
+}

@@ -1,0 +1,240 @@
+"""Every setting there is, section by section: its name, its default, what it may be, and what it means."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationInfo
+
+Seconds = Annotated[float, Field(ge=0.001, le=86_400)]
+LongSeconds = Annotated[float, Field(ge=0.001, le=1e9)]
+Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+def _within(path: str) -> str:
+    """S3: a path in the user's folder never leaves it."""
+    place = PurePath(path)
+    if place.is_absolute() or ".." in place.parts or "\0" in path:
+        raise ValueError("the path must stay within the user's folder")
+    return path
+
+
+Within = Annotated[str, AfterValidator(_within)]
+
+
+def _apart(path: str, *others: str) -> str:
+    """No page or folder of the journal lies in another one, also where case does not count."""
+    parts = PurePath(_within(path).casefold()).parts
+    for other in ("MEMORY.md", "memory", "tmp", "workers", ".journal-id", *others):
+        taken = PurePath(other.casefold()).parts
+        common = min(len(parts), len(taken))
+        if parts[:common] == taken[:common] or parts[-1:] == taken:
+            raise ValueError(f"it must lie apart from the journal's other pages and folders, such as {other!r}")
+    return path
+
+
+def _archive(path: str, info: ValidationInfo) -> str:
+    _apart(path or "archive", info.data.get("long_memory_path", "LONGMEMORY.md"))
+    return path
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError) as error:
+        raise ValueError("no such time zone; name one like 'Europe/Lisbon'") from error
+    return name
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class StorageSettings(Section):
+    """Where rows live."""
+
+    url: SecretStr = SecretStr("")
+    """A PostgreSQL address, `postgresql://user:password@host/database`. Empty: SQLite, in the home."""
+    schema_name: str = Field(default="lifelong", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    """The PostgreSQL schema that holds our tables."""
+    synchronous: Literal["full", "normal"] = "full"
+    """`full`: what was acknowledged survives a power cut. `normal`: it survives a crash of the program."""
+    busy_timeout: Seconds = 30.0
+    """How many seconds to wait for another process that is writing."""
+    connect_timeout: Seconds = 10.0
+    """How many seconds to wait for PostgreSQL before an error says that it does not answer."""
+    pool_size: Count = 8
+    """How many connections to PostgreSQL a process may hold."""
+
+
+class CollectSettings(Section):
+    """What comes in, and when it is marked for organizing."""
+
+    turn_threshold: Count = 5
+    """A session is marked when more than this many of its records wait to be organized."""
+    idle_after: LongSeconds = 60.0
+    """An agent falls asleep after this many seconds without activity."""
+    dead_after: LongSeconds = 3600.0
+    """A subagent dies this many seconds after it fell asleep."""
+    max_record_chars: Count = 1_000_000
+    """The longest text a record may hold, in characters."""
+    tool_result_chars: Count = 2_000
+    """A longer tool result is cut to this many characters in a transcript; history keeps all of it."""
+
+
+class WorkerSettings(Section):
+    """What runs in the background."""
+
+    tick_seconds: Seconds = 30.0
+    """How many seconds pass between two looks at what is due."""
+    threads: int = Field(default=1, ge=1, le=64)
+    """How many workers `start` runs in this process. A slow model holds up one of them."""
+    lease_seconds: Seconds = 120.0
+    """A worker that gives no sign of life for this long loses its work to another. Clocks must agree."""
+    max_attempts: Count = 5
+    """An inbox item that failed this often waits for a person."""
+    retry_seconds: Seconds = 30.0
+    """How long to wait after the first failure; twice as long after each further one."""
+    retry_longest_seconds: LongSeconds = 3_600.0
+    """The longest wait between two attempts."""
+    overdue_seconds: LongSeconds = 3_600.0
+    """Health is red when something has been waiting for longer than this."""
+
+
+class OrganizeSettings(Section):
+    """What becomes of a transcript."""
+
+    brain: Literal["auto", "rules", "llm"] = "auto"
+    """`rules`: offline. `llm`: the model of `[models]`. `auto`: the model where one can be used, else rules."""
+    density: float = Field(default=0.37, gt=0, le=1)
+    """The rules brain keeps at most this share of the characters it reads."""
+    batch_records: int = Field(default=200, ge=1, le=10_000)
+    """The most records in one transcript."""
+    batch_chars: int = Field(default=60_000, ge=1_000, le=10_000_000)
+    """The most characters in one transcript."""
+    context_chars: int = Field(default=8_000, ge=100, le=1_000_000)
+    """A memory-agent's own session is closed, and a new one opened, when it holds more than this."""
+
+
+class ModelsSettings(Section):
+    """Who thinks, when it is a model, and what that may cost."""
+
+    model: str = ""
+    """`anthropic:…`, `openai:…`, `ollama:…` or another provider and model. Empty: no model."""
+    base_url: str = ""
+    """The address of an OpenAI-compatible (or, with `anthropic:`, Anthropic-compatible) server."""
+    api_key: SecretStr = SecretStr("")
+    """The provider's key. Empty: from the provider's own variable, e.g. ANTHROPIC_API_KEY."""
+    timeout_seconds: Seconds = 60.0
+    """How long to wait for one answer."""
+    run_budget_usd: float = Field(default=0.25, ge=0, le=1_000_000)
+    """The most one run may cost."""
+    daily_cap_usd: float = Field(default=1.0, ge=0, le=1_000_000)
+    """The most the home may spend in a day (UTC). At the cap, work waits."""
+    run_requests: Count = 20
+    """The most calls of the model in one run."""
+    run_tokens: Count = 1_000_000
+    """The most tokens of one run."""
+    input_usd_per_million: float | None = Field(default=None, ge=0)
+    """What a million input tokens cost. None: from the price list."""
+    output_usd_per_million: float | None = Field(default=None, ge=0)
+    """What a million output tokens cost. None: from the price list."""
+    context_chars: int = Field(default=60_000, ge=1_000, le=10_000_000)
+    """The most characters a model is shown at once; older tool results are cut first."""
+
+
+class EmbeddingsSettings(Section):
+    """Who turns text into vectors, so that meanings can be compared. Another one embeds everything anew."""
+
+    provider: Literal["static", "onnx", "openai"] = "static"
+    """`static`: bundled, fast. `onnx`: a transformer from a folder. `openai`: a server that speaks its API."""
+    path: str = ""
+    """`onnx`: the folder with model.onnx and tokenizer.json."""
+    pooling: Literal["mean", "cls"] = "mean"
+    """`onnx`: how the vectors of tokens become one, as the model was trained: their mean, or the first."""
+    query_prefix: str = ""
+    """`onnx`, `openai`: the words that the model wants before a question."""
+    document_prefix: str = ""
+    """`onnx`, `openai`: the words that the model wants before a text."""
+    model: str = ""
+    """`openai`: the model's name, as the server knows it."""
+    base_url: str = "https://api.openai.com/v1"
+    """`openai`: where the server is; for Ollama, `http://localhost:11434/v1`. Texts are sent there."""
+    api_key: SecretStr = SecretStr("")
+    """`openai`: the server's key. Empty: none is sent."""
+    dimensions: Count | None = None
+    """`openai`: how long vectors to ask for. None: as long as the model makes them."""
+    batch: Count = 64
+    """`openai`: how many texts to send at once."""
+    window_bytes: int = Field(default=8_000, ge=8, le=10_000_000)
+    """`openai`: the longest text to send; of a longer one, the parts are averaged."""
+    timeout_seconds: Seconds = 60.0
+    """`openai`: how long to try to get a batch's vectors."""
+
+
+class VectorsSettings(Section):
+    """Where the vectors of experiences live. They are derived: whatever happens to them, they are made again."""
+
+    store: Literal["local", "chroma", "pgvector"] = "local"
+    """`local`: in the database. `chroma`: in Chroma. `pgvector`: in PostgreSQL, by an index of its own."""
+    chroma_url: str = ""
+    """A Chroma server, `http://host:port`. Empty: the folder `continuity.experience_store_path`."""
+
+
+class ContinuitySettings(Section):
+    """The journal, its compaction, and the store of experiences."""
+
+    journal_enabled: bool = False
+    """Keep a journal: MEMORY.md, a file a day, LONGMEMORY.md."""
+    session_memory_cap: Count = 32_000
+    """The most characters of journal that open a session."""
+    include_long_memory_in_session: bool = True
+    """Put LONGMEMORY.md first in what opens a session, where the file exists."""
+    time_zone: Annotated[str, AfterValidator(_zone)] = "UTC"
+    """Which day a record falls on, and the zone of the times in the journal and in cron expressions."""
+    long_memory_path: Annotated[str, AfterValidator(lambda path: _apart(path))] = "LONGMEMORY.md"
+    """The file of long-term summaries, in the user's folder."""
+    long_memory_max_chars: Count = 16_000
+    """The most characters that file may hold; older blocks move to the archive."""
+    memory_max_records: Count | None = None
+    """Rolling window of MEMORY.md: the most records. None: no window."""
+    memory_max_chars: Count | None = None
+    """Rolling window of MEMORY.md: the most characters. None: no window."""
+    memory_archive_path: Annotated[str, AfterValidator(_archive), Field(validate_default=True)] = ""
+    """The folder that keeps what left the journal, in the user's folder. Empty: `archive`."""
+    memory_embeddings_enabled: bool = True
+    """Make the journal searchable by meaning, not only by words."""
+    memory_compaction_enabled: bool = False
+    """Compact MEMORY.md in the background."""
+    memory_compaction_schedule_cron: str = ""
+    """When to compact, as a cron expression. Empty: by the interval."""
+    memory_compaction_interval_ms: Count = 86_400_000
+    """How many milliseconds lie between two compactions."""
+    memory_compaction_min_age_days: int = Field(default=7, ge=0, le=36_500)
+    """Younger records are never compacted."""
+    memory_compaction_max_records: Count = 500
+    """Compact when MEMORY.md holds more records than this."""
+    memory_compaction_max_chars: Count = 64_000
+    """Compact when MEMORY.md holds more characters than this; also the size to stay under."""
+    flush_pre_compaction: bool = False
+    """Write pending turn summaries before a compaction."""
+    notes_query: Literal["auto", "model", "claude"] = "auto"
+    """Who compacts worker notes: the model of `[models]`, the Claude Agent SDK, or (`auto`) a model if any."""
+    experience_store_enabled: bool = False
+    """Keep a store of unique experiences."""
+    experience_store_path: Within = "tmp/chroma"
+    """Where Chroma keeps their vectors, in the user's folder."""
+    experience_uniqueness_threshold: float = Field(default=0.85, ge=0, le=1)
+    """An experience at least this similar to one that is there is not added."""
+    experience_max_count: Count = 5_000
+    """The most experiences a user keeps."""
+    experience_extraction_cron: str = ""
+    """When to look for experiences, as a cron expression. Empty: before each compaction."""
+    inject_experience_context: bool = True
+    """Put relevant past experiences into the context at the start of a turn."""
+    inject_for: tuple[Literal["user", "cron", "task", "system", "subagent", "app", "permanent"], ...] = ()
+    """The kinds of agent, besides `user`, that get them."""
+    retain_history_days: Count | None = None
+    """Has no effect: nothing removes history yet. Health says so where it is set."""

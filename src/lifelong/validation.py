@@ -1,0 +1,136 @@
+"""What may come in. Every check stands before the first write, so that bad input changes nothing."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lifelong.errors import InputError
+from lifelong.types import Json
+
+DEEPEST = 64  # levels of JSON within JSON
+MOST_AT_ONCE = 1_000_000  # rows that can be asked for
+LARGEST_NUMBER = 1024  # bits of a whole number
+LONGEST_PATH = 4_000  # bytes
+LAST_YEAR = 9_000
+LONGER_RECORDS = "Split it, or raise collect.max_record_chars."
+
+_PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def validate_text(value: object, what: str, limit: int, advice: str = "Make it shorter.") -> str:
+    """Text that every database takes: no NUL, no lone surrogate, at most `limit` characters."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} must be text, not {type(value).__name__}. Pass a str.")
+    if len(value) > limit:
+        raise InputError(f"{what} has {len(value):,} characters; the limit is {limit:,}. {advice}")
+    if (at := value.find("\0")) >= 0:
+        raise InputError(f"{what} has a NUL character at position {at}. Remove it and try again.")
+    if not value.isascii() and (found := _SURROGATE.search(value)):
+        raise InputError(
+            f"{what} has a lone surrogate at position {found.start()}, so it is not valid Unicode. "
+            "Decode it with errors='replace' and try again."
+        )
+    return value
+
+
+def validate_name(value: object, what: str, limit: int = 1_000) -> str:
+    """Text that is there: a part of an address, a key, an id. The limit is in bytes, as an index counts."""
+    text = validate_text(value, what, limit)
+    if not text.strip():
+        raise InputError(f"{what} must not be empty. Give it at least one visible character.")
+    if (size := len(text.encode())) > limit:
+        raise InputError(f"{what} takes {size:,} bytes; the limit is {limit:,}. Make it shorter.")
+    return text
+
+
+def is_user_name(name: str) -> bool:
+    return bool(_PROFILE.fullmatch(name))
+
+
+def validate_user(name: object) -> str:
+    """A user's name is also its folder's, so it can never be a path or differ by case alone."""
+    if not isinstance(name, str) or not is_user_name(name):
+        raise InputError(
+            f"{name!r:.200} cannot name a user. Use 1 to 64 lower-case letters, digits, '_' and '-', "
+            "starting with a letter or digit."
+        )
+    return name
+
+
+def validate_path(value: object, what: str) -> Path:
+    """A place in the file system, as an absolute path."""
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(f"{what} cannot be {value!r:.200}. Name a path.")
+    text = validate_name(os.fspath(value), what, LONGEST_PATH)
+    try:
+        return Path(text).expanduser().absolute()
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{what} {text} cannot be found: {error}. Name another path.") from error
+
+
+def validate_position(value: object, what: str) -> int:
+    """A record's id, or 0 for the beginning."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise InputError(f"{what} cannot be {_shown(value)}. Give a record's id, or 0 for the beginning.")
+    return value
+
+
+def validate_count(value: object, what: str, least: int = 0, most: int = MOST_AT_ONCE) -> int:
+    """How many of something somebody wants."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(f"{what} cannot be {_shown(value)}. Ask for {least} to {most:,}.")
+    return value
+
+
+def validate_time(value: object, what: str) -> datetime:
+    """A time that is the same everywhere, with room for a deadline after it."""
+    advice = "Give a datetime with a time zone, e.g. datetime.now(UTC)."
+    if not isinstance(value, datetime) or value.utcoffset() is None:
+        raise InputError(f"{what} cannot be {value!r:.200}. {advice}")
+    try:
+        moment = value.astimezone(UTC)
+    except (OverflowError, ValueError) as error:
+        raise InputError(f"{what} is out of range in UTC: {value.isoformat()}. Give a later one.") from error
+    if moment.year > LAST_YEAR:
+        past = LAST_YEAR + 1
+        raise InputError(f"{what} is out of range: {value.isoformat()}. Give a time before the year {past}.")
+    return moment
+
+
+def plain_json(value: object, what: str, limit: int, depth: int = DEEPEST) -> Json:
+    """The value as JSON says it: nothing lost, nothing changed on the way."""
+    match value:
+        case None | bool():
+            return value
+        case int() if value.bit_length() <= LARGEST_NUMBER:
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case str():
+            return validate_text(value, f"A text in {what}", limit, LONGER_RECORDS)
+        case Mapping() | list() | tuple() if depth == 0:
+            raise InputError(f"{what} is nested more than {DEEPEST} levels deep. Flatten it, or pass it as text.")
+        case Mapping():
+            return {
+                validate_text(key, f"A key in {what}", limit, LONGER_RECORDS): plain_json(
+                    part, what, limit, depth - 1
+                )
+                for key, part in value.items()
+            }
+        case list() | tuple():
+            return [plain_json(part, what, limit, depth - 1) for part in value]
+        case _:
+            raise InputError(
+                f"{what} holds {_shown(value)}, which JSON cannot say. Use text, numbers, lists and objects."
+            )
+
+
+def _shown(value: object) -> str:
+    is_long = isinstance(value, int) and value.bit_length() > LARGEST_NUMBER
+    return "a very large number" if is_long else f"{value!r:.200}"

@@ -1,0 +1,816 @@
+"""Looking after what is remembered: list, correct, pin, feedback."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from lifelong import Agent, Memory, System, User, UserMessage
+from lifelong.collect.recorder import Recorder
+from lifelong.errors import ConfigError, InputError, ItemNotFound, LifelongError, RecallNotFound, StaleWrite
+from lifelong.organize.documents import DocumentStore
+from lifelong.recall.items import Items
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
+from lifelong.types import Document, Hit, Item, ItemKind
+from tests.conftest import OpenMemory
+
+PORTO = "I live in Porto, near the river."
+LISBON = "Mara lives in Lisbon, near the sea."
+
+
+@pytest.fixture
+def mara(memory: Memory) -> Agent:
+    return memory.agent(User("cli", "mara", "main"))
+
+
+def say(memory: Memory, agent: Agent, *texts: str, speaker: str = "Mara") -> list[str]:
+    return [f"turn:{memory.append(agent, UserMessage(text, speaker=speaker))}" for text in texts]
+
+
+def write(memory: Memory, slug: str, body: str, **content: Any) -> Document:
+    if not memory.documents.find("~/memory/people"):
+        memory.documents.write(slug="people", title="People", description="", body="", parent_path="~/memory")
+    content = {"title": slug.title(), "description": "", "parent_path": "~/memory/people", **content}
+    return memory.documents.write(slug=slug, body=body, **content)
+
+
+def item(memory: Memory, kind: ItemKind, text: str) -> Hit:
+    return next(hit for hit in memory.list(kind) if text in hit.text)
+
+
+def remade(memory: Memory, open_memory: OpenMemory) -> Memory:
+    """The memory with an index made anew."""
+    memory.rebuild()
+    memory.process()
+    memory.close()
+    again = open_memory()
+    again.process()
+    return again
+
+
+def texts(hits: list[Hit]) -> list[str]:
+    return [hit.text for hit in hits]
+
+
+def experience(database: Database, clock: FakeClock, id_: str, text: str, owner: str = "default") -> str:
+    """What the store of experiences does."""
+
+    def work(tx: Any) -> None:
+        tx.run(
+            "INSERT INTO experiences VALUES (?, ?, ?, 'learned', '', '', 'user', 0, '[]', 0, 0, NULL, 0)",
+            *(owner, id_, text),
+        )
+        Items(tx, owner).put([Item("experience", id_, text, clock.now, trust="user")], clock.now)
+
+    database.write(work)
+    return f"experience:{id_}"
+
+
+# List
+
+
+def test_everything_is_listed_newest_first_and_in_pages(memory: Memory, mara: Agent) -> None:
+    """R11."""
+    said = say(memory, mara, "one thing", "two things", "three things")
+    write(memory, "mara", "likes tea. [r1]")
+    assert texts(memory.list()) == ["Mara likes tea.", "three things", "two things", "one thing"]
+    first = memory.list("turn", limit=2)
+    assert [hit.id for hit in first] == said[:0:-1]
+    assert [hit.id for hit in memory.list("turn", limit=2, before=first[-1].id)] == said[:1]
+    assert memory.list(before=said[0]) == []
+
+
+def test_a_list_keeps_its_order_when_the_index_is_made_anew(
+    memory: Memory, mara: Agent, clock: FakeClock, open_memory: OpenMemory
+) -> None:
+    """R11: also in pages, of a subject too, and where the last hit of a page has left since."""
+    memory.notes("researcher").store("sea", "The sea is rough in March.")
+    memory.process()
+    clock.turn(days=9_000)  # a note has the time of its file
+    say(memory, mara, "It is deep.")
+    document = write(memory, "sea", "The sea is deep.")
+    clock.turn(days=1)
+    say(memory, mara, "The sea is calm in June.")
+    expected = ["The sea is calm in June.", "The sea is deep.", "The sea is rough in March."]
+    memory = remade(memory, open_memory)
+    assert texts(memory.list(subject="sea")) == expected
+    page = memory.list(subject="sea", limit=2)
+    memory.documents.delete(document.id, 1)
+    assert texts(memory.list(subject="sea", before=page[-1].id)) == expected[2:]
+    assert texts(memory.list(before=page[-1].id)) == ["It is deep.", *expected[2:]]
+
+
+def test_a_list_comes_from_an_index(database: Database) -> None:
+    """R11: no page costs more than it shows."""
+    if database.read(lambda tx: tx.for_update):
+        pytest.skip("a planner that looks at statistics")
+    which = "SELECT id FROM items WHERE owner = 'a' AND (at, id) < (9, 9) ORDER BY at DESC, id DESC LIMIT 9"
+    plan = str(database.read(lambda tx: tx.all(f"EXPLAIN QUERY PLAN {which}")))
+    assert "idx_items_at" in plan
+    assert "TEMP B-TREE" not in plan
+
+
+@pytest.mark.parametrize("count", [0, -1, True, 10**30, "3", 1.5])
+def test_a_wrong_count_is_told_with_what_can_be_asked_for(memory: Memory, count: Any) -> None:
+    """R11, R1."""
+    for call in (
+        lambda: memory.list(limit=count),
+        lambda: memory.recall("Where?", count),
+        lambda: memory.recalls(count or -1),
+        lambda: memory.inbox(limit=count or -1),
+        lambda: memory.relations("Mara", count),
+    ):
+        with pytest.raises(InputError, match=r"Ask for [01] to [\d,]+\.$"):
+            call()
+
+
+def test_a_list_can_begin_at_a_time(memory: Memory, mara: Agent, clock: FakeClock) -> None:
+    """R11."""
+    say(memory, mara, "an old thing")
+    clock.turn(days=2)
+    say(memory, mara, "a new thing")
+    since = clock.now - timedelta(days=1)
+    assert texts(memory.list(since=since)) == ["a new thing"]
+    assert texts(memory.list(subject="thing", since=since)) == ["a new thing"]
+
+
+def test_a_subject_is_who_speaks_whom_it_is_about_or_what_it_names(memory: Memory, mara: Agent) -> None:
+    """R11: what they said, what their document says, and what has all the words."""
+    said = say(memory, mara, "The sea is rough in March.")
+    say(memory, mara, "Boats are dear.", speaker="Tom")
+    named = say(memory, mara, "Ask mara about the boat.", speaker="Tom")
+    claim = write(memory, "mara", "The river floods each spring. [r1]")
+    ids = [hit.id for hit in memory.list(subject="Mara")]
+    assert ids[1:] == [*named, *said]
+    assert ids[0].startswith(f"document:{claim.id}#")
+    assert texts(memory.list(subject="tom")) == ["Ask mara about the boat.", "Boats are dear."]
+    assert texts(memory.list(subject="boats, dear")) == ["Boats are dear."]
+    assert texts(memory.list("document", subject="MARA")) == ["The river floods each spring."]
+    assert texts(memory.list(subject="mara", limit=1, before=named[0])) == ["The sea is rough in March."]
+    assert memory.list(subject="the of and") == []
+
+
+def test_a_list_shows_no_secret_and_nothing_of_others(
+    memory: Memory, mara: Agent, open_memory: OpenMemory
+) -> None:
+    """R11, S4, C0."""
+    say(memory, mara, "My password is hunter2-Xy77!k, keep it.")
+    (hit,) = memory.list()
+    assert "hunter2" not in hit.text
+    other = open_memory("other")
+    assert other.list() == other.list(subject="Mara") == []
+    for call in (other.pin, other.unpin, lambda id_: other.list(before=id_), lambda id_: other.correct(id_, "x")):
+        with pytest.raises(ItemNotFound, match="Nothing remembered has the id"):
+            call(hit.id)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        ({"kind": "turns"}, "Use one of: turn, document"),
+        ({"limit": 0}, "Ask for 1 to"),
+        ({"limit": 10**6}, "Ask for 1 to"),
+        ({"subject": " "}, "must not be empty"),
+        ({"since": "May"}, "datetime with a time zone"),
+        ({"before": "turn:999"}, "An id is a kind and a name, e.g. 'turn:12'"),
+    ],
+)
+def test_a_wrong_list_says_what_to_do(memory: Memory, arguments: dict[str, Any], advice: str) -> None:
+    """R11."""
+    with pytest.raises(LifelongError) as raised:
+        memory.list(**arguments)
+    assert advice in str(raised.value)
+
+
+# Correct
+
+
+def test_a_corrected_claim_stands_among_the_earlier_ones(memory: Memory, mara: Agent) -> None:
+    """R11, O11: with the day it ended and the record of the person's word, which the new claim cites."""
+    said, _ = say(memory, mara, PORTO, "I like tea.")
+    document = write(memory, "mara", "lives in Porto, near the river. [r1]\n\nlikes tea. [r2]")
+    old = item(memory, "document", "Porto")
+    new = memory.correct(old.id, LISBON)
+    assert memory.documents.read(document.id).body == (
+        "lives in Lisbon, near the sea. [r3]\n\nlikes tea. [r2]\n\n## Earlier\n\n"
+        "lives in Porto, near the river. [r1, until 2026-02-24 by r3]"
+    )
+    assert (new.text, new.trust, new.record_id, new.until) == (LISBON, "user", 3, None)
+    hits = {hit.id: hit for hit in memory.recall("Where does Mara live?", 10)}
+    best = next(one for one in hits if one in (new.id, "turn:3"))
+    for ended in (old.id, said):
+        assert hits[ended].until is not None
+        assert list(hits).index(ended) > list(hits).index(best)
+
+
+@pytest.mark.parametrize(
+    ("told", "claim"),
+    [
+        ("I/O errors fill the log.", "I/O errors fill the log."),
+        ("I-95 is closed.", "I-95 is closed."),
+        ("I. Newton lived there.", "I. Newton lived there."),
+        ("I\u2019m in Lisbon, off I-95.", "is in Lisbon, off I-95."),
+    ],
+)
+def test_a_correction_tells_of_the_person_only_where_they_say_so(
+    memory: Memory, mara: Agent, told: str, claim: str
+) -> None:
+    """R11: not every word that begins with "I" is the one who speaks."""
+    say(memory, mara, PORTO)
+    document = write(memory, "mara", "lives in Porto. [r1]")
+    memory.correct(item(memory, "document", "Porto").id, told)
+    assert memory.documents.read(document.id).body.startswith(f"{claim} [r2]")
+
+
+def test_a_correction_is_a_record_of_the_persons(memory: Memory, mara: Agent) -> None:
+    """R11: history says who said it."""
+    say(memory, mara, PORTO)
+    memory.correct("turn:1", LISBON)
+    (recorded,) = memory.history(memory.agent(System("corrections")))
+    assert (recorded.record.type, recorded.record.provenance) == ("note", "user")
+    assert memory.transcript(memory.agent(System("corrections"))).count(LISBON) == 1
+
+
+def test_a_correction_can_be_rolled_back(memory: Memory, mara: Agent) -> None:
+    """R11, O21."""
+    say(memory, mara, PORTO)
+    document = write(memory, "mara", "lives in Porto, near the river. [r1]")
+    old = item(memory, "document", "Porto")
+    memory.correct(old.id, LISBON)
+    changeset = memory.documents.changesets(1)[0]
+    assert (changeset.author, changeset.note) == ("person", f"Corrects {old.id}.")
+    memory.documents.rollback(changeset.id)
+    assert memory.documents.read(document.id).body == document.body
+    assert item(memory, "document", "Porto").until is None
+    assert item(memory, "turn", "Porto").until is None
+
+
+def test_a_second_correction_joins_the_earlier_ones(memory: Memory, mara: Agent) -> None:
+    """R11: also of a text that is no sentence about the title, and of many lines."""
+    say(memory, mara, PORTO)
+    document = write(memory, "mara", "lives in Porto. [r1]")
+    first = memory.correct(item(memory, "document", "Porto").id, "# She lives\n\nin Faro. [r1]")
+    assert first.text == "She lives in Faro. [r1]"
+    memory.correct(first.id, LISBON)
+    assert memory.documents.read(document.id).body == (
+        "lives in Lisbon, near the sea. [r3]\n\n## Earlier\n\nlives in Porto. [r1, until 2026-02-24 by r2]\n\n"
+        "She lives in Faro. [r1] [r2, until 2026-02-24 by r3]"
+    )
+
+
+def test_a_persons_own_text_is_replaced(memory: Memory) -> None:
+    """R11: it cites nothing that could end; the version before has it."""
+    document = write(memory, "mara", "Collects stamps.")
+    memory.correct(item(memory, "document", "stamps").id, "Collects coins.")
+    assert memory.documents.read(document.id).body == "Collects coins. [r1]"
+    assert texts(memory.list("document")) == ["Collects coins."]
+
+
+def test_a_correction_survives_others_that_write(
+    memory: Memory, mara: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R11, O18: a stale write is tried again on what is there; in the end it is told, and nothing is lost."""
+    say(memory, mara, PORTO)
+    document = write(memory, "mara", "lives in Porto. [r1]")
+    real, others = DocumentStore.write, iter(["likes tea. [r1]", "likes rain. [r1]"])
+
+    def beaten(self: DocumentStore, **content: Any) -> Document:
+        if more := next(others, None):
+            self.edit(document.id, self.read(document.id).version, append=more)
+        return real(self, **content)
+
+    old = item(memory, "document", "Porto")
+    monkeypatch.setattr(DocumentStore, "write", beaten)
+    memory.correct(old.id, LISBON)
+    body = memory.documents.read(document.id).body
+    assert body.startswith(
+        "lives in Lisbon, near the sea. [r2]\n\nlikes tea. [r1]\n\nlikes rain. [r1]\n\n## Earlier"
+    )
+
+    others = (f"saw film {number}. [r1]" for number in range(99))
+    with pytest.raises(StaleWrite, match="changed since it was read"):
+        memory.correct(item(memory, "document", "Lisbon").id, "Mara lives in Faro.")
+    assert item(memory, "turn", "Faro").trust == "user"
+
+
+def test_a_corrected_turn_ends_and_is_found_below_the_correction(
+    memory: Memory, mara: Agent, open_memory: OpenMemory
+) -> None:
+    """R11: whatever is learned from it later, and when the index is made anew."""
+    (old,) = say(memory, mara, PORTO)
+    new = memory.correct(old, "I live in Lisbon, near the sea.")
+    assert (new.kind, new.trust) == ("turn", "user")
+
+    def check(memory: Memory) -> None:
+        hits = {hit.id: hit for hit in memory.recall("Where do I live?", 10)}
+        assert hits[old].until is not None
+        assert hits[new.id].until is None
+        assert list(hits).index(new.id) < list(hits).index(old)
+
+    check(memory)
+    write(memory, "mara", "lives in Porto, near the river. [r1]")
+    check(memory)
+    check(remade(memory, open_memory))
+
+
+def test_the_claims_that_rest_on_a_corrected_turn_alone_end_with_it(memory: Memory, mara: Agent) -> None:
+    """R11, O11: what another record says too, holds."""
+    say(memory, mara, "I live in Porto and have a cat.", "My cat is black.")
+    document = write(memory, "mara", "lives in Porto. [r1]\n\nhas a cat. [r1, r2]\n\nhas a black cat. [r2]")
+    new = memory.correct("turn:1", "Mara lives in Lisbon and has a cat.")
+    assert memory.documents.read(document.id).body == (
+        "has a cat. [r1, r2]\n\nhas a black cat. [r2]\n\n## Earlier\n\n"
+        "lives in Porto. [r1, until 2026-02-24 by r3]"
+    )
+    hits = [hit.id for hit in memory.recall("Where does Mara live?", 10)]
+    assert hits.index(new.id) < hits.index(item(memory, "document", "Porto").id)
+    memory.documents.rollback(memory.documents.changesets(1)[0].id)
+    assert item(memory, "turn", "Porto").until is not None, "the person's word stands"
+
+
+def test_a_corrected_experience_ends(memory: Memory, database: Database, clock: FakeClock) -> None:
+    """R11, R5: in its own row, too."""
+    old = experience(database, clock, "e1", "The harbour closes at nine.")
+    new = memory.correct(old, "The harbour closes at ten.")
+    hits = memory.recall("When does the harbour close?")
+    assert [hit.id for hit in hits][:2] == [new.id, old]
+    assert hits[1].until == clock.now
+    (until,) = database.read(lambda tx: tx.one("SELECT until FROM experiences")) or ()
+    assert until
+
+
+def test_a_corrected_line_of_the_journal_ends_and_another_is_learned(
+    open_memory: OpenMemory, clock: FakeClock
+) -> None:
+    """R11, O22."""
+    memory = open_memory(continuity={"journal_enabled": True})
+    memory.journal.remember("The harbour closes at nine.", "note")
+    memory.process()
+    old = item(memory, "journal", "nine")
+    memory.correct(old.id, "The harbour closes at ten.")
+    learned = memory.journal.records()[-1]
+    assert (learned.text, learned.category) == ("The harbour closes at ten.", "learned")
+    memory.process()
+    assert item(memory, "journal", "nine").until == clock.now
+    assert "ten" in memory.recall("When does the harbour close?")[0].text
+    memory.close()
+    off = open_memory()
+    known = item(off, "journal", "ten")
+    with pytest.raises(ConfigError, match="The journal is off"):
+        off.correct(known.id, "It closes at eleven.")
+    assert not [hit for hit in off.list() if "eleven" in hit.text], "nothing was changed"
+
+
+@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+def test_a_correction_of_a_line_can_be_corrected_wherever_it_stands(
+    open_memory: OpenMemory, kind: ItemKind
+) -> None:
+    """R11, R5: a person's word, its line of the journal and the experience made of that end together."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.journal.remember("The harbour closes at nine in summer.", "learned")
+    memory.process()
+    memory.correct(item(memory, "journal", "at nine").id, "The harbour closes at ten in summer.")
+    memory._parts.experiencing.extract()
+    memory.process()
+    memory.correct(item(memory, kind, "at ten").id, "The harbour closes at eleven in summer.")
+    memory._parts.experiencing.extract()
+    memory.process()
+    wrong = [hit for hit in memory.list() if "at ten" in hit.text]
+    assert {hit.kind for hit in wrong} == {"turn", "journal", "experience"}
+    assert all(hit.until for hit in wrong)
+    assert "at ten" not in memory.context(ada, "When does the harbour close?")
+    assert "at eleven" in memory.recall("When does the harbour close?")[0].text
+
+
+@pytest.mark.parametrize("kind", ["journal", "experience"])
+@pytest.mark.parametrize("outdated", [False, True])
+def test_a_line_of_the_journal_and_its_experience_end_together(
+    open_memory: OpenMemory, kind: ItemKind, outdated: bool
+) -> None:
+    """R11, R5: no context tells what was wrong, and no extraction learns it again."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.journal.remember("The harbour closes at nine in summer.", "learned")
+    memory._parts.experiencing.extract()
+    memory.process()
+    assert "at nine" in memory.session_context()
+    old = item(memory, kind, "at nine").id
+    if outdated:
+        memory.feedback(old, "outdated")
+    else:
+        memory.correct(old, "The harbour closes at ten in summer.")
+    memory._parts.experiencing.extract()
+    memory.process()
+    assert all(hit.until for hit in memory.list() if "at nine" in hit.text)
+    assert "at nine" not in memory.session_context()
+    assert "at nine" not in memory.context(ada, "When does the harbour close?")
+    assert not [one for one in memory.experiences.list() if "at nine" in one.text]
+
+
+@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+@pytest.mark.parametrize("is_summed_up", [True, False])
+def test_a_turn_ends_with_what_sums_it_up(
+    open_memory: OpenMemory, clock: FakeClock, kind: ItemKind, is_summed_up: bool
+) -> None:
+    """R11, R2: they are one hit, so whichever of them was shown and corrected: also where the line is written
+    later, and where the index is made anew."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.end_turn(ada)
+    record = memory.append(ada, UserMessage("The harbour of Porto closes at nine in summer."))
+    document = write(memory, "harbour", f"The harbour of Porto closes at nine. [r{record}]")
+    if is_summed_up or kind != "turn":
+        memory.end_turn(ada)
+        memory._parts.experiencing.extract()
+        memory.process()
+    memory.correct(item(memory, kind, "at nine").id, "The harbour of Porto closes at ten in summer.")
+    memory.end_turn(ada)
+    memory._parts.experiencing.extract()
+    memory.process()
+    assert "until" in memory.documents.read(document.id).body
+    for _ in range(2):
+        old = [hit for hit in memory.list() if "at nine" in hit.text]
+        assert {"turn", "journal"} <= {hit.kind for hit in old}
+        assert all(hit.until for hit in old)
+        assert "at nine" not in memory.session_context()
+        memory.rebuild()
+        memory.process()
+
+
+def test_a_corrected_line_never_becomes_an_experience(open_memory: OpenMemory) -> None:
+    """R11, R5: also where the extraction comes later."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    memory.journal.remember("The harbour closes at nine in summer.", "learned")
+    memory.process()
+    memory.correct(item(memory, "journal", "at nine").id, "The harbour closes at ten in summer.")
+    memory._parts.experiencing.extract()
+    assert [one.text for one in memory.experiences.list()] == ["The harbour closes at ten in summer."]
+
+
+@pytest.mark.parametrize("handed_over", [False, True])
+def test_nothing_is_learned_from_a_corrected_turn_but_from_the_correction(
+    memory: Memory, mara: Agent, handed_over: bool
+) -> None:
+    """R11, O11: also where it was on its way to the memory-agent already."""
+    (old,) = say(memory, mara, "I live in Porto.")
+    memory.reset(mara)
+    if handed_over:
+        parts = memory._parts
+        parts._handover.run(parts._clock())
+    memory.correct(old, LISBON)
+    memory.reset(memory.agent(System("corrections")))
+    memory.process()
+    known = texts(memory.list("document"))
+    assert not [text for text in known if "Porto" in text]
+    assert [text for text in known if "Lisbon" in text]
+
+
+def organized(memory: Memory, *agents: Agent) -> dict[str, str]:
+    """What documents say when all of it was learned, by their paths."""
+    for agent in (*agents, memory.agent(System("corrections"))):
+        memory.reset(agent)
+    memory.process()
+    return {one.path.removeprefix("~/memory/"): one.body for one in memory.documents.walk() if one.body}
+
+
+@pytest.mark.parametrize(
+    ("told", "claim"),
+    [
+        ("I live in Lisbon, near the sea.", "lives in Lisbon, near the sea."),
+        (
+            "Actually, Mara lives in Lisbon. She moved there in May 2025, I think.",
+            "Actually, Mara lives in Lisbon. She moved there in May 2025, I think.",
+        ),
+    ],
+)
+def test_a_corrected_claim_is_learned_where_it_stands_and_nowhere_else(
+    memory: Memory, mara: Agent, open_memory: OpenMemory, told: str, claim: str
+) -> None:
+    """R11, O11: the person's word is not filed once more by the memory-agent; a rollback takes it back."""
+    say(memory, mara, PORTO)
+    organized(memory, mara)
+    old = item(memory, "document", "Porto")
+    new = memory.correct(old.id, told)
+    assert (new.path, new.trust) == ("~/memory/people/mara", "user")
+    by = f"r{new.record_id}"
+    ended = f"lives in Porto, near the river. [r1, until 2026-02-24 by {by}]"
+    assert organized(memory) == {"people/mara": f"{claim} [{by}]\n\n## Earlier\n\n{ended}"}
+    memory.documents.rollback(memory.documents.changesets(1)[0].id)
+    memory = remade(memory, open_memory)
+    assert item(memory, "document", "Porto").until is None
+
+
+@pytest.mark.parametrize("speaker", ["Mara", ""])
+@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+def test_a_correction_is_learned_as_the_word_of_whom_it_corrects(
+    open_memory: OpenMemory, kind: ItemKind, speaker: str
+) -> None:
+    """R11, O11: of who said it, or of the person whom the agent talks to."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    mara = memory.agent(User("cli", "mara", "main"))
+    say(memory, mara, "My favourite tea is jasmine.", speaker=speaker)
+    organized(memory, mara)
+    memory._parts.experiencing.extract()
+    memory.process()
+    memory.correct(item(memory, kind, "jasmine").id, "My favourite tea is oolong.")
+    found = organized(memory)
+    assert found.keys() == {"preferences"}
+    assert found["preferences"].startswith("Mara's favourite tea is oolong. [")
+    assert "User" not in found["preferences"]
+
+
+@pytest.mark.parametrize("kind", ["journal", "experience"])
+def test_with_a_line_end_the_claims_that_it_tells(open_memory: OpenMemory, kind: ItemKind) -> None:
+    """R11, O11: what else was said in the turn that it sums up holds."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    mara = memory.agent(User("cli", "mara", "main"))
+    say(memory, mara, f"{PORTO} My sister Ines works as a nurse in Faro.")
+    organized(memory, mara)
+    memory._parts.experiencing.extract()
+    memory.process()
+    new = memory.correct(item(memory, kind, "Porto").id, "I live in Lisbon, near the sea.")
+    told = organized(memory)
+    assert f"lives in Porto, near the river. [r1, until 2026-02-24 by r{new.record_id}]" in told["people/mara"]
+    assert told["people/ines"] == "Mara's sister Ines works as a nurse in Faro. [r1]"
+
+
+def test_a_correction_of_nobodys_word_is_the_users(open_memory: OpenMemory) -> None:
+    """R11: where nobody can tell whose it is."""
+    memory = open_memory(continuity={"journal_enabled": True})
+    memory.journal.remember("The user lives in Porto.", "note")
+    memory.process()
+    memory.correct(item(memory, "journal", "Porto").id, "I live in Lisbon, near the sea.")
+    assert organized(memory)["people/user"].startswith("lives in Lisbon, near the sea. [")
+
+
+def test_a_page_whose_title_is_no_name_is_corrected(memory: Memory) -> None:
+    """R11: it is longer than a speaker's name may be."""
+    document = write(memory, "mara", "lives in Porto. [r1]", title="Mara " * 60)
+    memory.correct(item(memory, "document", "Porto").id, "Somebody lives in Lisbon.")
+    assert memory.documents.read(document.id).body.startswith("Somebody lives in Lisbon. [r1]")
+
+
+def test_a_note_is_corrected_in_its_file(memory: Memory) -> None:
+    """R11, O31."""
+    memory.notes("researcher").store("sea", "Rough in March.")
+    memory.process()
+    note = item(memory, "note", "Rough")
+    with pytest.raises(InputError, match=r"edit \S*researcher\S*sea\.md in the user's folder"):
+        memory.correct(note.id, "Calm in March.")
+
+
+@pytest.mark.parametrize(
+    ("id_", "text", "advice"),
+    [
+        ("turn:1", " \n", "The correction is empty"),
+        ("turn:1", PORTO, "says that already"),
+        ("turn:9", "x", "An id is a kind and a name, e.g. 'turn:12'"),
+        ("Porto", "x", "recall and list give it with every hit"),
+        ("", "x", "must not be empty"),
+        ("turn:1", "x" * 30_000, "the limit is 20,000"),
+    ],
+)
+def test_a_wrong_correction_changes_nothing(memory: Memory, mara: Agent, id_: str, text: str, advice: str) -> None:
+    """R11."""
+    say(memory, mara, PORTO)
+    with pytest.raises(LifelongError) as raised:
+        memory.correct(id_, text)
+    assert advice in str(raised.value)
+    assert texts(memory.list()) == [PORTO]
+
+
+def test_what_has_ended_is_not_corrected_again(memory: Memory, mara: Agent) -> None:
+    """R11."""
+    say(memory, mara, PORTO)
+    memory.correct("turn:1", LISBON)
+    with pytest.raises(InputError, match="ended on 2026-02-24 already"):
+        memory.correct("turn:1", "Mara lives in Faro.")
+    assert len(memory.list()) == 2
+
+
+def test_a_correction_that_was_cut_short_is_made_again(
+    memory: Memory, mara: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R11, C10: the person's word is a record first; the same call then ends what it began, with no second one."""
+    say(memory, mara, PORTO)
+    with monkeypatch.context() as patch:
+        patch.setattr("lifelong.recall.feedback.Opinions.correct", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            memory.correct("turn:1", LISBON)
+    assert texts(memory.list()) == [LISBON, PORTO]
+    memory.correct("turn:1", LISBON)
+    assert texts(memory.list()) == [LISBON, PORTO]
+    assert item(memory, "turn", "Porto").until is not None
+
+
+@pytest.mark.parametrize(
+    "step", ["opinions.Opinions.correct", "upkeep.Upkeep._end_claims_of", "upkeep.Upkeep._repin"]
+)
+@pytest.mark.parametrize("kind", ["turn", "document", "journal"])
+def test_a_correction_that_was_cut_short_anywhere_is_made_again(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, step: str, kind: ItemKind
+) -> None:
+    """R11, C10: claims, pins and lines of the journal, each once."""
+    memory = open_memory(continuity={"journal_enabled": True})
+    say(memory, memory.agent(User("cli", "mara", "main")), "Mara lives in Porto.")
+    document = write(memory, "mara", "lives in Porto. [r1]")
+    memory.journal.remember("Mara lives in Porto.", "note")
+    memory.process()
+    old = item(memory, kind, "Porto").id
+    memory.pin(old)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"lifelong.recall.{step}", _killed)
+        with contextlib.suppress(KeyboardInterrupt):
+            memory.correct(old, LISBON)
+    new = memory.correct(old, LISBON)
+    memory.process()
+    assert [hit.id for hit in memory.list() if hit.pinned] == [new.id]
+    assert item(memory, kind, "Porto").until is not None
+    assert texts(memory.list("turn")) == [LISBON, "Mara lives in Porto."]
+    told = [record.text for record in memory.journal.records()]
+    assert told == ["Mara lives in Porto.", *([LISBON] if kind == "journal" else [])]
+    if kind != "journal":
+        assert memory.documents.read(document.id).body.endswith("lives in Porto. [r1, until 2026-02-24 by r2]")
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+# Pin
+
+
+def test_a_pin_lasts_until_it_is_taken_off(memory: Memory, mara: Agent, open_memory: OpenMemory) -> None:
+    """R11: also when the index is made anew."""
+    old, _ = say(memory, mara, PORTO, "I like tea.")
+    memory.pin(old)
+    memory.pin(old)
+    memory = remade(memory, open_memory)
+    assert [hit.id for hit in memory.list() if hit.pinned] == [old]
+    memory.unpin(old)
+    memory.unpin(old)
+    assert [hit for hit in memory.list() if hit.pinned] == []
+    memory = remade(memory, open_memory)
+    assert [hit for hit in memory.list() if hit.pinned] == []
+
+
+def test_a_pin_goes_over_to_the_correction(memory: Memory, mara: Agent) -> None:
+    """R11: what is always told must not be what was wrong."""
+    (old,) = say(memory, mara, PORTO)
+    memory.pin(old)
+    new = memory.correct(old, LISBON)
+    assert new.pinned
+    assert [hit.id for hit in memory.list() if hit.pinned] == [new.id]
+
+
+def test_pins_of_files_and_documents_survive_a_rebuild(
+    memory: Memory, mara: Agent, open_memory: OpenMemory
+) -> None:
+    """R11."""
+    memory.notes("researcher").store("sea", "Rough in March.")
+    write(memory, "mara", "Collects stamps.")
+    say(memory, mara, PORTO)
+    memory.process()
+    pinned = {item(memory, "note", "Rough").id, item(memory, "document", "stamps").id}
+    for id_ in pinned:
+        memory.pin(id_)
+    memory = remade(memory, open_memory)
+    assert {hit.id for hit in memory.list() if hit.pinned} == pinned
+
+
+@pytest.mark.parametrize("id_", ["turn:7", "document:x#y", "thing:1", "nothing"])
+def test_only_what_is_there_can_be_pinned(memory: Memory, id_: str) -> None:
+    """R11."""
+    for call in (memory.pin, memory.unpin):
+        with pytest.raises(ItemNotFound, match=r"An id is a kind and a name, e\.g\. 'turn:12'"):
+            call(id_)
+
+
+# Feedback
+
+
+def nudge(memory: Memory, id_: str) -> float:
+    (hit,) = [hit for hit in memory.recall("Where do I live?", 20, explain=True) if hit.id == id_]
+    return hit.parts.get("nudge", 0.0)
+
+
+def test_feedback_moves_what_is_found_within_bounds(memory: Memory, mara: Agent, open_memory: OpenMemory) -> None:
+    """R10: each verdict of a kind counts half of the one before it."""
+    near, far = say(memory, mara, PORTO, "I live in Porto with two cats and no river near.")
+    assert nudge(memory, near) == 0
+    memory.feedback(near, "useful")
+    assert nudge(memory, near) == 0.25
+    memory.feedback(near, "useful")
+    assert nudge(memory, near) == 0.375
+    for _ in range(20):
+        memory.feedback(near, "useful")
+        memory.feedback(far, "wrong")
+        memory.feedback(far, "outdated")
+    assert nudge(memory, near) == pytest.approx(0.5, abs=0.001)
+    assert nudge(memory, far) == -1
+    assert [hit.id for hit in memory.recall("Where do I live?")] == [near, far]
+    assert nudge(remade(memory, open_memory), far) == -1
+
+
+@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+def test_feedback_is_on_all_that_is_shown_in_one_place(open_memory: OpenMemory, kind: ItemKind) -> None:
+    """R10, R2: a turn, its line of the journal and the experience made of that, or another takes its place."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    ada = memory.agent(User("cli", "ada", "main"))
+    memory.append(ada, UserMessage("The harbour of Porto closes at nine in summer."))
+    memory.end_turn(ada)
+    memory._parts.experiencing.extract()
+    memory.process()
+    old = memory.recall("When does the harbour close?", 1)[0].score
+    memory.feedback(item(memory, kind, "at nine").id, "wrong")
+    assert memory.recall("When does the harbour close?", 1)[0].score == pytest.approx(old - 0.5, abs=0.01)
+
+
+def test_feedback_can_turn_the_order(memory: Memory, mara: Agent) -> None:
+    """R10."""
+    ids = say(memory, mara, "The sea is rough in March.", "The sea is calm in June.")
+    first, second = (hit.id for hit in memory.recall("How is the sea?"))
+    assert {first, second} == set(ids)
+    for _ in range(3):
+        memory.feedback(first, "wrong")
+        memory.feedback(second, "useful")
+    assert [hit.id for hit in memory.recall("How is the sea?")] == [second, first]
+
+
+def test_what_is_outdated_ends_unless_it_was_said(
+    memory: Memory, mara: Agent, database: Database, clock: FakeClock
+) -> None:
+    """R10, O11: a claim ends in its document, so that no later edit brings it back."""
+    (said,) = say(memory, mara, PORTO)
+    document = write(memory, "mara", "lives in Porto. [r1]\n\nlikes tea. [r1]")
+    known = experience(database, clock, "e1", "The harbour closes at nine.")
+    claim = item(memory, "document", "Porto").id
+    memory.feedback(said, "outdated")
+    assert item(memory, "turn", "Porto").until is None
+    for id_ in (claim, known):
+        memory.feedback(id_, "outdated")
+    assert memory.documents.read(document.id).body.endswith(
+        "likes tea. [r1]\n\n## Earlier\n\nlives in Porto. [r1, until 2026-02-24]"
+    )
+    memory.documents.edit(document.id, 2, append="likes rain. [r1]")
+    assert item(memory, "document", "Porto").until is not None
+    assert item(memory, "experience", "harbour").until == clock.now
+    memory.feedback(claim, "outdated")
+    assert memory.documents.read(document.id).version == 3
+
+
+def test_a_persons_own_text_that_is_outdated_stays_so(memory: Memory, open_memory: OpenMemory) -> None:
+    """R10: whoever edits its document, and when the index is made anew."""
+    document = write(memory, "mara", "Collects stamps.")
+    memory.feedback(item(memory, "document", "stamps").id, "outdated")
+    memory.documents.edit(document.id, 1, append="Collects coins.")
+    assert item(memory, "document", "stamps").until is not None
+    assert item(memory, "document", "coins").until is None
+    assert item(remade(memory, open_memory), "document", "stamps").until is not None
+
+
+def test_feedback_names_the_recall_it_is_about(memory: Memory, mara: Agent, database: Database) -> None:
+    """R10."""
+    (said,) = say(memory, mara, PORTO)
+    memory.recall("Where do I live?")
+    recall_id = memory.recalls()[0].id
+    memory.feedback(said, "useful", recall_id)
+    rows = database.read(lambda tx: tx.all("SELECT owner, item, verdict, recall_id FROM feedback"))
+    assert rows == [("default", said, "useful", recall_id)]
+    with pytest.raises(RecallNotFound, match="The log has no recall"):
+        memory.feedback(said, "useful", recall_id + 1)
+
+
+@pytest.mark.parametrize(
+    ("id_", "verdict", "advice"),
+    [
+        ("turn:1", "good", "Use one of: useful, wrong, outdated"),
+        ("turn:9", "useful", "An id is a kind and a name, e.g. 'turn:12'"),
+        (7, "useful", "must be text"),
+    ],
+)
+def test_wrong_feedback_changes_nothing(
+    memory: Memory, mara: Agent, database: Database, id_: Any, verdict: Any, advice: str
+) -> None:
+    """R10."""
+    say(memory, mara, PORTO)
+    with pytest.raises(LifelongError) as raised:
+        memory.feedback(id_, verdict)
+    assert advice in str(raised.value)
+    assert database.read(lambda tx: tx.all("SELECT * FROM feedback")) == []
+
+
+def test_a_correction_is_stored_by_the_way_turns_come_in(
+    memory: Memory, mara: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R11, C7: what cannot be stored corrects nothing."""
+    say(memory, mara, PORTO)
+    monkeypatch.setattr(Recorder, "append", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        memory.correct("turn:1", LISBON)
+    assert item(memory, "turn", "Porto").until is None

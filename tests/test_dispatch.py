@@ -1,0 +1,285 @@
+"""O2, O3: how a marked session reaches its memory-agent."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from typing import Any
+
+import apsw
+import pytest
+
+from lifelong import (
+    Agent,
+    AssistantMessage,
+    Cron,
+    Memory,
+    MemoryAgent,
+    Note,
+    Subagent,
+    User,
+    UserMessage,
+)
+from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript
+from lifelong.organize import dispatch
+from lifelong.organize.dispatch import Dispatcher
+from lifelong.storage.base import Transaction
+from lifelong.testing import FakeClock, ScriptedBrain
+from lifelong.types import InboxItem
+from tests.conftest import OpenMemory
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory) -> Memory:
+    """Whose brain waits: what is handed over stays in the inbox."""
+    brain = ScriptedBrain()
+    brain.waiting = "It waits."
+    return open_memory(brain=brain)
+
+
+def fragile(records: Any, **more: Any) -> str:
+    """A transcript that cannot be made of what is broken."""
+    text = transcript(records, **more)
+    if "broken" in text:
+        raise ZeroDivisionError
+    return text
+
+
+def items(memory: Memory) -> list[InboxItem]:
+    return memory.inbox()[::-1]
+
+
+def ranges(memory: Memory) -> list[tuple[int, int]]:
+    return [(item.after, item.until) for item in items(memory)]
+
+
+def test_a_marked_session_becomes_an_item_of_its_memory_agent(memory: Memory, alice: Agent) -> None:
+    """O2, C3: made on first use, one per source agent; type system_message; the last id actually loaded."""
+    ids = memory.append_many(alice, [UserMessage(f"number {n}") for n in range(6)])
+    assert memory.process().handed_over == 1
+    (item,) = items(memory)
+    session = memory.sessions(alice)[0]
+    assert (item.type, item.state, item.session_id) == ("system_message", "pending", session.id)
+    assert (item.after, item.until) == (0, ids[-1])
+    assert (session.invalidated_at, session.processed_until) == (None, ids[-1])
+    assert item.text == memory.transcript(session)
+    keeper = memory.get_agent(item.agent_id)
+    assert keeper.descriptor == MemoryAgent(alice.id)
+    assert keeper.owner == memory.user
+    assert memory.process().handed_over == 0
+
+
+def test_the_next_records_make_the_next_item(memory: Memory, alice: Agent) -> None:
+    first = memory.append_many(alice, [UserMessage("a")] * 6)
+    memory.process()
+    second = memory.append_many(alice, [UserMessage("b")] * 6)
+    memory.process()
+    assert ranges(memory) == [(0, first[-1]), (first[-1], second[-1])]
+    assert {item.agent_id for item in items(memory)} == {items(memory)[0].agent_id}
+
+
+def test_a_background_transcript_is_told_from_a_foreground_one(memory: Memory, alice: Agent) -> None:
+    """O7 at the hand-over."""
+    nightly = memory.agent(Cron("nightly"))
+    for agent in (alice, nightly):
+        memory.append(agent, AssistantMessage("The backup is done."))
+        memory.sleep(agent)
+    memory.process()
+    texts = [item.text for item in items(memory)]
+    assert texts[0].startswith(FOREGROUND)
+    assert texts[1].startswith(BACKGROUND)
+
+
+def test_a_memory_agents_session_is_passed_over(memory: Memory, alice: Agent) -> None:
+    """O2, C9: marked by mistake or by an older version, it is marked processed and nothing else."""
+    keeper = memory.agent(MemoryAgent(alice.id))
+    newest = memory.append_many(keeper, [Note("mine")] * 9)[-1]
+    session = memory.sessions(keeper)[0]
+    assert session.invalidated_at is None
+    memory._database.write(lambda tx: tx.run("UPDATE sessions SET invalidated_at = ?", newest))
+    assert memory.process().handed_over == 0
+    session = memory.sessions(keeper)[0]
+    assert (session.invalidated_at, session.processed_until) == (None, newest)
+    assert items(memory) == []
+
+
+def test_a_session_whose_agent_is_gone_is_let_go(
+    memory: Memory, alice: Agent, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O2: it does not stay at the head of every batch."""
+    newest = memory.append_many(alice, [UserMessage("hello")] * 6)[-1]
+    session = memory.sessions(alice)[0]
+    orphan(memory, session.id)
+    memory.process()
+    assert "belongs to no agent" in caplog.text
+    gone = memory._database.read(lambda tx: tx.one("SELECT invalidated_at, processed_until FROM sessions"))
+    assert gone == (None, newest)
+    assert items(memory) == []
+
+
+def orphan(memory: Memory, session_id: str) -> None:
+    """Take the session's agent away, as no version of lifelong does."""
+    change = "UPDATE sessions SET agent_id = 'nobody' WHERE id = ?"
+    if memory._database.dialect == "sqlite":
+        connection = apsw.Connection(str(memory.home.database))  # which checks no foreign keys
+        connection.execute(change, (session_id,))
+        connection.close()
+        return
+    memory._database.write(lambda tx: tx.run("ALTER TABLE sessions DROP CONSTRAINT sessions_agent_id_fkey"))
+    memory._database.write(lambda tx: tx.run(change, session_id))
+
+
+def test_a_dead_agents_last_words_are_handed_over(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """O2: dead is not gone. No worker ran until after its death."""
+    helper = memory.agent(Subagent("helper", alice.id, "Helper"))
+    newest = memory.append(helper, AssistantMessage("The build failed because of a missing key."))
+    clock.turn(seconds=61)
+    memory.advance()
+    clock.turn(hours=2)
+    memory.process()
+    assert memory.get_agent(helper).state == "dead"
+    assert ranges(memory) == [(0, newest)]
+
+
+def test_a_blank_transcript_is_marked_processed(memory: Memory, alice: Agent) -> None:
+    """O2."""
+    newest = memory.append_many(alice, [AssistantMessage("")] * 6)[-1]
+    assert memory.process().handed_over == 0
+    session = memory.sessions(alice)[0]
+    assert (session.invalidated_at, session.processed_until) == (None, newest)
+    assert items(memory) == []
+
+
+def test_a_record_that_comes_while_the_transcript_is_made_is_not_skipped(
+    memory: Memory, alice: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O2: processed_until is the last id that was loaded, not the newest there is."""
+    loaded = memory.append_many(alice, [UserMessage("a")] * 6)
+    late: list[int] = []
+    parcel = Dispatcher._parcel
+
+    def slow(self: Dispatcher, tx: Transaction, **more: Any) -> Any:
+        made = parcel(self, tx, **more)
+        if not late:
+            late.append(memory.append(alice, UserMessage("b")))
+        return made
+
+    monkeypatch.setattr(Dispatcher, "_parcel", slow)
+    memory.process()
+    session = memory.sessions(alice)[0]
+    assert ranges(memory)[0] == (0, loaded[-1])
+    memory.sleep(alice)
+    memory.process()
+    assert ranges(memory) == [(0, loaded[-1]), (loaded[-1], late[0])]
+    assert memory.session(session.id).invalidated_at is None
+
+
+def test_when_another_worker_was_quicker_nothing_is_enqueued(
+    memory: Memory, alice: Agent, monkeypatch: pytest.MonkeyPatch, open_memory: OpenMemory
+) -> None:
+    """O2, O4: the compare-and-swap decides."""
+    brain = ScriptedBrain()
+    brain.waiting = "It waits."
+    other = open_memory(brain=brain)
+    newest = memory.append_many(alice, [UserMessage("a")] * 6)[-1]
+    parcel = Dispatcher._parcel
+    raced: list[bool] = []
+
+    def slow(self: Dispatcher, tx: Transaction, **more: Any) -> Any:
+        made = parcel(self, tx, **more)
+        if not raced:
+            raced.append(True)
+            other.process()
+        return made
+
+    monkeypatch.setattr(Dispatcher, "_parcel", slow)
+    assert memory.process().handed_over == 0
+    assert ranges(memory) == [(0, newest)]
+
+
+def test_a_failure_stops_neither_the_tick_nor_the_others(
+    memory: Memory, alice: Agent, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O3, O6: eleven sessions fail and the twelfth goes through, also beyond the first ten. Health says so."""
+    agents = [memory.agent(User("cli", f"u{n}", "main")) for n in range(12)]
+    for number, agent in enumerate(agents):
+        memory.append(agent, UserMessage("fine" if number == 11 else "broken"))
+        memory.sleep(agent)
+    monkeypatch.setattr(dispatch, "transcript", fragile)
+    with caplog.at_level(logging.ERROR):
+        assert memory.process().handed_over == 1
+    assert "fine" in items(memory)[0].text
+    assert len({r.args for r in caplog.records if "stays marked" in r.message}) == 11
+    assert "A session cannot be handed over, and stays marked: ZeroDivisionError" in memory.remarks()[1]
+    monkeypatch.undo()
+    assert memory.process().handed_over == 11
+    assert memory.remarks() == ["It waits."]
+
+
+def test_sessions_of_one_agent_are_handed_over_in_order(
+    memory: Memory, alice: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O5: a later session waits while an earlier one could not be handed over."""
+    first = memory.append(alice, UserMessage("broken"))
+    memory.reset(alice)
+    second = memory.append(alice, UserMessage("fine"))
+    memory.sleep(alice)
+    monkeypatch.setattr(dispatch, "transcript", fragile)
+    memory.process()
+    assert items(memory) == []
+    monkeypatch.undo()
+    memory.process()
+    assert ranges(memory) == [(0, first), (0, second)]
+
+
+def test_a_long_session_is_handed_over_in_batches(open_memory: OpenMemory) -> None:
+    """O13: bounded by records and by characters; the mark stays until all of it is."""
+    brain = ScriptedBrain()
+    brain.waiting = "It waits."
+    memory = open_memory(brain=brain, organize={"batch_records": 10, "batch_chars": 1000})
+    alice = memory.agent(User("cli", "alice", "main"))
+    ids = memory.append_many(alice, [UserMessage("x" * 300) for _ in range(11)])
+    assert memory.process().handed_over > 1
+    found = ranges(memory)
+    assert found[0][0] == 0
+    assert found[-1][1] == ids[-1]
+    assert all(left[1] == right[0] for left, right in itertools.pairwise(found))
+    assert all(len(item.text) <= 1000 for item in items(memory))
+
+
+def test_a_record_that_is_too_long_by_itself_is_cut_and_the_cut_is_said(open_memory: OpenMemory) -> None:
+    brain = ScriptedBrain()
+    brain.waiting = "It waits."
+    memory = open_memory(brain=brain, organize={"batch_chars": 1000})
+    alice = memory.agent(User("cli", "alice", "main"))
+    memory.append(alice, UserMessage("word " * 1000))
+    memory.sleep(alice)
+    memory.process()
+    assert "[cut: 1,000 of 5," in items(memory)[0].text
+
+
+def test_secrets_do_not_reach_the_inbox(memory: Memory, alice: Agent) -> None:
+    """S4."""
+    memory.append(alice, UserMessage("The key is AKIAIOSFODNN7EXAMPLE, keep it safe."))
+    memory.sleep(alice)
+    memory.process()
+    assert "AKIAIOSFODNN7EXAMPLE" not in items(memory)[0].text
+    assert "[secret:" in items(memory)[0].text
+    assert "AKIAIOSFODNN7EXAMPLE" in memory.transcript(alice), "history keeps what was said"
+
+
+def test_recalled_text_is_not_handed_over(memory: Memory, alice: Agent) -> None:
+    """O7, O10: nothing is learned twice from its own echo."""
+    memory.append(alice, UserMessage("<lifelong-context id=1>Mara lives in Porto.</lifelong-context>Thanks"))
+    memory.sleep(alice)
+    memory.process()
+    assert "Porto" not in items(memory)[0].text
+
+
+def test_a_context_summary_is_told_as_a_system_message(memory: Memory, alice: Agent) -> None:
+    """C9, O7: the summary is never learned as user speech."""
+    memory.append(alice, UserMessage("hello"))
+    memory.compact_context(alice, "They said hello.")
+    memory.sleep(alice)
+    memory.process()
+    assert "## System Message (summary of what came before)" in items(memory)[1].text

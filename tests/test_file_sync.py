@@ -1,0 +1,145 @@
+"""R1: files that a person may edit at any time are found as they are, whatever stands in them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lifelong import Memory, User
+from lifelong.recall.file_sync import FileSync
+from lifelong.storage.base import Database
+from lifelong.testing import FakeClock
+from lifelong.types import Item
+from tests.conftest import OpenMemory
+
+
+def texts(memory: Memory, question: str) -> list[str]:
+    memory.process()
+    return sorted(hit.text for hit in memory.recall(question, 20))
+
+
+@pytest.fixture
+def journal(open_memory: OpenMemory) -> Memory:
+    memory = open_memory(continuity={"journal_enabled": True})
+    memory.journal.remember("The boiler is serviced by Ferreira.", "learned")
+    return memory
+
+
+def edit(page: Path, old: str, new: str) -> None:
+    """As a person does it, later than everything before."""
+    at = page.stat().st_mtime_ns + 10**9
+    page.write_text(page.read_text().replace(old, new))
+    os.utime(page, ns=(at, at))
+
+
+def notes_of(memory: Memory) -> Path:
+    return memory.home.user("default") / "workers/plumber/memory"
+
+
+def test_text_that_is_none_is_found_all_the_same(journal: Memory) -> None:
+    """R1: bytes that no database takes are marked, and what stands beside them is found."""
+    page = journal.home.user("default") / "MEMORY.md"
+    page.write_bytes(
+        page.read_bytes() + b"\nThe boiler\0 hums \xff.\n" + b'- {"id": "a\\u0000", "text": "boiler\\u0000"}\n'
+    )
+    journal.notes("plumber").store("pipes", "The boiler valve sticks.")
+    (notes_of(journal) / "odd.md").write_bytes(b"Some other boiler\0 in the cellar leaks \xed\xa0\x80")
+    found = texts(journal, "boiler")
+    assert "The boiler valve sticks." in found
+    assert "The boiler is serviced by Ferreira." in found
+    assert "The boiler\ufffd hums \ufffd." in found
+    assert not any("\0" in text for text in found)
+    assert len(found) == 5
+
+
+def test_a_line_that_may_be_part_of_a_record_is_not_found(journal: Memory) -> None:
+    """R1, S4: nobody knows how secret it is."""
+    journal.journal.remember("The boiler key hangs behind the mirror.", "learned", "secret")
+    page = journal.home.user("default") / "MEMORY.md"
+    edit(page, '"secret"}}', '"secret"}')
+    assert texts(journal, "boiler key mirror") == ["The boiler is serviced by Ferreira."]
+
+
+def test_what_a_person_marks_as_secret_on_one_page_is_found_on_none(journal: Memory) -> None:
+    """R1, S4: the page of its day, which nobody rewrites, says otherwise."""
+    journal.journal.remember("The boiler key hangs behind the mirror.", "learned", "private-user")
+    assert len(texts(journal, "boiler")) == 2
+    edit(journal.home.user("default") / "MEMORY.md", '"private-user"', '"secret"')
+    assert texts(journal, "boiler") == ["The boiler is serviced by Ferreira."]
+
+
+def test_a_page_that_cannot_be_filed_keeps_no_other_from_it(
+    memory: Memory, database: Database, clock: FakeClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R1: it is said once, tried again, and what stood there stays."""
+
+    def items(page: Path) -> list[Item]:
+        text = page.read_bytes().decode("utf-8", "surrogatepass")
+        return [Item("note", f"{page.name}#{len(text)}", text, clock(), page.name)]
+
+    pages = [tmp_path / "beds.md", tmp_path / "pipes.md"]
+    files = FileSync(database, "default", clock, "note", lambda: pages, items, alone=True)
+    pages[0].write_text("Beans climb by the boiler.")
+    assert files.sync() == 1
+    pages[0].write_bytes(b"\xed\xa0\x80 boiler")
+    pages[1].write_text("The boiler valve sticks.")
+    assert files.sync() == 1
+    assert files.sync() == 0
+    assert {hit.text for hit in memory.recall("boiler")} == {
+        "Beans climb by the boiler.",
+        "The boiler valve sticks.",
+    }
+    assert caplog.text.count("beds.md is found as it was") == 1
+    pages[0].write_text("The boiler is gone.")
+    files.sync()
+    assert {hit.text for hit in memory.recall("boiler")} == {"The boiler is gone.", "The boiler valve sticks."}
+
+
+def test_a_page_that_cannot_be_read_is_found_as_it_was(journal: Memory, open_memory: OpenMemory) -> None:
+    """R1: also by who never read it, and until it can be read again."""
+    journal.notes("plumber").store("pipes", "The boiler valve sticks.")
+    assert "The boiler valve sticks." in texts(journal, "boiler")
+    page, root = notes_of(journal) / "pipes.md", journal.home.user("default")
+    pages = [page, root / "MEMORY.md", *(root / "memory").glob("*.md")]
+    for one in pages:
+        one.unlink()
+        one.mkdir()
+    for memory in (journal, open_memory(continuity={"journal_enabled": True})):
+        found = texts(memory, "boiler")
+        assert found == ["The boiler is serviced by Ferreira.", "The boiler valve sticks."]
+    page.rmdir()
+    assert "The boiler valve sticks." not in texts(journal, "boiler")
+
+
+def test_a_record_that_was_edited_is_found_as_it_is(journal: Memory, open_memory: OpenMemory) -> None:
+    """R1, O29: under the same id, on whichever page, now or while nobody looked; once."""
+    root = journal.home.user("default")
+    (day,) = (root / "memory").glob("*.md")
+    journal.process()
+    (before,) = journal.recall("boiler")
+    journal.pin(before.id)
+    edit(root / "MEMORY.md", "Ferreira", "Gomes")
+    assert texts(journal, "boiler") == ["The boiler is serviced by Gomes."]
+    assert texts(journal, "Gomes") == ["The boiler is serviced by Gomes."]
+    assert [hit.id for hit in journal.recall("boiler")] == [before.id]
+    context = journal.context(journal.agent(User("cli", "alice", "main")), "hello")
+    assert "Gomes" in context, "it is pinned as before"
+    assert "Ferreira" not in context
+    journal.journal.remember("The attic is dry.", "learned")
+    assert "The boiler is serviced by Gomes." in texts(journal, "boiler"), "another line of the day is newer"
+    edit(day, "Ferreira", "Horta")
+    again = open_memory(continuity={"journal_enabled": True})
+    assert "The boiler is serviced by Horta." in texts(again, "boiler")
+    assert "The boiler is serviced by Horta." in texts(journal, "boiler"), "who held it in memory"
+    assert not any("Gomes" in text or "Ferreira" in text for text in texts(journal, "boiler"))
+    assert journal.verify() == []
+
+
+def test_what_stands_on_a_page_follows_in_its_order(memory: Memory) -> None:
+    """R2: what stands beside an item counts for it, so a page is filed from its beginning to its end."""
+    lines = [f"Pipe {number} leaks." for number in range(30)]
+    memory.notes("plumber").store("pipes", "\n\n".join(lines))
+    memory.process()
+    assert [hit.text for hit in reversed(memory.list("note"))] == lines

@@ -1,0 +1,343 @@
+"""R1, C6: how what was said, and what was made of it, becomes items."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifelong import Agent, Memory, User, UserMessage
+from lifelong.collect.sessions import Sessions
+from lifelong.organize.fact_index import FactIndex
+from lifelong.recall import rebuild
+from lifelong.recall.citations import Citations
+from lifelong.recall.items import Items
+from lifelong.storage.base import Database, Param, Row, Transaction
+from lifelong.testing import FakeClock
+from tests.conftest import OpenMemory
+
+
+@pytest.mark.parametrize(
+    "damage", ["data = '{broken'", "data = '[1]'", "data = '{\"text\": 5}'", "provenance = 'fog'"]
+)
+def test_a_record_that_cannot_be_read_is_left_out(
+    memory: Memory, alice: Agent, database: Database, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    """C6: with a warning; everything else is found, and the index can be made anew."""
+    ids = memory.append_many(alice, [UserMessage(f"The lynx number {n} purrs.") for n in range(3)])
+    memory.process()
+    database.write(lambda tx: tx.run(f"UPDATE session_history SET {damage} WHERE id = ?", ids[1]))
+    memory.recall("lynx", 10)
+    memory.rebuild()
+    with caplog.at_level(logging.WARNING):
+        memory.process()
+    assert "cannot be" in caplog.text
+    found = {hit.record_id for hit in memory.recall("lynx", 10, kinds=("turn",))}
+    assert found == {ids[0], ids[2]}
+    assert memory.verify() == []
+
+
+@pytest.mark.parametrize("damage", ["data = CAST(x'22ff22' AS TEXT)", "at = 9000000000000000000"])
+def test_a_row_that_is_no_record_at_all_does_not_stop_a_rebuild(tmp_path: Path, damage: str) -> None:
+    """C6: its row cannot even be read with the others. (PostgreSQL takes no text that is none.)"""
+    with Memory.open(tmp_path) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        ids = memory.append_many(alice, [UserMessage(f"The lynx number {n} purrs.") for n in range(3)])
+        memory._database.write(lambda tx: tx.run(f"UPDATE session_history SET {damage} WHERE id = ?", ids[1]))
+        memory.rebuild()
+        memory._parts.indexer.run_until_idle()
+        assert {hit.record_id for hit in memory.recall("lynx", 10)} == {ids[0], ids[2]}
+        assert memory.health().status == "green"
+
+
+# What has ended
+
+
+@pytest.fixture
+def porto(memory: Memory, alice: Agent) -> int:
+    """A record that claims can be made of."""
+    [record, *_] = memory.append_many(alice, [UserMessage("I live in Porto."), UserMessage("I moved to Lisbon.")])
+    return record
+
+
+def write(memory: Memory, slug: str, *claims: str) -> None:
+    found = memory.documents.find(f"~/{slug}")
+    memory.documents.write(
+        slug=slug,
+        title=slug,
+        description="",
+        body="\n\n".join(claims),
+        document_id=found.id if found else None,
+        expected_version=found.version if found else None,
+    )
+
+
+def has_ended(memory: Memory, record: int) -> bool:
+    [hit] = [hit for hit in memory.recall("Porto", 10, kinds=("turn",)) if hit.record_id == record]
+    return hit.until is not None
+
+
+def test_what_another_document_still_says_has_not_ended(memory: Memory, porto: int) -> None:
+    """R2, O11: a turn ends when every claim made of it has, whatever else the claims cite."""
+    write(memory, "homes", f"Alice has a flat in Porto. [r{porto + 1}, r{porto}]")
+    ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
+    write(memory, "alice", ended)
+    assert not has_ended(memory, porto)
+    write(memory, "homes", "Nothing is known of flats.")
+    assert has_ended(memory, porto)
+    write(memory, "homes", f"Alice rents in Porto. [r{porto + 1}, r{porto}]")
+    assert not has_ended(memory, porto)
+
+
+def test_what_stands_in_no_document_any_more_has_not_ended(memory: Memory, porto: int) -> None:
+    """R2, O11: the mark goes with the claim that made it, however it goes; a rollback brings it back."""
+    ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
+    write(memory, "alice", ended)
+    assert has_ended(memory, porto)
+    write(memory, "alice", "Alice likes tea.")
+    assert not has_ended(memory, porto)
+    memory.documents.rollback(memory.documents.changesets(1)[0].id)
+    assert has_ended(memory, porto)
+    document = memory.documents.read("~/alice")
+    memory.documents.delete(document.id, document.version)
+    assert not has_ended(memory, porto)
+
+
+def test_a_sentence_that_is_so_again_holds(memory: Memory, porto: int) -> None:
+    """R2, O11: also where the same sentence stands among the earlier ones."""
+    ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
+    write(memory, "alice", f"Alice lives in Porto. [r{porto + 1}]", "## Earlier", ended)
+    [hit] = memory.recall("Porto", 10, kinds=("document",))
+    assert hit.until is None
+    assert has_ended(memory, porto)
+
+
+def test_what_a_person_corrected_stays_ended(memory: Memory, porto: int) -> None:
+    """R2, R6: whatever documents say."""
+    memory.correct(f"turn:{porto}", "I live in Braga.")
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
+    write(memory, "alice", "Alice likes tea.")
+    assert has_ended(memory, porto)
+
+
+def test_what_ends_while_the_index_is_made(memory: Memory, porto: int) -> None:
+    """R1, R2: is ended when it has been made."""
+    memory.rebuild()
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]")
+    memory._parts.indexer.run_until_idle()
+    assert has_ended(memory, porto)
+
+
+def test_an_index_made_anew_knows_what_documents_said(
+    memory: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R1, R3: as of any time, also of what was deleted; a few documents in each transaction."""
+    monkeypatch.setattr(rebuild, "DOCUMENTS_AT_ONCE", 2)
+    write(memory, "gone", "The lynx is tame.")
+    write(memory, "alice", "The lynx purrs.")
+    for n in range(3):
+        write(memory, f"other{n}", f"The lynx number {n} sleeps.")
+    before = clock()
+    clock.turn(days=1)
+    write(memory, "alice", "The lynx roars.")
+    document = memory.documents.read("~/gone")
+    memory.documents.delete(document.id, document.version)
+    clock.turn(days=1)
+
+    def found() -> list[set[str]]:
+        return [{hit.text for hit in memory.recall("lynx", 10, as_of=as_of)} for as_of in (before, clock())]
+
+    known = found()
+    assert "The lynx is tame." in known[0]
+    memory.rebuild()
+    memory.process()
+    assert found() == known
+    assert memory.verify() == []
+
+
+# Since when it is known
+
+
+def anew_or_not(memory: Memory) -> Iterator[Memory]:
+    """The memory, and once more with an index made anew."""
+    yield memory
+    memory.rebuild()
+    memory._parts.indexer.run_until_idle()
+    yield memory
+
+
+def ends(memory: Memory, as_of: datetime | None = None) -> dict[str, datetime | None]:
+    return {hit.text: hit.until for hit in memory.recall("Who lives in Porto?", 10, as_of=as_of)}
+
+
+def test_as_of_a_time_an_end_that_was_learned_later_does_not_show(
+    memory: Memory, porto: int, clock: FakeClock
+) -> None:
+    """R3, O21: nor in the ranking; one that was learned before does. Whether the index was made anew or not."""
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
+    held = clock.turn(days=5)
+    clock.turn(days=5)
+    day = f"{held - timedelta(days=3):%Y-%m-%d}"
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}, until {day} by r{porto + 1}]")
+    known = clock.turn(days=5)
+    for look in anew_or_not(memory):
+        then = look.recall("Who lives in Porto?", as_of=held, explain=True)
+        assert {hit.text: hit.until for hit in then}.keys() >= {"Alice lives in Porto.", "I live in Porto."}
+        assert not [hit for hit in then if hit.until or "ended" in hit.parts]
+        for as_of in (known, None):
+            hits = {hit.text: hit for hit in look.recall("Who lives in Porto?", as_of=as_of, explain=True)}
+            assert str(hits["Alice lives in Porto."].until).startswith(day)
+            assert str(hits["I live in Porto."].until).startswith(day)
+            assert hits["Alice lives in Porto."].parts["ended"]
+    memory.documents.rollback(memory.documents.changesets(1)[0].id)
+    assert not any(ends(memory, clock.turn(days=1)).values())
+
+
+def test_what_was_said_has_ended_since_the_last_claim_of_it_did(
+    memory: Memory, alice: Agent, clock: FakeClock
+) -> None:
+    """R3, O21: in whatever order the documents are filed when the index is made anew."""
+    ids = memory.append_many(alice, [UserMessage("I live in Porto."), UserMessage("My flat in Porto is small.")])
+    at_first, at_last = (f"[r{ids[0]}, until 2026-02-01]", f"[r{ids[1]}, until 2026-02-01]")
+    write(memory, "one", f"Alice has a home in Porto. [r{ids[0]}]", f"Alice pays for Porto. {at_last}")
+    write(memory, "two", f"Alice pays rent in Porto. {at_first}", f"Alice sleeps in Porto. [r{ids[1]}]")
+    between = clock.turn(days=5)
+    clock.turn(days=5)
+    write(memory, "one", f"Alice has a home in Porto. {at_first}", f"Alice pays for Porto. {at_last}")
+    write(memory, "two", f"Alice pays rent in Porto. {at_first}", f"Alice sleeps in Porto. {at_last}")
+    now = clock.turn(days=5)
+    for look in anew_or_not(memory):
+        said = ("I live in Porto.", "My flat in Porto is small.")
+        assert [ends(look, between)[text] for text in said] == [None, None]
+        assert all(ends(look, now)[text] for text in said)
+
+
+@pytest.mark.parametrize("steps", [["earlier"], ["earlier", "alice"], ["alice", "earlier"]])
+def test_an_end_is_known_since_it_was_first_told_wherever_its_claim_is_moved_to(
+    memory: Memory, porto: int, clock: FakeClock, steps: list[str]
+) -> None:
+    """R3, O21: as of a time between, what was said has ended; but not as of one when a claim of it held again."""
+    ended = f"Alice lives in Porto. [r{porto}, until 2026-02-01 by r{porto + 1}]"
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
+    held = clock.turn(days=5)
+    clock.turn(days=5)
+    write(memory, "alice", ended)
+    known = clock.turn(days=5)
+    for slug in steps:
+        clock.turn(days=5)
+        write(memory, slug, ended if slug == "earlier" else "Alice likes tea.")
+    for look in anew_or_not(memory):
+        assert ends(look, held)["I live in Porto."] is None
+        assert ends(look, known)["I live in Porto."] is not None
+    clock.turn(days=5)
+    write(memory, "earlier", f"Alice lives in Porto. [r{porto}]")
+    again = clock.turn(days=5)
+    clock.turn(days=5)
+    write(memory, "earlier", ended)
+    for look in anew_or_not(memory):
+        assert ends(look, again)["I live in Porto."] is None
+        assert ends(look)["I live in Porto."] is not None
+
+
+@pytest.mark.parametrize("outdated", [False, True])
+def test_as_of_a_time_what_a_person_ended_later_does_not_show(
+    memory: Memory, porto: int, clock: FakeClock, outdated: bool
+) -> None:
+    """R3, R11: the person's word counts from when it was said, also of what ended in its document after that."""
+    write(memory, "notes", "The flat in Porto is yellow.")
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
+    held = clock.turn(days=5)
+    clock.turn(days=5)
+    [own] = [hit.id for hit in memory.list("document") if "yellow" in hit.text]
+    if outdated:
+        memory.feedback(own, "outdated")
+        text = "The flat in Porto is yellow."
+    else:
+        memory.correct(f"turn:{porto}", "I live in Braga.")
+        text = "I live in Porto."
+    told = clock.turn(days=5)
+    clock.turn(days=5)
+    write(memory, "alice", f"Alice lives in Porto. [r{porto}, until 2026-02-01]")
+    for look in anew_or_not(memory):
+        assert ends(look, held)[text] is None
+        assert ends(look, told)[text] is not None
+
+
+def test_what_was_written_down_is_known_since_it_was_told(
+    open_memory: OpenMemory, clock: FakeClock, database: Database
+) -> None:
+    """R1, R3: a line of the journal and an experience, whether the index was made anew or not; what is told today
+    of long ago was not known then."""
+    on = {"journal_enabled": True, "experience_store_enabled": True}
+    memory = open_memory(continuity=on)
+    memory._parts.continuity.write_all()
+    before = clock.turn(days=1)
+    clock.turn(days=1)
+    alice = memory.agent(User("cli", "alice", "main"))
+    memory.append(alice, UserMessage("I lived in Porto back then.", at=before - timedelta(days=99)))
+    memory.end_turn(alice)
+    memory.journal.remember("The flat in Porto is yellow and small.", "learned")
+    memory.process()
+    memory._parts.experiencing.extract()
+    told = clock.turn(days=5)
+    clock.turn(days=5)
+    for look in anew_or_not(memory):
+        for kind in ("journal", "experience"):
+            found = [
+                {hit.text for hit in look.recall("Who lived in Porto?", kinds=[kind], as_of=as_of)}
+                for as_of in (before, told, None)
+            ]
+            assert found[0] == set()
+            assert found[1] == found[2]
+            assert len(found[1]) == 2
+
+
+class Planned:
+    """A transaction that tells how SQLite would go about each question."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self.plans: list[str] = []
+
+    def all(self, sql: str, *params: Param) -> list[Row]:
+        self.plans.append(str(self._tx.all(f"EXPLAIN QUERY PLAN {sql}", *params)))
+        return []
+
+    def one(self, sql: str, *params: Param) -> None:
+        self.all(sql, *params)
+
+    def many(self, sql: str, rows: Iterable[tuple[Param, ...]]) -> list[Row]:
+        return [found for params in rows for found in self.all(sql, *params)]
+
+
+def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
+    """S2: a document of ten claims, a context or health costs as much among a million items as among a hundred."""
+    with Memory.open(tmp_path) as memory:
+
+        def look(tx: Transaction) -> list[str]:
+            planned: Any = Planned(tx)
+            Items(planned, "default").ends("document", "d")
+            Citations(planned, "default").ended([1])
+            Citations(planned, "default").of("d")
+            Citations(planned, "default").surpassed([1])
+            FactIndex(planned, "default").about([{"key"}])
+            Items(planned, "default").ended("journal")
+            Items(planned, "default").pinned()
+            Sessions(planned).marked()
+            plans: list[str] = planned.plans
+            return plans
+
+        ends, ended, of, surpassed, leads, lines, pinned, marked = memory._database.read(look)
+    assert "idx_items_thread (owner=? AND thread=?)" in ends
+    assert "idx_citations_record (owner=? AND record_id=?)" in ended
+    assert "(owner=? AND document_id=?)" in of
+    assert surpassed.count("idx_citations_record (owner=? AND record_id=? AND until") == 2
+    assert "idx_claim_keys_key (owner=? AND key=?)" in leads
+    assert "COVERING INDEX idx_items_ended (owner=? AND kind=?)" in lines
+    assert "idx_items_pinned (owner=?)" in pinned
+    assert "idx_sessions_invalidated_at (invalidated_at>?)" in marked
+    assert "TEMP B-TREE" not in ends + ended + of + leads

@@ -1,0 +1,778 @@
+"""O1, O5, O6, O9, O13: from the inbox to the documents, and what happens when it goes wrong."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifelong import (
+    Agent,
+    AssistantMessage,
+    Memory,
+    MemoryAgent,
+    System,
+    SystemMessage,
+    Task,
+    ToolResult,
+    User,
+    UserMessage,
+)
+from lifelong.errors import DailyCapExceeded, ModelError, RecordNotFound, RunBudgetExceeded, StorageFull
+from lifelong.organize import memory_agent
+from lifelong.organize.draft import Draft
+from lifelong.organize.facts import claims
+from lifelong.organize.memory_agent import MOST_LOSSES
+from lifelong.organize.organizer import Outcome, Transcript
+from lifelong.testing import FakeClock, ScriptedBrain, log_records
+from tests.conftest import OpenMemory, until
+
+ALICE = User("cli", "alice", "main")
+
+
+@pytest.fixture
+def brain() -> ScriptedBrain:
+    return ScriptedBrain()
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory, brain: ScriptedBrain) -> Memory:
+    return open_memory(brain=brain)
+
+
+def say(memory: Memory, agent: Agent, *texts: str) -> list[int]:
+    ids = memory.append_many(agent, [UserMessage(text) for text in texts])
+    memory.sleep(agent)
+    return ids
+
+
+def test_a_run_is_one_changeset_that_says_where_it_came_from(memory: Memory, alice: Agent) -> None:
+    """O9."""
+    ids = say(memory, alice, "one", "two")
+    assert memory.process().finished == 1
+    (changeset,) = memory.documents.changesets()
+    session = memory.sessions(alice)[0]
+    (item,) = memory.inbox()
+    assert (changeset.cause, changeset.brain, changeset.session_id) == ("run", "scripted", session.id)
+    assert (changeset.after, changeset.until, changeset.inbox_id) == (0, ids[-1], item.id)
+    assert memory.get_agent(changeset.author).descriptor == MemoryAgent(alice.id)
+    assert (item.state, item.changeset_id, item.text) == ("done", changeset.id, "")
+    told = claims(memory.documents.read("~/memory/log").body)
+    assert [claim.records for claim in told] == [(record,) for record in ids]
+
+
+def test_the_brain_gets_the_records_and_the_transcript(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O8."""
+    ids = say(memory, alice, "one", "two")
+    whole = memory.transcript(alice)
+    memory.process()
+    (seen,) = brain.seen
+    assert (seen.text, [r.id for r in seen.records], seen.foreground) == (whole, ids, True)
+    assert (seen.owner, seen.agent_id) == ("default", alice.id)
+
+
+def test_edits_land_all_or_none(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O9: a brain that fails half-way leaves no trace."""
+
+    def half(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        raise ModelError("it broke off")
+
+    brain.script = [half]
+    say(memory, alice, "one")
+    assert memory.process().failed == 1
+    assert memory.documents.find("~/memory/log") is None
+    assert memory.documents.changesets() == []
+
+
+def test_a_run_that_keeps_nothing_is_done_and_has_no_changeset(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    brain.script = [lambda transcript, draft: None]
+    (record,) = say(memory, alice, "hello")
+    assert memory.process().finished == 1
+    assert memory.documents.changesets() == []
+    assert memory.receipt(record).stage == "searchable"
+
+
+# What goes wrong
+
+
+def test_a_failure_waits_longer_each_time_and_then_for_a_person(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+) -> None:
+    """O5, O6: nothing is lost, the queue says why, health is red, and a retry finishes the work."""
+    brain.script = [ModelError(f"The model is dead ({n}).") for n in range(5)]
+    (record,) = say(memory, alice, "one")
+    waits = []
+    for attempt in range(1, 6):
+        assert memory.process().failed == 1
+        assert memory.process().failed == 0, "not before its time"
+        (item,) = memory.inbox()
+        assert (item.attempts, item.error) == (attempt, f"The model is dead ({attempt - 1}).")
+        if item.due_at:
+            assert memory.receipt(record).stage == "queued"
+            assert memory.receipt(record).reason == item.error
+            waits.append((item.due_at - clock()).total_seconds())
+            clock.now = item.due_at
+    assert all(longer > 1.2 * wait for wait, longer in itertools.pairwise(waits))
+    (item,) = memory.inbox("dead")
+    assert memory.receipt(record).stage == "failed"
+    assert memory.receipt(record).reason == "The model is dead (4)."
+    health = memory.health()
+    assert health.status == "red"
+    assert "The model is dead (4)." in health.reasons[0]
+    clock.turn(days=1)
+    assert memory.process().finished == 0
+    assert memory.retry() == 1
+    assert memory.process().finished == 1
+    assert memory.health().status == "green"
+    assert memory.receipt(record).stage == "searchable"
+
+
+def test_one_agents_trouble_is_not_another_s(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    bob = memory.agent(User("cli", "bob", "main"))
+    brain.script = [ModelError("no")]
+    say(memory, alice, "one")
+    say(memory, bob, "two")
+    done = memory.process()
+    assert (done.finished, done.failed) == (1, 1)
+
+
+def test_a_bug_in_a_brain_is_a_failure_like_any_other(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O3."""
+    brain.script = [ZeroDivisionError("oops")]
+    say(memory, alice, "one")
+    memory.process()
+    assert memory.inbox()[0].error == "ZeroDivisionError: oops"
+    assert "nobody foresaw" in caplog.text
+
+
+def test_a_spent_budget_is_not_tried_again_by_itself(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O14: the same again would only cost the same again."""
+    brain.script = [RunBudgetExceeded()]
+    say(memory, alice, "one")
+    memory.process()
+    (item,) = memory.inbox("dead")
+    assert "run_budget_usd" in item.error
+    memory.retry(item.id)
+    assert memory.process().finished == 1
+
+
+def test_at_the_cap_work_waits_visibly(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+) -> None:
+    """O14: it is not lost, and it does not count as an attempt."""
+    brain.script = [DailyCapExceeded()]
+    say(memory, alice, "one")
+    memory.process()
+    (item,) = memory.inbox("pending")
+    assert (item.attempts, "daily_cap_usd" in item.error) == (0, True)
+    brain.waiting = "The day's cap is reached."
+    clock.turn(minutes=2)
+    assert memory.process().finished == 0
+    health = memory.health()
+    assert (health.status, health.reasons) == ("yellow", ("The day's cap is reached.",))
+    brain.waiting = ""
+    assert memory.process().finished == 1
+
+
+def test_a_full_disk_is_no_fault_of_the_item(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+) -> None:
+    """O5: it waits, however long, and is done once there is room."""
+    brain.script = [StorageFull()] * 10
+    say(memory, alice, "one")
+    for _ in range(10):
+        assert memory.process().finished == 0
+        clock.turn(minutes=2)
+    (item,) = memory.inbox("pending")
+    assert (item.attempts, "free some space" in item.error) == (0, True)
+    assert memory.process().finished == 1
+
+
+def test_a_secret_in_an_error_does_not_reach_the_queue(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S4."""
+    brain.script = [ModelError("refused: key AKIAIOSFODNN7EXAMPLE is unknown")]
+    say(memory, alice, "one")
+    memory.process()
+    assert "AKIAIOSFODNN7EXAMPLE" not in memory.inbox()[0].error + caplog.text
+
+
+def test_somebody_else_s_edit_of_another_paragraph_stays(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    """O18: the run's edits are laid over it, and the brain is not paid again."""
+    say(memory, alice, "one")
+    memory.process()
+
+    def raced(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        log = memory.documents.read("~/memory/log")
+        memory.documents.edit(log.id, log.version, append="A person's remark.")
+
+    brain.script = [raced]
+    (second,) = say(memory, alice, "two")
+    assert memory.process().finished == 1
+    body = memory.documents.read("~/memory/log").body
+    assert "A person's remark." in body
+    assert f"[r{second}]" in body
+    assert memory.inbox()[0].attempts == 1
+    assert len(brain.seen) == 2
+
+
+def test_somebody_else_s_edit_of_the_same_makes_the_run_anew(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    """O18: a stale draft is discarded; nothing is overwritten."""
+    (first,) = say(memory, alice, "one")
+    memory.process()
+
+    def raced(transcript: Transcript, draft: Draft) -> None:
+        log = draft.at("~/memory/log")
+        assert log
+        draft.edit(log.id, log.version, find="Said something.", replace="Said one.")
+        memory.documents.edit(log.id, log.version, find="Said something.", replace="Said a number.")
+
+    brain.script = [raced]
+    say(memory, alice, "two")
+    assert memory.process().finished == 1
+    assert f"Said a number. [r{first}]" in memory.documents.read("~/memory/log").body
+    assert len(brain.seen) == 3
+
+
+def test_what_a_person_corrects_while_a_brain_learns_it_does_not_hold(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R11, O11: it lands as ended, by the person's word; what held before goes on without the citation."""
+    memory.documents.write(
+        slug="alice", title="Alice", description="", body="Alice has a cat. [r1]", parent_path="~/memory"
+    )
+    body = memory.documents.read("~/memory/alice").body
+    memory.append(alice, UserMessage("I have a cat."))
+    home, cat, tea = say(memory, alice, "I live in Porto, with my cat.", "My cat is black.", "I like tea.")
+
+    def corrected(transcript: Transcript, draft: Draft) -> None:
+        document = draft.at("~/memory/alice")
+        assert document
+        again = draft.edit(document.id, document.version, find="[r1]", replace=f"[r1, r{home}]")
+        told = f"Alice lives in Porto. [r{home}]\n\nAlice lives with a black cat. [r{home}, r{cat}]"
+        draft.edit(document.id, again.version, append=f"{told}\n\nAlice likes tea. [r{tea}]")
+        memory.correct(f"turn:{home}", "I live in Lisbon, with my cat.")
+
+    brain.script = [corrected]
+    assert memory.process().finished == 1
+    by = f"until 2026-02-24 by r{tea + 1}"
+    assert memory.documents.read("~/memory/alice").body == (
+        f"{body}\n\nAlice likes tea. [r{tea}]\n\n## Earlier\n\n"
+        f"Alice lives in Porto. [r{home}, {by}]\n\nAlice lives with a black cat. [r{home}, r{cat}, {by}]"
+    )
+    assert "2 claim(s) ended as they landed" in memory.documents.changesets(1)[0].note
+    assert "2 claim(s) ended as they landed" in caplog.text
+    assert all(hit.until for hit in memory.recall("Where does Alice live?", 10) if "Porto" in hit.text)
+
+
+def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    """R11, O9: somebody else's edit came first, and the draft was laid over it."""
+    memory.documents.write(slug="log", title="Log", description="", body="Hers.", parent_path="~/memory")
+    (record,) = say(memory, alice, "I have a cat.")
+
+    def raced(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        memory.correct(f"turn:{record}", "I have a dog.")
+        log = memory.documents.read("~/memory/log")
+        memory.documents.edit(log.id, log.version, append="A person's remark.")
+
+    brain.script = [raced]
+    assert memory.process().finished == 1
+    assert "A person's remark." in memory.documents.read("~/memory/log").body
+    assert "1 claim(s) ended as they landed" in memory.documents.changesets(1)[0].note
+    assert len(brain.seen) == 1
+
+
+def test_a_correction_that_a_brain_learns_while_it_is_made_holds(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R11: the run begins when the person's word stands in its document, and before it counts as a correction."""
+    (home,) = say(memory, alice, "I live in Porto.")
+    memory.process()
+    document = memory.documents.write(
+        slug="alice",
+        title="Alice",
+        description="",
+        body=f"Alice lives in Porto. [r{home}]",
+        parent_path="~/memory",
+    )
+    (old,) = (hit.id for hit in memory.list("document") if "Porto" in hit.text)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lifelong.recall.feedback.Opinions.correct", killed)
+        with pytest.raises(KeyboardInterrupt):
+            memory.correct(old, "Alice lives in Lisbon.")
+
+    def corrected(transcript: Transcript, draft: Draft) -> None:
+        [told] = [recorded.id for recorded in transcript.records]
+        draft.edit(document.id, document.version + 1, append=f"Alice has moved. [r{told}]")
+        memory.correct(old, "Alice lives in Lisbon.")
+
+    brain.script = [corrected]
+    memory.sleep(memory.agent(System("corrections")))
+    assert memory.process().finished == 1
+    held = [claim.text for claim in claims(memory.documents.read(document.id).body) if claim.current]
+    assert held == ["Alice lives in Lisbon.", "Alice has moved."]
+
+
+def test_a_run_of_which_nothing_is_left_changes_nothing(
+    memory: Memory, alice: Agent, brain: ScriptedBrain
+) -> None:
+    """R11, O18: it only cited again what a person corrected meanwhile."""
+    (first,) = say(memory, alice, "I have a cat.")
+    memory.process()
+    before = memory.documents.read("~/memory/log")
+
+    def corrected(transcript: Transcript, draft: Draft) -> None:
+        document = draft.at("~/memory/log")
+        assert document
+        [again] = [recorded.id for recorded in transcript.records]
+        draft.edit(document.id, document.version, find=f"[r{first}]", replace=f"[r{first}, r{again}]")
+        memory.correct(f"turn:{again}", "I have a dog.")
+
+    brain.script = [corrected]
+    say(memory, alice, "I have a cat, you know.")
+    assert memory.process().finished == 1
+    assert memory.documents.read("~/memory/log") == before
+
+
+def test_two_who_make_the_same_document_do_not_fail(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O4, O16: the second run is made anew on what the first one landed."""
+
+    def raced(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        memory.documents.write(
+            slug="log", title="Log", description="", body="Mine.", parent_path="~/memory", author="other"
+        )
+
+    brain.script = [raced]
+    (record,) = say(memory, alice, "one")
+    assert memory.process().finished == 1
+    assert memory.documents.read("~/memory/log").body == f"Mine.\n\nSaid something. [r{record}]"
+    assert memory.inbox()[0].attempts == 1
+
+
+def test_a_brain_that_loses_claims_is_refused(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """S7: nothing a model says deletes for good."""
+    say(memory, alice, "one")
+    memory.process()
+
+    def forget(transcript: Transcript, draft: Draft) -> None:
+        log = draft.at("~/memory/log")
+        assert log
+        draft.write(
+            document_id=log.id, expected_version=log.version, slug="log", title="Log", description="", body=""
+        )
+
+    brain.script = [forget]
+    say(memory, alice, "two")
+    assert memory.process().failed == 1
+    assert "would be lost" in memory.inbox()[0].error
+    assert memory.documents.read("~/memory/log").version == 1
+
+
+def test_two_runs_that_speak_of_the_same_are_not_laid_over_each_other(
+    open_memory: OpenMemory,
+) -> None:
+    """O11: the second one is organized again, and ends what it contradicts."""
+    memory = open_memory(organize={"brain": "rules"})
+    agents = [memory.agent(User("cli", name, "main")) for name in ("a", "b")]
+    rules = memory._parts.brain
+    say_as = [UserMessage("I live in Porto.", "Mara"), UserMessage("I live in Lisbon.", "Mara")]
+    memory.append(agents[0], say_as[0])
+    memory.sleep(agents[0])
+    memory.process()
+    memory.append(agents[0], UserMessage("I live in Braga.", "Mara"))
+    memory.sleep(agents[0])
+
+    class Raced:
+        name = "raced"
+        waits, remark = rules.waits, rules.remark
+        others = 1
+
+        def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+            outcome = rules.organize(transcript, draft)
+            while self.others:
+                self.others -= 1
+                other = open_memory(organize={"brain": "rules"})
+                other.append(agents[1], say_as[1])
+                other.sleep(agents[1])
+                other.process()
+            return outcome
+
+    raced = open_memory(brain=Raced())
+    assert raced.process().finished == 1
+    current = [claim.text for claim in memory.documents.claims("~/memory/people/mara") if claim.current]
+    assert len(current) == 1
+
+
+def test_a_long_queue_does_not_hold_up_deadlines_and_marks(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O1: a round works for a while, then the next one begins."""
+    monkeypatch.setattr(memory_agent, "A_WHILE", 0.0)
+    brain = ScriptedBrain()
+    memory = open_memory(brain=brain)
+    for number in range(3):
+        say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
+    done = memory._parts.workers[0]._once(lambda: False)
+    assert (done.handed_over, done.finished) == (3, 0)
+    monkeypatch.undo()
+    assert memory.process().finished == 3
+
+
+def test_what_a_background_agent_decides_is_kept(open_memory: OpenMemory) -> None:
+    """O8, O10: also where a tool said so, too; about people it is nobody's word."""
+    memory = open_memory(organize={"brain": "rules"})
+    task = memory.agent(Task("bench"))
+    memory.append_many(
+        task,
+        [
+            ToolResult("pgvector index scan slower than usearch because recall settings were wrong", "bench"),
+            AssistantMessage(
+                "We decided to use usearch because the pgvector index scan was slower. "
+                "The benchmark failed because the recall settings were wrong."
+            ),
+        ],
+    )
+    memory.sleep(task)
+    memory.process()
+    kept = {document.slug: document.body for document in memory.documents.walk()}
+    assert "usearch" in kept["decisions"]
+    assert "recall settings were wrong" in kept["lessons"]
+
+
+def test_health_tells_nobody_what_another_user_said(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, open_memory: OpenMemory
+) -> None:
+    """C0: counts are of the home, texts of the user."""
+    brain.script = [RunBudgetExceeded("Mara lives at Rua Secreta 5.")]
+    say(memory, alice, "one")
+    memory.process()
+    assert "Rua Secreta" in memory.health().reasons[0]
+    other = open_memory("other", brain=brain).health()
+    assert (other.status, other.dead) == ("red", 1)
+    assert "Rua Secreta" not in " ".join(other.reasons)
+
+
+# Leases
+
+
+def test_a_worker_that_lost_its_lease_commits_nothing(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """O4, O9: the other one did the work already."""
+    other = open_memory(brain=ScriptedBrain())
+
+    def slow(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft, "late")
+        clock.turn(minutes=5)
+        assert other.process().finished == 1
+
+    memory = open_memory(brain=ScriptedBrain(slow))
+    alice = memory.agent(ALICE)
+    ids = say(memory, alice, "one")
+    assert memory.process().finished == 0
+    assert memory.documents.find("~/memory/late") is None
+    told = claims(memory.documents.read("~/memory/log").body)
+    assert [claim.records for claim in told] == [tuple(ids)]
+    assert memory.inbox()[0].losses == 1
+
+
+def test_a_long_run_keeps_its_lease(tmp_path: Path, storage: dict[str, Any]) -> None:
+    """O4: the heartbeat."""
+    worker = {"lease_seconds": 1.0}
+
+    def slow(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        time.sleep(2.5)
+
+    with (
+        Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(slow), worker=worker) as memory,
+        Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(), worker=worker) as other,
+    ):
+        say(memory, memory.agent(ALICE), "one")
+        running = threading.Thread(target=memory.process)
+        running.start()
+        wait_for(lambda: bool(memory.inbox("leased")))
+        while running.is_alive():
+            assert other.process().finished == 0
+            time.sleep(0.02)
+        running.join()
+        (item,) = memory.inbox()
+        assert (item.state, item.losses) == ("done", 0)
+
+
+def test_an_item_that_ends_its_worker_again_and_again_is_buried(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """O5: nobody is left to say that it failed, so the next one does."""
+
+    class Killed(BaseException):
+        pass
+
+    brain = ScriptedBrain(*[Killed() for _ in range(MOST_LOSSES + 1)])
+    memory = open_memory(brain=brain)
+    alice = memory.agent(ALICE)
+    say(memory, alice, "one")
+    for _ in range(MOST_LOSSES + 1):
+        with pytest.raises(Killed):
+            memory.process()
+        clock.turn(minutes=5)
+    assert memory.process().finished == 0
+    (item,) = memory.inbox("dead")
+    assert "stopped without a word" in item.error
+
+
+# The memory-agent's own session
+
+
+def test_a_run_is_told_in_the_memory_agents_own_session(memory: Memory, alice: Agent) -> None:
+    """O13: what was done, not what was read; and it is never marked (C9)."""
+    for text in ("one", "two", "three", "four"):
+        say(memory, alice, text)
+        memory.process()
+    keeper = memory.agent(MemoryAgent(alice.id))
+    (session,) = memory.sessions(keeper)
+    told = [recorded.record for recorded in memory.history(session)]
+    assert [type(record) for record in told] == [SystemMessage, AssistantMessage] * 4
+    assert session.invalidated_at is None
+    memory.reset(keeper)
+    memory.sleep(keeper)
+    assert memory.process().handed_over == 0
+    assert memory.session(session.id).invalidated_at is None
+
+
+def test_its_own_session_stays_within_its_budget(open_memory: OpenMemory) -> None:
+    """O13: knowledge lives in documents."""
+    brain = ScriptedBrain()
+    memory = open_memory(brain=brain, organize={"context_chars": 500})
+    alice = memory.agent(ALICE)
+    for number in range(12):
+        say(memory, alice, f"number {number}")
+        memory.process()
+    sessions = memory.sessions(memory.agent(MemoryAgent(alice.id)))
+    assert len(sessions) > 2
+    sizes = [sum(len(str(r.record)) for r in memory.history(session)) for session in sessions]
+    assert max(sizes) < 2_000
+    assert 0 < memory.context_size(memory.agent(MemoryAgent(alice.id))) < 1_000, "its growth is a figure"
+    assert all(len(transcript.recent()) <= 500 for transcript in brain.seen)
+    assert "records r" in brain.seen[-1].recent()
+
+
+def test_a_memory_agent_sleeps_when_its_inbox_is_empty(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """C4, C9."""
+    say(memory, alice, "one")
+    memory.process()
+    keeper = memory.agent(MemoryAgent(alice.id))
+    assert keeper.state == "active"
+    clock.turn(minutes=2)
+    memory.process()
+    assert memory.get_agent(keeper).state == "sleeping"
+    say(memory, alice, "two")
+    memory.process()
+    assert memory.get_agent(keeper).state == "active"
+
+
+# The worker
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", ["append", "append_many", "reset", "compact", "sleep"])
+def test_a_mark_wakes_the_worker_of_the_process_at_once(tmp_path: Path, storage: dict[str, Any], how: str) -> None:
+    """O1: an hour lies between two ticks."""
+    with Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(), worker={"tick_seconds": 3600}) as memory:
+        alice = memory.agent(ALICE)
+        memory.append(alice, UserMessage("one"))
+        memory.start()
+        time.sleep(0.1)
+        match how:
+            case "append":
+                for _ in range(5):
+                    memory.append(alice, UserMessage("more"))
+            case "append_many":
+                memory.append_many(alice, [UserMessage("more")] * 5)
+            case "reset":
+                memory.reset(alice)
+            case "compact":
+                memory.compact_context(alice, "so far")
+            case _:
+                memory.sleep(alice)
+        wait_for(lambda: bool(memory.inbox("done")))
+
+
+def test_several_workers_of_one_process(tmp_path: Path, storage: dict[str, Any]) -> None:
+    """O4: a slow model holds up one of them."""
+    let_go = threading.Event()
+
+    def slow(transcript: Transcript, draft: Draft) -> None:
+        assert let_go.wait(10)
+
+    with Memory.open(
+        tmp_path, storage=storage, brain=ScriptedBrain(slow), worker={"tick_seconds": 0.02, "threads": 2}
+    ) as memory:
+        memory.start()
+        alice, bob = memory.agent(ALICE), memory.agent(User("cli", "bob", "main"))
+        say(memory, alice, "one")
+        wait_for(lambda: bool(memory.inbox("leased")))
+        say(memory, bob, "two")
+        wait_for(lambda: bool(memory.inbox("done")))
+        let_go.set()
+        wait_for(lambda: len(memory.inbox("done")) == 2)
+
+
+def test_a_turn_does_not_wait_for_the_model(tmp_path: Path, storage: dict[str, Any]) -> None:
+    """S2: appends go on while a run hangs."""
+    let_go = threading.Event()
+
+    def slow(transcript: Transcript, draft: Draft) -> None:
+        assert let_go.wait(10)
+
+    with Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(slow)) as memory:
+        memory.start()
+        alice = memory.agent(ALICE)
+        say(memory, alice, "one")
+        wait_for(lambda: bool(memory.inbox("leased")))
+        ids = [memory.append(alice, UserMessage(f"{n}")) for n in range(20)]
+        assert len(memory.history(alice)) == len(ids) + 1
+        let_go.set()
+
+
+# Receipts and health
+
+
+def test_a_receipt_follows_the_record(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+    """O6: stored, queued, organized."""
+    brain.waiting = "not now"
+    record = memory.append(alice, UserMessage("one"))
+    assert memory.receipt(record).stage == "stored"
+    memory.sleep(alice)
+    memory.process()
+    assert memory.receipt(record).stage == "queued"
+    brain.waiting = ""
+    memory.process()
+    receipt = memory.receipt(record)
+    assert receipt.stage == "searchable"
+    assert receipt.changeset_id == memory.documents.changesets()[0].id
+    assert receipt.session_id == memory.sessions(alice)[0].id
+
+
+def test_a_record_with_nothing_to_learn_says_so(memory: Memory, alice: Agent) -> None:
+    record = memory.append(alice, AssistantMessage(""))
+    memory.sleep(alice)
+    memory.process()
+    receipt = memory.receipt(record)
+    assert (receipt.stage, receipt.item_id) == ("searchable", None)
+    assert "nothing in it" in receipt.reason
+
+
+def test_another_user_s_record_has_no_receipt_here(memory: Memory, alice: Agent, open_memory: OpenMemory) -> None:
+    record = memory.append(alice, UserMessage("one"))
+    with pytest.raises(RecordNotFound, match="append returned"):
+        open_memory("work").receipt(record)
+    with pytest.raises(RecordNotFound):
+        memory.receipt(record + 1)
+
+
+def test_health_is_red_when_nobody_organizes(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """O6: a mark that nobody looks at, for longer than the limit."""
+    assert memory.health().status == "green"
+    say(memory, alice, "one")
+    clock.turn(minutes=59)
+    assert memory.health().status == "green"
+    clock.turn(minutes=2)
+    health = memory.health()
+    assert (health.status, health.marked) == ("red", 1)
+    assert "Is a worker running?" in health.reasons[0]
+    memory.process()
+    assert memory.health().status == "green"
+
+
+def test_health_is_red_when_nobody_puts_agents_to_sleep(
+    memory: Memory, alice: Agent, clock: FakeClock, open_memory: OpenMemory
+) -> None:
+    """O6: a talk too short to be marked by an append is marked by sleep, which takes a worker, too."""
+    open_memory("silent").agent(User("cli", "bob", "main"))
+    memory.append(alice, UserMessage("one"))
+    clock.turn(minutes=60)
+    assert memory.health().status == "green"
+    clock.turn(minutes=2)
+    health = memory.health()
+    assert (health.status, health.marked) == ("red", 0)
+    assert "Is a worker running?" in health.reasons[0]
+    memory.process()
+    clock.turn(days=1)
+    assert (memory.health().status, memory.health().oldest) == ("green", None)
+
+
+def test_health_is_green_while_what_waits_is_new(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """O6: a deadline that nobody looked at for days says nothing of what was said just now."""
+    memory.append(alice, UserMessage("one"))
+    memory.reset(alice)
+    memory.process()
+    clock.turn(days=7)
+    memory.append(alice, UserMessage("two"))
+    assert memory.health().status == "green"
+    clock.turn(minutes=61)
+    assert memory.health().status == "red"
+
+
+def test_health_is_red_when_a_busy_session_is_not_organized(
+    memory: Memory, alice: Agent, clock: FakeClock
+) -> None:
+    """O6: its mark moves on with each record; what counts is the first that waits."""
+    for number in range(10):
+        memory.append(alice, UserMessage(f"{number}"))
+        clock.turn(minutes=10)
+        memory.advance()
+    assert (memory.health().status, memory.health().marked) == ("red", 1)
+
+
+def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
+    """O6: from the first round that fails to the next that does not."""
+    memory = open_memory(worker={"tick_seconds": 0.01, "threads": 2}, continuity={"journal_enabled": True})
+    memory._database.write(lambda tx: tx.run("ALTER TABLE journal_progress RENAME TO mislaid"))
+    memory.append(memory.agent(ALICE), UserMessage("one"))
+    memory.start()
+    until(lambda: memory.health().status == "yellow")
+    (reason,) = memory.health().reasons
+    assert reason.startswith("The worker fails, and tries again: ")
+    assert "journal_progress" in reason
+    memory._database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO journal_progress"))
+    until(lambda: memory.health().status == "green")
+
+
+def test_health_is_red_while_the_oldest_item_is_overdue(
+    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+) -> None:
+    """O6."""
+    brain.waiting = "It waits."
+    say(memory, alice, "one")
+    memory.process()
+    assert memory.health().status == "yellow"
+    clock.turn(minutes=61)
+    health = memory.health()
+    assert (health.status, health.waiting) == ("red", 1)
