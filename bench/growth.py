@@ -134,7 +134,7 @@ def _organized(home: Path, talk: Talk, number: int, synchronous: str = "full") -
     """CPU seconds of organizing so many more turns."""
     spent = 0.0
     storage = {"synchronous": synchronous}
-    with Memory.open(home, organize={"brain": "rules"}, storage=storage) as memory:
+    with Memory.open(home, organize={"organizer": "rules"}, storage=storage) as memory:
         agents: dict[str, Agent] = {who: memory.agent(User("bench", who, "chat")) for who in SPEAKERS}
         for _ in range(number // SESSION):
             speaker, said = talk.next()

@@ -11,7 +11,7 @@ from bench.locomo import Turn
 from bench.smalltalk import APOSTROPHE, is_small_talk
 from lifelong.organize.facts import Fact
 
-MOST_RECORDS = 3  # a claim that cites more does not say which of them it is from
+MOST_RECORDS = 3  # a fact that cites more does not say which of them it is from
 SHARE = 1 / 3  # of a turn's content words
 ALIKE = 0.85  # Jaccard, of content words
 FEWEST = 3  # content words; with fewer, alike says nothing
@@ -39,12 +39,12 @@ STOP_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Organized:
-    """What one conversation became: `turns` by the id of their record, the claims of all its documents, and
+    """What one conversation became: `turns` by the id of their record, the facts of all its documents, and
     how many characters those documents, the turns and the transcripts have."""
 
     evidence: frozenset[str]
     turns: Mapping[int, Turn]
-    claims: tuple[Fact, ...]
+    facts: tuple[Fact, ...]
     document_chars: int
     transcript_chars: int
 
@@ -54,7 +54,7 @@ class Organized:
 
     @property
     def current(self) -> tuple[Fact, ...]:
-        return tuple(claim for claim in self.claims if claim.current)
+        return tuple(fact for fact in self.facts if fact.current)
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -65,8 +65,8 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def coverage(talks: Sequence[Organized]) -> float:
-    """Evidence turns that a claim holds: one that cites few records, this among them, and has a third of the
-    turn's content words. Superseded claims count: they are still to be found."""
+    """Evidence turns that a fact holds: one that cites few records, this among them, and has a third of the
+    turn's content words. Superseded facts count: they are still to be found."""
     return _percent(sum(len(covered(talk)) for talk in talks), sum(len(talk.evidence) for talk in talks))
 
 
@@ -81,13 +81,13 @@ def size_over_transcript(talks: Sequence[Organized]) -> float:
 
 
 def junk(talks: Sequence[Organized]) -> float:
-    """Claims that cite nothing but small talk."""
-    return _percent(sum(len(junk_claims(talk)) for talk in talks), sum(len(talk.claims) for talk in talks))
+    """Facts that cite nothing but small talk."""
+    return _percent(sum(len(junk_facts(talk)) for talk in talks), sum(len(talk.facts) for talk in talks))
 
 
 def duplicates(talks: Sequence[Organized]) -> float:
-    """Current claims that say almost word for word what another current claim says."""
-    found = sum(len(alike([claim.text for claim in talk.current])) for talk in talks)
+    """Current facts that say almost word for word what another current fact says."""
+    found = sum(len(alike([fact.text for fact in talk.current])) for talk in talks)
     return _percent(found, sum(len(talk.current) for talk in talks))
 
 
@@ -95,25 +95,25 @@ def duplicates(talks: Sequence[Organized]) -> float:
 
 
 def covered(talk: Organized) -> set[str]:
-    """The ids of the evidence turns that a claim holds."""
+    """The ids of the evidence turns that a fact holds."""
     return {
         turn.id
-        for claim in talk.claims
-        if len(claim.records) <= MOST_RECORDS
-        for turn in _cited(talk, claim)
-        if turn.id in talk.evidence and holds(claim.text, turn.text)
+        for fact in talk.facts
+        if len(fact.records) <= MOST_RECORDS
+        for turn in _cited(talk, fact)
+        if turn.id in talk.evidence and holds(fact.text, turn.text)
     }
 
 
-def holds(claim: str, turn: str) -> bool:
+def holds(fact: str, turn: str) -> bool:
     words = content_words(turn)
-    return len(words & content_words(claim)) >= SHARE * len(words)
+    return len(words & content_words(fact)) >= SHARE * len(words)
 
 
-def junk_claims(talk: Organized) -> list[Fact]:
+def junk_facts(talk: Organized) -> list[Fact]:
     names = {turn.speaker for turn in talk.turns.values()}
     small = {record for record, turn in talk.turns.items() if is_small_talk(turn.text, names)}
-    return [claim for claim in talk.claims if small.issuperset(claim.records)]
+    return [fact for fact in talk.facts if small.issuperset(fact.records)]
 
 
 def alike(texts: Sequence[str]) -> set[int]:
@@ -137,8 +137,8 @@ def at_size(points: Iterable[tuple[float, float]], wanted: float) -> float | Non
     return None
 
 
-def _cited(talk: Organized, claim: Fact) -> list[Turn]:
-    return [talk.turns[record] for record in claim.records if record in talk.turns]
+def _cited(talk: Organized, fact: Fact) -> list[Turn]:
+    return [talk.turns[record] for record in fact.records if record in talk.turns]
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

@@ -2,12 +2,12 @@
 
 On LoCoMo (see `locomo`), each conversation in a user of its own, organized session by session:
 
-- **coverage**: evidence turns that are cited by a claim which cites at most three records and holds at least a
+- **coverage**: evidence turns that are cited by a fact which cites at most three records and holds at least a
   third of the turn's content words;
 - **size**: characters of all documents, with titles, descriptions, headings and citations, over those of the bare
   turns. The curve of coverage against size comes from other densities; the goals are judged at the default;
-- **junk**: claims that cite nothing but greetings, thanks, acknowledgements or questions (see `smalltalk`);
-- **duplicates**: current claims that are near-identical to another current claim.
+- **junk**: facts that cite nothing but greetings, thanks, acknowledgements or questions (see `smalltalk`);
+- **duplicates**: current facts that are near-identical to another current fact.
 
 A shared image is told in words, as part of its turn; the same without is printed beside it.
 
@@ -37,7 +37,7 @@ from bench.locomo import Conversation, Turn
 from bench.processing import cpu_seconds
 from bench.progress import step
 from lifelong import Memory, User, UserMessage
-from lifelong.organize.facts import claims
+from lifelong.organize.facts import parse_facts
 
 DENSITIES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.75)
 SIZES = (20, 30, 40, 50)
@@ -46,8 +46,8 @@ ROUNDS = 3
 GOALS = {
     "locomo_coverage": Goal("coverage of LoCoMo's evidence, %", "≥", 80),
     "locomo_size": Goal("size of the documents, %", "≤", 40),
-    "junk": Goal("junk among the claims, %", "≤", 3),
-    "duplicates": Goal("duplicates among the claims, %", "≤", 2),
+    "junk": Goal("junk among the facts, %", "≤", 3),
+    "duplicates": Goal("duplicates among the facts, %", "≤", 2),
     "supersede_right": Goal("updates that supersede, %", "≥", 90),
     "lookalike_right": Goal("look-alikes that do not, %", "≥", 90),
     "time_over_embedder": Goal("CPU time over the embedder's", "≤", 20),
@@ -57,7 +57,7 @@ GOALS = {
 
 ALSO = {
     "locomo_size_over_transcript": "size over the transcripts, %",
-    "locomo_claims": "claims",
+    "locomo_facts": "facts",
     "locomo_superseded": "of them superseded",
     "locomo_coverage_no_captions": "coverage, images left out, %",
     "locomo_size_no_captions": "size, images left out, %",
@@ -116,8 +116,8 @@ def kept(console: Console, folder: Path) -> Figures:
         "locomo_coverage": knowledge.coverage(talks),
         "locomo_size": knowledge.size(talks),
         "locomo_size_over_transcript": knowledge.size_over_transcript(talks),
-        "locomo_claims": sum(len(talk.claims) for talk in talks),
-        "locomo_superseded": sum(len(talk.claims) - len(talk.current) for talk in talks),
+        "locomo_facts": sum(len(talk.facts) for talk in talks),
+        "locomo_superseded": sum(len(talk.facts) - len(talk.current) for talk in talks),
         "junk": knowledge.junk(talks),
         "duplicates": knowledge.duplicates(talks),
         "locomo_coverage_no_captions": knowledge.coverage(bare),
@@ -178,7 +178,7 @@ class Run:
 
 def organized(told: Sequence[Conversation], density: float | None = None) -> Run:
     """All the conversations in a new home, at this density or the default."""
-    settings: dict[str, object] = {"brain": "rules"} | ({} if density is None else {"density": density})
+    settings: dict[str, object] = {"organizer": "rules"} | ({} if density is None else {"density": density})
     with _folder() as home:
         done = [_organized(home, conversation, settings) for conversation in told]
     return Run(tuple(talk for talk, _ in done), sum(seconds for _, seconds in done))
@@ -198,7 +198,7 @@ def _organized(home: Path, conversation: Conversation, settings: dict[str, objec
         talk = Organized(
             conversation.evidence,
             turns,
-            tuple(claim for document in documents for claim in claims(document.body)),
+            tuple(fact for document in documents for fact in parse_facts(document.body)),
             sum(len(document.title + document.description + document.body) for document in documents),
             sum(len(memory.transcript(session)) for session in memory.sessions(agent)),
         )

@@ -17,7 +17,7 @@ from typing import Literal
 
 from bench.processing import cpu_seconds
 from lifelong import Memory, User, UserMessage
-from lifelong.organize.facts import Fact, claims
+from lifelong.organize.facts import Fact, parse_facts
 from lifelong.organize.rules.conflicts import judge
 
 STYLES = ("plain", "idiomatic")
@@ -32,15 +32,15 @@ class Pair:
     speaker: str
     old: str
     new: str
-    old_claim: str
-    new_claim: str
+    old_fact: str
+    new_fact: str
     expect: Literal["supersedes", "different"]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """How a pair came out; `wrong` says what is wrong with it, and is empty when nothing is. `judged`: the
-    judge alone, who is given both claims in plain words, was right."""
+    judge alone, who is given both facts in plain words, was right."""
 
     pair: Pair
     wrong: str
@@ -69,39 +69,39 @@ def share_judged(results: Sequence[Result], expect: str) -> float:
 
 
 def judged_right(pair: Pair) -> bool:
-    return (judge(pair.old_claim, pair.new_claim, pair.speaker) == "supersedes") == (pair.expect == "supersedes")
+    return (judge(pair.old_fact, pair.new_fact, pair.speaker) == "supersedes") == (pair.expect == "supersedes")
 
 
 NOT_KEPT = "nothing was kept of the older"
 
 
 def wrong(pair: Pair, old: int, new: int, before: Sequence[Fact], after: Sequence[Fact]) -> str:
-    """What is wrong, given the claims after the older statement and after both; `old` and `new` are the ids of
+    """What is wrong, given the facts after the older statement and after both; `old` and `new` are the ids of
     their records."""
-    if not any(old in claim.records for claim in before):
+    if not any(old in fact.records for fact in before):
         return NOT_KEPT
     return (_not_superseded if pair.expect == "supersedes" else _not_beside)(pair, old, new, after)
 
 
 def _not_superseded(pair: Pair, old: int, new: int, after: Sequence[Fact]) -> str:
-    current = [claim.records for claim in after if claim.current]
+    current = [fact.records for fact in after if fact.current]
     if not any(new in records for records in current):
         return "nothing was kept of the newer"
     return "the older is still current" if any(old in cited and new not in cited for cited in current) else ""
 
 
 def _not_beside(pair: Pair, old: int, new: int, after: Sequence[Fact]) -> str:
-    if any(old in claim.records and not claim.current for claim in after):
+    if any(old in fact.records and not fact.current for fact in after):
         return "the older was ended"
-    if not any(old in claim.records for claim in after):
+    if not any(old in fact.records for fact in after):
         return "the older is gone"
-    if pair.kind == "restated" and not any(new in claim.records for claim in after):
+    if pair.kind == "restated" and not any(new in fact.records for fact in after):
         return "said again, and not noted"
     return ""
 
 
 def _tried(home: Path, pair: Pair) -> str:
-    with Memory.open(home, user=pair.id, organize={"brain": "rules"}) as memory:
+    with Memory.open(home, user=pair.id, organize={"organizer": "rules"}) as memory:
         agent = memory.agent(User("bench", pair.speaker, "chat"))
 
         def say(text: str, at: datetime) -> tuple[int, list[Fact]]:
@@ -116,5 +116,5 @@ def _tried(home: Path, pair: Pair) -> str:
 
 
 def known(memory: Memory) -> list[Fact]:
-    """Every claim of the user."""
-    return [claim for document in memory.documents.walk("~/memory") for claim in claims(document.body)]
+    """Every fact of the user."""
+    return [fact for document in memory.documents.walk("~/memory") for fact in parse_facts(document.body)]

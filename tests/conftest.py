@@ -149,9 +149,9 @@ def open_memory(tmp_path: Path, storage: dict[str, Any], clock: FakeClock) -> It
     """Opens memories of one home: as many as asked for, all closed at the end."""
     opened: list[Memory] = []
 
-    def open_one(user: str = "default", brain: Organizer | None = None, **settings: Any) -> Memory:
+    def open_one(user: str = "default", organizer: Organizer | None = None, **settings: Any) -> Memory:
         settings["storage"] = {**storage, **settings.get("storage", {})}
-        opened.append(Memory.open(tmp_path / "home", user, clock=clock, brain=brain, **settings))
+        opened.append(Memory.open(tmp_path / "home", user, clock=clock, organizer=organizer, **settings))
         return opened[-1]
 
     yield open_one

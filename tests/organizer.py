@@ -2,7 +2,7 @@
 
     python tests/organizer.py HOME STORAGE_JSON
 
-Its brain copies the number of every record into two documents, so that a record that came twice, never or out
+Its organizer copies the number of every record into two documents, so that a record that came twice, never or out
 of order is seen, and so is a changeset that landed by halves.
 """
 
@@ -21,7 +21,7 @@ from lifelong.testing import log_records
 QUICKLY = {"tick_seconds": 0.02, "lease_seconds": 0.5, "retry_seconds": 0.05, "max_attempts": 1000}
 
 
-class CopyingBrain:
+class CopyingOrganizer:
     """Takes its time, now and then longer than a lease lasts without a heartbeat."""
 
     name = "copying"
@@ -43,7 +43,7 @@ class CopyingBrain:
 
 
 def main(home: str, storage: str) -> None:
-    with Memory.open(home, storage=json.loads(storage), brain=CopyingBrain(), worker=QUICKLY) as memory:
+    with Memory.open(home, storage=json.loads(storage), organizer=CopyingOrganizer(), worker=QUICKLY) as memory:
         memory.start()
         print("ready", flush=True)
         while True:

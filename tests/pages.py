@@ -16,7 +16,7 @@ from lifelong.organize.organizer import Transcript
 from lifelong.serve.http.app import create_app
 from lifelong.serve.memories import Memories
 from lifelong.serve.server import _Server
-from lifelong.testing import FakeClock, ScriptedBrain
+from lifelong.testing import FakeClock, ScriptedOrganizer
 from lifelong.types import Record
 
 ON = {"journal_enabled": True, "experience_store_enabled": True, "memory_compaction_max_records": 3}
@@ -71,8 +71,8 @@ def fill(home: Path, clock: FakeClock, worded: Wording = str) -> None:
             slug=slug, title=title[:300], description=worded("A person"), body=body, parent_path="~/memory"
         )
 
-    brain = ScriptedBrain(learn, ModelError(worded("The model was overloaded.")))
-    with Memory.open(home, clock=clock, brain=brain, worker={"max_attempts": 1}, continuity=ON) as memory:
+    organizer = ScriptedOrganizer(learn, ModelError(worded("The model was overloaded.")))
+    with Memory.open(home, clock=clock, organizer=organizer, worker={"max_attempts": 1}, continuity=ON) as memory:
         mara = memory.agent(User(worded("slack")[:200], worded("mara")[:200], worded("general")[:200]))
         nightly = memory.agent(Cron(worded("nightly")[:200], worded("Nightly backup")))
         records: list[Record] = [

@@ -39,14 +39,14 @@ SAMPLE: dict[str, Any] = {
 
 
 def talk(
-    *claims: Fact,
+    *facts: Fact,
     turns: tuple[str, ...] = ("I keep bees in Ghent.",),
     evidence: tuple[int, ...] = (1,),
     chars: int = 0,
 ) -> Organized:
     """Turns that are records 1, 2 …; those of the evidence by the same numbers."""
     said = {number: Turn(f"D1:{number}", "Ann", text) for number, text in enumerate(turns, 1)}
-    return Organized(frozenset(f"D1:{number}" for number in evidence), said, claims, chars, 2 * chars)
+    return Organized(frozenset(f"D1:{number}" for number in evidence), said, facts, chars, 2 * chars)
 
 
 # The data
@@ -84,7 +84,7 @@ def test_without_data_it_says_where_to_get_it(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("claim", "covers"),
+    ("fact", "covers"),
     [
         (Fact("Keeps bees.", (1,)), True),
         (Fact("Keeps bees.", (1,), until="2026-01-01", by=2), True),
@@ -94,8 +94,8 @@ def test_without_data_it_says_where_to_get_it(tmp_path: Path, monkeypatch: pytes
         (Fact("Has a hobby.", (1,)), False),
     ],
 )
-def test_covers_what_is_cited_and_held(claim: Fact, covers: bool) -> None:
-    assert knowledge.coverage([talk(claim)]) == 100 * covers
+def test_covers_what_is_cited_and_held(fact: Fact, covers: bool) -> None:
+    assert knowledge.coverage([talk(fact)]) == 100 * covers
 
 
 def test_a_third_of_the_content_words_is_enough_and_less_is_not() -> None:
@@ -116,12 +116,12 @@ def test_size_is_what_stands_in_documents_over_what_was_said() -> None:
     assert knowledge.size_over_transcript(talks) == 50
 
 
-def test_junk_is_a_claim_that_cites_only_small_talk() -> None:
+def test_junk_is_a_fact_that_cites_only_small_talk() -> None:
     turns = ("Hey Ann! How are you?", "Thanks, I work nights now.")
     assert knowledge.junk([talk(Fact("Is well.", (1,)), Fact("Works nights.", (1, 2)), turns=turns)]) == 50
 
 
-def test_duplicates_are_current_claims_in_almost_the_same_words() -> None:
+def test_duplicates_are_current_facts_in_almost_the_same_words() -> None:
     one, twin = Fact("Keeps two hives of bees.", (1,)), Fact("Keeps the two hives of bees", (2,))
     other, brief = Fact("Sold two hives of honey.", (3,)), Fact("Keeps bees.", (4,))
     assert knowledge.duplicates([talk(one, twin, other, brief, brief)]) == 40

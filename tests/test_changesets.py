@@ -73,7 +73,7 @@ def test_a_run_is_one_changeset(tree: DocumentStore, database: Database, clock: 
         "after": 3,
         "until": 9,
         "inbox_id": 4,
-        "brain": "llm",
+        "organizer": "llm",
         "model": "m",
         "input_tokens": 10,
         "output_tokens": 5,
@@ -198,15 +198,15 @@ def test_committers_at_once_come_one_after_the_other(
         assert len(state(tree, at)) % 2 == 1, "the root and pairs"
 
 
-# Claims
+# Facts
 
 
 def about(tree: DocumentStore, *keys: str) -> list[tuple[str, str]]:
-    """Where a current claim with one of these keys stands, and what it says."""
+    """Where a current fact with one of these keys stands, and what it says."""
     return [(tree.read(lead.document_id).path, lead.sentence) for lead in tree.draft().about([{*keys}])[0]]
 
 
-def test_claims_are_found_by_their_keys(tree: DocumentStore, database: Database) -> None:
+def test_facts_are_found_by_their_keys(tree: DocumentStore, database: Database) -> None:
     """O11: current ones only, with the title as their subject in people/."""
     people = add(tree, "people")
     bob = add(tree, "bob", "lives in Porto. [r1]\n\nJust text about tea.", people.path)
@@ -220,7 +220,7 @@ def test_claims_are_found_by_their_keys(tree: DocumentStore, database: Database)
     tree.rollback(tree.changesets()[0].id)
     assert (about(tree, "porto"), about(tree, "lisbon")) == ([porto], [])
     tree.delete(bob.id, tree.read(bob.id).version)
-    assert database.read(lambda tx: tx.all("SELECT * FROM claim_keys")) == []
+    assert database.read(lambda tx: tx.all("SELECT * FROM fact_keys")) == []
 
 
 def test_a_new_title_is_a_new_subject(tree: DocumentStore) -> None:
@@ -232,7 +232,7 @@ def test_a_new_title_is_a_new_subject(tree: DocumentStore) -> None:
     assert about(tree, "bob") == []
 
 
-def test_the_newest_claim_comes_first_and_few_for_a_key(tree: DocumentStore) -> None:
+def test_the_newest_fact_comes_first_and_few_for_a_key(tree: DocumentStore) -> None:
     """O11: a key that all share gives the newest."""
     documents = [add(tree, f"d{n}", f"Likes tea {n}. [r{n}]") for n in range(12)]
     assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, 11 - MOST_LEADS, -1)]
@@ -248,7 +248,7 @@ def test_a_key_that_many_share_leads_only_where_another_does(tree: DocumentStore
     assert [path for path, _ in about(tree, "tea", "green")] == [f"~/memory/d{COMMON}"]
 
 
-def test_a_draft_finds_the_claims_it_changed(tree: DocumentStore) -> None:
+def test_a_draft_finds_the_facts_it_changed(tree: DocumentStore) -> None:
     """O11: what it wrote is there, what it took out is not."""
     bob = add(tree, "bob", "Bob likes tea. [r1]")
     draft = tree.draft()
@@ -315,7 +315,7 @@ def test_what_later_changes_did_stays(tree: DocumentStore) -> None:
 
 
 def test_what_was_changed_again_is_left_and_said(tree: DocumentStore) -> None:
-    """O21: no claim comes back beside the one that took its place."""
+    """O21: no fact comes back beside the one that took its place."""
     bob = add(tree, "bob", "Lives in Porto. [r1]\n\nPlays chess. [r2]")
     tree.write(
         slug="bob", title="Robert", description="", body="Lives in Lisbon. [r3]\n\nPlays go. [r4]",
@@ -599,10 +599,10 @@ class Growing(RuleBasedStateMachine):
             assert self.tree.read(one.path).id == one.id
 
     @invariant()
-    def the_keys_are_those_of_the_claims(self) -> None:
-        stored = self.memory._database.read(lambda tx: set(tx.all("SELECT document_id, key FROM claim_keys")))
-        said = {(one.id, key) for one in self.tree.walk() for claim in self.tree.claims(one.id) for key in
-                words(claim.text)}  # fmt: skip
+    def the_keys_are_those_of_the_facts(self) -> None:
+        stored = self.memory._database.read(lambda tx: set(tx.all("SELECT document_id, key FROM fact_keys")))
+        said = {(one.id, key) for one in self.tree.walk() for fact in self.tree.facts(one.id) for key in
+                words(fact.text)}  # fmt: skip
         assert stored == said
 
 

@@ -143,10 +143,10 @@ def test_a_subject_is_who_speaks_whom_it_is_about_or_what_it_names(memory: Memor
     said = say(memory, mara, "The sea is rough in March.")
     say(memory, mara, "Boats are dear.", speaker="Tom")
     named = say(memory, mara, "Ask mara about the boat.", speaker="Tom")
-    claim = write(memory, "mara", "The river floods each spring. [r1]")
+    fact = write(memory, "mara", "The river floods each spring. [r1]")
     ids = [hit.id for hit in memory.list(subject="Mara")]
     assert ids[1:] == [*named, *said]
-    assert ids[0].startswith(f"document:{claim.id}#")
+    assert ids[0].startswith(f"document:{fact.id}#")
     assert texts(memory.list(subject="tom")) == ["Ask mara about the boat.", "Boats are dear."]
     assert texts(memory.list(subject="boats, dear")) == ["Boats are dear."]
     assert texts(memory.list("document", subject="MARA")) == ["The river floods each spring."]
@@ -189,8 +189,8 @@ def test_a_wrong_list_says_what_to_do(memory: Memory, arguments: dict[str, Any],
 # Correct
 
 
-def test_a_corrected_claim_stands_among_the_earlier_ones(memory: Memory, mara: Agent) -> None:
-    """R11, O11: with the day it ended and the record of the person's word, which the new claim cites."""
+def test_a_corrected_fact_stands_among_the_earlier_ones(memory: Memory, mara: Agent) -> None:
+    """R11, O11: with the day it ended and the record of the person's word, which the new fact cites."""
     said, _ = say(memory, mara, PORTO, "I like tea.")
     document = write(memory, "mara", "lives in Porto, near the river. [r1]\n\nlikes tea. [r2]")
     old = item(memory, "document", "Porto")
@@ -208,7 +208,7 @@ def test_a_corrected_claim_stands_among_the_earlier_ones(memory: Memory, mara: A
 
 
 @pytest.mark.parametrize(
-    ("told", "claim"),
+    ("told", "fact"),
     [
         ("I/O errors fill the log.", "I/O errors fill the log."),
         ("I-95 is closed.", "I-95 is closed."),
@@ -217,13 +217,13 @@ def test_a_corrected_claim_stands_among_the_earlier_ones(memory: Memory, mara: A
     ],
 )
 def test_a_correction_tells_of_the_person_only_where_they_say_so(
-    memory: Memory, mara: Agent, told: str, claim: str
+    memory: Memory, mara: Agent, told: str, fact: str
 ) -> None:
     """R11: not every word that begins with "I" is the one who speaks."""
     say(memory, mara, PORTO)
     document = write(memory, "mara", "lives in Porto. [r1]")
     memory.correct(item(memory, "document", "Porto").id, told)
-    assert memory.documents.read(document.id).body.startswith(f"{claim} [r2]")
+    assert memory.documents.read(document.id).body.startswith(f"{fact} [r2]")
 
 
 def test_a_correction_is_a_record_of_the_persons(memory: Memory, mara: Agent) -> None:
@@ -317,7 +317,7 @@ def test_a_corrected_turn_ends_and_is_found_below_the_correction(
     check(remade(memory, open_memory))
 
 
-def test_the_claims_that_rest_on_a_corrected_turn_alone_end_with_it(memory: Memory, mara: Agent) -> None:
+def test_the_facts_that_rest_on_a_corrected_turn_alone_end_with_it(memory: Memory, mara: Agent) -> None:
     """R11, O11: what another record says too, holds."""
     say(memory, mara, "I live in Porto and have a cat.", "My cat is black.")
     document = write(memory, "mara", "lives in Porto. [r1]\n\nhas a cat. [r1, r2]\n\nhas a black cat. [r2]")
@@ -479,7 +479,7 @@ def organized(memory: Memory, *agents: Agent) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("told", "claim"),
+    ("told", "fact"),
     [
         ("I live in Lisbon, near the sea.", "lives in Lisbon, near the sea."),
         (
@@ -488,8 +488,8 @@ def organized(memory: Memory, *agents: Agent) -> dict[str, str]:
         ),
     ],
 )
-def test_a_corrected_claim_is_learned_where_it_stands_and_nowhere_else(
-    memory: Memory, mara: Agent, open_memory: OpenMemory, told: str, claim: str
+def test_a_corrected_fact_is_learned_where_it_stands_and_nowhere_else(
+    memory: Memory, mara: Agent, open_memory: OpenMemory, told: str, fact: str
 ) -> None:
     """R11, O11: the person's word is not filed once more by the memory-agent; a rollback takes it back."""
     say(memory, mara, PORTO)
@@ -499,7 +499,7 @@ def test_a_corrected_claim_is_learned_where_it_stands_and_nowhere_else(
     assert (new.path, new.trust) == ("~/memory/people/mara", "user")
     by = f"r{new.record_id}"
     ended = f"lives in Porto, near the river. [r1, until 2026-02-24 by {by}]"
-    assert organized(memory) == {"people/mara": f"{claim} [{by}]\n\n## Earlier\n\n{ended}"}
+    assert organized(memory) == {"people/mara": f"{fact} [{by}]\n\n## Earlier\n\n{ended}"}
     memory.documents.rollback(memory.documents.changesets(1)[0].id)
     memory = remade(memory, open_memory)
     assert item(memory, "document", "Porto").until is None
@@ -525,7 +525,7 @@ def test_a_correction_is_learned_as_the_word_of_whom_it_corrects(
 
 
 @pytest.mark.parametrize("kind", ["journal", "experience"])
-def test_with_a_line_end_the_claims_that_it_tells(open_memory: OpenMemory, kind: ItemKind) -> None:
+def test_with_a_line_end_the_facts_that_it_tells(open_memory: OpenMemory, kind: ItemKind) -> None:
     """R11, O11: what else was said in the turn that it sums up holds."""
     memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
     mara = memory.agent(User("cli", "mara", "main"))
@@ -609,13 +609,13 @@ def test_a_correction_that_was_cut_short_is_made_again(
 
 
 @pytest.mark.parametrize(
-    "step", ["opinions.Opinions.correct", "upkeep.Upkeep._end_claims_of", "upkeep.Upkeep._repin"]
+    "step", ["opinions.Opinions.correct", "upkeep.Upkeep._end_facts_of", "upkeep.Upkeep._repin"]
 )
 @pytest.mark.parametrize("kind", ["turn", "document", "journal"])
 def test_a_correction_that_was_cut_short_anywhere_is_made_again(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, step: str, kind: ItemKind
 ) -> None:
-    """R11, C10: claims, pins and lines of the journal, each once."""
+    """R11, C10: facts, pins and lines of the journal, each once."""
     memory = open_memory(continuity={"journal_enabled": True})
     say(memory, memory.agent(User("cli", "mara", "main")), "Mara lives in Porto.")
     document = write(memory, "mara", "lives in Porto. [r1]")
@@ -745,14 +745,14 @@ def test_feedback_can_turn_the_order(memory: Memory, mara: Agent) -> None:
 def test_what_is_outdated_ends_unless_it_was_said(
     memory: Memory, mara: Agent, database: Database, clock: FakeClock
 ) -> None:
-    """R10, O11: a claim ends in its document, so that no later edit brings it back."""
+    """R10, O11: a fact ends in its document, so that no later edit brings it back."""
     (said,) = say(memory, mara, PORTO)
     document = write(memory, "mara", "lives in Porto. [r1]\n\nlikes tea. [r1]")
     known = experience(database, clock, "e1", "The harbour closes at nine.")
-    claim = item(memory, "document", "Porto").id
+    fact = item(memory, "document", "Porto").id
     memory.feedback(said, "outdated")
     assert item(memory, "turn", "Porto").until is None
-    for id_ in (claim, known):
+    for id_ in (fact, known):
         memory.feedback(id_, "outdated")
     assert memory.documents.read(document.id).body.endswith(
         "likes tea. [r1]\n\n## Earlier\n\nlives in Porto. [r1, until 2026-02-24]"
@@ -760,7 +760,7 @@ def test_what_is_outdated_ends_unless_it_was_said(
     memory.documents.edit(document.id, 2, append="likes rain. [r1]")
     assert item(memory, "document", "Porto").until is not None
     assert item(memory, "experience", "harbour").until == clock.now
-    memory.feedback(claim, "outdated")
+    memory.feedback(fact, "outdated")
     assert memory.documents.read(document.id).version == 3
 
 

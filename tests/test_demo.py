@@ -140,9 +140,9 @@ def test_what_moved_is_current_and_the_old_one_ended(place: Path) -> None:
     """O11: a house and a deadline."""
     with Memory.open(place / "demo-home") as memory:
         found = [
-            (claim.text, claim.current)
+            (fact.text, fact.current)
             for document in memory.documents.walk()
-            for claim in memory.documents.claims(document.id)
+            for fact in memory.documents.facts(document.id)
         ]
     assert ("lives in Lisbon now.", True) in found
     assert ("lives in Porto.", False) in found
@@ -184,7 +184,7 @@ def test_a_second_run_stores_nothing_twice(place: Path, result: dict[str, Any]) 
 
 @pytest.mark.parametrize("pages", [2, 9], ids=["early", "late"])
 def test_killed_in_the_middle_it_goes_on_to_the_same(tmp_path: Path, result: dict[str, Any], pages: int) -> None:
-    """C10, O4: as if nothing had happened, down to the records that a claim cites."""
+    """C10, O4: as if nothing had happened, down to the records that a fact cites."""
     process = command(tmp_path, "--json")
     days = tmp_path / "demo-home/users/default/memory"
     deadline = time.monotonic() + 120

@@ -24,17 +24,17 @@ from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript
 from lifelong.organize import dispatch
 from lifelong.organize.dispatch import Dispatcher
 from lifelong.storage.base import Transaction
-from lifelong.testing import FakeClock, ScriptedBrain
+from lifelong.testing import FakeClock, ScriptedOrganizer
 from lifelong.types import InboxItem
 from tests.conftest import OpenMemory
 
 
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> Memory:
-    """Whose brain waits: what is handed over stays in the inbox."""
-    brain = ScriptedBrain()
-    brain.waiting = "It waits."
-    return open_memory(brain=brain)
+    """Whose organizer waits: what is handed over stays in the inbox."""
+    organizer = ScriptedOrganizer()
+    organizer.waiting = "It waits."
+    return open_memory(organizer=organizer)
 
 
 def fragile(records: Any, **more: Any) -> str:
@@ -178,9 +178,9 @@ def test_when_another_worker_was_quicker_nothing_is_enqueued(
     memory: Memory, alice: Agent, monkeypatch: pytest.MonkeyPatch, open_memory: OpenMemory
 ) -> None:
     """O2, O4: the compare-and-swap decides."""
-    brain = ScriptedBrain()
-    brain.waiting = "It waits."
-    other = open_memory(brain=brain)
+    organizer = ScriptedOrganizer()
+    organizer.waiting = "It waits."
+    other = open_memory(organizer=organizer)
     newest = memory.append_many(alice, [UserMessage("a")] * 6)[-1]
     parcel = Dispatcher._parcel
     raced: list[bool] = []
@@ -234,9 +234,9 @@ def test_sessions_of_one_agent_are_handed_over_in_order(
 
 def test_a_long_session_is_handed_over_in_batches(open_memory: OpenMemory) -> None:
     """O13: bounded by records and by characters; the mark stays until all of it is."""
-    brain = ScriptedBrain()
-    brain.waiting = "It waits."
-    memory = open_memory(brain=brain, organize={"batch_records": 10, "batch_chars": 1000})
+    organizer = ScriptedOrganizer()
+    organizer.waiting = "It waits."
+    memory = open_memory(organizer=organizer, organize={"batch_records": 10, "batch_chars": 1000})
     alice = memory.agent(User("cli", "alice", "main"))
     ids = memory.append_many(alice, [UserMessage("x" * 300) for _ in range(11)])
     assert memory.process().handed_over > 1
@@ -248,9 +248,9 @@ def test_a_long_session_is_handed_over_in_batches(open_memory: OpenMemory) -> No
 
 
 def test_a_record_that_is_too_long_by_itself_is_cut_and_the_cut_is_said(open_memory: OpenMemory) -> None:
-    brain = ScriptedBrain()
-    brain.waiting = "It waits."
-    memory = open_memory(brain=brain, organize={"batch_chars": 1000})
+    organizer = ScriptedOrganizer()
+    organizer.waiting = "It waits."
+    memory = open_memory(organizer=organizer, organize={"batch_chars": 1000})
     alice = memory.agent(User("cli", "alice", "main"))
     memory.append(alice, UserMessage("word " * 1000))
     memory.sleep(alice)

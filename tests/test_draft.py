@@ -222,7 +222,7 @@ def test_an_appended_paragraph_stands_alone(draft: Draft) -> None:
 
 
 def test_what_is_current_is_appended_before_what_was_earlier(draft: Draft) -> None:
-    """O11: a new claim never stands among those that ended; one that ended does."""
+    """O11: a new fact never stands among those that ended; one that ended does."""
     a = add(draft, "a", "Lives in Faro. [r2]\n\n## Earlier\n\nLives in Porto. [r1, until 2026-01-01 by r2]")
     a = draft.edit(a.id, 1, append="Likes tea. [r3]")
     a = draft.edit(a.id, 1, append="Likes milk. [r1, until 2026-01-02]")
@@ -311,10 +311,10 @@ def test_targets_are_what_brackets_name() -> None:
         ("~/people/bob", "Bob", "lives in Porto.", "lives in Porto."),
     ],
 )
-def test_a_claim_gets_its_subject_from_the_title(
+def test_a_fact_gets_its_subject_from_the_title(
     draft: Draft, path: str, title: str, text: str, expected: str
 ) -> None:
-    """O10: in people/ and projects/ a claim in lower case goes on where the title ends."""
+    """O10: in people/ and projects/ a fact in lower case goes on where the title ends."""
     root = draft.at(MEMORY)
     assert root
     document = Document("x", 1, path, "", "x", title, "", "", (), root.valid_from, None, 0)

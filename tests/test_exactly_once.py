@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lifelong import Agent, Memory, User, UserMessage
-from lifelong.organize.facts import claims
+from lifelong.organize.facts import parse_facts
 from lifelong.testing import FakeClock, in_threads
-from tests.organizer import QUICKLY, CopyingBrain
+from tests.organizer import QUICKLY, CopyingOrganizer
 
 ORGANIZER = Path(__file__).with_name("organizer.py")
 OpenMemory = Callable[..., Memory]
@@ -47,7 +47,7 @@ def said(memory: Memory, agent: Agent) -> list[int]:
 
 def learned(memory: Memory, agent: Agent, side: str) -> list[int]:
     document = memory.documents.find(f"~/memory/{side}-{agent.id}")
-    return [record for claim in claims(document.body) for record in claim.records] if document else []
+    return [record for fact in parse_facts(document.body) for record in fact.records] if document else []
 
 
 def check_exactly_once(memory: Memory, agents: list[Agent]) -> None:
@@ -80,7 +80,7 @@ def test_killed_workers_deliver_every_record_once_and_in_order(
     chance = random.Random(kills)
     home = tmp_path / "home"
     with (
-        Memory.open(home, storage=storage, brain=CopyingBrain(), worker=QUICKLY) as memory,
+        Memory.open(home, storage=storage, organizer=CopyingOrganizer(), worker=QUICKLY) as memory,
         ExitStack() as others,
     ):
         agents = [memory.agent(User("cli", f"u{number}", "main")) for number in range(3)]
@@ -102,10 +102,12 @@ def test_killed_workers_deliver_every_record_once_and_in_order(
 
 def test_workers_at_once_in_one_process_share_the_work(tmp_path: Path, storage: dict[str, Any]) -> None:
     """O4: six threads process one home; nothing is done twice, and no agent's items overlap."""
-    brain = CopyingBrain(0.003)
+    organizer = CopyingOrganizer(0.003)
     with ExitStack() as stack:
         memories = [
-            stack.enter_context(Memory.open(tmp_path / "home", storage=storage, brain=brain, worker=QUICKLY))
+            stack.enter_context(
+                Memory.open(tmp_path / "home", storage=storage, organizer=organizer, worker=QUICKLY)
+            )
             for _ in range(6)
         ]
         agents = [memories[0].agent(User("cli", f"u{number}", "main")) for number in range(4)]
@@ -134,7 +136,7 @@ def test_any_order_of_events_delivers_every_record_once(
     """O2: property."""
     clock = FakeClock()
     with Memory.open(
-        tmp_path_factory.mktemp("home"), clock=clock, brain=CopyingBrain(0), organize={"batch_records": 4}
+        tmp_path_factory.mktemp("home"), clock=clock, organizer=CopyingOrganizer(0), organize={"batch_records": 4}
     ) as memory:
         alice = memory.agent(User("cli", "alice", "main"))
         for step in steps:

@@ -455,7 +455,7 @@ def test_what_has_ended_is_told_nowhere_else(open_memory: OpenMemory, clock: Fak
     memory.rebuild()
     memory.process()
     [line] = [one for one in memory.recall("Porto", kinds=["journal"]) if "Porto" in one.text]
-    assert line.until, "it was filed anew, after the claim had ended"
+    assert line.until, "it was filed anew, after the fact had ended"
     clock.turn(days=30)
     assert memory.compact_journal(force=True).compacted == 2
     assert "Porto" not in memory.journal.long_memory()

@@ -1,4 +1,4 @@
-"""How a claim stands in a document: what a paragraph says, and the records it came from (SPEC O9, O10, O11)."""
+"""How a fact stands in a document: what a paragraph says, and the records it came from (SPEC O9, O10, O11)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifelong.organize.facts import EARLIER, INFERRED, Fact, claims, paragraphs, parse
+from lifelong.organize.facts import EARLIER, INFERRED, Fact, paragraphs, parse_fact, parse_facts
 
 RECORDS = st.integers(1, 10**18 - 1)
 DAYS = st.dates(date(1000, 1, 1)).map(date.isoformat)
@@ -19,7 +19,7 @@ TEXTS = st.one_of(LINE, st.sampled_from(["see [r9]", "[r1]", "a [b] c]", "[[~/me
 
 
 @st.composite
-def any_claims(draw: st.DrawFn) -> Fact:
+def any_facts(draw: st.DrawFn) -> Fact:
     text = draw(TEXTS.map(str.strip).filter(lambda text: text and not text.startswith(INFERRED.strip())))
     until = draw(st.one_of(st.just(""), DAYS))
     return Fact(
@@ -32,29 +32,29 @@ def any_claims(draw: st.DrawFn) -> Fact:
     )
 
 
-@given(any_claims())
-def test_a_claim_is_read_as_it_was_written(claim: Fact) -> None:
+@given(any_facts())
+def test_a_fact_is_read_as_it_was_written(fact: Fact) -> None:
     """O9, O11: text, records, source, and when and by what it ended."""
-    assert parse(str(claim)) == claim
+    assert parse_fact(str(fact)) == fact
 
 
-@given(st.lists(any_claims(), max_size=6))
-def test_the_claims_of_a_document_are_its_paragraphs_in_order(told: list[Fact]) -> None:
-    """O10: one claim a paragraph; headings are none."""
+@given(st.lists(any_facts(), max_size=6))
+def test_the_facts_of_a_document_are_its_paragraphs_in_order(told: list[Fact]) -> None:
+    """O10: one fact a paragraph; headings are none."""
     body = "\n\n".join(["# A title", *map(str, told), EARLIER, "A person's own text."])
-    assert claims(body) == told
+    assert parse_facts(body) == told
     assert paragraphs(body) == ["# A title", *map(str, told), EARLIER, "A person's own text."]
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_a_claim_or_none(text: str) -> None:
-    """O10: what is read as a claim is written so that it is read as the same claim."""
-    found = parse(text)
-    assert found is None or parse(str(found)) == found
+def test_any_text_is_a_fact_or_none(text: str) -> None:
+    """O10: what is read as a fact is written so that it is read as the same fact."""
+    found = parse_fact(text)
+    assert found is None or parse_fact(str(found)) == found
 
 
 @pytest.mark.parametrize(
-    ("paragraph", "claim"),
+    ("paragraph", "fact"),
     [
         ("works as a nurse. [r12, r40]", Fact("works as a nurse.", (12, 40))),
         ("Inferred: has two children. [r77]", Fact("has two children.", (77,), inferred=True)),
@@ -70,10 +70,10 @@ def test_any_text_is_a_claim_or_none(text: str) -> None:
         ("no space before it.[r1]", Fact("no space before it.", (1,))),
     ],
 )
-def test_what_a_paragraph_claims(paragraph: str, claim: Fact) -> None:
+def test_what_a_paragraph_facts(paragraph: str, fact: Fact) -> None:
     """O10, O11: only the last bracket cites, whatever stands in the text."""
-    assert parse(paragraph) == claim
-    assert claim.current is not bool(claim.until)
+    assert parse_fact(paragraph) == fact
+    assert fact.current is not bool(fact.until)
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_what_a_paragraph_claims(paragraph: str, claim: Fact) -> None:
         EARLIER,
     ],
 )
-def test_what_is_no_claim(paragraph: str) -> None:
+def test_what_is_no_fact(paragraph: str) -> None:
     """O10: any other paragraph is a person's own text."""
-    assert parse(paragraph) is None
+    assert parse_fact(paragraph) is None
 
 
 def test_paragraphs_stand_as_they_are() -> None:
@@ -114,6 +114,6 @@ def test_hostile_text_is_read_in_linear_time(piece: str) -> None:
     """S2: a body may hold 200,000 characters of anything."""
     text = f"x [r1, {piece * (20_000 // len(piece))}x"
     started = time.process_time()
-    parse(text)
-    claims(text)
+    parse_fact(text)
+    parse_facts(text)
     assert time.process_time() - started < 0.4

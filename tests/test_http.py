@@ -208,7 +208,7 @@ def test_documents_are_written_with_the_version_that_was_read(api: Api) -> None:
     assert "+Slow." in api("diff_versions", document_id=made["id"], old=1, new=3)["text"]
     assert [one["path"] for one in api("list_documents")] == ["~/memory", "~/memory/trains"]
     assert [one["slug"] for one in api("list_roots")] == ["memory"]
-    assert api("list_claims", document_id=made["id"]) == []
+    assert api("list_facts", document_id=made["id"]) == []
     assert api("list_changesets", limit=1)[0]["note"] == "they are not"
     api("delete_document", document_id=made["id"], expected_version=2, status=409)
     api("delete_document", document_id=made["id"], expected_version=3)

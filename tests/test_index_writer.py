@@ -59,18 +59,18 @@ def test_a_row_that_is_no_record_at_all_does_not_stop_a_rebuild(tmp_path: Path, 
 
 @pytest.fixture
 def porto(memory: Memory, alice: Agent) -> int:
-    """A record that claims can be made of."""
+    """A record that facts can be made of."""
     [record, *_] = memory.append_many(alice, [UserMessage("I live in Porto."), UserMessage("I moved to Lisbon.")])
     return record
 
 
-def write(memory: Memory, slug: str, *claims: str) -> None:
+def write(memory: Memory, slug: str, *facts: str) -> None:
     found = memory.documents.find(f"~/{slug}")
     memory.documents.write(
         slug=slug,
         title=slug,
         description="",
-        body="\n\n".join(claims),
+        body="\n\n".join(facts),
         document_id=found.id if found else None,
         expected_version=found.version if found else None,
     )
@@ -82,7 +82,7 @@ def has_ended(memory: Memory, record: int) -> bool:
 
 
 def test_what_another_document_still_says_has_not_ended(memory: Memory, porto: int) -> None:
-    """R2, O11: a turn ends when every claim made of it has, whatever else the claims cite."""
+    """R2, O11: a turn ends when every fact made of it has, whatever else the facts cite."""
     write(memory, "homes", f"Alice has a flat in Porto. [r{porto + 1}, r{porto}]")
     ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
     write(memory, "alice", ended)
@@ -94,7 +94,7 @@ def test_what_another_document_still_says_has_not_ended(memory: Memory, porto: i
 
 
 def test_what_stands_in_no_document_any_more_has_not_ended(memory: Memory, porto: int) -> None:
-    """R2, O11: the mark goes with the claim that made it, however it goes; a rollback brings it back."""
+    """R2, O11: the mark goes with the fact that made it, however it goes; a rollback brings it back."""
     ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
     write(memory, "alice", ended)
     assert has_ended(memory, porto)
@@ -197,7 +197,7 @@ def test_as_of_a_time_an_end_that_was_learned_later_does_not_show(
     assert not any(ends(memory, clock.turn(days=1)).values())
 
 
-def test_what_was_said_has_ended_since_the_last_claim_of_it_did(
+def test_what_was_said_has_ended_since_the_last_fact_of_it_did(
     memory: Memory, alice: Agent, clock: FakeClock
 ) -> None:
     """R3, O21: in whatever order the documents are filed when the index is made anew."""
@@ -217,10 +217,10 @@ def test_what_was_said_has_ended_since_the_last_claim_of_it_did(
 
 
 @pytest.mark.parametrize("steps", [["earlier"], ["earlier", "alice"], ["alice", "earlier"]])
-def test_an_end_is_known_since_it_was_first_told_wherever_its_claim_is_moved_to(
+def test_an_end_is_known_since_it_was_first_told_wherever_its_fact_is_moved_to(
     memory: Memory, porto: int, clock: FakeClock, steps: list[str]
 ) -> None:
-    """R3, O21: as of a time between, what was said has ended; but not as of one when a claim of it held again."""
+    """R3, O21: as of a time between, what was said has ended; but not as of one when a fact of it held again."""
     ended = f"Alice lives in Porto. [r{porto}, until 2026-02-01 by r{porto + 1}]"
     write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
     held = clock.turn(days=5)
@@ -315,7 +315,7 @@ class Planned:
 
 
 def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
-    """S2: a document of ten claims, a context or health costs as much among a million items as among a hundred."""
+    """S2: a document of ten facts, a context or health costs as much among a million items as among a hundred."""
     with Memory.open(tmp_path) as memory:
 
         def look(tx: Transaction) -> list[str]:
@@ -336,7 +336,7 @@ def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
     assert "idx_citations_record (owner=? AND record_id=?)" in ended
     assert "(owner=? AND document_id=?)" in of
     assert surpassed.count("idx_citations_record (owner=? AND record_id=? AND until") == 2
-    assert "idx_claim_keys_key (owner=? AND key=?)" in leads
+    assert "idx_fact_keys_key (owner=? AND key=?)" in leads
     assert "COVERING INDEX idx_items_ended (owner=? AND kind=?)" in lines
     assert "idx_items_pinned (owner=?)" in pinned
     assert "idx_sessions_invalidated_at (invalidated_at>?)" in marked

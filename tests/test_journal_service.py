@@ -406,7 +406,7 @@ def test_closing_waits_for_notes_that_are_compacted(home: Path) -> None:
     with ModelServer([say("Deploys go out on Tuesday.", wait=0.5)]) as server:
         models: dict[str, Any] = {"model": "openai:gpt-4o-mini", "api_key": "x"}
         models["base_url"] = server.base_url("openai")
-        with Memory.open(home, models=models, organize={"brain": "rules"}) as memory:
+        with Memory.open(home, models=models, organize={"organizer": "rules"}) as memory:
             memory.notes("researcher").store("deploys", "Deploys go out on Tuesday. " * 700)
         assert (home / "users/default/workers/researcher/memory/compacted.md").exists()
         with Memory.open(home, models=models) as memory:

@@ -1,4 +1,4 @@
-"""The brain that asks a model: through real provider clients over HTTP, and with pydantic-ai's own test models
+"""The organizer that asks a model: through real provider clients over HTTP, and with pydantic-ai's own test models
 (SPEC O8, O9, O14)."""
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def calls(database: Database) -> list[Call]:
 
 
 class Bench:
-    """A brain that asks a scripted server on loopback, over real HTTP."""
+    """An organizer that asks a scripted server on loopback, over real HTTP."""
 
     def __init__(self, database: Database, clock: FakeClock, provider: str) -> None:
         self.database, self.clock, self.provider = database, clock, provider
@@ -108,9 +108,9 @@ class Bench:
         return ModelsSettings(**given)
 
     def organize(self, server: ModelServer, given: Transcript | None = None, **more: Any) -> Outcome:
-        brain = LlmOrganizer(self.settings(server.base_url(self.provider), **more), self.database, self.clock)
+        organizer = LlmOrganizer(self.settings(server.base_url(self.provider), **more), self.database, self.clock)
         with pydantic_ai.models.override_allow_model_requests(True):
-            return brain.organize(given or transcript(), self.draft)
+            return organizer.organize(given or transcript(), self.draft)
 
     def fails(self, script: Script, error: type[Exception], match: str, **more: Any) -> ModelServer:
         with ModelServer(script) as server, pytest.raises(error, match=match) as raised:
@@ -316,12 +316,12 @@ def test_a_dead_port_is_told_in_words(bench: Bench) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    brain = LlmOrganizer(bench.settings(url), bench.database, bench.clock)
+    organizer = LlmOrganizer(bench.settings(url), bench.database, bench.clock)
     with (
         pydantic_ai.models.override_allow_model_requests(True),
         pytest.raises(ModelError, match=r"cannot be reached.*models\.base_url"),
     ):
-        brain.organize(transcript(), bench.draft)
+        organizer.organize(transcript(), bench.draft)
     assert [(row.state, row.cost) for row in calls(bench.database)] == [("failed", 0.0)]
 
 
@@ -388,28 +388,28 @@ def test_a_run_stops_before_it_overspends_its_budget(bench: Bench) -> None:
 
 
 def test_at_the_daily_cap_work_waits(bench: Bench) -> None:
-    """O14: the call is not made, the brain says why it waits, and goes on the next day."""
+    """O14: the call is not made, the organizer says why it waits, and goes on the next day."""
     with ModelServer([*WORK]) as server:
         settings = bench.settings(server.base_url(bench.provider), daily_cap_usd=0.06)
-        brain = LlmOrganizer(settings, bench.database, bench.clock)
-        assert brain.waits() == ""
+        organizer = LlmOrganizer(settings, bench.database, bench.clock)
+        assert organizer.waits() == ""
         bench.database.write(lambda tx: Ledger(tx).start(bench.clock.now, "other", "organize", "m", 0.0599))
-        assert "models.daily_cap_usd" in brain.waits()
+        assert "models.daily_cap_usd" in organizer.waits()
         with pytest.raises(DailyCapExceeded):
-            brain.organize(transcript(), bench.draft)
+            organizer.organize(transcript(), bench.draft)
         assert server.requests == []
         bench.clock.turn(days=1)
-        assert brain.waits() == ""
+        assert organizer.waits() == ""
         with pydantic_ai.models.override_allow_model_requests(True):
-            brain.organize(transcript(), bench.draft)
+            organizer.organize(transcript(), bench.draft)
     assert "anna" in bench.bodies
 
 
 def test_a_free_model_never_waits(database: Database, clock: FakeClock) -> None:
     """O14: the cap is about money."""
-    brain = LlmOrganizer(ModelsSettings(model="ollama:qwen3", daily_cap_usd=0), database, clock)
+    organizer = LlmOrganizer(ModelsSettings(model="ollama:qwen3", daily_cap_usd=0), database, clock)
     database.write(lambda tx: Ledger(tx).start(clock.now, "other", "organize", "m", 5.0))
-    assert brain.waits() == ""
+    assert organizer.waits() == ""
 
 
 # pydantic-ai's own models
@@ -431,27 +431,27 @@ def test_a_function_can_be_the_model(database: Database, clock: FakeClock) -> No
         return ModelResponse(parts=[TextPart("DONE")])
 
     edited = draft(database)
-    brain = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(FunctionModel(think)))
-    assert brain.organize(transcript(), edited).said == "DONE"
+    organizer = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(FunctionModel(think)))
+    assert organizer.organize(transcript(), edited).said == "DONE"
     assert len([edit for edit in edited.changes if edit.after and edit.after.slug == "anna"]) == 1
 
 
 def test_the_test_model_calls_every_tool(database: Database, clock: FakeClock) -> None:
     """O8: its made-up arguments are refused, and the run ends with an error instead of a wrong document."""
     edited = draft(database)
-    brain = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(AnyToolModel()))
+    organizer = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(AnyToolModel()))
     with pytest.raises(ModelError):
-        brain.organize(transcript(), edited)
+        organizer.organize(transcript(), edited)
     assert edited.changes == ()
 
 
 def test_it_works_where_a_loop_is_running(database: Database, clock: FakeClock) -> None:
     """O8: as in a notebook."""
     model = FunctionModel(lambda _, __: ModelResponse(parts=[TextPart("NOTHING TO KEEP")]))
-    brain = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(model))
+    organizer = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(model))
 
     async def cell() -> Outcome:
-        return brain.organize(transcript(), draft(database))
+        return organizer.organize(transcript(), draft(database))
 
     assert asyncio.run(cell()).said == "NOTHING TO KEEP"
 
@@ -464,9 +464,9 @@ def test_being_stopped_is_not_swallowed(database: Database, clock: FakeClock, st
         raise stop
 
     settings = ModelsSettings(model="anthropic:claude-haiku-4-5")
-    brain = LlmOrganizer(settings, database, clock, of(FunctionModel(think)))
+    organizer = LlmOrganizer(settings, database, clock, of(FunctionModel(think)))
     with pytest.raises(stop):
-        brain.organize(transcript(), draft(database))
+        organizer.organize(transcript(), draft(database))
     [row] = calls(database)
     assert row.state == "failed"
     assert row.cost > 0
@@ -475,9 +475,9 @@ def test_being_stopped_is_not_swallowed(database: Database, clock: FakeClock, st
 def test_no_model_is_asked_while_that_is_forbidden(bench: Bench) -> None:
     """The tests' own safety: a call that nobody allowed does not leave the process."""
     with ModelServer(WORK) as server:
-        brain = LlmOrganizer(bench.settings(server.base_url(bench.provider)), bench.database, bench.clock)
+        organizer = LlmOrganizer(bench.settings(server.base_url(bench.provider)), bench.database, bench.clock)
         with pytest.raises(ModelError, match="not allowed"):
-            brain.organize(transcript(), bench.draft)
+            organizer.organize(transcript(), bench.draft)
     assert server.requests == []
 
 
@@ -485,7 +485,7 @@ def test_no_model_is_asked_while_that_is_forbidden(bench: Bench) -> None:
 
 
 def test_settings_say_whether_a_model_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O8: with no model or no key, the rules brain serves; the reason is a sentence."""
+    """O8: with no model or no key, the rules organizer serves; the reason is a sentence."""
     assert "models.model" in unusable(ModelsSettings())
     assert "models.api_key, or OPENAI_API_KEY" in unusable(ModelsSettings(model="openai:gpt-5-mini"))
     assert "models.api_key, or ANTHROPIC_API_KEY" in unusable(ModelsSettings(model="anthropic:claude-haiku-4-5"))
@@ -628,7 +628,7 @@ def test_whatever_is_wrong_with_the_model_nothing_is_lost(
         assert memory.receipt(record).stage != "failed"
         assert memory.health().status == "green"
         [changeset] = memory.documents.changesets()
-        assert (changeset.brain, changeset.model, changeset.until) == ("llm", MODELS[provider], record)
+        assert (changeset.organizer, changeset.model, changeset.until) == ("llm", MODELS[provider], record)
         assert changeset.cost > 0
         assert (
             f"Works as a counsellor in Lisbon. [r{record}]" in memory.documents.read("~/memory/people/anna").body

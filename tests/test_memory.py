@@ -453,7 +453,7 @@ def test_a_memory_that_cannot_be_made_lets_the_database_go(open_memory: OpenMemo
     """K1: also while somebody still holds the error. A host that tries again and again keeps no connection."""
     before = set(threading.enumerate())
     with pytest.raises(ConfigError, match=r"models\.model") as raised:
-        open_memory(organize={"brain": "llm"})
+        open_memory(organize={"organizer": "llm"})
     assert set(threading.enumerate()) <= before
     assert list((tmp_path / "home").glob("*-wal")) == []
     assert raised.value.__traceback__, "which holds what was made so far"

@@ -26,23 +26,23 @@ from lifelong import (
 from lifelong.errors import DailyCapExceeded, ModelError, RecordNotFound, RunBudgetExceeded, StorageFull
 from lifelong.organize import memory_agent
 from lifelong.organize.draft import Draft
-from lifelong.organize.facts import claims
+from lifelong.organize.facts import parse_facts
 from lifelong.organize.memory_agent import MOST_LOSSES
 from lifelong.organize.organizer import Outcome, Transcript
-from lifelong.testing import FakeClock, ScriptedBrain, log_records
+from lifelong.testing import FakeClock, ScriptedOrganizer, log_records
 from tests.conftest import OpenMemory, until
 
 ALICE = User("cli", "alice", "main")
 
 
 @pytest.fixture
-def brain() -> ScriptedBrain:
-    return ScriptedBrain()
+def organizer() -> ScriptedOrganizer:
+    return ScriptedOrganizer()
 
 
 @pytest.fixture
-def memory(open_memory: OpenMemory, brain: ScriptedBrain) -> Memory:
-    return open_memory(brain=brain)
+def memory(open_memory: OpenMemory, organizer: ScriptedOrganizer) -> Memory:
+    return open_memory(organizer=organizer)
 
 
 def say(memory: Memory, agent: Agent, *texts: str) -> list[int]:
@@ -58,32 +58,34 @@ def test_a_run_is_one_changeset_that_says_where_it_came_from(memory: Memory, ali
     (changeset,) = memory.documents.changesets()
     session = memory.sessions(alice)[0]
     (item,) = memory.inbox()
-    assert (changeset.cause, changeset.brain, changeset.session_id) == ("run", "scripted", session.id)
+    assert (changeset.cause, changeset.organizer, changeset.session_id) == ("run", "scripted", session.id)
     assert (changeset.after, changeset.until, changeset.inbox_id) == (0, ids[-1], item.id)
     assert memory.get_agent(changeset.author).descriptor == MemoryAgent(alice.id)
     assert (item.state, item.changeset_id, item.text) == ("done", changeset.id, "")
-    told = claims(memory.documents.read("~/memory/log").body)
-    assert [claim.records for claim in told] == [(record,) for record in ids]
+    told = parse_facts(memory.documents.read("~/memory/log").body)
+    assert [fact.records for fact in told] == [(record,) for record in ids]
 
 
-def test_the_brain_gets_the_records_and_the_transcript(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+def test_the_organizer_gets_the_records_and_the_transcript(
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer
+) -> None:
     """O8."""
     ids = say(memory, alice, "one", "two")
     whole = memory.transcript(alice)
     memory.process()
-    (seen,) = brain.seen
+    (seen,) = organizer.seen
     assert (seen.text, [r.id for r in seen.records], seen.foreground) == (whole, ids, True)
     assert (seen.owner, seen.agent_id) == ("default", alice.id)
 
 
-def test_edits_land_all_or_none(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
-    """O9: a brain that fails half-way leaves no trace."""
+def test_edits_land_all_or_none(memory: Memory, alice: Agent, organizer: ScriptedOrganizer) -> None:
+    """O9: an organizer that fails half-way leaves no trace."""
 
     def half(transcript: Transcript, draft: Draft) -> None:
         log_records(transcript, draft)
         raise ModelError("it broke off")
 
-    brain.script = [half]
+    organizer.script = [half]
     say(memory, alice, "one")
     assert memory.process().failed == 1
     assert memory.documents.find("~/memory/log") is None
@@ -91,9 +93,9 @@ def test_edits_land_all_or_none(memory: Memory, alice: Agent, brain: ScriptedBra
 
 
 def test_a_run_that_keeps_nothing_is_done_and_has_no_changeset(
-    memory: Memory, alice: Agent, brain: ScriptedBrain
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer
 ) -> None:
-    brain.script = [lambda transcript, draft: None]
+    organizer.script = [lambda transcript, draft: None]
     (record,) = say(memory, alice, "hello")
     assert memory.process().finished == 1
     assert memory.documents.changesets() == []
@@ -104,10 +106,10 @@ def test_a_run_that_keeps_nothing_is_done_and_has_no_changeset(
 
 
 def test_a_failure_waits_longer_each_time_and_then_for_a_person(
-    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer, clock: FakeClock
 ) -> None:
     """O5, O6: nothing is lost, the queue says why, health is red, and a retry finishes the work."""
-    brain.script = [ModelError(f"The model is dead ({n}).") for n in range(5)]
+    organizer.script = [ModelError(f"The model is dead ({n}).") for n in range(5)]
     (record,) = say(memory, alice, "one")
     waits = []
     for attempt in range(1, 6):
@@ -135,29 +137,31 @@ def test_a_failure_waits_longer_each_time_and_then_for_a_person(
     assert memory.receipt(record).stage == "searchable"
 
 
-def test_one_agents_trouble_is_not_another_s(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+def test_one_agents_trouble_is_not_another_s(memory: Memory, alice: Agent, organizer: ScriptedOrganizer) -> None:
     bob = memory.agent(User("cli", "bob", "main"))
-    brain.script = [ModelError("no")]
+    organizer.script = [ModelError("no")]
     say(memory, alice, "one")
     say(memory, bob, "two")
     done = memory.process()
     assert (done.finished, done.failed) == (1, 1)
 
 
-def test_a_bug_in_a_brain_is_a_failure_like_any_other(
-    memory: Memory, alice: Agent, brain: ScriptedBrain, caplog: pytest.LogCaptureFixture
+def test_a_bug_in_a_organizer_is_a_failure_like_any_other(
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """O3."""
-    brain.script = [ZeroDivisionError("oops")]
+    organizer.script = [ZeroDivisionError("oops")]
     say(memory, alice, "one")
     memory.process()
     assert memory.inbox()[0].error == "ZeroDivisionError: oops"
     assert "nobody foresaw" in caplog.text
 
 
-def test_a_spent_budget_is_not_tried_again_by_itself(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+def test_a_spent_budget_is_not_tried_again_by_itself(
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer
+) -> None:
     """O14: the same again would only cost the same again."""
-    brain.script = [RunBudgetExceeded()]
+    organizer.script = [RunBudgetExceeded()]
     say(memory, alice, "one")
     memory.process()
     (item,) = memory.inbox("dead")
@@ -167,28 +171,28 @@ def test_a_spent_budget_is_not_tried_again_by_itself(memory: Memory, alice: Agen
 
 
 def test_at_the_cap_work_waits_visibly(
-    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer, clock: FakeClock
 ) -> None:
     """O14: it is not lost, and it does not count as an attempt."""
-    brain.script = [DailyCapExceeded()]
+    organizer.script = [DailyCapExceeded()]
     say(memory, alice, "one")
     memory.process()
     (item,) = memory.inbox("pending")
     assert (item.attempts, "daily_cap_usd" in item.error) == (0, True)
-    brain.waiting = "The day's cap is reached."
+    organizer.waiting = "The day's cap is reached."
     clock.turn(minutes=2)
     assert memory.process().finished == 0
     health = memory.health()
     assert (health.status, health.reasons) == ("yellow", ("The day's cap is reached.",))
-    brain.waiting = ""
+    organizer.waiting = ""
     assert memory.process().finished == 1
 
 
 def test_a_full_disk_is_no_fault_of_the_item(
-    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer, clock: FakeClock
 ) -> None:
     """O5: it waits, however long, and is done once there is room."""
-    brain.script = [StorageFull()] * 10
+    organizer.script = [StorageFull()] * 10
     say(memory, alice, "one")
     for _ in range(10):
         assert memory.process().finished == 0
@@ -199,19 +203,19 @@ def test_a_full_disk_is_no_fault_of_the_item(
 
 
 def test_a_secret_in_an_error_does_not_reach_the_queue(
-    memory: Memory, alice: Agent, brain: ScriptedBrain, caplog: pytest.LogCaptureFixture
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """S4."""
-    brain.script = [ModelError("refused: key AKIAIOSFODNN7EXAMPLE is unknown")]
+    organizer.script = [ModelError("refused: key AKIAIOSFODNN7EXAMPLE is unknown")]
     say(memory, alice, "one")
     memory.process()
     assert "AKIAIOSFODNN7EXAMPLE" not in memory.inbox()[0].error + caplog.text
 
 
 def test_somebody_else_s_edit_of_another_paragraph_stays(
-    memory: Memory, alice: Agent, brain: ScriptedBrain
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer
 ) -> None:
-    """O18: the run's edits are laid over it, and the brain is not paid again."""
+    """O18: the run's edits are laid over it, and the organizer is not paid again."""
     say(memory, alice, "one")
     memory.process()
 
@@ -220,18 +224,18 @@ def test_somebody_else_s_edit_of_another_paragraph_stays(
         log = memory.documents.read("~/memory/log")
         memory.documents.edit(log.id, log.version, append="A person's remark.")
 
-    brain.script = [raced]
+    organizer.script = [raced]
     (second,) = say(memory, alice, "two")
     assert memory.process().finished == 1
     body = memory.documents.read("~/memory/log").body
     assert "A person's remark." in body
     assert f"[r{second}]" in body
     assert memory.inbox()[0].attempts == 1
-    assert len(brain.seen) == 2
+    assert len(organizer.seen) == 2
 
 
 def test_somebody_else_s_edit_of_the_same_makes_the_run_anew(
-    memory: Memory, alice: Agent, brain: ScriptedBrain
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer
 ) -> None:
     """O18: a stale draft is discarded; nothing is overwritten."""
     (first,) = say(memory, alice, "one")
@@ -243,15 +247,15 @@ def test_somebody_else_s_edit_of_the_same_makes_the_run_anew(
         draft.edit(log.id, log.version, find="Said something.", replace="Said one.")
         memory.documents.edit(log.id, log.version, find="Said something.", replace="Said a number.")
 
-    brain.script = [raced]
+    organizer.script = [raced]
     say(memory, alice, "two")
     assert memory.process().finished == 1
     assert f"Said a number. [r{first}]" in memory.documents.read("~/memory/log").body
-    assert len(brain.seen) == 3
+    assert len(organizer.seen) == 3
 
 
-def test_what_a_person_corrects_while_a_brain_learns_it_does_not_hold(
-    memory: Memory, alice: Agent, brain: ScriptedBrain, caplog: pytest.LogCaptureFixture
+def test_what_a_person_corrects_while_a_organizer_learns_it_does_not_hold(
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """R11, O11: it lands as ended, by the person's word; what held before goes on without the citation."""
     memory.documents.write(
@@ -269,20 +273,20 @@ def test_what_a_person_corrects_while_a_brain_learns_it_does_not_hold(
         draft.edit(document.id, again.version, append=f"{told}\n\nAlice likes tea. [r{tea}]")
         memory.correct(f"turn:{home}", "I live in Lisbon, with my cat.")
 
-    brain.script = [corrected]
+    organizer.script = [corrected]
     assert memory.process().finished == 1
     by = f"until 2026-02-24 by r{tea + 1}"
     assert memory.documents.read("~/memory/alice").body == (
         f"{body}\n\nAlice likes tea. [r{tea}]\n\n## Earlier\n\n"
         f"Alice lives in Porto. [r{home}, {by}]\n\nAlice lives with a black cat. [r{home}, r{cat}, {by}]"
     )
-    assert "2 claim(s) ended as they landed" in memory.documents.changesets(1)[0].note
-    assert "2 claim(s) ended as they landed" in caplog.text
+    assert "2 fact(s) ended as they landed" in memory.documents.changesets(1)[0].note
+    assert "2 fact(s) ended as they landed" in caplog.text
     assert all(hit.until for hit in memory.recall("Where does Alice live?", 10) if "Porto" in hit.text)
 
 
 def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(
-    memory: Memory, alice: Agent, brain: ScriptedBrain
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer
 ) -> None:
     """R11, O9: somebody else's edit came first, and the draft was laid over it."""
     memory.documents.write(slug="log", title="Log", description="", body="Hers.", parent_path="~/memory")
@@ -294,15 +298,15 @@ def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(
         log = memory.documents.read("~/memory/log")
         memory.documents.edit(log.id, log.version, append="A person's remark.")
 
-    brain.script = [raced]
+    organizer.script = [raced]
     assert memory.process().finished == 1
     assert "A person's remark." in memory.documents.read("~/memory/log").body
-    assert "1 claim(s) ended as they landed" in memory.documents.changesets(1)[0].note
-    assert len(brain.seen) == 1
+    assert "1 fact(s) ended as they landed" in memory.documents.changesets(1)[0].note
+    assert len(organizer.seen) == 1
 
 
-def test_a_correction_that_a_brain_learns_while_it_is_made_holds(
-    memory: Memory, alice: Agent, brain: ScriptedBrain, monkeypatch: pytest.MonkeyPatch
+def test_a_correction_that_a_organizer_learns_while_it_is_made_holds(
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R11: the run begins when the person's word stands in its document, and before it counts as a correction."""
     (home,) = say(memory, alice, "I live in Porto.")
@@ -329,15 +333,15 @@ def test_a_correction_that_a_brain_learns_while_it_is_made_holds(
         draft.edit(document.id, document.version + 1, append=f"Alice has moved. [r{told}]")
         memory.correct(old, "Alice lives in Lisbon.")
 
-    brain.script = [corrected]
+    organizer.script = [corrected]
     memory.sleep(memory.agent(System("corrections")))
     assert memory.process().finished == 1
-    held = [claim.text for claim in claims(memory.documents.read(document.id).body) if claim.current]
+    held = [fact.text for fact in parse_facts(memory.documents.read(document.id).body) if fact.current]
     assert held == ["Alice lives in Lisbon.", "Alice has moved."]
 
 
 def test_a_run_of_which_nothing_is_left_changes_nothing(
-    memory: Memory, alice: Agent, brain: ScriptedBrain
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer
 ) -> None:
     """R11, O18: it only cited again what a person corrected meanwhile."""
     (first,) = say(memory, alice, "I have a cat.")
@@ -351,13 +355,15 @@ def test_a_run_of_which_nothing_is_left_changes_nothing(
         draft.edit(document.id, document.version, find=f"[r{first}]", replace=f"[r{first}, r{again}]")
         memory.correct(f"turn:{again}", "I have a dog.")
 
-    brain.script = [corrected]
+    organizer.script = [corrected]
     say(memory, alice, "I have a cat, you know.")
     assert memory.process().finished == 1
     assert memory.documents.read("~/memory/log") == before
 
 
-def test_two_who_make_the_same_document_do_not_fail(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+def test_two_who_make_the_same_document_do_not_fail(
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer
+) -> None:
     """O4, O16: the second run is made anew on what the first one landed."""
 
     def raced(transcript: Transcript, draft: Draft) -> None:
@@ -366,14 +372,16 @@ def test_two_who_make_the_same_document_do_not_fail(memory: Memory, alice: Agent
             slug="log", title="Log", description="", body="Mine.", parent_path="~/memory", author="other"
         )
 
-    brain.script = [raced]
+    organizer.script = [raced]
     (record,) = say(memory, alice, "one")
     assert memory.process().finished == 1
     assert memory.documents.read("~/memory/log").body == f"Mine.\n\nSaid something. [r{record}]"
     assert memory.inbox()[0].attempts == 1
 
 
-def test_a_brain_that_loses_claims_is_refused(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+def test_a_organizer_that_loses_facts_is_refused(
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer
+) -> None:
     """S7: nothing a model says deletes for good."""
     say(memory, alice, "one")
     memory.process()
@@ -385,7 +393,7 @@ def test_a_brain_that_loses_claims_is_refused(memory: Memory, alice: Agent, brai
             document_id=log.id, expected_version=log.version, slug="log", title="Log", description="", body=""
         )
 
-    brain.script = [forget]
+    organizer.script = [forget]
     say(memory, alice, "two")
     assert memory.process().failed == 1
     assert "would be lost" in memory.inbox()[0].error
@@ -396,9 +404,9 @@ def test_two_runs_that_speak_of_the_same_are_not_laid_over_each_other(
     open_memory: OpenMemory,
 ) -> None:
     """O11: the second one is organized again, and ends what it contradicts."""
-    memory = open_memory(organize={"brain": "rules"})
+    memory = open_memory(organize={"organizer": "rules"})
     agents = [memory.agent(User("cli", name, "main")) for name in ("a", "b")]
-    rules = memory._parts.brain
+    rules = memory._parts.organizer
     say_as = [UserMessage("I live in Porto.", "Mara"), UserMessage("I live in Lisbon.", "Mara")]
     memory.append(agents[0], say_as[0])
     memory.sleep(agents[0])
@@ -415,15 +423,15 @@ def test_two_runs_that_speak_of_the_same_are_not_laid_over_each_other(
             outcome = rules.organize(transcript, draft)
             while self.others:
                 self.others -= 1
-                other = open_memory(organize={"brain": "rules"})
+                other = open_memory(organize={"organizer": "rules"})
                 other.append(agents[1], say_as[1])
                 other.sleep(agents[1])
                 other.process()
             return outcome
 
-    raced = open_memory(brain=Raced())
+    raced = open_memory(organizer=Raced())
     assert raced.process().finished == 1
-    current = [claim.text for claim in memory.documents.claims("~/memory/people/mara") if claim.current]
+    current = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
     assert len(current) == 1
 
 
@@ -432,8 +440,8 @@ def test_a_long_queue_does_not_hold_up_deadlines_and_marks(
 ) -> None:
     """O1: a round works for a while, then the next one begins."""
     monkeypatch.setattr(memory_agent, "A_WHILE", 0.0)
-    brain = ScriptedBrain()
-    memory = open_memory(brain=brain)
+    organizer = ScriptedOrganizer()
+    memory = open_memory(organizer=organizer)
     for number in range(3):
         say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
     done = memory._parts.workers[0]._once(lambda: False)
@@ -444,7 +452,7 @@ def test_a_long_queue_does_not_hold_up_deadlines_and_marks(
 
 def test_what_a_background_agent_decides_is_kept(open_memory: OpenMemory) -> None:
     """O8, O10: also where a tool said so, too; about people it is nobody's word."""
-    memory = open_memory(organize={"brain": "rules"})
+    memory = open_memory(organize={"organizer": "rules"})
     task = memory.agent(Task("bench"))
     memory.append_many(
         task,
@@ -464,14 +472,14 @@ def test_what_a_background_agent_decides_is_kept(open_memory: OpenMemory) -> Non
 
 
 def test_health_tells_nobody_what_another_user_said(
-    memory: Memory, alice: Agent, brain: ScriptedBrain, open_memory: OpenMemory
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer, open_memory: OpenMemory
 ) -> None:
     """C0: counts are of the home, texts of the user."""
-    brain.script = [RunBudgetExceeded("Mara lives at Rua Secreta 5.")]
+    organizer.script = [RunBudgetExceeded("Mara lives at Rua Secreta 5.")]
     say(memory, alice, "one")
     memory.process()
     assert "Rua Secreta" in memory.health().reasons[0]
-    other = open_memory("other", brain=brain).health()
+    other = open_memory("other", organizer=organizer).health()
     assert (other.status, other.dead) == ("red", 1)
     assert "Rua Secreta" not in " ".join(other.reasons)
 
@@ -481,20 +489,20 @@ def test_health_tells_nobody_what_another_user_said(
 
 def test_a_worker_that_lost_its_lease_commits_nothing(open_memory: OpenMemory, clock: FakeClock) -> None:
     """O4, O9: the other one did the work already."""
-    other = open_memory(brain=ScriptedBrain())
+    other = open_memory(organizer=ScriptedOrganizer())
 
     def slow(transcript: Transcript, draft: Draft) -> None:
         log_records(transcript, draft, "late")
         clock.turn(minutes=5)
         assert other.process().finished == 1
 
-    memory = open_memory(brain=ScriptedBrain(slow))
+    memory = open_memory(organizer=ScriptedOrganizer(slow))
     alice = memory.agent(ALICE)
     ids = say(memory, alice, "one")
     assert memory.process().finished == 0
     assert memory.documents.find("~/memory/late") is None
-    told = claims(memory.documents.read("~/memory/log").body)
-    assert [claim.records for claim in told] == [tuple(ids)]
+    told = parse_facts(memory.documents.read("~/memory/log").body)
+    assert [fact.records for fact in told] == [tuple(ids)]
     assert memory.inbox()[0].losses == 1
 
 
@@ -507,8 +515,8 @@ def test_a_long_run_keeps_its_lease(tmp_path: Path, storage: dict[str, Any]) -> 
         time.sleep(2.5)
 
     with (
-        Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(slow), worker=worker) as memory,
-        Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(), worker=worker) as other,
+        Memory.open(tmp_path, storage=storage, organizer=ScriptedOrganizer(slow), worker=worker) as memory,
+        Memory.open(tmp_path, storage=storage, organizer=ScriptedOrganizer(), worker=worker) as other,
     ):
         say(memory, memory.agent(ALICE), "one")
         running = threading.Thread(target=memory.process)
@@ -528,8 +536,8 @@ def test_an_item_that_ends_its_worker_again_and_again_is_buried(open_memory: Ope
     class Killed(BaseException):
         pass
 
-    brain = ScriptedBrain(*[Killed() for _ in range(MOST_LOSSES + 1)])
-    memory = open_memory(brain=brain)
+    organizer = ScriptedOrganizer(*[Killed() for _ in range(MOST_LOSSES + 1)])
+    memory = open_memory(organizer=organizer)
     alice = memory.agent(ALICE)
     say(memory, alice, "one")
     for _ in range(MOST_LOSSES + 1):
@@ -562,8 +570,8 @@ def test_a_run_is_told_in_the_memory_agents_own_session(memory: Memory, alice: A
 
 def test_its_own_session_stays_within_its_budget(open_memory: OpenMemory) -> None:
     """O13: knowledge lives in documents."""
-    brain = ScriptedBrain()
-    memory = open_memory(brain=brain, organize={"context_chars": 500})
+    organizer = ScriptedOrganizer()
+    memory = open_memory(organizer=organizer, organize={"context_chars": 500})
     alice = memory.agent(ALICE)
     for number in range(12):
         say(memory, alice, f"number {number}")
@@ -573,8 +581,8 @@ def test_its_own_session_stays_within_its_budget(open_memory: OpenMemory) -> Non
     sizes = [sum(len(str(r.record)) for r in memory.history(session)) for session in sessions]
     assert max(sizes) < 2_000
     assert 0 < memory.context_size(memory.agent(MemoryAgent(alice.id))) < 1_000, "its growth is a figure"
-    assert all(len(transcript.recent()) <= 500 for transcript in brain.seen)
-    assert "records r" in brain.seen[-1].recent()
+    assert all(len(transcript.recent()) <= 500 for transcript in organizer.seen)
+    assert "records r" in organizer.seen[-1].recent()
 
 
 def test_a_memory_agent_sleeps_when_its_inbox_is_empty(memory: Memory, alice: Agent, clock: FakeClock) -> None:
@@ -604,7 +612,9 @@ def wait_for(condition: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("how", ["append", "append_many", "reset", "compact", "sleep"])
 def test_a_mark_wakes_the_worker_of_the_process_at_once(tmp_path: Path, storage: dict[str, Any], how: str) -> None:
     """O1: an hour lies between two ticks."""
-    with Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(), worker={"tick_seconds": 3600}) as memory:
+    with Memory.open(
+        tmp_path, storage=storage, organizer=ScriptedOrganizer(), worker={"tick_seconds": 3600}
+    ) as memory:
         alice = memory.agent(ALICE)
         memory.append(alice, UserMessage("one"))
         memory.start()
@@ -632,7 +642,7 @@ def test_several_workers_of_one_process(tmp_path: Path, storage: dict[str, Any])
         assert let_go.wait(10)
 
     with Memory.open(
-        tmp_path, storage=storage, brain=ScriptedBrain(slow), worker={"tick_seconds": 0.02, "threads": 2}
+        tmp_path, storage=storage, organizer=ScriptedOrganizer(slow), worker={"tick_seconds": 0.02, "threads": 2}
     ) as memory:
         memory.start()
         alice, bob = memory.agent(ALICE), memory.agent(User("cli", "bob", "main"))
@@ -651,7 +661,7 @@ def test_a_turn_does_not_wait_for_the_model(tmp_path: Path, storage: dict[str, A
     def slow(transcript: Transcript, draft: Draft) -> None:
         assert let_go.wait(10)
 
-    with Memory.open(tmp_path, storage=storage, brain=ScriptedBrain(slow)) as memory:
+    with Memory.open(tmp_path, storage=storage, organizer=ScriptedOrganizer(slow)) as memory:
         memory.start()
         alice = memory.agent(ALICE)
         say(memory, alice, "one")
@@ -664,15 +674,15 @@ def test_a_turn_does_not_wait_for_the_model(tmp_path: Path, storage: dict[str, A
 # Receipts and health
 
 
-def test_a_receipt_follows_the_record(memory: Memory, alice: Agent, brain: ScriptedBrain) -> None:
+def test_a_receipt_follows_the_record(memory: Memory, alice: Agent, organizer: ScriptedOrganizer) -> None:
     """O6: stored, queued, organized."""
-    brain.waiting = "not now"
+    organizer.waiting = "not now"
     record = memory.append(alice, UserMessage("one"))
     assert memory.receipt(record).stage == "stored"
     memory.sleep(alice)
     memory.process()
     assert memory.receipt(record).stage == "queued"
-    brain.waiting = ""
+    organizer.waiting = ""
     memory.process()
     receipt = memory.receipt(record)
     assert receipt.stage == "searchable"
@@ -766,10 +776,10 @@ def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
 
 
 def test_health_is_red_while_the_oldest_item_is_overdue(
-    memory: Memory, alice: Agent, brain: ScriptedBrain, clock: FakeClock
+    memory: Memory, alice: Agent, organizer: ScriptedOrganizer, clock: FakeClock
 ) -> None:
     """O6."""
-    brain.waiting = "It waits."
+    organizer.waiting = "It waits."
     say(memory, alice, "one")
     memory.process()
     assert memory.health().status == "yellow"

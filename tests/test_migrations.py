@@ -89,7 +89,7 @@ def fill_4(tx: Transaction) -> None:
     tx.run("INSERT INTO trees VALUES ('default', ?)", BEFORE)
     for number in (1, 2):
         tx.run(
-            "INSERT INTO changesets (owner, at, cause, author, note, session_id, after_id, until_id, brain, "
+            "INSERT INTO changesets (owner, at, cause, author, note, session_id, after_id, until_id, organizer, "
             "model, input_tokens, output_tokens, cost) VALUES ('default', ?, 'edit', 'person', '', '', 0, 0, '', "
             "'', 0, 0, 0)",
             BEFORE + number,

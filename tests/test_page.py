@@ -23,7 +23,7 @@ from lifelong.serve.memories import Memories
 from lifelong.serve.page.graph import EDGE, LETTER, draw
 from lifelong.serve.page.markdown import render
 from lifelong.serve.page.side_by_side import lines, side_by_side
-from lifelong.testing import FakeClock, ScriptedBrain
+from lifelong.testing import FakeClock, ScriptedOrganizer
 from tests.pages import HOSTILE, ON, fill, hostile
 
 VIEWS = (
@@ -267,8 +267,10 @@ def test_a_long_list_is_shown_in_parts(
 
 def test_more_that_failed_than_is_listed_is_counted(full: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = memory_of(full)
-    brain = ScriptedBrain(ModelError("The model was overloaded."))
-    with Memory.open(memory.home.path, clock=memory._clock, brain=brain, worker={"max_attempts": 1}) as other:
+    organizer = ScriptedOrganizer(ModelError("The model was overloaded."))
+    with Memory.open(
+        memory.home.path, clock=memory._clock, organizer=organizer, worker={"max_attempts": 1}
+    ) as other:
         agent = other.agent(User("cli", "bo", "main"))
         other.append(agent, UserMessage("I live in Oslo."))
         other.sleep(agent)
@@ -492,10 +494,10 @@ def test_an_address_puts_nothing_on_the_page(full: TestClient, name: str) -> Non
             "![x](https://a.example/x.png)",
             '<p>!<a href="https://a.example/x.png" rel="noopener noreferrer nofollow">x</a></p>',
         ),
-        ("R&D. [r1]", '<p class="claim">R&amp;D. <span class="cites"><a href="/records?id=1">r1</a></span></p>'),
+        ("R&D. [r1]", '<p class="fact">R&amp;D. <span class="cites"><a href="/records?id=1">r1</a></span></p>'),
         (
             "was so. [r1, from web, until 2026-03-05 by r2]",
-            '<p class="claim ended"><s>was so. </s><span class="cites"><a href="/records?id=1">r1</a> '
+            '<p class="fact ended"><s>was so. </s><span class="cites"><a href="/records?id=1">r1</a> '
             '<span class="badge data">web, data</span> until 2026-03-05 by '
             '<a href="/records?id=2">r2</a></span></p>',
         ),
@@ -527,7 +529,7 @@ def test_a_difference_stands_side_by_side() -> None:
 @pytest.mark.parametrize("width", [760, 360])
 def test_a_drawing_stays_in_its_frame(width: int) -> None:
     """R9: the heavier, the thicker; every neighbour stands within the drawing."""
-    some = tuple(Neighbour("N" * 50, "", float(weight), ("claim",), ()) for weight in range(14, 0, -1))
+    some = tuple(Neighbour("N" * 50, "", float(weight), ("fact",), ()) for weight in range(14, 0, -1))
     drawing = draw(Relations("E" * 50, "", some), width, 400)
     thick = [node.thickness for node in drawing.nodes]
     assert thick == sorted(thick, reverse=True)

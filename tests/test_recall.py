@@ -85,7 +85,7 @@ def test_a_memory_agent_s_talks_are_not_found(memory: Memory, alice: Agent) -> N
     assert found == {alice.id}
 
 
-def test_claims_are_found_where_they_stand(memory: Memory, alice: Agent) -> None:
+def test_facts_are_found_where_they_stand(memory: Memory, alice: Agent) -> None:
     """R1: with path and source, as soon as they have landed, and no longer once they are gone."""
     tell(
         memory, alice, "My name is Alice.", "I work as a glassblower in Porto.", *("And so on." for _ in range(5))
@@ -222,7 +222,7 @@ def test_explain_tells_what_the_score_is_made_of(family: Memory) -> None:
 
 
 def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenMemory, clock: FakeClock) -> None:
-    """R2, O11: marked with the day it stopped being true, the claim and the turn."""
+    """R2, O11: marked with the day it stopped being true, the fact and the turn."""
     memory = open_memory()
     ann = memory.agent(User("cli", "ann", "main"))
     tell(memory, ann, "My name is Ann.", "I live in Porto.", *("Nice weather today." for _ in range(5)))
@@ -232,9 +232,9 @@ def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenM
     clock.now = later
     memory.process()
     hits = memory.recall("Where does Ann live?", 10)
-    claims = [hit for hit in hits if hit.kind == "document"]
-    ended = [hit for hit in claims if hit.until]
-    assert [hit for hit in claims if "Lisbon" in hit.text and not hit.until]
+    facts = [hit for hit in hits if hit.kind == "document"]
+    ended = [hit for hit in facts if hit.until]
+    assert [hit for hit in facts if "Lisbon" in hit.text and not hit.until]
     assert all("Porto" in hit.text for hit in ended)
     assert ended
     order = [hit.text for hit in hits]
@@ -286,7 +286,7 @@ def test_what_was_superseded_twice_stands_below_both(memory: Memory, alice: Agen
 
 
 def test_what_stands_beside_is_no_answer(memory: Memory, alice: Agent) -> None:
-    """R2: who goes on, and a claim below another, may speak of something else."""
+    """R2: who goes on, and a fact below another, may speak of something else."""
     tell(memory, alice, "PR 260 was merged.", "PR 480 was merged.", "PR 770 was merged.")
     body = "PR 100 was merged.\n\nPR 300 was merged.\n\nPR 500 was merged."
     memory.documents.write(slug="pulls", title="Pulls", description="", body=body)

@@ -67,8 +67,8 @@ def tool(memory: Memory, **arguments: Any) -> str:
 # What relates
 
 
-def test_a_claim_relates_its_subject_to_those_it_names(memory: Memory) -> None:
-    """R9: both ways, with the claim as evidence: its id, its date, its trust, its place."""
+def test_a_fact_relates_its_subject_to_those_it_names(memory: Memory) -> None:
+    """R9: both ways, with the fact as evidence: its id, its date, its trust, its place."""
     write(memory, "~/memory/people/mara", "works with Tom Reed on Atlas. [r1]")
     write(memory, "~/memory/people/tom-reed", "is a vet. [r2]")
     write(memory, "~/memory/projects/atlas", "costs 900 EUR. [r3, from web]")
@@ -76,14 +76,14 @@ def test_a_claim_relates_its_subject_to_those_it_names(memory: Memory) -> None:
     assert (found.entity, found.path) == ("Mara", "~/memory/people/mara")
     assert names(found) == ["Atlas", "Tom Reed"]
     tom = found.neighbours[1]
-    assert (tom.path, tom.weight, tom.how) == ("~/memory/people/tom-reed", 1.0, ("claim",))
+    assert (tom.path, tom.weight, tom.how) == ("~/memory/people/tom-reed", 1.0, ("fact",))
     (hit,) = tom.evidence
     assert (hit.text, hit.trust, hit.path) == ("Mara works with Tom Reed on Atlas.", "user", found.path)
     assert hit.id.startswith("document:")
     assert names(memory.relations("Tom Reed")) == ["Atlas", "Mara"], "who is named together is related, too"
 
 
-def test_claims_that_stand_elsewhere_count(memory: Memory) -> None:
+def test_facts_that_stand_elsewhere_count(memory: Memory) -> None:
     """R9: what was decided relates those it names; the drawer it lies in is nobody."""
     write(memory, "~/memory/people/mara")
     write(memory, "~/memory/projects/atlas")
@@ -101,7 +101,7 @@ def test_references_relate_whatever_they_are_called(memory: Memory) -> None:
     write(memory, "~/memory/people/mara", f"lives with [[{ana.id}|her sister]]. [r1]", links=[lisbon.id])
     found = memory.relations("Mara")
     assert [(one.name, one.how, one.weight) for one in found.neighbours] == [
-        ("Ana", ("body", "claim"), 2.0),
+        ("Ana", ("body", "fact"), 2.0),
         ("Lisbon", ("link",), 1.0),
     ]
     assert len(texts(found.neighbours[0])) == 1
@@ -179,7 +179,7 @@ def test_a_name_is_a_word_and_written_as_one(memory: Memory) -> None:
 
 
 def test_the_closest_come_first_and_only_as_many_as_asked_for(memory: Memory) -> None:
-    """R9: of many claims, the newest few are shown."""
+    """R9: of many facts, the newest few are shown."""
     write(memory, "~/memory/people/tom")
     write(memory, "~/memory/people/ana")
     body = "\n\n".join([*(f"saw film {number} with Tom. [r1]" for number in range(8)), "met Ana. [r1]"])
@@ -240,7 +240,7 @@ def test_the_tool_tells_it_in_lines(memory: Memory) -> None:
     write(memory, "~/memory/people/tom", "is a vet. [r1]")
     write(memory, "~/memory/people/ana")
     answer = tool(memory, entity="mara")
-    assert "Mara (~/memory/people/mara) is related to:\n- Tom (~/memory/people/tom, weight 1, by claim)" in answer
+    assert "Mara (~/memory/people/mara) is related to:\n- Tom (~/memory/people/tom, weight 1, by fact)" in answer
     assert "  - Mara works with Tom. (2026-02-24, document:" in answer
     assert without_injected(answer) == ""
     assert tool(memory, entity="Marla") == "Nothing is known by that name. The nearest are: Mara."
@@ -254,7 +254,7 @@ def test_the_tool_tells_it_in_lines(memory: Memory) -> None:
 
 
 def test_it_does_not_walk_through_everything(memory: Memory, clock: FakeClock) -> None:
-    """R9, S2: the claims of a thousand documents are not read for one of them."""
+    """R9, S2: the facts of a thousand documents are not read for one of them."""
 
     def know(people: range) -> None:
         draft = memory.documents.draft()
@@ -276,7 +276,7 @@ def test_it_does_not_walk_through_everything(memory: Memory, clock: FakeClock) -
 
 
 NAMES = ("Mara", "Tom", "Ana", "Atlas")
-claims = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=3)
+facts = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=3)
 shared = st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3), max_size=2)
 
 
@@ -286,7 +286,7 @@ shared = st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3), max_
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(first=st.tuples(claims, shared), second=st.tuples(claims, shared))
+@given(first=st.tuples(facts, shared), second=st.tuples(facts, shared))
 def test_no_owner_sees_anothers(
     ended: bool,
     open_memory: OpenMemory,
@@ -302,11 +302,11 @@ def test_no_owner_sees_anothers(
     for (word, memory), (said, lived) in zip(memories.items(), (first, second), strict=True):
         for number, (one, other) in enumerate(said):
             path = f"~/memory/people/{one.lower()}"
-            claim = f"met {other} in {word} on day {number}. [r1]"
+            fact = f"met {other} in {word} on day {number}. [r1]"
             if document := memory.documents.find(path):
-                memory.documents.edit(document.id, document.version, append=claim)
+                memory.documents.edit(document.id, document.version, append=fact)
             else:
-                write(memory, path, claim)
+                write(memory, path, fact)
         for number, entities in enumerate(lived):
             text = f"{' and '.join(entities)} sailed in {word}."
             live(memory._database, clock, f"e{number}", text, *entities, owner=memory.user)

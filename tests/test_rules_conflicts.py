@@ -1,4 +1,4 @@
-"""Which claims repeat, replace or stand beside each other (SPEC O10, O11)."""
+"""Which facts repeat, replace or stand beside each other (SPEC O10, O11)."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_a_newer_fact_takes_the_place_of_the_one_it_contradicts() -> None:
 
 
 def test_what_can_be_true_at_once_stands_side_by_side() -> None:
-    """O11: a claim is not ended by one about another thing, another time or a mere thought."""
+    """O11: a fact is not ended by one about another thing, another time or a mere thought."""
     wrong = [pair for pair, verdict in verdicts(DIFFERENT).items() if verdict != "different"]
     assert len(wrong) <= 4, wrong
 
@@ -200,7 +200,7 @@ def test_what_can_be_true_at_once_stands_side_by_side() -> None:
     ],
 )
 def test_what_is_told_apart_or_too_long_is_never_ended(old: str, new: str) -> None:
-    """O11: another number is another thing; a claim that says more than one thing is not over with one of them."""
+    """O11: another number is another thing; a fact that says more than one thing is not over with one of them."""
     assert judge(old, new, "Mara") == "different"
 
 
@@ -232,7 +232,7 @@ def test_what_was_said_before_is_the_same(old: str, new: str) -> None:
     ],
 )
 def test_what_says_something_else_is_never_the_same(old: str, new: str) -> None:
-    """O11: whose it is, which way it goes and what is denied tell claims apart."""
+    """O11: whose it is, which way it goes and what is denied tell facts apart."""
     assert judge(old, new, "Mara") != "same"
     assert judge(new, old, "Mara") != "same"
 
@@ -248,13 +248,13 @@ def test_what_says_something_else_is_never_the_same(old: str, new: str) -> None:
 )
 @pytest.mark.parametrize("fact", ["Mara is married to Paul.", "Mara speaks French.", "Mara's cat is called Tom."])
 def test_news_of_something_else_ends_nothing(fact: str, news: str) -> None:
-    """O11, S7: two claims that share neither a word nor a domain stand side by side."""
+    """O11, S7: two facts that share neither a word nor a domain stand side by side."""
     assert judge(fact, news, "Mara") == "different"
 
 
 @pytest.mark.parametrize(("old", "new"), pairs(SUPERSEDES) + pairs(SAME))
-def test_claims_that_meet_share_a_key(old: str, new: str) -> None:
-    """O11: the older claim is found by a key of the newer one, without reading all."""
+def test_facts_that_meet_share_a_key(old: str, new: str) -> None:
+    """O11: the older fact is found by a key of the newer one, without reading all."""
     assert keys(old) & keys(new)
 
 
@@ -307,7 +307,7 @@ def test_a_figure_within_a_name_is_no_number() -> None:
 
 @pytest.mark.parametrize("name", ["u1", "cust_881", "Priya Nair", "Ann-Marie"])
 def test_a_name_of_several_parts_leads_from_nothing_to_nothing(name: str) -> None:
-    """O11: what two claims have in common is not the name of the one who made both."""
+    """O11: what two facts have in common is not the name of the one who made both."""
     booked, moved = (
         "{} would rather order catering from Mezze.",
         "{} doesn't live in Cologne anymore, they moved to Bonn.",

@@ -32,7 +32,7 @@ from lifelong import (
 from lifelong.organize.document_rows import MEMORY
 from lifelong.organize.draft import Draft
 from lifelong.organize.fact_index import FactIndex
-from lifelong.organize.facts import EARLIER, Lead, claims, paragraphs, parse
+from lifelong.organize.facts import EARLIER, Lead, paragraphs, parse_fact, parse_facts
 from lifelong.organize.organizer import Outcome, Transcript
 from lifelong.organize.rules.conflicts import keys
 from lifelong.organize.rules.filing import FULL, Filing
@@ -73,13 +73,13 @@ def storage() -> dict[str, Any]:
 
 
 @pytest.fixture
-def brain() -> Replaying:
+def organizer() -> Replaying:
     return Replaying()
 
 
 @pytest.fixture
-def memory(open_memory: OpenMemory, brain: Replaying) -> Memory:
-    return open_memory(brain=brain)
+def memory(open_memory: OpenMemory, organizer: Replaying) -> Memory:
+    return open_memory(organizer=organizer)
 
 
 def learn(memory: Memory, agent: Agent, *records: Record) -> list[int]:
@@ -127,9 +127,9 @@ def test_each_kind_of_knowledge_has_its_place(memory: Memory) -> None:
 
 
 def test_the_subject_is_left_out_where_the_title_names_it(memory: Memory) -> None:
-    """O10: in lower case the claim goes on where the title ends; any other names its subject."""
+    """O10: in lower case the fact goes on where the title ends; any other names its subject."""
     tell(memory, "I work as a nurse.", "My garden is in Porto.")
-    told = [claim.text for claim in memory.documents.claims("~/memory/people/mara")]
+    told = [fact.text for fact in memory.documents.facts("~/memory/people/mara")]
     assert sorted(told) == ["Mara's garden is in Porto.", "works as a nurse."]
 
 
@@ -138,7 +138,7 @@ def test_a_state_ends_in_a_chat_as_anywhere(memory: Memory) -> None:
     agent = memory.agent(ALICE)
     for text in ("I live in Porto.", "I moved to Lisbon."):
         learn(memory, agent, UserMessage(text, "Mara"), UserMessage("Oh, nice.", "Ben"))
-    ended = [claim.text for claim in memory.documents.claims("~/memory/people/mara") if not claim.current]
+    ended = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if not fact.current]
     assert ended == ["lives in Porto."]
 
 
@@ -241,13 +241,13 @@ def test_a_background_agent(memory: Memory) -> None:
 
 
 def test_an_address_in_small_letters_is_a_title_like_any_name(memory: Memory) -> None:
-    """O8: the claim goes on where the title ends."""
+    """O8: the fact goes on where the title ends."""
     learn(memory, memory.agent(User("web", "cust_881", "shop")), UserMessage("I moved to Lyon in 2021."))
     assert tree(memory)["~/memory/people/cust_881"] == "moved to Lyon in 2021. [r1]"
 
 
 def test_what_is_said_in_another_language_ends_nothing(memory: Memory) -> None:
-    """O11: what cannot be read contradicts nothing; the same again is no second claim."""
+    """O11: what cannot be read contradicts nothing; the same again is no second fact."""
     for said in (
         "Ich wohne in Leipzig bei Oma.",
         "Wir wohnen in Dresden bei Oma.",
@@ -261,7 +261,7 @@ def test_what_is_said_in_another_language_ends_nothing(memory: Memory) -> None:
 
 
 def test_what_says_nothing_without_what_it_ends_tells_that_too(memory: Memory) -> None:
-    """O10, O11: a claim stands by itself; it cites both, and a third one does not pile up."""
+    """O10, O11: a fact stands by itself; it cites both, and a third one does not pile up."""
     for said in ("I take sertraline, 50 mg.", "Actually it's 75 mg now.", "Correction: it's 90 mg now."):
         learn(memory, memory.agent(ALICE), UserMessage(said, "Mara"))
     told = tree(memory)["~/memory/people/mara"]
@@ -273,7 +273,7 @@ def test_what_is_so_again_ends_what_was_so_between(memory: Memory) -> None:
     """O11: one of the two is current."""
     for said in ("I take sertraline, 50 mg.", "Actually it's 75 mg now.", "I take sertraline, 50 mg."):
         learn(memory, memory.agent(ALICE), UserMessage(said, "Mara"))
-    current = [claim.text for claim in memory.documents.claims("~/memory/people/mara") if claim.current]
+    current = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
     assert current == ["takes sertraline, 50 mg."]
 
 
@@ -348,14 +348,14 @@ def test_a_statement_made_again_is_cited_again(memory: Memory) -> None:
     assert told == f"works as a nurse. [r{ids[0]}, r{ids[3]}, r{ids[4]}]"
 
 
-def test_a_statement_made_twice_in_one_talk_is_one_claim(memory: Memory) -> None:
+def test_a_statement_made_twice_in_one_talk_is_one_fact(memory: Memory) -> None:
     """O11."""
     ids = tell(memory, "I work as a nurse.", "I have a dog called Max.", "I work as a nurse.")
     assert f"works as a nurse. [r{ids[0]}, r{ids[2]}]" in paragraphs(tree(memory)["~/memory/people/mara"])
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_statement_made_again_and_again_in_one_talk_is_one_claim(memory: Memory, known: bool) -> None:
+def test_a_statement_made_again_and_again_in_one_talk_is_one_fact(memory: Memory, known: bool) -> None:
     """O11, O10: one paragraph cites them all, whether the talk or an earlier one said it first."""
     said = ["I work as a nurse."] * 3
     ids = [*tell(memory, said[0]), *tell(memory, *said[1:])] if known else tell(memory, *said)
@@ -364,7 +364,7 @@ def test_a_statement_made_again_and_again_in_one_talk_is_one_claim(memory: Memor
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_claim_repeated_and_contradicted_in_one_talk_is_ended(memory: Memory, known: bool) -> None:
+def test_a_fact_repeated_and_contradicted_in_one_talk_is_ended(memory: Memory, known: bool) -> None:
     """O11: with every record that said it, whether the talk or an earlier one said it first."""
     said = ["I live in Porto.", "I live in Porto.", "I moved to Lisbon."]
     first, again, new = [*tell(memory, said[0]), *tell(memory, *said[1:])] if known else tell(memory, *said)
@@ -376,7 +376,7 @@ def test_a_claim_repeated_and_contradicted_in_one_talk_is_ended(memory: Memory, 
 
 
 @pytest.mark.parametrize("apart", [True, False])
-def test_a_contradicted_claim_is_ended(memory: Memory, apart: bool, clock: FakeClock) -> None:
+def test_a_contradicted_fact_is_ended(memory: Memory, apart: bool, clock: FakeClock) -> None:
     """O11: it stays, with the day and the record that ended it."""
     if apart:
         old = tell(memory, "I live in Porto.")[0]
@@ -415,7 +415,7 @@ def test_a_late_statement_ended_when_the_later_one_was_made(memory: Memory) -> N
     tell(memory, "I moved to Lisbon.", agent=User("cli", "alice", "other"))
     memory.sleep(first)
     memory.process()
-    (ended,) = [claim for claim in memory.documents.claims("~/memory/people/mara") if not claim.current]
+    (ended,) = [fact for fact in memory.documents.facts("~/memory/people/mara") if not fact.current]
     assert ended.until == "2026-02-24"
 
 
@@ -427,11 +427,11 @@ def test_an_old_talk_that_is_imported_late_changes_nothing(memory: Memory) -> No
         memory.agent(User("cli", "alice", "import")),
         UserMessage("I live in Porto.", "Mara", at=AT - timedelta(days=900)),
     )
-    current = [claim for claim in memory.documents.claims("~/memory/people/mara") if claim.current]
-    assert [(claim.text, claim.records) for claim in current] == [("moved to Lisbon.", (new,))]
+    current = [fact for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
+    assert [(fact.text, fact.records) for fact in current] == [("moved to Lisbon.", (new,))]
 
 
-def test_data_ends_nobodys_claim(database: Database) -> None:
+def test_data_ends_nobodys_fact(database: Database) -> None:
     """O12: a person's word ends what data says; data ends only data."""
     filing = Filing(draft(database))
     filing.file([statement("Mara lives in Porto.", 1)])
@@ -447,7 +447,7 @@ def test_data_ends_nobodys_claim(database: Database) -> None:
         "lives in Porto. [r1, until 2026-02-24 by r4]",
     ]
     assert not [
-        claim for claim in claims(bodies["~/memory/events/2026-02"]) if claim.current and claim.source == ""
+        fact for fact in parse_facts(bodies["~/memory/events/2026-02"]) if fact.current and fact.source == ""
     ]
 
 
@@ -457,8 +457,8 @@ def test_data_said_again_by_a_person_is_theirs(database: Database) -> None:
     filing.file([statement("Casa do Fado costs 84 EUR a night.", 1, category="events", source="web")])
     filing.file([statement("Casa do Fado costs 84 EUR a night.", 2, category="people", subject="Mara")])
     filing.write()
-    told = [claim for body in written(filing).values() for claim in claims(body)]
-    assert [claim for claim in told if not claim.source and 2 in claim.records]
+    told = [fact for body in written(filing).values() for fact in parse_facts(body)]
+    assert [fact for fact in told if not fact.source and 2 in fact.records]
 
 
 def test_two_agents_of_a_user_share_documents(memory: Memory) -> None:
@@ -467,12 +467,12 @@ def test_two_agents_of_a_user_share_documents(memory: Memory) -> None:
     tell(memory, "I work as a nurse.", "I have a dog called Max.", agent=User("telegram", "42", "7"))
     told = paragraphs(tree(memory)["~/memory/people/mara"])
     assert len(told) == 2
-    assert [claim.records for part in told if (claim := parse(part)) and "nurse" in claim.text] == [(1, 4)]
+    assert [fact.records for part in told if (fact := parse_fact(part)) and "nurse" in fact.text] == [(1, 4)]
 
 
 def test_users_share_nothing(open_memory: OpenMemory) -> None:
     """C0."""
-    mine, work = open_memory(organize={"brain": "rules"}), open_memory("work", organize={"brain": "rules"})
+    mine, work = open_memory(organize={"organizer": "rules"}), open_memory("work", organize={"organizer": "rules"})
     tell(mine, "I live in Porto.")
     tell(work, "I moved to Lisbon.")
     assert tree(mine) == {"~/memory/people/mara": "lives in Porto. [r1]"}
@@ -495,11 +495,11 @@ TALK = (
 )
 
 
-def test_the_same_transcript_again_adds_nothing(memory: Memory, brain: Replaying) -> None:
+def test_the_same_transcript_again_adds_nothing(memory: Memory, organizer: Replaying) -> None:
     """O8: a run may be repeated."""
     learn(memory, memory.agent(ALICE), *TALK)
-    again = Draft(memory._database, "default", below=MEMORY, keys=keys, guard=WritePolicy(brain.seen[0]))
-    brain.rules.organize(brain.seen[0], again)
+    again = Draft(memory._database, "default", below=MEMORY, keys=keys, guard=WritePolicy(organizer.seen[0]))
+    organizer.rules.organize(organizer.seen[0], again)
     assert [(edit.before, edit.after) for edit in again.changes] == []
 
 
@@ -510,7 +510,7 @@ import json, sys
 from lifelong import Memory, User
 from lifelong.testing import FakeClock
 from tests.test_rules_filing import ALICE, TALK
-with Memory.open(sys.argv[1], clock=FakeClock(), organize={"brain": "rules"}) as memory:
+with Memory.open(sys.argv[1], clock=FakeClock(), organize={"organizer": "rules"}) as memory:
     for _ in range(2):
         memory.append_many(memory.agent(ALICE), TALK)
         memory.sleep(memory.agent(ALICE))
@@ -533,7 +533,7 @@ with Memory.open(sys.argv[1], clock=FakeClock(), organize={"brain": "rules"}) as
     assert first == second
 
 
-def test_two_claims_of_one_record_never_end_one_another(memory: Memory, clock: FakeClock) -> None:
+def test_two_facts_of_one_record_never_end_one_another(memory: Memory, clock: FakeClock) -> None:
     """O11: what is told in one breath is one news."""
     mara = memory.agent(User("cli", "mara", "main"))
     for text in ("I live in Porto.", "I moved. I live in Lisbon now."):
@@ -542,17 +542,17 @@ def test_two_claims_of_one_record_never_end_one_another(memory: Memory, clock: F
         memory.process()
         clock.turn(days=1)
     page = memory.documents.read("~/memory/people/mara")
-    assert {claim.text: claim.current for claim in claims(page.body)}.items() >= {
+    assert {fact.text: fact.current for fact in parse_facts(page.body)}.items() >= {
         ("lives in Lisbon now.", True),
         ("lives in Porto.", False),
     }
 
 
 def test_leads_do_not_depend_on_the_order_of_their_rows(database: Database) -> None:
-    """O8: of claims that came at once, the same are looked at whoever comes first."""
+    """O8: of facts that came at once, the same are looked at whoever comes first."""
     at, found = AT, []
     for owner, order in (("one", range(30)), ("other", reversed(range(30)))):
-        leads = [(Lead("d", f"{number:02}", f"Claim {number}."), ("common", "also")) for number in order]
+        leads = [(Lead("d", f"{number:02}", f"Fact {number}."), ("common", "also")) for number in order]
         database.write(lambda tx, owner=owner, leads=leads: FactIndex(tx, owner).insert(leads, at))  # type: ignore[misc]
         found.append(database.read(lambda tx, owner=owner: FactIndex(tx, owner).about([{"also", "common"}])[0]))  # type: ignore[misc]
     assert found[0] == found[1]
@@ -585,7 +585,7 @@ BODIES = [
 
 @pytest.mark.parametrize("body", BODIES)
 def test_a_persons_own_text_survives(memory: Memory, body: str) -> None:
-    """O10: byte for byte, in its order, and no claim is filed among what is over."""
+    """O10: byte for byte, in its order, and no fact is filed among what is over."""
     own(memory, body)
     tell(memory, "I live in Porto.")
     tell(memory, "I moved to Lisbon.")
@@ -602,7 +602,9 @@ def test_a_persons_own_text_survives(memory: Memory, body: str) -> None:
 @given(st.text(st.sampled_from("ab .#-[]r1,\n\n\n\t>"), max_size=60).filter(lambda text: EARLIER not in text))
 def test_any_text_of_a_person_survives(tmp_path_factory: pytest.TempPathFactory, body: str) -> None:
     """O10: property."""
-    with Memory.open(tmp_path_factory.mktemp("home"), clock=FakeClock(), organize={"brain": "rules"}) as memory:
+    with Memory.open(
+        tmp_path_factory.mktemp("home"), clock=FakeClock(), organize={"organizer": "rules"}
+    ) as memory:
         own(memory, body)
         tell(memory, "I live in Porto.")
         after = [part.strip() for part in paragraphs(memory.documents.read("~/memory/people/mara").body)]
@@ -626,7 +628,7 @@ def statement(text: str, record: int, at: datetime = AT, **more: Any) -> Stateme
     return Statement(text, (record,), at, **given)
 
 
-def facts(count: int) -> Iterable[str]:
+def unrelated_sentences(count: int) -> Iterable[str]:
     """So many sentences that have nothing in common."""
     names = ["".join(letters).title() for letters in product("bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou")]
     for number in range(count):
@@ -638,7 +640,7 @@ def test_a_full_document_goes_on_in_pages(database: Database) -> None:
     """O11: by month, then numbered; nothing is lost, and none grows without end."""
     filing = Filing(draft(database))
     months = (AT, AT + timedelta(days=40))
-    for record, text in enumerate(facts(100), 1):
+    for record, text in enumerate(unrelated_sentences(100), 1):
         filing.file([statement(text, record, months[record > 80])])
     filing.write()
     assert (filing.added, filing.ended) == (100, 0)
@@ -647,7 +649,11 @@ def test_a_full_document_goes_on_in_pages(database: Database) -> None:
     assert sorted(pages) == ["", "/2026-02", "/2026-02-2", "/2026-04"]
     assert max(map(len, bodies.values())) < FULL + 200
     cited = [
-        record for path, body in bodies.items() if "/mara" in path for c in claims(body) for record in c.records
+        record
+        for path, body in bodies.items()
+        if "/mara" in path
+        for c in parse_facts(body)
+        for record in c.records
     ]
     assert sorted(cited) == list(range(1, 101))
     order = [record for page in ("", "/2026-02", "/2026-02-2", "/2026-04") for record in _cited(bodies, page)]
@@ -655,7 +661,7 @@ def test_a_full_document_goes_on_in_pages(database: Database) -> None:
 
 
 def _cited(bodies: dict[str, str], page: str) -> list[int]:
-    return [record for claim in claims(bodies[f"~/memory/people/mara{page}"]) for record in claim.records]
+    return [record for fact in parse_facts(bodies[f"~/memory/people/mara{page}"]) for record in fact.records]
 
 
 def test_what_stands_on_a_page_is_still_known(memory: Memory, database: Database) -> None:
@@ -676,7 +682,7 @@ def test_what_stands_on_a_page_is_still_known(memory: Memory, database: Database
 
 
 @pytest.mark.parametrize("gap", ["\r\n\r\n", "\n \t\n", "\n\n\n"])
-def test_however_a_person_sets_claims_apart_they_are_known(memory: Memory, gap: str) -> None:
+def test_however_a_person_sets_facts_apart_they_are_known(memory: Memory, gap: str) -> None:
     """O11: what an editor made of the lines between them keeps none from being cited again, or ended."""
     old = tell(memory, "I live in Porto.", "I work as a nurse at the city hospital.")
     page = memory.documents.read("~/memory/people/mara")
@@ -724,7 +730,7 @@ def test_a_name_within_another_is_not_named(memory: Memory) -> None:
 
 
 def test_data_that_repeats_or_echoes_a_word_does_not_fail_the_run(memory: Memory) -> None:
-    """O12: what a tool says changes nothing about a person's claim, and holds nothing up."""
+    """O12: what a tool says changes nothing about a person's fact, and holds nothing up."""
     tell(memory, "I live in Porto near Ribeira.")
     echo = ToolResult("Customer Mara lives in Porto near Ribeira.", name="crm", provenance="web")
     learn(memory, memory.agent(ALICE), echo, UserMessage("I moved to Lisbon.", "Mara"))
@@ -733,11 +739,11 @@ def test_data_that_repeats_or_echoes_a_word_does_not_fail_the_run(memory: Memory
     assert "moved to Lisbon" in tree(memory)["~/memory/people/mara"]
 
 
-def test_a_claim_is_as_old_as_it_was_said_last(memory: Memory) -> None:
+def test_a_fact_is_as_old_as_it_was_said_last(memory: Memory) -> None:
     """O11: an old repetition that is imported late makes it no older."""
     tell(memory, "I live in Porto.")
     for text, days in (("I live in Porto.", 2_000), ("I moved to Lisbon.", 900)):
         said = UserMessage(text, "Mara", at=AT - timedelta(days=days))
         learn(memory, memory.agent(User("cli", "alice", f"import-{days}")), said)
-    current = [claim.text for claim in memory.documents.claims("~/memory/people/mara") if claim.current]
+    current = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
     assert "lives in Porto." in current

@@ -91,7 +91,7 @@ def test_you_is_the_other_one() -> None:
     ],
 )
 def test_a_short_answer_is_joined_with_its_question(question: str, answer: str, told: str) -> None:
-    """O10: neither says anything alone, so the claim cites both."""
+    """O10: neither says anything alone, so the fact cites both."""
     [statement] = find(UserMessage(question, "Bob"), UserMessage(answer, "Ann"))
     assert (statement.text, statement.records, statement.subject) == (told, (1, 2), "Ann")
 
@@ -276,7 +276,7 @@ def test_a_sentence_with_a_secret_is_left_out_whole() -> None:
     ],
 )
 def test_he_and_she_are_named_where_it_is_plain_who_is_meant(said: str, told: str) -> None:
-    """O10: a claim says whom it is about; where that is not plain it stays with the sentence before."""
+    """O10: a fact says whom it is about; where that is not plain it stays with the sentence before."""
     kept = texts(UserMessage(said, "Ann"), AssistantMessage("Okay."))
     if told:
         assert kept[-1] == told
@@ -286,15 +286,15 @@ def test_he_and_she_are_named_where_it_is_plain_who_is_meant(said: str, told: st
 
 
 def test_who_is_meant_may_be_said_in_a_record_before() -> None:
-    """O10: such a claim cites both, and is marked as inferred."""
+    """O10: such a fact cites both, and is marked as inferred."""
     asked = UserMessage("Should I invite Priya?", "Ann")
     [statement] = find(asked, UserMessage("She starts a bakery in Antwerp in May 2027.", "Bob"))
     assert statement.text == "Priya starts a bakery in Antwerp in May 2027."
     assert (statement.records, statement.inferred) == ((1, 2), True)
 
 
-def test_each_sentence_told_to_an_assistant_is_a_claim() -> None:
-    """O10: one claim a paragraph; what leans on the sentence before stays with it."""
+def test_each_sentence_told_to_an_assistant_is_a_fact() -> None:
+    """O10: one fact a paragraph; what leans on the sentence before stays with it."""
     said = (
         "I got tenure in 2021. Camila opened a bar in 2022. It failed because the rent doubled. I lead six people."
     )
@@ -392,8 +392,8 @@ def test_other_languages_are_told_an_assistant_word_for_word() -> None:
 # How much, and at what cost
 
 
-def test_the_best_claims_are_kept_within_the_density() -> None:
-    """O10: what tells most comes first; over many transcripts claims take `density` of what was said."""
+def test_the_best_facts_are_kept_within_the_density() -> None:
+    """O10: what tells most comes first; over many transcripts facts take `density` of what was said."""
     said = [
         UserMessage(
             f"I bought {n} tickets for the opera in Vienna on {n % 28 + 1} May 2023. It went well in some way.",
@@ -410,7 +410,7 @@ def test_the_best_claims_are_kept_within_the_density() -> None:
     assert 600 < least < 1_000, "there is room for a few in any talk"
 
 
-def test_two_states_are_two_claims() -> None:
+def test_two_states_are_two_facts() -> None:
     """O11: each can stop being true alone."""
     found = find(UserMessage("I live in Porto and work as a nurse at St. Anna.", "Ann"))
     assert [one.text for one in found] == ["Ann lives in Porto.", "Ann works as a nurse at St. Anna."]

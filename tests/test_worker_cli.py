@@ -20,7 +20,7 @@ import pytest
 from lifelong import Memory, User, UserMessage
 from lifelong.errors import ConfigError, RunBudgetExceeded, StorageUnavailable
 from lifelong.serve.worker import _Users, run
-from lifelong.testing import ScriptedBrain
+from lifelong.testing import ScriptedOrganizer
 from tests.model_servers import ModelServer, Reply, call, results, say
 
 WORKER = [sys.executable, "-m", "lifelong", "worker"]
@@ -297,8 +297,8 @@ def quiet_log(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("quiet_log")
 def test_a_signal_ends_it_and_what_failed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """O1, O6: `stop` waits for the running tick."""
-    brain = ScriptedBrain(RunBudgetExceeded("The run spent what it may."))
-    with Memory.open(tmp_path, brain=brain, worker={"tick_seconds": 0.05}) as memory:
+    organizer = ScriptedOrganizer(RunBudgetExceeded("The run spent what it may."))
+    with Memory.open(tmp_path, organizer=organizer, worker={"tick_seconds": 0.05}) as memory:
         mara = memory.agent(User("cli", "mara", "main"))
         memory.append(mara, UserMessage("I live in Porto.", "Mara"))
         memory.sleep(mara)
@@ -354,13 +354,13 @@ def test_a_database_that_cannot_be_asked_is_what_a_worker_tells(tmp_path: Path) 
     assert every.remarks() == {"": ["This memory is closed. Open it again with Memory.open(home)."]}
 
 
-# Which brain
+# Which organizer
 
 
 def test_a_model_that_cannot_be_used_leaves_the_work_to_the_rules_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """O8, O14: with no key the rules brain serves, not silently."""
+    """O8, O14: with no key the rules organizer serves, not silently."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     models = {"model": "anthropic:claude-sonnet-4-5"}
     with Memory.open(tmp_path, models=models) as memory:
@@ -368,9 +368,9 @@ def test_a_model_that_cannot_be_used_leaves_the_work_to_the_rules_and_says_so(
         memory.append(mara, UserMessage("I live in Porto.", "Mara"))
         memory.sleep(mara)
         assert memory.process().finished == 1
-        assert memory.documents.changesets()[0].brain == "rules"
+        assert memory.documents.changesets()[0].organizer == "rules"
         health = memory.health()
     assert health.status == "yellow"
     assert "The rules organize instead of the model" in health.reasons[0]
     with pytest.raises(ConfigError, match="its model cannot be used"):
-        Memory.open(tmp_path, models=models, organize={"brain": "llm"})
+        Memory.open(tmp_path, models=models, organize={"organizer": "llm"})

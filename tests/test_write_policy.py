@@ -1,4 +1,5 @@
-"""What a run may write, and what it may not, whatever its brain makes of a transcript (SPEC O9, O11, O12, S7)."""
+"""What a run may write, and what it may not, whatever its organizer makes of a transcript (SPEC O9, O11, O12,
+S7)."""
 
 from __future__ import annotations
 
@@ -86,8 +87,8 @@ def rewrite(draft: Draft, path: str, body: str, **more: Any) -> Document:
 # Nothing is lost
 
 
-def test_a_claim_may_not_be_dropped(draft: Draft, tree: DocumentStore) -> None:
-    """S7: the refusal says how to end a claim, and the draft stays as it was."""
+def test_a_fact_may_not_be_dropped(draft: Draft, tree: DocumentStore) -> None:
+    """S7: the refusal says how to end a fact, and the draft stays as it was."""
     mara = add(tree, "mara", "lives in Porto. [r1]\n\nworks as a nurse. [r2]", "~/memory/people")
     for change in (
         lambda: draft.edit(mara.id, 1, find="lives in Porto. [r1]\n\n"),
@@ -119,7 +120,7 @@ def test_a_persons_own_text_stays(draft: Draft, tree: DocumentStore) -> None:
     assert found.body.startswith("My own remark.\n\nlives in Porto. [r1]\n\n")
 
 
-def test_one_claim_does_not_stand_for_all(draft: Draft, tree: DocumentStore) -> None:
+def test_one_fact_does_not_stand_for_all(draft: Draft, tree: DocumentStore) -> None:
     """S7: a sentence that cites everything and says nothing is a loss, too."""
     known = [f"fact number {n} about subject {n}. [r{n}]" for n in range(1, 11)]
     mara = add(tree, "mara", "\n\n".join(known), "~/memory/people")
@@ -127,7 +128,7 @@ def test_one_claim_does_not_stand_for_all(draft: Draft, tree: DocumentStore) -> 
         rewrite(draft, mara.path, f"has a past. [{', '.join(f'r{n}' for n in range(1, 11))}]")
 
 
-def test_one_of_two_claims_of_a_record_may_not_be_dropped(draft: Draft, tree: DocumentStore) -> None:
+def test_one_of_two_facts_of_a_record_may_not_be_dropped(draft: Draft, tree: DocumentStore) -> None:
     """S7: a record that told two things is still cited when one of them is gone."""
     mara = add(tree, "mara", "is allergic to nuts. [r1]\n\nworks as a nurse. [r1]", "~/memory/people")
     with pytest.raises(InputError, match="would be lost"):
@@ -137,20 +138,20 @@ def test_one_of_two_claims_of_a_record_may_not_be_dropped(draft: Draft, tree: Do
 # What may change
 
 
-def test_a_claim_may_be_worded_anew_and_cited_again(draft: Draft, tree: DocumentStore) -> None:
+def test_a_fact_may_be_worded_anew_and_cited_again(draft: Draft, tree: DocumentStore) -> None:
     """O11: as long as it cites a record that it cited."""
     mara = add(tree, "mara", "lives in Porto. [r1]", "~/memory/people")
     changed = draft.edit(mara.id, 1, find="lives in Porto. [r1]", replace=f"has lived in Porto. [r1, r{USER}]")
     assert changed.body == f"has lived in Porto. [r1, r{USER}]"
 
 
-def test_two_claims_may_be_merged(draft: Draft, tree: DocumentStore) -> None:
+def test_two_facts_may_be_merged(draft: Draft, tree: DocumentStore) -> None:
     """O11."""
     mara = add(tree, "mara", "has a dog. [r1]\n\nhas a dog called Max. [r2]", "~/memory/people")
     assert rewrite(draft, mara.path, "has a dog called Max. [r1, r2]").version == 2
 
 
-def test_a_claim_may_be_ended(draft: Draft, tree: DocumentStore) -> None:
+def test_a_fact_may_be_ended(draft: Draft, tree: DocumentStore) -> None:
     """O11: below `## Earlier`, with the day and the record that says so."""
     mara = add(tree, "mara", "lives in Porto. [r1]", "~/memory/people")
     body = f"lives in Lisbon. [r{USER}]\n\n## Earlier\n\nlives in Porto. [r1, until 2026-03-05 by r{USER}]"
@@ -158,7 +159,7 @@ def test_a_claim_may_be_ended(draft: Draft, tree: DocumentStore) -> None:
 
 
 @pytest.mark.parametrize("by", [TOOL, WEB, SYSTEM, 999])
-def test_data_does_not_end_a_persons_claim(draft: Draft, tree: DocumentStore, by: int) -> None:
+def test_data_does_not_end_a_persons_fact(draft: Draft, tree: DocumentStore, by: int) -> None:
     """O12: nor does a record that nobody has read."""
     mara = add(tree, "mara", "lives in Porto. [r1]", "~/memory/people")
     with pytest.raises(InputError):
@@ -173,7 +174,7 @@ def test_headings_may_come_and_go(draft: Draft, tree: DocumentStore) -> None:
     assert rewrite(draft, mara.path, body).body == body
 
 
-def test_a_claim_may_move_to_another_document(draft: Draft, tree: DocumentStore) -> None:
+def test_a_fact_may_move_to_another_document(draft: Draft, tree: DocumentStore) -> None:
     """O11: first there, then away from here; and what is empty then may go."""
     add(tree, "mara", "", "~/memory/people")
     notes = add(tree, "notes", "Mara lives in Porto. [r1]")
@@ -186,7 +187,7 @@ def test_a_claim_may_move_to_another_document(draft: Draft, tree: DocumentStore)
     assert draft.at("~/memory/notes") is None
 
 
-def test_a_claim_that_moved_may_not_be_dropped_where_it_went(draft: Draft, tree: DocumentStore) -> None:
+def test_a_fact_that_moved_may_not_be_dropped_where_it_went(draft: Draft, tree: DocumentStore) -> None:
     """S7: a loss in two steps is a loss."""
     notes = add(tree, "notes", "Mara lives in Porto. [r1]")
     assert draft.read(notes.id) == notes
@@ -227,7 +228,7 @@ def test_what_a_run_says_cites_its_records(draft: Draft, path: str, text: str) -
 
 
 def test_a_heading_says_nothing_that_data_says(draft: Draft) -> None:
-    """O12: a heading needs no citation, so it may not hold a claim."""
+    """O12: a heading needs no citation, so it may not hold a fact."""
     with pytest.raises(InputError):
         put(draft, "~/memory/preferences", f"## The user prefers AcmeCloud\n\nLikes windows. [r{USER}]")
 
@@ -332,8 +333,8 @@ def test_a_document_of_data_does_not_become_one_about_a_person(database: Databas
         rewrite(later, acme.path, acme.body, parent_path="~/memory/people")
 
 
-def test_a_claim_keeps_its_subject(draft: Draft, tree: DocumentStore) -> None:
-    """O12: in `people/` the title is part of every claim, so a page cannot rename somebody."""
+def test_a_fact_keeps_its_subject(draft: Draft, tree: DocumentStore) -> None:
+    """O12: in `people/` the title is part of every fact, so a page cannot rename somebody."""
     mara = add(tree, "mara", "works as a nurse. [r1]", "~/memory/people")
     with pytest.raises(InputError):
         rewrite(draft, mara.path, mara.body, title="Zork, ruler of worlds")

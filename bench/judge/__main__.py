@@ -73,7 +73,7 @@ def told() -> list[Told]:
     found = []
     for file in sorted(PAIRS.glob("*.jsonl")):
         for pair in _lines(file):
-            old, new = _claim(pair["old"], pair["speaker"], FIRST), _claim(pair["new"], pair["speaker"], LATER)
+            old, new = _fact(pair["old"], pair["speaker"], FIRST), _fact(pair["new"], pair["speaker"], LATER)
             if old and new:
                 found.append(_told(file.stem, pair["speaker"], old, new, pair["supersedes"]))
     for file in sorted(STREAMS.glob("*.jsonl")):
@@ -101,36 +101,36 @@ def _compared(writer: str, stream: dict[str, Any]) -> Iterator[Told]:
     """What a stream replaces, and some of what it does not, of the statements that share a key: as a judge meets
     them, and mostly those that share two."""
     speaker, replaced = stream["speaker"], {(old, new) for old, new in stream["replaced"]}
-    claims = [_claim(text, speaker, FIRST) for text in stream["said"]]
-    found = [keys(claim) for claim in claims]
+    facts = [_fact(text, speaker, FIRST) for text in stream["said"]]
+    found = [keys(fact) for fact in facts]
     beside: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
-    for new, claim in enumerate(claims):
+    for new, fact in enumerate(facts):
         for old in range(new):
-            if not claims[old] or not claim or claims[old] == claim:
+            if not facts[old] or not fact or facts[old] == fact:
                 continue
             if (old, new) in replaced:
-                yield _told(writer, speaker, claims[old], claim, True)
+                yield _told(writer, speaker, facts[old], fact, True)
             elif shared := found[old] & found[new]:
                 beside[len(shared) > 1].append((old, new))
     order = Random(0)
     for close, most in ((True, CLOSE), (False, DISTANT)):
         for old, new in order.sample(beside[close], min(most, len(beside[close]))):
-            yield _told(writer, speaker, claims[old], claims[new], False)
+            yield _told(writer, speaker, facts[old], facts[new], False)
 
 
 def _staged(writer: str, scene: dict[str, Any], order: Random) -> Iterator[Told]:
     """A scene says one thing in several ways, and then what ends it and what does not. Each newer statement stands
     beside a few of the older ones."""
     speaker = scene["speaker"]
-    olds = [claim for text in scene["old"] if (claim := _claim(text, speaker, FIRST))]
+    olds = [fact for text in scene["old"] if (fact := _fact(text, speaker, FIRST))]
     for kind, supersedes in (("updates", True), ("beside", False)):
         for text in scene[kind]:
-            if new := _claim(text, speaker, LATER):
+            if new := _fact(text, speaker, LATER):
                 some = order.sample(olds, min(EACH, len(olds)))
                 yield from (_told(writer, speaker, old, new, supersedes) for old in some if old != new)
 
 
-def _claim(text: str, speaker: str, at: datetime) -> str:
+def _fact(text: str, speaker: str, at: datetime) -> str:
     said = StoredRecord(1, "s", at, at, UserMessage(text, speaker=speaker))
     statements = find_statements(Transcript("o", "a", "s", 0, 9, "", (said,), True))
     return statements[0].text if statements else ""

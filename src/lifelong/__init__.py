@@ -1,6 +1,6 @@
 """lifelong: durable long-term memory for AI agents.
 
-    turns ─▶ history ─▶ marks ─▶ inbox ─▶ brain ─▶ changesets ─▶ documents ─┐
+    turns ─▶ history ─▶ marks ─▶ inbox ─▶ organizer ─▶ changesets ─▶ documents ─┐
       │      collect/            organize/ (rules | llm)                     │
       ├────▶ turn summaries ─▶ MEMORY.md ─▶ compaction ─▶ LONGMEMORY.md ─────┤
       │      journal/                                                        ▼

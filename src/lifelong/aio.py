@@ -73,7 +73,7 @@ class AsyncDocuments(Face):
     children = awaited(DocumentStore.children)
     walk = awaited(DocumentStore.walk)
     outline = awaited(DocumentStore.outline)
-    claims = awaited(DocumentStore.claims)
+    facts = awaited(DocumentStore.facts)
     versions = awaited(DocumentStore.versions)
     references = awaited(DocumentStore.references)
     diff = awaited(DocumentStore.diff)
@@ -136,10 +136,10 @@ class AsyncMemory(Face):
         user: str = "default",
         *,
         clock: Clock = utc_now,
-        brain: Organizer | None = None,
+        organizer: Organizer | None = None,
         **settings: Mapping[str, object],
     ) -> Self:
-        opening = partial(Memory.open, home, user, clock=clock, brain=brain, **settings)
+        opening = partial(Memory.open, home, user, clock=clock, organizer=organizer, **settings)
         return cls(await asyncio.to_thread(opening))
 
     agent = awaited(Memory.agent)

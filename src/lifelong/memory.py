@@ -54,14 +54,14 @@ class Memory(Reading):
         settings: Settings,
         database: Database,
         clock: Clock,
-        brain: Organizer | None = None,
+        organizer: Organizer | None = None,
     ) -> None:
         self.home = home
         self.user = user
         self.settings = settings
         self._clock = clock
         self._database = database
-        self._whole = Wiring(settings, home, user, database, clock, brain)
+        self._whole = Wiring(settings, home, user, database, clock, organizer)
         self._whole.mending.look()
         self._notes: dict[str, Notes] = {}
         self._closed = False
@@ -73,11 +73,11 @@ class Memory(Reading):
         user: str = "default",
         *,
         clock: Clock = utc_now,
-        brain: Organizer | None = None,
+        organizer: Organizer | None = None,
         **settings: Mapping[str, object],
     ) -> Self:
         """Open a home, and make it if it is not there. Settings go by section:
-        `Memory.open("home", collect={"turn_threshold": 8})`. A `brain` of one's own takes the place of the
+        `Memory.open("home", collect={"turn_threshold": 8})`. A `organizer` of one's own takes the place of the
         one that the settings name."""
         from lifelong.settings import Settings  # half a second that importing lifelong need not take
 
@@ -89,7 +89,7 @@ class Memory(Reading):
         place.ensure()
         database = open_database(place, loaded.storage)
         try:
-            return cls(place, user, loaded, database, clock, brain)
+            return cls(place, user, loaded, database, clock, organizer)
         except BaseException:
             database.close()
             raise

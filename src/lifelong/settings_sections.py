@@ -106,10 +106,10 @@ class WorkerSettings(Section):
 class OrganizeSettings(Section):
     """What becomes of a transcript."""
 
-    brain: Literal["auto", "rules", "llm"] = "auto"
+    organizer: Literal["auto", "rules", "llm"] = "auto"
     """`rules`: offline. `llm`: the model of `[models]`. `auto`: the model where one can be used, else rules."""
     density: float = Field(default=0.37, gt=0, le=1)
-    """The rules brain keeps at most this share of the characters it reads."""
+    """The rules organizer keeps at most this share of the characters it reads."""
     batch_records: int = Field(default=200, ge=1, le=10_000)
     """The most records in one transcript."""
     batch_chars: int = Field(default=60_000, ge=1_000, le=10_000_000)

@@ -1,4 +1,4 @@
-"""What a test of lifelong, or of something built on it, needs: a clock to turn, a brain that does as it is
+"""What a test of lifelong, or of something built on it, needs: a clock to turn, an organizer that does as it is
 told, and the contract that every `Database` keeps. Needs pytest.
 
     class TestMine(DatabaseContract):
@@ -40,10 +40,10 @@ class FakeClock:
         return self.now
 
 
-class ScriptedBrain:
-    """A brain that keeps what it was given in `seen`, and does for each transcript the next thing of its
+class ScriptedOrganizer:
+    """An organizer that keeps what it was given in `seen`, and does for each transcript the next thing of its
     script: an error is raised, a function is called with transcript and draft. With an empty script it adds a
-    claim for each record to `~/memory/log`."""
+    fact for each record to `~/memory/log`."""
 
     name = "scripted"
 
@@ -68,13 +68,13 @@ class ScriptedBrain:
 
 
 def log_records(transcript: Transcript, draft: Draft, slug: str = "log") -> None:
-    """Add a claim for each record of the transcript to `~/memory/<slug>`."""
-    claims = [f"Said something. [r{recorded.id}]" for recorded in transcript.records]
+    """Add a fact for each record of the transcript to `~/memory/<slug>`."""
+    facts = [f"Said something. [r{recorded.id}]" for recorded in transcript.records]
     document = draft.at(f"~/memory/{slug}")
     if document:
-        draft.edit(document.id, document.version, append="\n\n".join(claims))
+        draft.edit(document.id, document.version, append="\n\n".join(facts))
     else:
-        body = "\n\n".join(claims)
+        body = "\n\n".join(facts)
         draft.write(slug=slug, title="Log", description="", body=body, parent_path="~/memory")
 
 

@@ -251,7 +251,7 @@ class Changeset:
     after: int = 0
     until: int = 0
     inbox_id: int | None = None
-    brain: str = ""
+    organizer: str = ""
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
@@ -288,7 +288,7 @@ class InboxItem:
 
 
 ItemKind = Literal["turn", "document", "journal", "note", "experience"]
-"""What can be found: what was said, a document's claim, a line of the journal, a worker's note, an experience."""
+"""What can be found: what was said, a document's fact, a line of the journal, a worker's note, an experience."""
 
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 

@@ -54,7 +54,13 @@ class Wiring:
     """What one memory is made of, put together."""
 
     def __init__(
-        self, settings: Settings, home: Home, user: str, database: Database, clock: Clock, brain: Organizer | None
+        self,
+        settings: Settings,
+        home: Home,
+        user: str,
+        database: Database,
+        clock: Clock,
+        organizer: Organizer | None,
     ) -> None:
         self.user = user
         self._settings = settings
@@ -93,9 +99,9 @@ class Wiring:
             on_mark=self.wake,
             on_said=self._said,
         )
-        self.brain = brain or open_brain(settings, database, clock)
+        self.organizer = organizer or open_organizer(settings, database, clock)
         self._handover = open_handover(settings, database, self.lifecycle)
-        self._memory_agents = open_memory_agents(settings, database, self.brain, clock)
+        self._memory_agents = open_memory_agents(settings, database, self.organizer, clock)
         tick = settings.worker.tick_seconds
         self.workers = [Worker(self._round, clock, tick) for _ in range(settings.worker.threads)]
         self.documents = DocumentStore(database, user, clock, keys, file_document)
@@ -184,7 +190,7 @@ class Wiring:
 
     def remarks(self) -> list[str]:
         """What a person should know of the work that this process does, a sentence each."""
-        said = [self.brain.waits(), self.brain.remark(), self._handover.error, *self.continuity.remarks()]
+        said = [self.organizer.waits(), self.organizer.remark(), self._handover.error, *self.continuity.remarks()]
         said += [self.mending.remark, self.experiencing.error, *(one.error for one in self.workers)]
         said += self.indexer.remarks(self.user) if "indexer" in self.__dict__ else []
         said += [self.recall.error] if "recall" in self.__dict__ else []
@@ -201,14 +207,14 @@ class Wiring:
         return WorkDone(self._handover.run(now, stopping), *self._memory_agents.work(stopping))
 
 
-def open_brain(settings: Settings, database: Database, clock: Clock) -> Organizer:
+def open_organizer(settings: Settings, database: Database, clock: Clock) -> Organizer:
     """The one that is asked for; the rules where `auto` finds no model that can be used."""
-    choice, models, density = settings.organize.brain, settings.models, settings.organize.density
+    choice, models, density = settings.organize.organizer, settings.models, settings.organize.density
     if choice == "rules":
         return RulesOrganizer(density)
     if reason := unusable(models):
         if choice == "llm":
-            raise ConfigError(f"organize.brain is 'llm', but its model cannot be used: {reason}")
+            raise ConfigError(f"organize.organizer is 'llm', but its model cannot be used: {reason}")
         return RulesOrganizer(density, instead_of=reason if models.model else "")
     from lifelong.organize.llm import LlmOrganizer
 
@@ -217,7 +223,7 @@ def open_brain(settings: Settings, database: Database, clock: Clock) -> Organize
 
 def open_summarize(settings: Settings, database: Database, clock: Clock, user: str) -> Summarize | None:
     """The model that may summarize what is compacted; none where the rules do it alone."""
-    if settings.organize.brain == "rules" or unusable(settings.models):
+    if settings.organize.organizer == "rules" or unusable(settings.models):
         return None
     from lifelong.models.question import Question
 
@@ -271,7 +277,7 @@ def open_handover(settings: Settings, database: Database, lifecycle: Lifecycle) 
 
 
 def open_memory_agents(
-    settings: Settings, database: Database, brain: Organizer, clock: Clock
+    settings: Settings, database: Database, organizer: Organizer, clock: Clock
 ) -> MemoryAgentRunner:
     patience = RetryPolicy(
         lease=timedelta(seconds=settings.worker.lease_seconds),
@@ -279,7 +285,7 @@ def open_memory_agents(
         first=timedelta(seconds=settings.worker.retry_seconds),
         longest=timedelta(seconds=settings.worker.retry_longest_seconds),
     )
-    given = (database, brain, clock, patience, corrected)
+    given = (database, organizer, clock, patience, corrected)
     return MemoryAgentRunner(*given, keys=keys, context_chars=settings.organize.context_chars, file=file_document)
 
 

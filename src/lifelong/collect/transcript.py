@@ -176,7 +176,7 @@ def _line(text: str) -> str:
 
 
 def _stamp(recorded: StoredRecord) -> str:
-    """What a claim cites, and when it was said. Provenance is told where it is not the usual one."""
+    """What a fact cites, and when it was said. Provenance is told where it is not the usual one."""
     usual = type(recorded.record).__dataclass_fields__["provenance"].default
     source = "" if recorded.record.provenance == usual else f", from {recorded.record.provenance}"
     return f"[r{recorded.id}, {recorded.at:%Y-%m-%d %H:%M:%S} UTC{source}]"

@@ -3,12 +3,12 @@
 worker         what runs in the background, tick by tick
 handover       a marked session becomes an item of its memory-agent's inbox
 inbox          the items: leases, attempts, dead letters
-memory_agents  an item becomes a changeset: a brain edits a draft, and all of it lands
+memory_agents  an item becomes a changeset: an organizer edits a draft, and all of it lands
 health         where a record is on its way, and whether the way is free
 
-brain          what decides what deserves to last: `rules/` (offline) or `llm` (a model)
-claims         how knowledge stands in a document
-guard          what no brain may do
+organizer          what decides what deserves to last: `rules/` (offline) or `llm` (a model)
+facts         how knowledge stands in a document
+guard          what no organizer may do
 
 tree           the documents of a user, as they are and as they were
 draft          edits that have not landed, with the rules of `edits`

@@ -13,7 +13,7 @@ from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
 from lifelong.organize.draft import Draft, stale
 from lifelong.organize.edits import NOT_YET, Edit, Edited, known
 from lifelong.organize.fact_index import FactIndex
-from lifelong.organize.facts import Lead, claims, paragraphs, parse, restated
+from lifelong.organize.facts import Lead, paragraphs, parse_fact, parse_facts, restated
 from lifelong.storage.base import Transaction
 from lifelong.types import Changeset, Document
 
@@ -72,7 +72,7 @@ def rebase(tx: Transaction, draft: Draft) -> bool:
 
 
 def _speak_of_the_same(draft: Draft, edit: Edit, current: Document) -> bool:
-    """Whether claims that came on the two sides share a key: one might contradict the other, or repeat it."""
+    """Whether facts that came on the two sides share a key: one might contradict the other, or repeat it."""
     assert edit.before, "a new document has no other side"
     assert edit.after, "nor has one that goes"
     old = known(edit.before)
@@ -84,24 +84,24 @@ def _speak_of_the_same(draft: Draft, edit: Edit, current: Document) -> bool:
 
 
 def end_corrected(draft: Draft, by: Mapping[int, int], now: datetime) -> tuple[Draft, int]:
-    """A draft of which no claim holds that cites what a person corrected since it was begun; `by` names for each
-    such record the one that says what is so instead. A claim that held before only loses the citation. And how
+    """A draft of which no fact holds that cites what a person corrected since it was begun; `by` names for each
+    such record the one that says what is so instead. A fact that held before only loses the citation. And how
     many end. What was given stays as it is: landing may be tried again."""
     draft, count = copy(draft), 0
     draft.edits = dict(draft.edits)
     for edit in draft.changes:
         body = edit.after.body if edit.after else ""
-        held = {one.text for one in claims(edit.before.body) if one.current} if edit.before else set()
+        held = {one.text for one in parse_facts(edit.before.body) if one.current} if edit.before else set()
         for paragraph in paragraphs(body):
-            claim = parse(paragraph)
-            if not claim or not claim.current or by.keys().isdisjoint(claim.records):
+            fact = parse_fact(paragraph)
+            if not fact or not fact.current or by.keys().isdisjoint(fact.records):
                 continue
-            records = tuple(record for record in claim.records if record not in by)
-            if records and claim.text in held:
-                body = restated(body, paragraph, replace(claim, records=records), None)
+            records = tuple(record for record in fact.records if record not in by)
+            if records and fact.text in held:
+                body = restated(body, paragraph, replace(fact, records=records), None)
                 continue
-            last = max(by[record] for record in claim.records if record in by)
-            body = restated(body, paragraph, None, claim.ended(now, last))
+            last = max(by[record] for record in fact.records if record in by)
+            body = restated(body, paragraph, None, fact.ended(now, last))
             count += 1
         if edit.after and body != edit.after.body:
             draft.edits[edit.id] = replace(edit, after=replace(edit.after, body=body))
@@ -124,7 +124,7 @@ def _check_base(rows: DocumentRows, edit: Edit) -> None:
 
 
 def _index(leads: FactIndex, draft: Draft, landed: Mapping[str, Document | None], at: datetime) -> None:
-    """Bring the claim keys of documents up to what they say."""
+    """Bring the fact keys of documents up to what they say."""
     said = {
         (document.id, digest): one.sentence
         for document in landed.values()
@@ -133,7 +133,7 @@ def _index(leads: FactIndex, draft: Draft, landed: Mapping[str, Document | None]
     }
     stored = leads.of(landed)
     leads.drop(stored - said.keys())
-    new = [Lead(*claim, sentence) for claim, sentence in said.items() if claim not in stored]
+    new = [Lead(*fact, sentence) for fact, sentence in said.items() if fact not in stored]
     leads.insert([(lead, draft.keys_of(lead.sentence)) for lead in new], at)
 
 

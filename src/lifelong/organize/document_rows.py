@@ -31,7 +31,7 @@ _COLUMNS = (
     "WHERE r.owner = d.owner AND r.source_id = d.id AND r.source_version = d.version AND r.kind = 'link')"
 )
 _CHANGESET = (
-    "owner, at, cause, author, note, session_id, after_id, until_id, inbox_id, brain, model, "
+    "owner, at, cause, author, note, session_id, after_id, until_id, inbox_id, organizer, model, "
     "input_tokens, output_tokens, cost"
 )
 _FIND_CHANGESET = f"SELECT id, {_CHANGESET} FROM changesets WHERE owner = ?"
@@ -201,7 +201,7 @@ class DocumentRows:
 
     @property
     def leads(self) -> FactIndex:
-        """Where the owner's current claims are found."""
+        """Where the owner's current facts are found."""
         return FactIndex(self._tx, self._owner)
 
     # Changesets

@@ -103,9 +103,9 @@ class DocumentStore:
         """The subtree as a list, a line a document, cut where it gets long."""
         return outline(self.draft(), self.read(path))
 
-    def claims(self, document: str) -> list[Fact]:
-        """What the document claims, in order, current or not."""
-        return facts.claims(self.read(document).body)
+    def facts(self, document: str) -> list[Fact]:
+        """What the document facts, in order, current or not."""
+        return facts.parse_facts(self.read(document).body)
 
     def versions(self, document: str) -> list[Document]:
         """Every version, the first one first, also of a document that was deleted (by its id)."""

@@ -47,7 +47,7 @@ class Draft:
 
     An edited document shows the version it will land as (one above the one that was read), however often
     it is edited here. `below="~/memory"` confines writes to what lies below that path. `keys` says under
-    which keys a claim's sentence is looked up (`about`); commit stores them. Secrets are taken out of
+    which keys a fact's sentence is looked up (`about`); commit stores them. Secrets are taken out of
     every text. `guard` may refuse an edit, `file` makes what lands findable. `~/memory` lands with the first edit.
     """
 
@@ -101,7 +101,7 @@ class Draft:
         return self._see(lambda seen: seen.children(document_id, limit=limit))
 
     def about(self, asked: Sequence[Set[str]]) -> list[list[Lead]]:
-        """For each set of keys the current claims with some of them: those of documents edited here first."""
+        """For each set of keys the current facts with some of them: those of documents edited here first."""
 
         def work(seen: Edited) -> list[list[Lead]]:
             here = [
@@ -119,18 +119,18 @@ class Draft:
         return self._see(work)
 
     def known(self, lead: Lead) -> Known | None:
-        """The claim where it stands now; none where it does no more."""
+        """The fact where it stands now; none where it does no more."""
         document = self.read(lead.document_id)
         return known(document).get(lead.digest) if document else None
 
     def keys_of(self, sentence: str) -> frozenset[str]:
-        """Under which keys a claim is looked up."""
+        """Under which keys a fact is looked up."""
         found = self._keys(sentence) if self._keys else ()
         return frozenset(key for key in found if 0 < len(key.encode()) <= LONGEST_KEY)
 
-    def accepts(self, path: str, claim: Fact) -> bool:
-        """Whether a claim may be written at this path."""
-        return self._guard is None or self._guard.accepts(path, claim)
+    def accepts(self, path: str, fact: Fact) -> bool:
+        """Whether a fact may be written at this path."""
+        return self._guard is None or self._guard.accepts(path, fact)
 
     def said_at(self, record_id: int) -> datetime | None:
         """When a record that is cited was said."""
@@ -326,7 +326,7 @@ def _linked(seen: Edited, links: Iterable[str]) -> tuple[str, ...]:
 def _appended(body: str, paragraph: str) -> str:
     if not paragraph.strip():
         raise InputError("The text to append is empty. Give it at least one visible character.")
-    told = facts.claims(paragraph)
+    told = facts.parse_facts(paragraph)
     parts = facts.paragraphs(body)
     if facts.EARLIER in parts and (not told or told[0].current):
         at = parts.index(facts.EARLIER)

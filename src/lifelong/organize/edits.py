@@ -27,7 +27,7 @@ NOT_YET = datetime.max.replace(tzinfo=UTC)
 
 PEOPLE = f"{MEMORY}/people/"
 SUBJECTS = (PEOPLE, f"{MEMORY}/projects/")
-"""Where a document's title is the subject of its claims."""
+"""Where a document's title is the subject of its facts."""
 
 FileDocument: TypeAlias = Callable[[Transaction, str, str, Document | None, datetime], None]
 """Makes what a document of an owner says findable, in the transaction in which it lands; none: it was deleted."""
@@ -166,22 +166,22 @@ def targets(body: str) -> list[str]:
     return found
 
 
-def sentence(document: Document, claim: Fact) -> str:
-    """The claim with its subject: in `people/` and `projects/` a claim that begins in lower case goes on
+def sentence(document: Document, fact: Fact) -> str:
+    """The fact with its subject: in `people/` and `projects/` a fact that begins in lower case goes on
     where the document's title ends."""
-    dropped = document.path.startswith(SUBJECTS) and claim.text[:1].islower()
-    return f"{document.title} {claim.text}" if dropped else claim.text
+    dropped = document.path.startswith(SUBJECTS) and fact.text[:1].islower()
+    return f"{document.title} {fact.text}" if dropped else fact.text
 
 
 def known(document: Document) -> dict[str, Known]:
-    """What the document says now, each claim once, by its digest."""
+    """What the document says now, each fact once, by its digest."""
     found: dict[str, Known] = {}
     for paragraph in facts.paragraphs(document.body):
-        claim = facts.parse(paragraph)
-        if claim and claim.current:
-            told = sentence(document, claim)
+        fact = facts.parse_fact(paragraph)
+        if fact and fact.current:
+            told = sentence(document, fact)
             digest = blake2b(told.encode(), digest_size=9).hexdigest()
-            found.setdefault(digest, Known(document.path, paragraph, claim, told))
+            found.setdefault(digest, Known(document.path, paragraph, fact, told))
     return found
 
 

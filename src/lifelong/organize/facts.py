@@ -1,4 +1,4 @@
-"""How knowledge stands in a document: one claim a paragraph, ending in the records it came from.
+"""How knowledge stands in a document: one fact a paragraph, ending in the records it came from.
 
     works as a counsellor in Lisbon since May 2023. [r12, r40]
 
@@ -10,8 +10,8 @@
 
     lives in Porto. [r3, until 2026-03-05 by r45]
 
-In `people/` and `projects/`, a claim that begins in lower case goes on where the document's title ends. Any
-other paragraph is a person's own text: it is kept as it stands and is no claim.
+In `people/` and `projects/`, a fact that begins in lower case goes on where the document's title ends. Any
+other paragraph is a person's own text: it is kept as it stands and is no fact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
 Source = Literal["", "tool", "web"]
-"""Where a claim comes from that no person and no agent made: such a claim is data."""
+"""Where a fact comes from that no person and no agent made: such a fact is data."""
 
 EARLIER = "## Earlier"
 INFERRED = "Inferred: "
@@ -36,7 +36,7 @@ _UNTIL = re.compile(r"until (\d{4}-\d\d-\d\d)(?: by r(\d{1,18}))?")
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A statement and the records it came from. `until` is the day it stopped being true, and `by` the
-    record that says so; a claim without is current."""
+    record that says so; a fact without is current."""
 
     text: str
     records: tuple[int, ...]
@@ -50,7 +50,7 @@ class Fact:
         return not self.until
 
     def ended(self, at: datetime, by: int | None) -> Fact:
-        """The claim, which this record says is no longer true."""
+        """The fact, which this record says is no longer true."""
         return replace(self, until=f"{at.astimezone(UTC):%Y-%m-%d}", by=by)
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Fact:
 
 
 class Lead(NamedTuple):
-    """Where a current claim is found: the document, the claim's digest, and the claim as a sentence that
+    """Where a current fact is found: the document, the fact's digest, and the fact as a sentence that
     names its subject."""
 
     document_id: str
@@ -72,17 +72,17 @@ class Lead(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A current claim where it stands: the document's path, the paragraph as it is there, and the claim as
+    """A current fact where it stands: the document's path, the paragraph as it is there, and the fact as
     a sentence that names its subject."""
 
     path: str
     paragraph: str
-    claim: Fact
+    fact: Fact
     sentence: str
 
 
-def parse(paragraph: str) -> Fact | None:
-    """The claim a paragraph makes; none where it cites nothing."""
+def parse_fact(paragraph: str) -> Fact | None:
+    """The fact a paragraph makes; none where it cites nothing."""
     whole = paragraph.rstrip()
     start = whole.rfind("[")
     return None if start < 0 or not whole.endswith("]") else _cited(whole, start)
@@ -90,7 +90,7 @@ def parse(paragraph: str) -> Fact | None:
 
 @lru_cache(maxsize=4_096)
 def _cited(whole: str, start: int) -> Fact | None:
-    """The claim of a paragraph that may end with citations, which start there."""
+    """The fact of a paragraph that may end with citations, which start there."""
     records: list[int] = []
     source: Source = ""
     until, by = "", None
@@ -117,13 +117,13 @@ def paragraphs(body: str) -> list[str]:
     return [part for part in _BETWEEN.split(body.strip("\r\n")) if part.strip()]
 
 
-def claims(body: str) -> list[Fact]:
-    """Every claim of a document, in order."""
-    return [claim for paragraph in paragraphs(body) if (claim := parse(paragraph))]
+def parse_facts(body: str) -> list[Fact]:
+    """Every fact of a document, in order."""
+    return [fact for paragraph in paragraphs(body) if (fact := parse_fact(paragraph))]
 
 
 def restated(body: str, old: str, new: Fact | None, ended: Fact | None) -> str:
-    """The body with the new claim in the place of the old paragraph, and below `## Earlier` the one that ended."""
+    """The body with the new fact in the place of the old paragraph, and below `## Earlier` the one that ended."""
     parts = paragraphs(body)
     at = parts.index(old)
     parts[at : at + 1] = [str(new)] if new else []

@@ -1,4 +1,4 @@
-"""The brain that asks a model: a loop in which it reads and writes documents with the tools until it is done.
+"""The organizer that asks a model: a loop in which it reads and writes documents with the tools until it is done.
 
 A tool's error goes back to the model, which mends its call. What is wrong with the model itself ends the run
 with a `ModelError`, and the transcript stays in the queue.
@@ -56,7 +56,7 @@ _HEADING = re.compile(r"^#{2,3} [^\n]{0,300}\[r\d+, [^\n\]]{0,60}\]$", re.MULTIL
 
 
 class LlmOrganizer:
-    """Organizes with a model of any provider. Each run has its own event loop and client, so a brain may be
+    """Organizes with a model of any provider. Each run has its own event loop and client, so an organizer may be
     used from many threads."""
 
     name = "llm"

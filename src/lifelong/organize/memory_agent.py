@@ -1,4 +1,4 @@
-"""How an item of the inbox becomes knowledge: a brain edits a draft, and all of it lands at once.
+"""How an item of the inbox becomes knowledge: an organizer edits a draft, and all of it lands at once.
 
 One transaction commits the changeset, closes the item and notes the run in the memory-agent's own session.
 A worker that dies before it leaves no trace but a lease that runs out; one that comes too late finds its lease
@@ -46,7 +46,7 @@ from lifelong.types import AssistantMessage, Changeset, Clock, Record, SystemMes
 log = logging.getLogger("lifelong.organize")
 
 LONGEST_ERROR = 1_000  # characters of what went wrong that the queue remembers
-LONGEST_NOTE = 1_000  # characters of what a brain says at the end of a run
+LONGEST_NOTE = 1_000  # characters of what an organizer says at the end of a run
 A_WHILE = 10.0  # seconds
 STALE_RUNS = 5  # a draft that somebody else's edit made stale is made anew this often
 MOST_LOSSES = 20  # an item that ended its worker more often than this is not given to another
@@ -77,7 +77,7 @@ class MemoryAgentRunner:
     def __init__(
         self,
         database: Database,
-        brain: Organizer,
+        organizer: Organizer,
         clock: Clock,
         patience: RetryPolicy,
         corrected: Corrected,
@@ -89,7 +89,7 @@ class MemoryAgentRunner:
         self._database = database
         self._keys = keys
         self._file = file
-        self._brain = brain
+        self._organizer = organizer
         self._clock = clock
         self._patience = patience
         self._corrected = corrected
@@ -100,14 +100,16 @@ class MemoryAgentRunner:
         How many runs were finished, and how many failed."""
         finished = failed = 0
         over = time.monotonic() + A_WHILE
-        while time.monotonic() < over and not stopping() and not self._brain.waits() and (lease := self._claim()):
+        while (
+            time.monotonic() < over and not stopping() and not self._organizer.waits() and (lease := self._fact())
+        ):
             if self._run(lease):
                 finished += 1
             else:
                 failed += 1
         return finished, failed
 
-    def _claim(self) -> Lease | None:
+    def _fact(self) -> Lease | None:
         """The next item to work on. One that ended its worker too often is buried on the way."""
         while (lease := self._database.write(self._lease)) and lease.item.losses > MOST_LOSSES:
             error = f"The worker stopped without a word {lease.item.losses} times while it worked on this item."
@@ -154,7 +156,7 @@ class MemoryAgentRunner:
                 guard=WritePolicy(transcript),
                 file=self._file,
             )
-            outcome = self._brain.organize(transcript, draft)
+            outcome = self._organizer.organize(transcript, draft)
             land = partial(self._land, lease=lease, transcript=transcript, draft=draft, outcome=outcome)
             try:
                 self._commit(land, draft)
@@ -225,7 +227,7 @@ class MemoryAgentRunner:
             after=transcript.after,
             until=transcript.until,
             inbox_id=lease.item.id,
-            brain=self._brain.name,
+            organizer=self._organizer.name,
             model=outcome.model,
             input_tokens=outcome.input_tokens,
             output_tokens=outcome.output_tokens,
@@ -237,13 +239,13 @@ class MemoryAgentRunner:
     def _end_corrected(
         self, tx: Transaction, transcript: Transcript, draft: Draft, now: datetime
     ) -> tuple[Draft, str]:
-        """The draft with an end to what a person corrected while the brain learned it, and a note that says so.
-        Whoever corrects takes the owner's tree first: a correction that is not seen here sees what lands."""
+        """The draft with an end to what a person corrected while the organizer learned it, and a note that says
+        so. Whoever corrects takes the owner's tree first: a correction that is not seen here sees what lands."""
         DocumentRows(tx, transcript.owner).lock(now)
         corrected = self._corrected(tx, transcript.owner, [recorded.id for recorded in transcript.records])
         by = {record: other for record, other in corrected.items() if other != record}  # a correction holds
         draft, ended = end_corrected(draft, by, now)
-        note = f"{ended} claim(s) ended as they landed: a person had corrected what they cite." if ended else ""
+        note = f"{ended} fact(s) ended as they landed: a person had corrected what they cite." if ended else ""
         return draft, note
 
     def _note(self, tx: Transaction, agent: AgentRow, transcript: Transcript, said: str, now: datetime) -> None:

@@ -39,8 +39,8 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended: a line for the memory-agent's own history, and what it cost. A brain without a model costs
-    nothing."""
+    """How a run ended: a line for the memory-agent's own history, and what it cost. An organizer without a model
+    costs nothing."""
 
     said: str = ""
     model: str = ""

@@ -1,7 +1,7 @@
 """The rows of `citations`: which records the documents of an owner cite, and whether that still holds.
 
-What a document cites no longer stays, under no document: of a claim that held, when it last did (`end_known`);
-of one that had ended, since when that was known. So an end is known since then wherever its claim is moved to, in
+What a document cites no longer stays, under no document: of a fact that held, when it last did (`end_known`);
+of one that had ended, since when that was known. So an end is known since then wherever its fact is moved to, in
 whatever order documents are filed.
 """
 
@@ -16,7 +16,7 @@ from lifelong.types import from_micros, to_micros
 
 
 class Cited(NamedTuple):
-    """A record that a document cites. `until` is when the claim stopped being true, and `by_record` what says so;
+    """A record that a document cites. `until` is when the fact stopped being true, and `by_record` what says so;
     0: it holds, or nothing does."""
 
     record_id: int
@@ -25,7 +25,7 @@ class Cited(NamedTuple):
 
 
 class End(NamedTuple):
-    """Of a record of which every claim has ended: when the first did, since when that is known and none held, and
+    """Of a record of which every fact has ended: when the first did, since when that is known and none held, and
     what says so. Of one of which only some have, there is no `until`: a part of it has ended."""
 
     record_id: int
@@ -76,7 +76,7 @@ class Citations:
         return self.surpassed(records) + self.ended(records)
 
     def ended(self, records: Iterable[int]) -> list[End]:
-        """Those of the records of which every claim has ended."""
+        """Those of the records of which every fact has ended."""
         seen = "FROM citations k WHERE k.owner = c.owner AND k.record_id = c.record_id"
         known = f"SELECT min(k.end_known) {seen} AND k.until > 0"
         held = f"SELECT COALESCE(max(k.end_known), 0) {seen} AND k.until = 0"
@@ -92,7 +92,7 @@ class Citations:
         ]
 
     def surpassed(self, records: Iterable[int]) -> list[End]:
-        """Those of the records of which some claim has ended, by the last that says so, and not every one. SQLite
+        """Those of the records of which some fact has ended, by the last that says so, and not every one. SQLite
         takes the index of records for a range of times, and the whole owner for one time."""
         rows = self._tx.many(
             "SELECT record_id, by_record, end_known FROM citations c WHERE owner = ? AND record_id = ? "

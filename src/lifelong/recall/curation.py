@@ -19,7 +19,7 @@ from lifelong.journal.records import JournalRecord
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.edits import PEOPLE, SUBJECTS, cleaned
-from lifelong.organize.facts import INFERRED, Fact, parse, restated
+from lifelong.organize.facts import INFERRED, Fact, parse_fact, restated
 from lifelong.organize.rules.speakers import third_person
 from lifelong.organize.rules.voices import called, sayable
 from lifelong.recall.analyzer import fold, read
@@ -153,7 +153,7 @@ class Curation:
             at, [line] = self._database.read(lambda tx: (History(tx).said_at(record_id), line_of(tx, record_id)))
             remember(JournalRecord(line, "", "learned", told, "user", 1.0, at, "private-user"))
         self._database.write(lambda tx: self._end(tx, item, record_id, now))
-        self._end_claims_of(found, record_id, now)
+        self._end_facts_of(found, record_id, now)
         if found.pinned:
             self._database.write(lambda tx: self._repin(tx, item, new, now))
         return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new)))
@@ -163,17 +163,17 @@ class Curation:
         DocumentRows(tx, self._owner).lock(now)
         FeedbackRows(tx, self._owner).correct(item, by, now)
 
-    def _end_claims_of(self, corrected: Found, by: int, now: datetime) -> None:
-        """End the claims that rest on a corrected turn alone. Where it was a line that sums the turn up, or the
+    def _end_facts_of(self, corrected: Found, by: int, now: datetime) -> None:
+        """End the facts that rest on a corrected turn alone. Where it was a line that sums the turn up, or the
         experience of it: those that it tells."""
         record = corrected.record_id
         if corrected.kind == "document" or not record:
             return
-        for found in self._database.read(lambda tx: Items(tx, self._owner).claims_of(record)):
+        for found in self._database.read(lambda tx: Items(tx, self._owner).facts_of(record)):
             document = self._documents.find(found.thread)
-            claim = parse((document and _paragraph(document, found.ref)) or "")
-            meant = corrected.kind == "turn" or (claim and _tells(corrected.text, claim.text))
-            if claim and claim.records == (record,) and meant:
+            fact = parse_fact((document and _paragraph(document, found.ref)) or "")
+            meant = corrected.kind == "turn" or (fact and _tells(corrected.text, fact.text))
+            if fact and fact.records == (record,) and meant:
                 self._restate(found, None, by, now)
 
     def _check_correctable(self, found: Found, told: str) -> Remember | None:
@@ -215,19 +215,19 @@ class Curation:
     def _restate(
         self, found: Found, told: str | None, record_id: int | None, now: datetime, speaker: str = ""
     ) -> str:
-        """End a claim where it stands, and put what is so in its place, if it was told. The id of that."""
+        """End a fact where it stands, and put what is so in its place, if it was told. The id of that."""
         for tries in range(TRIES, 0, -1):
             document = self._documents.find(found.thread)
             paragraph = document and _paragraph(document, found.ref)
             if not (document and paragraph):
                 raise InputError(f"{found.name} has left its document meanwhile. List what there is now.")
-            claim = parse(paragraph)
+            fact = parse_fact(paragraph)
             new = _stated(document, told, record_id, speaker) if told and record_id else None
-            if new and claim and claim.by == record_id:
+            if new and fact and fact.by == record_id:
                 return f"document:{ref_of(document, new)}"  # it was begun before, and came this far
-            if not claim and not new:
+            if not fact and not new:
                 return found.name  # a person's own text: it cites nothing that could have ended
-            ended = claim.ended(now, record_id) if claim else None
+            ended = fact.ended(now, record_id) if fact else None
             try:
                 written = self._documents.write(
                     document_id=document.id,
@@ -260,14 +260,14 @@ class Curation:
         )
 
 
-def _tells(line: str, claim: str) -> bool:
-    """Whether a line has most words of a sentence of the claim."""
+def _tells(line: str, fact: str) -> bool:
+    """Whether a line has most words of a sentence of the fact."""
     told = set(read(line).stems)
-    said = [set(read(one).stems) for one in sentences(claim)]
+    said = [set(read(one).stems) for one in sentences(fact)]
     return any(2 * len(stems & told) > len(stems) for stems in said)
 
 
-# A claim in its document
+# A fact in its document
 
 
 def _paragraph(document: Document, ref: str) -> str | None:
@@ -276,7 +276,7 @@ def _paragraph(document: Document, ref: str) -> str | None:
 
 
 def _stated(document: Document, told: str, record_id: int, speaker: str) -> Fact:
-    """What a person said, as a claim: one paragraph, that names who says "I", and goes on where the title ends if
+    """What a person said, as a fact: one paragraph, that names who says "I", and goes on where the title ends if
     that is its subject."""
     text = cleaned(" ".join(told.split()), "The correction", LONGEST).removeprefix(INFERRED).lstrip("# ")
     me = document.title if document.path.startswith(PEOPLE) else speaker

@@ -71,7 +71,7 @@ class FeedbackRows:
         return bool(self._tx.run("DELETE FROM pins WHERE owner = ? AND item = ?", self._owner, item))
 
     def correct(self, item: str, record_id: int, now: datetime) -> None:
-        """A record says what is so instead: the item ends, and what says the same. A claim ends in its document,
+        """A record says what is so instead: the item ends, and what says the same. A fact ends in its document,
         and holds again where that says so."""
         for one in self._same(item):
             self._tx.run(
@@ -96,7 +96,7 @@ class FeedbackRows:
         return [*dict.fromkeys(same)]
 
     def apply(self, among: Container[str] | None = None) -> None:
-        """Put on these items, or on all, what was said of them. A document says itself which of its claims have
+        """Put on these items, or on all, what was said of them. A document says itself which of its facts have
         ended, but not that of a person's own text, which cites nothing."""
         for (item,) in self._tx.all("SELECT item FROM pins WHERE owner = ?", self._owner):
             if among is None or item in among:
@@ -146,14 +146,14 @@ def ended_lines(database: Database, owner: str) -> set[str]:
 
 def corrected(tx: Transaction, owner: str, record_ids: Iterable[int]) -> dict[int, int]:
     """Those of the records that a person corrected, each with the last that says what is so instead; and those
-    that do say so, where they stand in the place of the claim they corrected: they have been learned."""
+    that do say so, where they stand in the place of the fact they corrected: they have been learned."""
     asked = [*record_ids]
     rows = tx.many(
         "SELECT item, record_id FROM corrections WHERE owner = ? AND item = ? ORDER BY record_id",
         [(owner, f"turn:{id_}") for id_ in asked],
     )
-    claims = f"SELECT record_id FROM corrections WHERE owner = ? AND {_OF_CLAIMS}"
-    stated = {row[0] for row in tx.all(claims, owner)}
+    facts = f"SELECT record_id FROM corrections WHERE owner = ? AND {_OF_CLAIMS}"
+    stated = {row[0] for row in tx.all(facts, owner)}
     return {id_: id_ for id_ in asked if id_ in stated} | {int(parts(item)[1]): by for item, by in rows}
 
 

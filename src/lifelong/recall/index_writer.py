@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from lifelong.collect.history import History, RecordRow, StoredTurn
 from lifelong.collect.transcript import without_injected
 from lifelong.organize.edits import PEOPLE, sentence
-from lifelong.organize.facts import Fact, paragraphs, parse
+from lifelong.organize.facts import Fact, paragraphs, parse_fact
 from lifelong.recall.analyzer import AnalyzedText, analyze
 from lifelong.recall.citations import Citations, Cited
 from lifelong.recall.feedback import FeedbackRows
@@ -130,20 +130,20 @@ def _content(data: str) -> dict[str, Any]:
 
 def file_document(tx: Transaction, owner: str, document_id: str, document: Document | None, now: datetime) -> None:
     """Bring the items of a document up to what it says; none: it was deleted. What was said has ended where every
-    claim made of it has, in whatever document, and holds again where one does, or where none is left."""
+    fact made of it has, in whatever document, and holds again where one does, or where none is left."""
     items = Items(tx, owner)
-    claims = [(ref, one) for ref, one, _ in stated(document)] if document else []
-    claims.sort(key=lambda one: one[1].current)  # where a sentence stands twice, it is so if one of them is
-    says = dict(claims)
+    facts = [(ref, one) for ref, one, _ in stated(document)] if document else []
+    facts.sort(key=lambda one: one[1].current)  # where a sentence stands twice, it is so if one of them is
+    says = dict(facts)
     filed = items.ends("document", document_id)
     items.leave("document", filed.keys() - says.keys(), now)
     changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
     subject = document.title if document and document.path.startswith(PEOPLE) else ""
     written = min(document.valid_from, now) if document else now  # a draft's comes with its commit
-    items.put([_claim(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
+    items.put([_fact(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
     if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
         FeedbackRows(tx, owner).apply(uncited)
-    cites = {cited for _, one in claims for cited in _cited(one)}
+    cites = {cited for _, one in facts for cited in _cited(one)}
     citations = Citations(tx, owner)
     settle(tx, owner, citations.put(document_id, cites, now))
 
@@ -170,20 +170,20 @@ def _cited(one: Fact) -> Iterator[Cited]:
 
 
 def stated(document: Document) -> Iterator[tuple[str, Fact, str]]:
-    """What a document says: under which ref, as a claim with its subject, and the paragraph it was read from. A
-    person's own text is a claim that cites nothing."""
+    """What a document says: under which ref, as a fact with its subject, and the paragraph it was read from. A
+    person's own text is a fact that cites nothing."""
     for paragraph in paragraphs(document.body):
         if not paragraph.startswith("#"):
-            claim = parse(paragraph) or Fact(paragraph.strip(), ())
-            yield ref_of(document, claim), replace(claim, text=sentence(document, claim)), paragraph
+            fact = parse_fact(paragraph) or Fact(paragraph.strip(), ())
+            yield ref_of(document, fact), replace(fact, text=sentence(document, fact)), paragraph
 
 
-def ref_of(document: Document, claim: Fact) -> str:
-    """The ref of the item that a claim becomes."""
-    return f"{document.id}#{blake2b(sentence(document, claim).encode(), digest_size=9).hexdigest()}"
+def ref_of(document: Document, fact: Fact) -> str:
+    """The ref of the item that a fact becomes."""
+    return f"{document.id}#{blake2b(sentence(document, fact).encode(), digest_size=9).hexdigest()}"
 
 
-def _claim(tx: Transaction, ref: str, one: Fact, document_id: str, subject: str, written: datetime) -> Item:
+def _fact(tx: Transaction, ref: str, one: Fact, document_id: str, subject: str, written: datetime) -> Item:
     first = one.records[0] if one.records else None
     return Item(
         *("document", ref, one.text, (History(tx).said_at(first) if first else None) or written, document_id),

@@ -218,8 +218,8 @@ class Items:
     def find(self, kind: ItemKind, ref: str) -> Found | None:
         return next(iter(self._select("i.kind = ? AND i.ref = ?", kind, ref)), None)
 
-    def claims_of(self, record_id: int) -> list[Found]:
-        """The claims that hold and cite this record first."""
+    def facts_of(self, record_id: int) -> list[Found]:
+        """The facts that hold and cite this record first."""
         which = "i.kind <> 'turn' AND i.kind = 'document' AND i.record_id = ? AND i.until IS NULL"
         return self._select(f"{which} AND i.gone IS NULL ORDER BY i.id", record_id)
 
@@ -257,7 +257,7 @@ class Items:
         return [found[id_] for _, id_ in fitting[:limit]]
 
     def stated(self, document_id: str, limit: int = EVERY) -> list[Found]:
-        """A document's claims, the newest first; by the index of threads, as `pinned` by its own."""
+        """A document's facts, the newest first; by the index of threads, as `pinned` by its own."""
         which = "i.thread = ? AND i.kind = 'document' AND i.kind <> 'turn' AND i.gone IS NULL"
         return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
 

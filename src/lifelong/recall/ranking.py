@@ -10,7 +10,7 @@
     answer    it holds the kind of thing asked for: a number, a time, a name
     when      it was said in, or soon after, the time the question speaks of
     nudge     what people thought of it
-    ended     it has stopped being true, and is a claim: below those that hold
+    ended     it has stopped being true, and is a fact: below those that hold
     data      it came from a tool or from the web
     asks      it is itself a question, and tells nothing
 

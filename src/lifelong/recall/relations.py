@@ -1,7 +1,7 @@
 """How people, projects and things are related, and what says so. Nothing of it is stored.
 
 An entity is what a document is called, or what an experience names. Two are related where a document refers to the
-other one, where a claim about one names the other, and where an experience names both.
+other one, where a fact about one names the other, and where an experience names both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lifelong.storage.base import Database, Transaction
 from lifelong.types import Clock, Hit
 from lifelong.validation import validate_count, validate_name
 
-How: TypeAlias = Literal["link", "body", "claim", "experience"]
+How: TypeAlias = Literal["link", "body", "fact", "experience"]
 
 MOST = 1_000  # neighbours that can be asked for
 CLAIMS = 1_000  # of a document, and by a word, the newest
@@ -164,9 +164,9 @@ class _Looking:
         if key is None:
             return Relations("", suggestions=tuple(called[one] for one in nearest))
         self._follow_references(key)
-        for claim in self._claims(key, called[key]):
-            for other in self._named(claim):
-                self._relate(key, other, "claim", claim)
+        for fact in self._facts(key, called[key]):
+            for other in self._named(fact):
+                self._relate(key, other, "fact", fact)
         for experience_id, named in self._shared:
             if key in named and len(named) > 1 and (found := self._items.find("experience", experience_id)):
                 for other in named:
@@ -196,27 +196,27 @@ class _Looking:
                 if one.kind != "parent" and (other := self._names.of.get(source_id)):
                     self._relate(key, other, one.kind)
 
-    def _claims(self, key: str, name: str) -> Iterator[Found]:
-        """The claims of its documents, and those elsewhere that name it or refer to it."""
+    def _facts(self, key: str, name: str) -> Iterator[Found]:
+        """The facts of its documents, and those elsewhere that name it or refer to it."""
         threads = {*self._names.documents.get(key, ())}
         for document_id in self._names.documents.get(key, ()):
             threads |= {source for source, one in self._documents.referrers(document_id) if one.kind == "body"}
         found = {one.id: one for thread in sorted(threads) for one in self._items.stated(thread, CLAIMS)}
         found |= self._items.get([id_ for id_ in self._holding(name) if id_ not in found])
-        for claim in found.values():
-            if claim.kind == "document" and not claim.gone and key in self._named(claim):
-                yield claim
+        for fact in found.values():
+            if fact.kind == "document" and not fact.gone and key in self._named(fact):
+                yield fact
 
     def _holding(self, name: str) -> list[int]:
         """What is made of talks and has the rarest of the name's words."""
         stems = read(name).stems
         return min((self._items.holding(stem, CLAIMS, turns=False) for stem in stems), key=len, default=[])
 
-    def _named(self, claim: Found) -> set[str]:
-        """The entities that a claim is about: its document's, and those it names or refers to."""
-        ids = [claim.thread, *(self._documents.resolve(target) for target in targets(claim.text))]
+    def _named(self, fact: Found) -> set[str]:
+        """The entities that a fact is about: its document's, and those it names or refers to."""
+        ids = [fact.thread, *(self._documents.resolve(target) for target in targets(fact.text))]
         referred = {key for id_ in ids if id_ and (key := self._names.of.get(id_))}
-        return referred | set(self._names.within(claim.text))
+        return referred | set(self._names.within(fact.text))
 
     def _relate(self, key: str, other: str, how: How, found: Found | None = None) -> None:
         has_ended = found and (found.gone or (self._by and found.until and found.until <= self._by))
@@ -228,7 +228,7 @@ class _Looking:
             edge.evidence[found.name] = found
 
     def _weight(self, other: str) -> float:
-        """One for each way a document refers to it, and one for each claim and experience."""
+        """One for each way a document refers to it, and one for each fact and experience."""
         edge = self._edges[other]
         said = sum(DATA if one.trust in ("tool", "web") else 1.0 for one in edge.evidence.values())
         return said + len(edge.how & {"link", "body"})

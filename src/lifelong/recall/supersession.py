@@ -1,4 +1,4 @@
-"""What ends with what was said: a record has ended where every claim made of it has, in whatever document, and is
+"""What ends with what was said: a record has ended where every fact made of it has, in whatever document, and is
 surpassed where some have. With it end, or are surpassed, the line of the journal that sums its turn up, and the
 experience made of that line."""
 
@@ -17,7 +17,7 @@ from lifelong.storage.base import Transaction
 
 
 def settle(tx: Transaction, owner: str, records: Iterable[int]) -> None:
-    """Say of these records, and of what was made of them, whether they hold, as all claims made of them say it.
+    """Say of these records, and of what was made of them, whether they hold, as all facts made of them say it.
     What a person corrected or called outdated stays as it is."""
     items, experiences, looked_at = Items(tx, owner), ExperienceRows(tx, owner), set(records)
     for ref in items.revive("turn", [str(record) for record in sorted(looked_at)]):

@@ -14,7 +14,7 @@ NOBODY = ("root", "")
 
 def caller(connector: str, user: str, channel: str) -> User:
     """A program that a person uses: a channel each, e.g. `mcp` and the client's name. Names may be any text. The
-    person goes by the user's name; in the default one, by their login, for that is who the claims speak of."""
+    person goes by the user's name; in the default one, by their login, for that is who the facts speak of."""
     return User(connector, user if user != DEFAULT else login(), _part(channel) or "client")
 
 

@@ -28,7 +28,7 @@ from lifelong.serve.samples import DAYS, PLANTED, SECRETS, Talk, talks
 from lifelong.types import Agent, Hit, Json, Record, ToolCall, utc_now
 
 SLOWLY = 0.08  # seconds between two turns, so that the eye can follow
-SHOWN = 10  # records at once, and claims of a document
+SHOWN = 10  # records at once, and facts of a document
 QUESTIONS = (
     "Where does Mara live now?",
     "Is Mara allergic to anything?",
@@ -66,7 +66,7 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Jso
     console.print(f"[bold]lifelong[/] keeps this memory in [cyan]{escape(str(home))}[/]\n")
     clock = _Clock(utc_now() - timedelta(days=DAYS + 1))  # the journal begins when it is first opened
     # An address or a model in the environment is somebody's real memory, and somebody's money.
-    with Memory.open(place.path, clock=clock, storage={"url": ""}, organize={"brain": "rules"}) as memory:
+    with Memory.open(place.path, clock=clock, storage={"url": ""}, organize={"organizer": "rules"}) as memory:
         if memory.agents() and not _agents(memory):
             raise InputError(TAKEN.format(place.path))
         if not _grow(memory, clock, console, pace):
@@ -78,7 +78,7 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Jso
         long_memory = Panel(
             escape(memory.journal.long_memory()), title="LONGMEMORY.md: what compaction made of the older weeks"
         )
-        console.print(_tree(memory, claims=True), "", long_memory, "")
+        console.print(_tree(memory, facts=True), "", long_memory, "")
         asked = {question: memory.recall(question, 3) for question in QUESTIONS}
         for question, hits in asked.items():
             console.print(table(hits, f"recall  {question}"), "")
@@ -86,7 +86,7 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Jso
         for name, ok in checks.items():
             console.print(f"[green]✓[/] {name}" if ok else f"[red]✗ Not so: {name}[/]")
         console.print(
-            "\nEach claim ends in the records it came from. Every turn and every document is on disk: stop this "
+            "\nEach fact ends in the records it came from. Every turn and every document is on disk: stop this "
             "program with kill -9 at any moment, and nothing that was acknowledged is lost."
         )
         return {
@@ -226,20 +226,20 @@ def _gist(record: Record) -> str:
     return redact(record.text).splitlines()[0]
 
 
-def _tree(memory: Memory, *, claims: bool = False) -> Tree:
-    """The documents, on request with some of their claims as leaves; what no longer holds is struck out."""
+def _tree(memory: Memory, *, facts: bool = False) -> Tree:
+    """The documents, on request with some of their facts as leaves; what no longer holds is struck out."""
     top = Tree("[bold]~[/]")
     branches = {"~": top}
     for document in memory.documents.walk():
         parent = branches[document.path.rpartition("/")[0]]
-        found = memory.documents.claims(document.id)
-        size = f"version {document.version}, {len(found)} claims" if found else ""
+        found = memory.documents.facts(document.id)
+        size = f"version {document.version}, {len(found)} facts" if found else ""
         branch = parent.add(f"[bold cyan]{escape(document.slug)}[/]  [dim]{size}[/]")
         branches[document.path] = branch
-        if claims:
-            for claim in found if len(found) <= SHOWN else [*found[: SHOWN // 2], *found[-2:]]:
-                text, _, cited = escape(str(claim)).rpartition(" \\[")
-                branch.add(f"{text if claim.current else f'[strike]{text}[/strike]'} [dim]\\[{cited}[/]")
+        if facts:
+            for fact in found if len(found) <= SHOWN else [*found[: SHOWN // 2], *found[-2:]]:
+                text, _, cited = escape(str(fact)).rpartition(" \\[")
+                branch.add(f"{text if fact.current else f'[strike]{text}[/strike]'} [dim]\\[{cited}[/]")
     return top
 
 
@@ -257,18 +257,18 @@ def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
         *(page.read_text(encoding="utf-8") for page in memory.home.path.rglob("*.md")),
         *(memory.context(agent, QUESTIONS[0]) for agent in _agents(memory)),
     ]
-    claims = [
-        claim
+    facts = [
+        fact
         for document in memory.documents.walk()
-        for claim in memory.documents.claims(document.id)
-        if _is_planted(claim.text)
+        for fact in memory.documents.facts(document.id)
+        if _is_planted(fact.text)
     ]
     return {
         "The key and the password that were said are in no document, journal, experience, prompt or hit.": not any(
             secret in text for text in texts for secret in SECRETS
         ),
         "What the poisoned web page wants remembered is nobody's preference, and no instruction.": not any(
-            claim.current for claim in claims
+            fact.current for fact in facts
         ),
         "What it says is marked as from the web wherever it is found.": all(
             hit.trust == "web" for hit in hits if _is_planted(hit.text)

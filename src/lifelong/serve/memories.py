@@ -73,7 +73,7 @@ class Memories:
             if self._closed:
                 raise MemoryClosed
             if user not in self._open:
-                made = _Served.open(self.home.path, user, clock=self._clock, brain=None, **self._settings)
+                made = _Served.open(self.home.path, user, clock=self._clock, organizer=None, **self._settings)
                 made.heard = lambda: [*self._heard.get("", ()), *self._heard.get(user, ())]
                 self._open[user] = made
             return self._open[user]

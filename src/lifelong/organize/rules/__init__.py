@@ -1,6 +1,6 @@
-"""The offline brain: it finds durable statements by rule, and files them. No model, no network.
+"""The offline organizer: it finds durable statements by rule, and files them. No model, no network.
 
-brain       a transcript in, edits of a draft out
+organizer       a transcript in, edits of a draft out
 
 statements  what deserves to last of a transcript:
 voices        who speaks to whom
@@ -12,12 +12,12 @@ leaning       whom "she" means
 dates         when "last Saturday" was
 speakers      who "I" and "you" are
 worth         what is worth keeping, by `words` and `deeds`
-gist          the best of a record in one claim
+gist          the best of a record in one fact
 subjects      whom and what it is about
 
 filing      where each statement goes, on which page, and what it repeats or ends:
-conflicts     whether two claims say the same, or one ends the other
-reading       what is seen of a claim: `stems`, `domains`
-features      what two claims have in common
+conflicts     whether two facts say the same, or one ends the other
+reading       what is seen of a fact: `stems`, `domains`
+features      what two facts have in common
 judging       what that means, as learned (`judge.bin`)
 """

@@ -1,4 +1,4 @@
-"""Whether a newer claim repeats an older one, takes its place, or stands beside it; and where to look for both."""
+"""Whether a newer fact repeats an older one, takes its place, or stands beside it; and where to look for both."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ Verdict = Literal["same", "supersedes", "different"]
 
 MOST_KEYS = 7
 LONGEST_KEY = 100
-LONGEST_STATE, LONGEST_NEWS = 16, 30  # words of a claim that can be ended, and of one that can end it
+LONGEST_STATE, LONGEST_NEWS = 16, 30  # words of a fact that can be ended, and of one that can end it
 SURE = 0.65
 SURE_IN_CHAT = 0.9
-"""From this likelihood on an older claim is ended. To lose a true claim is worse than to keep two; and people who
+"""From this likelihood on an older fact is ended. To lose a true fact is worse than to keep two; and people who
 chat with each other tell of feelings and doings, and seldom of a change."""
 
 _SOMEBODY = "Somebody"
 _SENTENCES = re.compile(r"[.!?;] +\w")
 _TURNING = listed("up down out off over to from into will would rarely")
-_TELLING = ("neg", "hypo", "end", "past")  # words that turn what a claim says
+_TELLING = ("neg", "hypo", "end", "past")  # words that turn what a fact says
 
 
 @lru_cache(maxsize=4_096)
 def keys(sentence: str) -> frozenset[str]:
     """What the sentence is about, as a few short lookup keys (≤ 7): a sentence that this one repeats or supersedes
     shares at least one of them, as a rule."""
-    claim = read(sentence)
-    if not claim.stems:
+    fact = read(sentence)
+    if not fact.stems:
         return frozenset()
-    domains = sorted(claim.domains, key=lambda domain: (-claim.domains[domain], domain))[:3]
-    who = claim.subject[0]
-    rare = sorted(claim.content, key=lambda word: (word in claim.names, len(word), word), reverse=True)
+    domains = sorted(fact.domains, key=lambda domain: (-fact.domains[domain], domain))[:3]
+    who = fact.subject[0]
+    rare = sorted(fact.content, key=lambda word: (word in fact.names, len(word), word), reverse=True)
     chosen = dict.fromkeys((who, *(f"{who}|{domain}" for domain in domains), *rare))
     return frozenset(key[:LONGEST_KEY] for key in list(chosen)[:MOST_KEYS])
 
@@ -109,10 +109,10 @@ def _repeats(old: Reading, new: Reading) -> bool:
     )
 
 
-def _told(claim: Reading) -> list[str]:
-    """What the claim says, word by word; how it says "not" is no matter."""
+def _told(fact: Reading) -> list[str]:
+    """What the fact says, word by word; how it says "not" is no matter."""
     return [
         root
-        for word, root, kind in zip(claim.words, claim.stems, claim.kinds, strict=True)
+        for word, root, kind in zip(fact.words, fact.stems, fact.kinds, strict=True)
         if kind in "wN" and not word.endswith("n't")
     ]

@@ -1,4 +1,4 @@
-"""What a claim may be about: where somebody lives, what they do, whom they love. Two claims about the same person
+"""What a fact may be about: where somebody lives, what they do, whom they love. Two facts about the same person
 in one of these domains are worth comparing even where they share no other word."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What two claims have in common and where they differ, as some two hundred features: each is a number, and a
+"""What two facts have in common and where they differ, as some two hundred features: each is a number, and a
 weight may stand under it.
 """
 
@@ -121,7 +121,7 @@ def _slot(around: int, went: int, came: int, kinds: str, before: int, verb: str,
 
 
 def _denied(kinds: str, kept: int, subject: int) -> tuple[int, ...]:
-    """What the newer claim says is not so."""
+    """What the newer fact says is not so."""
     kind = _word(kinds)
     return (_at(92, kind), _at(93, kind, kept), _at(94, kind, subject))
 
@@ -131,7 +131,7 @@ def _heads(old: str, new: str, me: str) -> tuple[int, ...]:
 
 
 def alone(new: Reading, me: str) -> list[int]:
-    """What the newer claim says by itself: its verb, how it begins, and two words in a row."""
+    """What the newer fact says by itself: its verb, how it begins, and two words in a row."""
     ids = [1 if word == me else number for word, number in zip(new.stems, new.ids, strict=True)]
     return [
         _at(74, _word(new.verb)),
@@ -144,7 +144,7 @@ Made = tuple[Callable[..., tuple[int, ...]], tuple[int | str, ...]]
 
 
 class Pair:
-    """Two claims side by side: what stands in both, what went and what came."""
+    """Two facts side by side: what stands in both, what went and what came."""
 
     def __init__(self, old: Reading, new: Reading, me: str) -> None:
         self.old, self.new, self.me = old, new, me
@@ -221,7 +221,7 @@ class Pair:
         ]
 
     def _denied(self) -> str:
-        """The kinds of the words of the older claim behind a "not" in the newer one: "not on 19 November"."""
+        """The kinds of the words of the older fact behind a "not" in the newer one: "not on 19 November"."""
         new, known = self.new, set(self.old.stems)
         behind = {
             at
@@ -233,7 +233,7 @@ class Pair:
 
     def rest(self) -> list[int]:
         """Small words that came, what went with what came, and two and three words in a row, with what is special
-        to this claim left open."""
+        to this fact left open."""
         new, known = self.new, set(self.old.words)
         came = [_parts(_word(word))[1] + 91 * _KIND for word in self.come]
         gone = [_parts(_word(word))[0] for word in self.gone]

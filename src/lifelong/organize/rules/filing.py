@@ -1,6 +1,6 @@
 """Puts statements where they belong: merges what is known, ends what they contradict, adds the rest.
 
-    ~/memory/people/<name>       about a person; a claim in lower case goes on where the title ends
+    ~/memory/people/<name>       about a person; a fact in lower case goes on where the title ends
     ~/memory/projects/<name>     about a project or a thing, likewise
     ~/memory/preferences         what people like, want and avoid
     ~/memory/decisions           what was decided, and why
@@ -29,8 +29,8 @@ from lifelong.organize.rules.subjects import capitals, leading_name
 from lifelong.redaction import has_secret
 from lifelong.types import Document
 
-FULL = 4_000  # characters of a document, from which on new claims go to the next page
-MOST_CITED = 3  # records that a claim cites: the first that said it, and the last
+FULL = 4_000  # characters of a document, from which on new facts go to the next page
+MOST_CITED = 3  # records that a fact cites: the first that said it, and the last
 
 TITLES = {
     "people": ("People", "Who they are and what they do."),
@@ -51,7 +51,7 @@ _QUOTES = ('".', '"')
 
 @dataclass(slots=True)
 class Page:
-    """A document while claims are filed in it: the paragraphs that hold, and those that did earlier. One that is
+    """A document while facts are filed in it: the paragraphs that hold, and those that did earlier. One that is
     not there yet has the version 0."""
 
     document: Document
@@ -72,14 +72,14 @@ class Page:
     def is_full(self) -> bool:
         return sum(len(part) + 2 for part in (*self.current, *self.earlier)) > FULL
 
-    def add(self, claim: Fact) -> None:
-        place, paragraph = (self.current if claim.current else self.earlier), str(claim)
+    def add(self, fact: Fact) -> None:
+        place, paragraph = (self.current if fact.current else self.earlier), str(fact)
         if paragraph not in place:
             place.append(paragraph)
             self.changed = True
 
     def replace(self, old: str, new: Fact) -> bool:
-        """Put the claim in place of the paragraph, if it still stands and says something else."""
+        """Put the fact in place of the paragraph, if it still stands and says something else."""
         if old not in self.current or old == str(new):
             return False
         place = self.current.index(old)
@@ -94,7 +94,7 @@ class Page:
 
 @dataclass(slots=True)
 class AgentRow:
-    """A claim as it stands on its page now: one that is cited again reads differently from then on."""
+    """A fact as it stands on its page now: one that is cited again reads differently from then on."""
 
     page: Page
     known: Known
@@ -117,8 +117,8 @@ class Filing:
 
     def _file(self, statement: Statement, found: frozenset[str], leads: Sequence[Lead]) -> None:
         """`found` is what the statement is about, `leads` what was known about that before this run."""
-        claim = Fact(_plain(statement.told), statement.records, statement.inferred, statement.source)
-        if not self._draft.accepts(_path(statement), claim):
+        fact = Fact(_plain(statement.told), statement.records, statement.inferred, statement.source)
+        if not self._draft.accepts(_path(statement), fact):
             self.refused += 1
             return None
         contradicted = []
@@ -131,17 +131,17 @@ class Filing:
         said = (statement.at, statement.records[-1])
         newer = max((self._said(old.known, statement) for old in contradicted), default=said)
         if newer > said:
-            claim = claim.ended(*newer)
+            fact = fact.ended(*newer)
         else:
-            if len(contradicted) == 1 and LEANS.match(claim.text):
-                claim = _with_earlier(claim, contradicted[0].known.claim)
+            if len(contradicted) == 1 and LEANS.match(fact.text):
+                fact = _with_earlier(fact, contradicted[0].known.fact)
             for old in contradicted:
-                self.ended += old.page.replace(old.known.paragraph, old.known.claim.ended(*said))
+                self.ended += old.page.replace(old.known.paragraph, old.known.fact.ended(*said))
         page = self._open_page(statement)
-        page.add(claim)
+        page.add(fact)
         self.added += 1
-        if claim.current:
-            standing = AgentRow(page, Known(page.document.path, str(claim), claim, statement.text))
+        if fact.current:
+            standing = AgentRow(page, Known(page.document.path, str(fact), fact, statement.text))
             for key in found:
                 self._fresh.setdefault(key, []).append(standing)
         return None
@@ -156,7 +156,7 @@ class Filing:
     def _known(
         self, found: frozenset[str], leads: Sequence[Lead], statement: Statement
     ) -> Iterator[tuple[AgentRow, Verdict]]:
-        """The current claims that the statement repeats or contradicts: those of this run, then those that
+        """The current facts that the statement repeats or contradicts: those of this run, then those that
         were there."""
         about = found - {subject_key(statement.speaker)}
         fresh = {id(one): one for key in sorted(about) for one in self._fresh.get(key, ())}
@@ -168,7 +168,7 @@ class Filing:
                 yield stored, self._settled(verdicts, stored.known, statement)
 
     def _standing(self, lead: Lead) -> AgentRow | None:
-        """The claim that was there before this run; none where it is there no more."""
+        """The fact that was there before this run; none where it is there no more."""
         if lead not in self._stored and (known := self._draft.known(lead)):
             self._stored[lead] = AgentRow(self._page(known.path), known)
         return self._stored.get(lead)
@@ -179,16 +179,16 @@ class Filing:
         ahead, back = verdicts
         if ahead == "same":
             return ahead
-        if not {*statement.records}.isdisjoint(known.claim.records):
+        if not {*statement.records}.isdisjoint(known.fact.records):
             return "different"
-        if bool(statement.source) != bool(known.claim.source) or self._is_anothers(known, statement):
+        if bool(statement.source) != bool(known.fact.source) or self._is_anothers(known, statement):
             return "different"
         if ahead == back:
             return ahead
         return back if self._said(known, statement) > (statement.at, statement.records[-1]) else ahead
 
     def _is_anothers(self, known: Known, statement: Statement) -> bool:
-        """Whether the claim is about another person, whom the statement does not name."""
+        """Whether the fact is about another person, whom the statement does not name."""
         who = known.sentence.split(" ", 1)[0].removesuffix("'s")
         if subject_key(who) == subject_key(statement.speaker):
             return False
@@ -197,21 +197,21 @@ class Filing:
         return self._find(f"{MEMORY}/people/{_slug(who)}") is not None
 
     def _cite(self, standing: AgentRow, statement: Statement) -> None:
-        """The claim was made again: it cites that too, unless it is a person's word and data repeats it."""
-        claim = standing.known.claim
-        if statement.source and not claim.source:
+        """The fact was made again: it cites that too, unless it is a person's word and data repeats it."""
+        fact = standing.known.fact
+        if statement.source and not fact.source:
             return
-        records = sorted({*claim.records, *statement.records})
+        records = sorted({*fact.records, *statement.records})
         if len(records) > MOST_CITED:
             records = [records[0], *records[1 - MOST_CITED :]]
-        source = claim.source if statement.source else ""
-        cited = Fact(claim.text, tuple(records), claim.inferred and statement.inferred, source)
+        source = fact.source if statement.source else ""
+        cited = Fact(fact.text, tuple(records), fact.inferred and statement.inferred, source)
         self.merged += standing.page.replace(standing.known.paragraph, cited)
-        standing.known = standing.known._replace(paragraph=str(cited), claim=cited)
+        standing.known = standing.known._replace(paragraph=str(cited), fact=cited)
 
     def _said(self, known: Known, statement: Statement) -> tuple[datetime, int]:
-        """When a claim was made last, and in which record."""
-        return max((self._draft.said_at(record) or statement.at, record) for record in known.claim.records)
+        """When a fact was made last, and in which record."""
+        return max((self._draft.said_at(record) or statement.at, record) for record in known.fact.records)
 
     # Pages
 
@@ -327,8 +327,8 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("[[", "[").replace("]]", "]").split()).removeprefix(INFERRED)
 
 
-def _with_earlier(claim: Fact, old: Fact) -> Fact:
-    """A claim such as "It's 75 mg now" says nothing without the one that it ends."""
+def _with_earlier(fact: Fact, old: Fact) -> Fact:
+    """A fact such as "It's 75 mg now" says nothing without the one that it ends."""
     earlier = old.text.rpartition(_BEFORE)[2].rstrip(".)")
-    records = tuple(sorted({old.records[0], *claim.records}))
-    return replace(claim, text=f"{claim.text.rstrip('.')}{_BEFORE}{earlier}).", records=records)
+    records = tuple(sorted({old.records[0], *fact.records}))
+    return replace(fact, text=f"{fact.text.rstrip('.')}{_BEFORE}{earlier}).", records=records)

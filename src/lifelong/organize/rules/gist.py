@@ -1,4 +1,4 @@
-"""The sentences of one record put together to a claim that holds the gist of it, and what it is worth."""
+"""The sentences of one record put together to a fact that holds the gist of it, and what it is worth."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from lifelong.organize.rules.sentences import tell
 from lifelong.organize.rules.words import content_words
 
 FLOOR = 1.5  # what a sentence must be worth to be kept
-GIST = 0.4  # the share of a record's words that its claim should hold
+GIST = 0.4  # the share of a record's words that its fact should hold
 LONGEST_CLAIM = 300  # characters
-_EVEN, _SLOPE = 12.0, 0.29  # a claim of that worth is as likely asked for as not; how fast that changes
-_AGAIN = 0.4  # the second claim of a record is worth less than the first
+_EVEN, _SLOPE = 12.0, 0.29  # a fact of that worth is as likely asked for as not; how fast that changes
+_AGAIN = 0.4  # the second fact of a record is worth less than the first
 _SHOWN = 0.6  # what is seen on a picture is worth less than what is said
 _LAST = 1_000_000  # the place of a picture: after all that was said
 
@@ -36,7 +36,7 @@ class Unit:
     lasts: bool = False
 
     def has_room(self, after: Unit) -> bool:
-        """Whether both fit into one claim."""
+        """Whether both fit into one fact."""
         return len(self.text) + len(after.text) <= LONGEST_CLAIM and (not self.also or not after.also)
 
     def joined(self, after: Unit) -> Unit:
@@ -56,8 +56,8 @@ def photo(captions: Sequence[str], me: str) -> Unit:
 
 
 def gists(units: Iterable[Unit], text: str, bonus: float) -> Iterator[tuple[float, list[Unit]]]:
-    """The units as claims, the best first, each with how likely it will be asked for. A record's second
-    claim counts for less: knowledge that is spread over the talk serves more questions."""
+    """The units as facts, the best first, each with how likely it will be asked for. A record's second
+    fact counts for less: knowledge that is spread over the talk serves more questions."""
     left = sorted((unit for unit in units if unit.worth >= FLOOR), key=lambda unit: (-unit.worth, unit.place))
     words = content_words(text) if len(left) > 1 else frozenset()
     share = 1.0
@@ -70,7 +70,7 @@ def gists(units: Iterable[Unit], text: str, bonus: float) -> Iterator[tuple[floa
 
 
 def alone(units: Iterable[Unit], bonus: float) -> Iterator[tuple[float, list[Unit]]]:
-    """Each unit as a claim, with how likely it will be asked for."""
+    """Each unit as a fact, with how likely it will be asked for."""
     return ((_likely(unit.worth + bonus), [unit]) for unit in units if unit.worth >= FLOOR)
 
 
@@ -79,7 +79,7 @@ def _likely(worth: float) -> float:
 
 
 def joined_text(units: Sequence[Unit], subject: str) -> str:
-    """The units, in order, as one claim that names its subject once."""
+    """The units, in order, as one fact that names its subject once."""
     text = units[0].text
     for unit in units[1:]:
         if unit.place == _LAST:
@@ -102,7 +102,7 @@ def _together(part: Iterable[Unit], best: Unit) -> list[Unit]:
 
 
 def _gist(units: Sequence[Unit], words: frozenset[str]) -> list[Unit]:
-    """The best unit, and the fewest more that the gist of the record needs, short of too long a claim."""
+    """The best unit, and the fewest more that the gist of the record needs, short of too long a fact."""
     part, rest = [units[0]], list(units[1:])
     if not rest:
         return part

@@ -1,6 +1,6 @@
-"""How likely a newer claim takes the place of an older one: a learned judgement.
+"""How likely a newer fact takes the place of an older one: a learned judgement.
 
-Of the features of two claims (see `features`), one sum says whether both are about the same thing, another whether
+Of the features of two facts (see `features`), one sum says whether both are about the same thing, another whether
 the newer one changes it; the judgement is the product of the two likelihoods. The weights are fitted to statements
 that were written for it (`make judge`).
 """
@@ -33,7 +33,7 @@ class Weights(NamedTuple):
 
 def likelihood(old: Reading, new: Reading, me: str, least: float = 0.0) -> float:
     """From 0 to 1. `me` is the stem of the name of the one who said both. 0 where it is less likely than `least`
-    that both are about the same: most claims are not, and then the rest need not be looked at."""
+    that both are about the same: most facts are not, and then the rest need not be looked at."""
     weights, pair = learned(), Pair(old, new, me)
     topic = [_weighed(*made) for made in pair.topic()]
     about = 1 / (1 + math.exp(-sum([one for one, _ in topic]) / SCALE - weights.topic_bias))

@@ -1,4 +1,4 @@
-"""The offline brain: no key, no download, the same outcome each time."""
+"""The offline organizer: no key, no download, the same outcome each time."""
 
 from __future__ import annotations
 

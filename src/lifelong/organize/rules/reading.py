@@ -1,4 +1,4 @@
-"""What a judge sees of a claim: its words by their stems, its names, numbers and dates, whom it is about, and
+"""What a judge sees of a fact: its words by their stems, its names, numbers and dates, whom it is about, and
 which of its words speak of a change, an end, a doubt and the like."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from lifelong.organize.rules.domains import DOMAINS, table
 from lifelong.organize.rules.stems import pairs, stem
 from lifelong.organize.rules.words import MONTHS, WEEKDAYS, listed
 
-LONGEST = 600  # characters of a claim that are read
+LONGEST = 600  # characters of a fact that are read
 
 _WORD = re.compile(
     r"(?<![^\W\d_]\.)[$€£]?\d+(?:[.,:/]\d+)*(?:st|nd|rd|th|am|pm|k|%|km|kg|mg|h|m)?\b|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*"
@@ -82,7 +82,7 @@ NEGATION = "neg"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """A claim, read. `kinds` has a letter a word: n number, d date, N name, f small word, w any other; `told` is
+    """A fact, read. `kinds` has a letter a word: n number, d date, N name, f small word, w any other; `told` is
     each word but "now" and the like, by its id and kind; `label` has the numbers and dates that tell its subject
     from others, as in "room 12"."""
 
@@ -106,8 +106,8 @@ class Reading:
 
 
 @lru_cache(maxsize=4_096)
-def read(claim: str) -> Reading:
-    tokens = _WORD.findall(claim[:LONGEST])
+def read(fact: str) -> Reading:
+    tokens = _WORD.findall(fact[:LONGEST])
     words = tuple(token.lower().replace("\u2019", "'") for token in tokens)
     bases = [word.removesuffix("'s") for word in words]
     stems = tuple(map(stem, bases))
@@ -151,7 +151,7 @@ def read(claim: str) -> Reading:
 
 
 def _domains(words: tuple[str, ...], stems: tuple[str, ...]) -> dict[str, int]:
-    """What the claim may be about, and how many of its words say so."""
+    """What the fact may be about, and how many of its words say so."""
     found: dict[str, int] = {}
     for word, root in zip(words, stems, strict=True):
         for domain in DOMAINS.get(word) or DOMAINS.get(root, ()):
@@ -185,7 +185,7 @@ def _numbers(words: tuple[str, ...], stems: tuple[str, ...], kinds: str) -> dict
 
 
 def _subject_end(words: tuple[str, ...], stems: tuple[str, ...], kinds: str) -> int:
-    """Where the claim stops saying what it is about, and begins to say something of it."""
+    """Where the fact stops saying what it is about, and begins to say something of it."""
     for n in range(min(len(words), 6)):
         word = words[n]
         bent = word.endswith("ed") or (word.endswith("s") and stems[n] != word)

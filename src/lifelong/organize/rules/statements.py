@@ -1,7 +1,7 @@
 """Finds the durable statements of a transcript, by rule.
 
 A record is cut into sentences; each is trimmed to what it says, dated, told in the third person and weighed.
-The best sentences of a record make a claim that holds the gist of it; the best claims are kept, up to a
+The best sentences of a record make a fact that holds the gist of it; the best facts are kept, up to a
 share of what was said.
 """
 
@@ -51,9 +51,9 @@ _ANSWER = 2.0  # what an answer is worth beyond its words
 _ASKED, _ASKS = 3.0, -1.0  # a record that answers is worth more, one that asks less
 _PASTED = 1_500  # characters of a message from which on it is not all the person's own words
 _WORK = 600  # characters of a message from which on it asks for work
-_MOST_DATA = 2  # claims from one result of a tool
+_MOST_DATA = 2  # facts from one result of a tool
 _IN_MIND = 12  # sentences in which it is looked whom "she" means
-MOST_RECORDS = 3  # that a claim comes from
+MOST_RECORDS = 3  # that a fact comes from
 
 _CORRECTS = re.compile(r"(?:no|actually|correction|sorry|wait)\b[, ]", re.IGNORECASE)
 _CORRECTS_PLAINLY = re.compile(
@@ -108,7 +108,7 @@ _TWO_STATES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One claim, told in the third person. `records` are the one to three it came from, `at` is when it was
+    """One fact, told in the third person. `records` are the one to three it came from, `at` is when it was
     said; `subject` is whom or what it is about, empty for nobody in particular; `speaker` is the person who said
     it; `in_chat`: told to another person."""
 
@@ -133,7 +133,7 @@ _Weighed = tuple[float, Statement]
 
 
 def find_statements(transcript: Transcript, *, density: float = DENSITY) -> list[Statement]:
-    """What deserves to last, in the order it was said. The claims, with their citations, take about
+    """What deserves to last, in the order it was said. The facts, with their citations, take about
     `density` of the characters that were said."""
     said = voices(transcript)
     called = names(said)
@@ -141,13 +141,13 @@ def find_statements(transcript: Transcript, *, density: float = DENSITY) -> list
     found: list[_Weighed] = []
     heard: deque[Heard] = deque(maxlen=_IN_MIND)
     for one in said:
-        found.extend(_data(one) if one.role == "data" else _claims(one, called, about, heard))
+        found.extend(_data(one) if one.role == "data" else _facts(one, called, about, heard))
     spoken = sum(len(one.text) for one in said if one.role in {"person", "agent"})
     rest = sum(min(len(one.text), LONGEST_SENTENCE) for one in said if one.role in {"assistant", "data"})
     return _kept(found, density * (spoken + rest))
 
 
-def _claims(said: Said, called: frozenset[str], about: Subjects, heard: deque[Heard]) -> Iterator[_Weighed]:
+def _facts(said: Said, called: frozenset[str], about: Subjects, heard: deque[Heard]) -> Iterator[_Weighed]:
     text, captions = without_captions(own_words(prose(said.text)) if said.to_no_person else prose(said.text))
     chat = said.role == "person" and not said.to_no_person
     units = [*_accepted(said), *_units(text, said, called, heard, chat)]
@@ -167,10 +167,10 @@ def _claims(said: Said, called: frozenset[str], about: Subjects, heard: deque[He
             yield math.inf if lasts else value, statement
 
 
-def _apart(claim: str) -> tuple[str, ...]:
-    """ "Mara lives in Porto and works as a nurse" as two claims: each can stop being true alone."""
-    found = _TWO_STATES.fullmatch(claim)
-    return (f"{found[1]}{found[2]}.", f"{found[1]}{found[3]}") if found else (claim,)
+def _apart(fact: str) -> tuple[str, ...]:
+    """ "Mara lives in Porto and works as a nurse" as two facts: each can stop being true alone."""
+    found = _TWO_STATES.fullmatch(fact)
+    return (f"{found[1]}{found[2]}.", f"{found[1]}{found[3]}") if found else (fact,)
 
 
 def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], chat: bool) -> list[Unit]:
@@ -312,7 +312,7 @@ def _data(said: Said) -> Iterator[_Weighed]:
 
 
 def _place(text: str, said: Said, about: Subjects) -> tuple[Category, str]:
-    """What kind of knowledge a claim is, and about whom or what."""
+    """What kind of knowledge a fact is, and about whom or what."""
     kind = category(text)
     group, name = about.of(text, said.me)
     if kind == "people" and (group == "projects" or said.role == "person"):
@@ -325,7 +325,7 @@ def _place(text: str, said: Said, about: Subjects) -> tuple[Category, str]:
 
 
 def _date_last(text: str) -> str:
-    """ "On 5 May 2023, I ran" as "I ran on 5 May 2023": a claim starts with its subject."""
+    """ "On 5 May 2023, I ran" as "I ran on 5 May 2023": a fact starts with its subject."""
     found = _LEADING_DATE.match(text)
     if not found:
         return _MIDDLE_DATE.sub(r"\1 \3 \2", text) if "around" in text.lower() else text
@@ -333,7 +333,7 @@ def _date_last(text: str) -> str:
 
 
 def _kept(found: Sequence[_Weighed], room: float) -> list[Statement]:
-    """What lasts in any case, and of the rest the claims that are worth most for their length, as many as there
+    """What lasts in any case, and of the rest the facts that are worth most for their length, as many as there
     is room for; what people said comes before data. There is always room for a few: a short talk may be all
     facts."""
     room = max(room, LEAST_ROOM)

@@ -54,7 +54,7 @@ class Subjects:
     projects: frozenset[str]
 
     def of(self, text: str, me: str) -> tuple[Literal["people", "projects"], str]:
-        """What kind of subject a claim has, and its name: the one who talks, where no other is shown."""
+        """What kind of subject a fact has, and its name: the one who talks, where no other is shown."""
         if (name := leading_name(text)) in self.people:
             return "people", self.people[name]
         if text.startswith(me):
@@ -76,14 +76,14 @@ def subjects(said: Sequence[Said]) -> Subjects:
 
 
 def leading_name(text: str) -> str:
-    """The name with which a claim begins; empty where it begins with another word."""
+    """The name with which a fact begins; empty where it begins with another word."""
     found = _LEADING.match(text)
     name = found[1].strip() if found else ""
     return "" if not name or name.split(" ", 1)[0] in _NOT_NAMES else name
 
 
 def capitals(text: str) -> Iterator[str]:
-    """The words within a claim that may name something."""
+    """The words within a fact that may name something."""
     yield from (word for word in _CAPITAL.findall(text) if word not in _NOT_NAMES)
 
 

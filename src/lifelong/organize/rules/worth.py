@@ -126,7 +126,7 @@ def worth(sentence: str, *, correction: bool = False) -> float:
 
 
 def category(text: str) -> Category:
-    """What kind of knowledge a claim about a person is; what is quoted in it is another's."""
+    """What kind of knowledge a fact about a person is; what is quoted in it is another's."""
     low = (_QUOTED.sub("", text) if '"' in text or "\u201c" in text else text).lower()
     if _WISH.search(low):
         return "preferences"

@@ -150,8 +150,8 @@ def history(
         ]
         return Answer(versions, lambda: rows(("version", "from", "until", "changeset", "title"), held, ""))
     changesets = memory.documents.changesets(limit)
-    made = [(one.id, one.at, one.cause, one.author, one.brain, one.note) for one in changesets]
-    columns = ("changeset", "at", "cause", "author", "brain", "what it did")
+    made = [(one.id, one.at, one.cause, one.author, one.organizer, one.note) for one in changesets]
+    columns = ("changeset", "at", "cause", "author", "organizer", "what it did")
     return Answer(
         changesets, lambda: rows(columns, made, "Nothing was organized yet. Run: lifelong worker --once")
     )

@@ -152,10 +152,10 @@ def delete_document(
     memory().documents.delete(document_id, expected_version, author=author, note=note)
 
 
-@documents.get("/{document_id}/claims")
-def list_claims(document_id: str, memory: AskedMemory) -> list[Fact]:
-    """What the document claims, in order, current or not, with the records that say so."""
-    return memory().documents.claims(document_id)
+@documents.get("/{document_id}/facts")
+def list_facts(document_id: str, memory: AskedMemory) -> list[Fact]:
+    """What the document facts, in order, current or not, with the records that say so."""
+    return memory().documents.facts(document_id)
 
 
 @documents.get("/{document_id}/versions")

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from lifelong.memory import Memory
 from lifelong.organize.diffing import diff
 from lifelong.organize.edits import Edit
-from lifelong.organize.facts import claims
+from lifelong.organize.facts import parse_facts
 from lifelong.serve.page.context import Visit, called
 from lifelong.serve.page.side_by_side import Line, lines
 from lifelong.types import Changeset, Document
@@ -19,7 +19,7 @@ LISTED = 30
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a document: how many claims it gained, and how many of them ended or left."""
+    """What became of a document: how many facts it gained, and how many of them ended or left."""
 
     document: Document
     what: str
@@ -67,7 +67,8 @@ def _by(memory: Memory, changeset: Changeset) -> str:
 
 def _change(edit: Edit) -> Change:
     was, now = (
-        {one.text: one.current for one in claims(side.body)} if side else {} for side in (edit.before, edit.after)
+        {one.text: one.current for one in parse_facts(side.body)} if side else {}
+        for side in (edit.before, edit.after)
     )
     document = edit.after or edit.before
     assert document, "an edit has one side at least"

@@ -1,6 +1,6 @@
 """A document's Markdown as HTML that is safe to show: no HTML of its own, no image, no link but to the web.
 
-Citations become links to the records, `[[targets]]` links to documents, and claims that ended are struck out. What
+Citations become links to the records, `[[targets]]` links to documents, and facts that ended are struck out. What
 a rule gives back is a plain str: a `Markup` would escape the HTML that it is added to.
 """
 
@@ -18,7 +18,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
-from lifelong.organize.facts import parse
+from lifelong.organize.facts import parse_fact
 
 Url: TypeAlias = Callable[..., str]
 Resolve: TypeAlias = Callable[[str], str | None]
@@ -35,11 +35,11 @@ def render(body: str, url: Url, resolve: Resolve) -> Markup:
 
 def _citation(state: StateInline, silent: bool) -> bool:
     found = _CITATION.match(state.src, state.pos)
-    claim = parse(f"x {found[0]}") if found else None
-    if not found or not claim:
+    fact = parse_fact(f"x {found[0]}") if found else None
+    if not found or not fact:
         return False
     if not silent:
-        state.push("citation", "", 0).meta = {"claim": claim}
+        state.push("citation", "", 0).meta = {"fact": fact}
     state.pos = found.end()
     return True
 
@@ -55,14 +55,14 @@ def _target(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _mark_claims(state: StateCore) -> None:
-    """Strike out what a claim said, but not where it comes from."""
+def _mark_facts(state: StateCore) -> None:
+    """Strike out what a fact said, but not where it comes from."""
     for opening, inline in zip(state.tokens, state.tokens[1:], strict=False):
-        claim = parse(inline.content) if opening.type == "paragraph_open" and inline.type == "inline" else None
-        if not claim or not inline.children or inline.children[-1].type != "citation":
+        fact = parse_fact(inline.content) if opening.type == "paragraph_open" and inline.type == "inline" else None
+        if not fact or not inline.children or inline.children[-1].type != "citation":
             continue
-        opening.attrSet("class", "claim" if claim.current else "claim ended")
-        if not claim.current:
+        opening.attrSet("class", "fact" if fact.current else "fact ended")
+        if not fact.current:
             struck = [Token("s_open", "s", 1), *inline.children[:-1], Token("s_close", "s", -1)]
             inline.children = [*struck, inline.children[-1]]
 
@@ -70,17 +70,17 @@ def _mark_claims(state: StateCore) -> None:
 def _render_citation(
     self: RendererProtocol, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
 ) -> str:
-    claim, url = tokens[idx].meta["claim"], env["url"]
+    fact, url = tokens[idx].meta["fact"], env["url"]
 
     def link(record: int) -> Markup:
         return Markup('<a href="{}">r{}</a>').format(url("/records", id=record), record)
 
-    parts = [link(record) for record in claim.records]
-    if claim.source:
-        parts.append(Markup('<span class="badge data">{}, data</span>').format(claim.source))
-    if claim.until:
-        by = Markup(" by {}").format(link(claim.by)) if claim.by else ""
-        parts.append(Markup("until {}{}").format(claim.until, by))
+    parts = [link(record) for record in fact.records]
+    if fact.source:
+        parts.append(Markup('<span class="badge data">{}, data</span>').format(fact.source))
+    if fact.until:
+        by = Markup(" by {}").format(link(fact.by)) if fact.by else ""
+        parts.append(Markup("until {}{}").format(fact.until, by))
     return str(Markup('<span class="cites">{}</span>').format(Markup(" ").join(parts)))
 
 
@@ -108,7 +108,7 @@ def _markdown() -> MarkdownIt:
     made.validateLink = lambda url: bool(_SAFE.match(url))  # type: ignore[method-assign]
     made.inline.ruler.before("link", "target", _target)
     made.inline.ruler.before("link", "citation", _citation)
-    made.core.ruler.push("claims", _mark_claims)
+    made.core.ruler.push("facts", _mark_facts)
     made.add_render_rule("citation", _render_citation)
     made.add_render_rule("target", _render_target)
     made.add_render_rule("link_open", _render_link)

@@ -60,7 +60,7 @@ STEPS = (
                 after_id      BIGINT NOT NULL,
                 until_id      BIGINT NOT NULL,
                 inbox_id      BIGINT,
-                brain         TEXT   NOT NULL,
+                organizer         TEXT   NOT NULL,
                 model         TEXT   NOT NULL,
                 input_tokens  BIGINT NOT NULL,
                 output_tokens BIGINT NOT NULL,
@@ -103,24 +103,24 @@ STEPS = (
             "CREATE UNIQUE INDEX idx_references_parent ON document_references (owner, source_id, source_version) "
             "WHERE kind = 'parent'",
             "CREATE INDEX idx_references_target ON document_references (owner, target_id, kind)",
-            # Derived from the bodies: the current claims, and under which keys each is found.
-            """CREATE TABLE claims (
+            # Derived from the bodies: the current facts, and under which keys each is found.
+            """CREATE TABLE facts (
                 owner       TEXT   NOT NULL,
                 document_id TEXT   NOT NULL,
-                claim       TEXT   NOT NULL,
+                fact       TEXT   NOT NULL,
                 sentence    TEXT   NOT NULL,
-                PRIMARY KEY (owner, document_id, claim)
+                PRIMARY KEY (owner, document_id, fact)
             )""",
-            """CREATE TABLE claim_keys (
+            """CREATE TABLE fact_keys (
                 owner       TEXT   NOT NULL,
                 key         TEXT   NOT NULL,
                 document_id TEXT   NOT NULL,
-                claim       TEXT   NOT NULL,
+                fact       TEXT   NOT NULL,
                 at          BIGINT NOT NULL,
-                PRIMARY KEY (owner, document_id, claim, key)
+                PRIMARY KEY (owner, document_id, fact, key)
             )""",
-            # Newest first, so that a key many claims share costs no more to look up than a rare one.
-            "CREATE INDEX idx_claim_keys_key ON claim_keys (owner, key, at)",
+            # Newest first, so that a key many facts share costs no more to look up than a rare one.
+            "CREATE INDEX idx_fact_keys_key ON fact_keys (owner, key, at)",
         ),
     ),
     Migration(

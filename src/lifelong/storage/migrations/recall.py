@@ -66,7 +66,7 @@ STEPS = (
                 coming_id    BIGINT REFERENCES embedders (id),
                 coming_until BIGINT NOT NULL
             )""",
-            # Derived: the records that the claims of current documents cite, and when each claim stopped being
+            # Derived: the records that the facts of current documents cite, and when each fact stopped being
             # true, by which record; 0: it holds.
             """CREATE TABLE citations (
                 owner       TEXT   NOT NULL,
@@ -169,8 +169,8 @@ STEPS = (
         8,
         "experiences that hold again, bare until they have their vectors; indexes in the order that is asked for",
         (
-            "DROP INDEX idx_claim_keys_key",
-            "CREATE INDEX idx_claim_keys_key ON claim_keys (owner, key, at, document_id, claim)",
+            "DROP INDEX idx_fact_keys_key",
+            "CREATE INDEX idx_fact_keys_key ON fact_keys (owner, key, at, document_id, fact)",
             "DROP INDEX idx_citations_record",
             "CREATE INDEX idx_citations_record ON citations (owner, record_id, until, by_record)",
             "CREATE INDEX idx_items_ended ON items (owner, kind, ref, until) WHERE until IS NOT NULL",
