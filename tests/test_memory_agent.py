@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +27,14 @@ from lifelong import (
     UserMessage,
 )
 from lifelong.errors import DailyCapExceeded, ModelError, RecordNotFound, RunBudgetExceeded, StorageFull
-from lifelong.organize import memory_agent
+from lifelong.organize import dispatch, memory_agent
 from lifelong.organize.draft import Draft
 from lifelong.organize.facts import parse_facts
+from lifelong.organize.health import Health
 from lifelong.organize.memory_agent import MOST_LOSSES
 from lifelong.organize.organizer import Outcome, Transcript
 from lifelong.testing import FakeClock, ScriptedOrganizer, log_records
+from lifelong.types import utc_now
 from tests.conftest import OpenMemory, until
 
 ALICE = User("cli", "alice", "main")
@@ -786,3 +791,91 @@ def test_health_is_red_while_the_oldest_item_is_overdue(
     clock.turn(minutes=61)
     health = memory.health()
     assert (health.status, health.waiting) == ("red", 1)
+
+
+def test_another_process_sees_that_a_worker_is_stuck_with_a_session(
+    memory: Memory, alice: Agent, clock: FakeClock, open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O6: from a minute on, until it is handed over or let go."""
+    other, seen = open_memory(), list[Health]()
+
+    def stuck(*args: Any, **more: Any) -> str:
+        for seconds in (60, 1):
+            clock.turn(seconds=seconds)
+            seen.append(other.health())
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(dispatch, "transcript", stuck)
+    say(memory, alice, "one")
+    memory.process()
+    assert [health.status for health in seen] == ["green", "red"]
+    (reason,) = seen[-1].reasons
+    assert f"Session {memory.sessions(alice)[0].id} has been in a worker's hands for 61 seconds" in reason
+    assert other.health().status == "green", "it was let go"
+    monkeypatch.undo()
+    memory.process()
+    clock.turn(minutes=2)
+    assert other.health().status == "green"
+
+
+FROZEN = """
+import os, signal, sys
+from lifelong import Memory, User, UserMessage
+from lifelong.organize import dispatch, memory_agent
+
+def freeze(*args, **more):
+    print("frozen", flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+if sys.argv[2] == "session":
+    dispatch.transcript = freeze
+else:
+    memory_agent.MemoryAgentRunner._organize = freeze
+with Memory.open(sys.argv[1]) as memory:
+    alice = memory.agent(User("cli", "alice", "main"))
+    memory.append(alice, UserMessage("one"))
+    memory.sleep(alice)
+    memory.process()
+"""
+
+
+@pytest.mark.parametrize(("stuck_with", "status"), [("session", "red"), ("inbox item", "yellow")])
+def test_a_worker_that_is_frozen_is_seen_by_others(tmp_path: Path, stuck_with: str, status: str) -> None:
+    """O6: no thread of it runs any more, so that it can neither speak nor prolong its lease."""
+    ahead = timedelta()
+    with Memory.open(tmp_path, clock=lambda: utc_now() + ahead) as memory:
+        command = [sys.executable, "-c", FROZEN, str(tmp_path), stuck_with]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            try:
+                assert process.stdout
+                assert process.stdout.readline() == b"frozen\n"
+                assert memory.health().status == "green"
+                ahead = timedelta(seconds=61)
+                health = memory.health()
+            finally:
+                process.kill()
+    assert health.status == status
+    assert stuck_with in health.reasons[0].lower()
+
+
+def test_a_long_run_with_signs_of_life_is_not_stuck(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """O6: a model may take its time. What counts is when the lease was last prolonged, and how long it lasts."""
+    other, seen = open_memory(), list[str]()
+
+    def slow(transcript: Transcript, draft: Draft) -> None:
+        for seconds in (60, 1):
+            clock.turn(seconds=seconds)
+            seen.append(other.health().status)
+
+    def alive(transcript: Transcript, draft: Draft) -> None:
+        for _ in range(3):
+            clock.turn(minutes=10)
+            until(lambda: other.health().status == "green")
+        seen.append("alive")
+
+    leases = {120.0: slow, 240.0: slow, 0.1: alive}
+    for number, (seconds, script) in enumerate(leases.items()):
+        memory = open_memory(organizer=ScriptedOrganizer(script), worker={"lease_seconds": seconds})
+        say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
+        assert memory.process().finished == 1
+    assert seen == ["green", "yellow", "green", "green", "alive"]

@@ -161,9 +161,15 @@ def fill_11(tx: Transaction) -> None:
     """What version 11 added: nothing but work that is left."""
 
 
+def fill_12(tx: Transaction) -> None:
+    """What version 12 added."""
+    tx.run("UPDATE sessions SET in_hand_since = ? WHERE id = 's2'", BEFORE)
+    tx.run("UPDATE inbox SET lease_length = 120000000")
+
+
 FILL = dict(
     enumerate(
-        (fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11),
+        (fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
         start=1,
     )
 )

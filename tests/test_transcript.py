@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -293,6 +295,30 @@ def test_line_ends_are_made_the_same(end: str) -> None:
 def test_the_longest_text_is_told_whatever_was_said_in_it(text: str, left: str) -> None:
     """O7: one pass over a million characters. A method that grows with their square would not come back."""
     assert without_injected(text) == left
+
+
+HOSTILE = """
+from datetime import UTC, datetime
+from lifelong import Recorded, UserMessage
+from lifelong.collect.transcript import transcript
+from lifelong.recall.fence import safe, shortened
+
+n, now = 500_000, datetime.now(UTC)
+words = [*"-#=>*+`~1 <", "\\n", "a ", "- ", "> ", "1.", "-\\t", "- -\\n", "``` `\\n", "~~~\\n"]
+words += ["<lifelong-context id=", "</lifelong-context>", "-" * (n // 2) + " " * (n // 2)]
+for word in words:
+    text = word * (n // len(word))
+    said = Recorded(1, "s", now, now, UserMessage(f"{text}x\\n> {text}`"))
+    assert transcript([said], foreground=True)
+    assert shortened(safe(text + "x"), "x a 1")
+print(len(words))
+"""
+
+
+def test_a_million_characters_of_signs_are_told_in_one_pass() -> None:
+    """O7: in a process of its own, which can be ended: a pattern that goes back and forth holds every thread."""
+    done = subprocess.run([sys.executable, "-c", HOSTILE], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("23\n", "")
 
 
 def test_what_recall_injected_inside_of_itself_is_left_out_whole() -> None:

@@ -100,7 +100,7 @@ class Wiring:
             on_said=self._said,
         )
         self.organizer = organizer or open_organizer(settings, database, clock)
-        self._handover = open_handover(settings, database, self.lifecycle)
+        self._handover = open_handover(settings, database, self.lifecycle, clock)
         self._memory_agents = open_memory_agents(settings, database, self.organizer, clock)
         tick = settings.worker.tick_seconds
         self.workers = [Worker(self._round, clock, tick) for _ in range(settings.worker.threads)]
@@ -267,9 +267,9 @@ def open_lifecycle(settings: Settings, database: Database) -> Lifecycle:
     )
 
 
-def open_handover(settings: Settings, database: Database, lifecycle: Lifecycle) -> Dispatcher:
+def open_handover(settings: Settings, database: Database, lifecycle: Lifecycle, clock: Clock) -> Dispatcher:
     return Dispatcher(
-        *(database, lifecycle, corrected),
+        *(database, lifecycle, corrected, clock),
         batch_records=settings.organize.batch_records,
         batch_chars=settings.organize.batch_chars,
         tool_result_chars=settings.collect.tool_result_chars,

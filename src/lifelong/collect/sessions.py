@@ -186,6 +186,19 @@ class Sessions:
         )
         return (row[0], from_optional_micros(row[1])) if row else (0, None)
 
+    def set_in_hand(self, session_id: str, since: datetime | None) -> None:
+        """Say that somebody has been handing this session over since then; none: that nobody is."""
+        at = None if since is None else to_micros(since)
+        self._tx.run("UPDATE sessions SET in_hand_since = ? WHERE id = ?", at, session_id)
+
+    def longest_in_hand(self) -> tuple[str, datetime] | None:
+        """Find the marked session of the whole home that somebody has been handing over for longest."""
+        row = self._tx.one(
+            "SELECT id, in_hand_since FROM sessions WHERE invalidated_at > 0 AND in_hand_since IS NOT NULL "
+            "ORDER BY in_hand_since, id LIMIT 1"
+        )
+        return (row[0], from_micros(row[1])) if row else None
+
     def passed_over(self, before: datetime) -> datetime | None:
         """When something arrived that nobody marked, though its agent should have been asleep before this time;
         none where deadlines are acted on."""
@@ -208,7 +221,7 @@ class Sessions:
             return False
         newer = processed_until > position
         changed = self._tx.run(
-            "UPDATE sessions SET processed_until = ?, invalidated_at = CASE WHEN EXISTS ("
+            "UPDATE sessions SET processed_until = ?, in_hand_since = NULL, invalidated_at = CASE WHEN EXISTS ("
             "SELECT 1 FROM session_history h WHERE h.session_id = sessions.id AND h.id > ? "
             "AND h.id <= sessions.invalidated_at) THEN invalidated_at END "
             "WHERE id = ? AND invalidated_at = ? AND COALESCE(processed_until, 0) = ? "

@@ -3,6 +3,8 @@
 Text cannot forge a block, nor swallow the next one: a line in it that looks like one of our headings, or
 that opens HTML, is escaped; a code fence it leaves open is closed; our own fences are longer than any in
 what they hold. Text that recall injected is left out, so that nothing is learned from its own echo.
+
+It is made before it is cut, of whatever was said: time grows no faster than the text.
 """
 
 from __future__ import annotations
@@ -33,13 +35,11 @@ _FENCE = re.compile(r"<lifelong-context\s{1,9}id=[^<>]{0,200}>|</lifelong-contex
 _MARK = "lifelong-context"
 LONGEST_WORD = 300  # characters of a tool result that are left out where it is cut, at most
 _PASSES = 8  # removing a fence may join the halves of another
-_CONTAINER = r"[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*"
+_MARKERS = re.compile(r"[-*+> \t]+|\d{1,9}[.)]")  # of quotes and lists
 _LIKE_A_BLOCK = re.compile(
-    rf"^({_CONTAINER})(?=#{{2,3}}[ \t]*(?:User|Assistant|System Message|Agent|Tool Call|Tool Result)\b|Note:|"
-    r"<[a-z/!?]|(?:=+|-+)[ \t]*$)",
-    re.MULTILINE | re.IGNORECASE,
+    r"#{2,3}[ \t]*(?:User|Assistant|System Message|Agent|Tool Call|Tool Result)\b|Note:|<[a-z/!?]|=+[ \t]*$",
+    re.IGNORECASE,
 )
-_NESTED_FENCE = re.compile(rf"^(?=[^`~\n])({_CONTAINER})(?=`{{3,}}|~{{3,}})", re.MULTILINE)
 _WORD_END = re.compile(r"[\w+/=.~:@-]{2,}\Z")
 _FENCE_LINE = re.compile(r"^(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
 
@@ -129,11 +129,21 @@ def _spoken(who: str, name: str, stamp: str, text: str) -> str:
 def _escaped(text: str) -> str:
     """The text with a backslash before what a Markdown reader would take for more than text of its block:
     our headings and notes, HTML, underlines, and fences that do not stand at the start of a line."""
-    return _NESTED_FENCE.sub(_backslash, _LIKE_A_BLOCK.sub(_backslash, text))
+    return "\n".join(map(_escaped_line, text.split("\n")))
 
 
-def _backslash(found: re.Match[str]) -> str:
-    return f"{found[1]}\\"
+def _escaped_line(line: str) -> str:
+    """Escape a line. Each character is looked at a few times, whatever the line is: markers are taken one by one,
+    and what may follow them is looked for where they end."""
+    at = 0
+    while markers := _MARKERS.match(line, at):
+        at = markers.end()
+    if at == len(line):
+        at = len(line.rstrip(" \t")) - 1
+        forged = at >= 0 and line[at] == "-"
+    else:
+        forged = bool(_LIKE_A_BLOCK.match(line, at)) or (at > 0 and line.startswith(("```", "~~~"), at))
+    return f"{line[:at]}\\{line[at:]}" if forged else line
 
 
 def _closed(text: str) -> str:

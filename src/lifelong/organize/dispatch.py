@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -20,12 +21,12 @@ from lifelong.collect.history import History, RecordPage
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import transcript
-from lifelong.errors import NOT_NOW
+from lifelong.errors import NOT_NOW, StorageError
 from lifelong.organize.inbox import Inbox
 from lifelong.organize.organizer import Corrected
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
-from lifelong.types import Session, StoredRecord
+from lifelong.types import Clock, Session, StoredRecord
 
 log = logging.getLogger("lifelong.organize")
 
@@ -51,6 +52,7 @@ class Dispatcher:
         database: Database,
         lifecycle: Lifecycle,
         corrected: Corrected,
+        clock: Clock,
         *,
         batch_records: int,
         batch_chars: int,
@@ -59,6 +61,7 @@ class Dispatcher:
         self._database = database
         self._lifecycle = lifecycle
         self._corrected = corrected
+        self._clock = clock
         self._batch_records = batch_records
         self._batch_chars = batch_chars
         self._tool_result_chars = tool_result_chars
@@ -78,6 +81,7 @@ class Dispatcher:
             except Exception as error:
                 failed = f"A session cannot be handed over, and stays marked: {type(error).__name__}: {error}"
                 log.exception("session %s could not be handed over and stays marked", session.id)
+                self._let_go(session)
         self.error = failed
         return delivered
 
@@ -94,15 +98,26 @@ class Dispatcher:
         was quicker."""
         delivered = 0
         while session.invalidated_at is not None:
+            self._take_in_hand(session)
             parcel = self._database.read(partial(self._parcel, session=session))
             moved = self._database.write(partial(self._deliver, parcel=parcel, now=now))
             if not moved:
+                self._let_go(session)
                 break
             if parcel.text:
                 log.info("session %s: handed over up to r%s", session.id, parcel.until)
                 delivered += 1
             session = moved
         return delivered
+
+    def _take_in_hand(self, session: Session) -> None:
+        """Say in the database what is begun: if it never ends, this process may not be able to say so."""
+        self._database.write(lambda tx: Sessions(tx).set_in_hand(session.id, self._clock()))
+
+    def _let_go(self, session: Session) -> None:
+        """Say that nobody hands the session over now. Where that cannot be said, the next attempt says what is."""
+        with suppress(StorageError):
+            self._database.write(lambda tx: Sessions(tx).set_in_hand(session.id, None))
 
     def _parcel(self, tx: Transaction, session: Session) -> TranscriptBatch:
         after = session.processed_until or 0

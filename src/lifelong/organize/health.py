@@ -13,6 +13,9 @@ from lifelong.errors import RecordNotFound
 from lifelong.organize.inbox import Inbox
 from lifelong.storage.base import Transaction
 
+STUCK = timedelta(minutes=1)
+"""A session is handed over within seconds, and whoever works on an item gives signs of life."""
+
 Stage = Literal["stored", "queued", "organized", "searchable", "failed"]
 Status = Literal["green", "yellow", "red"]
 
@@ -58,8 +61,10 @@ def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
 
 
 def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remarks: Sequence[str]) -> Health:
-    """Red while anything is dead-lettered, or the oldest thing in a queue, or that should be in one, is overdue;
-    yellow while there is something else to know, which `remarks` tell."""
+    """Red while anything is dead-lettered, the oldest thing in a queue, or that should be in one, is overdue, or a
+    session is stuck on its way into one; yellow while there is something else to know, which `remarks` tell, or a
+    worker that holds an item gives no sign of life. All of it stands in the database, so that a worker that cannot
+    speak for itself is seen by the others."""
     marked, since_mark = Sessions(tx).marked()
     items, since_put = Inbox(tx).open()
     dead = Inbox(tx).dead()
@@ -74,5 +79,21 @@ def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remar
     if oldest and now - oldest > overdue:
         why = f"The last error: {error}" if error else "Is a worker running?"
         red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
+    in_hand = Sessions(tx).longest_in_hand()
+    if in_hand and now - in_hand[1] > STUCK:
+        red.append(
+            f"Session {in_hand[0]} has been in a worker's hands for {_seconds(now - in_hand[1])}, and is not "
+            "handed over: that worker is stuck, or was killed. Look at its log, and start it again."
+        )
+    if silent := Inbox(tx).silent(now, STUCK):
+        remarks = (
+            f"The worker that holds inbox item {silent[0]} has given no sign of life for "
+            f"{_seconds(now - silent[1])}: it is stuck, or was killed. Another takes over when its lease ends.",
+            *remarks,
+        )
     status: Status = "red" if red else "yellow" if remarks else "green"
     return Health(status, (*red, *remarks), marked, items, dead, oldest)
+
+
+def _seconds(time: timedelta) -> str:
+    return f"{int(time.total_seconds()):,} seconds"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
@@ -85,8 +85,8 @@ class Inbox:
         changed = self._tx.run(
             "UPDATE inbox SET attempts = attempts + CASE state WHEN 'pending' THEN 1 ELSE 0 END, "
             "losses = losses + CASE state WHEN 'leased' THEN 1 ELSE 0 END, state = 'leased', lease = ?, "
-            "due_at = ? WHERE id = ? AND due_at <= ?",
-            *(token, to_micros(ends), item_id, to_micros(now)),
+            "due_at = ?, lease_length = ? WHERE id = ? AND due_at <= ?",
+            *(token, to_micros(ends), to_micros(ends) - to_micros(now), item_id, to_micros(now)),
         )
         return changed == 1
 
@@ -200,6 +200,16 @@ class Inbox:
         """How many items of the whole home are pending or leased, and since when the first has been waiting."""
         row = self._tx.one("SELECT count(*), min(created_at) FROM inbox WHERE due_at IS NOT NULL")
         return (row[0], from_optional_micros(row[1])) if row else (0, None)
+
+    def silent(self, now: datetime, limit: timedelta) -> tuple[int, datetime] | None:
+        """Find the item of the whole home whose worker has given no sign of life for longest, and the last one it
+        gave; none where each gave one within the limit, or within half its lease if that is longer."""
+        row = self._tx.one(
+            "SELECT id, due_at - lease_length FROM inbox WHERE due_at IS NOT NULL AND state = 'leased' "
+            "AND due_at - lease_length < ? AND due_at - lease_length / 2 < ? ORDER BY 2, 1 LIMIT 1",
+            *(to_micros(now - limit), to_micros(now)),
+        )
+        return (row[0], from_micros(row[1])) if row else None
 
     def dead(self) -> int:
         """How many items of the whole home nobody will try again by himself."""

@@ -212,4 +212,13 @@ STEPS = (
             "INSERT INTO unfiled SELECT 2, 0, max(id) FROM items HAVING max(id) IS NOT NULL",
         ),
     ),
+    Migration(
+        12,
+        "what a worker has in hand, so that others see when it is stuck",
+        (
+            # Since when a worker has been handing the session over; and how long the lease on an item lasts.
+            "ALTER TABLE sessions ADD COLUMN in_hand_since BIGINT",
+            "ALTER TABLE inbox ADD COLUMN lease_length BIGINT",
+        ),
+    ),
 )
