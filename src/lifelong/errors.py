@@ -165,7 +165,8 @@ class StorageConflict(StorageError):
 
 
 class StorageCorrupt(StorageError):
-    """The database file is damaged. Restore a backup, and keep the damaged file for repair."""
+    """The database file is damaged, or its full-text index alone: the message says which. For the index, run
+    `lifelong rebuild`. For the file, restore a backup, and keep the damaged file for repair."""
 
 
 class ForeignDatabase(StorageError):

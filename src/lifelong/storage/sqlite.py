@@ -96,22 +96,10 @@ class SQLite:
                     part.unlink(missing_ok=True)
 
     def check(self) -> list[str]:
-        def look(tx: Transaction) -> list[str]:
-            orphans = tx.all("PRAGMA foreign_key_check")
-            return [f"Row {row[1]} of {row[0]} refers to a missing row of {row[2]}." for row in orphans]
-
+        """Look twice before anything is called wrong: who restores a backup for it loses what is newer."""
         self._check_usable()
-        damage: list[str] = []
         with translated(self._path):
-            connection = self._reader()
-            try:
-                damage += [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
-            except apsw.CorruptError as error:
-                damage.append(str(error))
-            finally:
-                self._release(connection)
-        broken = [f"The file is damaged: {one}." for one in damage if one != "ok"]
-        return broken or self.read(look)
+            return self._look_through() and self._look_through()
 
     def close(self) -> None:
         if self._closed:
@@ -224,6 +212,9 @@ class SQLite:
     def _reader(self) -> apsw.Connection:
         with suppress(IndexError):
             return self._readers.pop()
+        return self._new_reader()
+
+    def _new_reader(self) -> apsw.Connection:
         connection = self._connect()
         _pragma(connection, "query_only = ON")
         return connection
@@ -234,6 +225,26 @@ class SQLite:
         self._readers.append(connection)
         while self._readers and (self._closed or len(self._readers) > READERS_KEPT):
             self._readers.pop().close()
+
+    def _look_through(self) -> list[str]:
+        """Read everything on one snapshot, through a connection that has read nothing before. A connection keeps
+        the list of the parts that the full-text index had when it was last asked for words. Asking for words
+        brings the list up to date; SQLite's check does not, and calls missing what others have merged since."""
+        connection = self._new_reader()
+        damage: list[str] = []
+        try:
+            connection.execute("BEGIN")
+            try:
+                for row in connection.execute("PRAGMA integrity_check"):
+                    damage += (line for line in row[0].splitlines() if line != "ok" and line[:3] != "***")
+            except apsw.CorruptError as error:
+                damage.append(str(error))
+            if damage:
+                return [_damaged(what) for what in damage]
+            orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
+            return [f"Row {row[1]} of {row[0]} refers to a missing row of {row[2]}." for row in orphans]
+        finally:
+            connection.close()
 
     def _copy_to(self, target: Path) -> None:
         source = self._connect()
@@ -297,6 +308,13 @@ def check_open(connection: apsw.Connection, cause: Exception | None = None) -> N
     """On some errors (a full disk) SQLite gives up the whole transaction, and with it everyone's work."""
     if not connection.in_transaction:
         raise StorageError("The transaction was given up. Nothing was stored.") from cause
+
+
+def _damaged(what: str) -> str:
+    """Say what is damaged: the full-text index, which is made anew from the rest, or the file."""
+    if "item_words" in what:
+        return f"The full-text index is damaged: {what}. Nothing that was stored is lost. Run: lifelong rebuild."
+    return f"The file is damaged: {what}."
 
 
 def _give_name(part: Path, target: Path) -> None:

@@ -63,6 +63,11 @@ def translate(error: apsw.Error, path: Path) -> LifelongError:
             return _closed_door(path, str(error))
         case apsw.NotADBError():
             return not_a_database(path)
+        case apsw.CorruptError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB:
+            return StorageCorrupt(
+                f"The full-text index of {path} is damaged ({error}). Nothing that was stored is lost. "
+                "Run: lifelong rebuild."
+            )
         case apsw.CorruptError():
             return StorageCorrupt(
                 f"{path} is damaged ({error}). Keep a copy of it, and restore a backup with its name."
