@@ -51,7 +51,7 @@ class Told:
             def answers(question: Asked) -> list[str]:
                 nonlocal now
                 now = question.at or self.until
-                hits = memory.recall(question.text, DEPTH, kinds=("turn",))
+                hits = memory.search(question.text, DEPTH, kinds=("turn",))
                 return [self.turns[hit.record_id] for hit in hits if hit.record_id is not None]
 
             yield answers
@@ -69,10 +69,10 @@ def told(home: Path, haystack: Haystack, *, organized: bool = True, **settings: 
             said = [turn for turn in sitting.turns if turn.text.strip()]
             records = memory.append_many(agent, [_message(turn, now) for turn in said])
             turns |= zip(records, (turn.id for turn in said), strict=True)
-            memory.reset(agent)
+            memory.sessions.reset(agent)
         if organized:
             cpu_seconds(memory)
-        memory._parts.indexer.run_until_idle()
+        memory._parts.shared.indexer.run_until_idle()
     return Told(haystack, home, turns, now, settings)
 
 

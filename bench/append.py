@@ -199,7 +199,7 @@ def _fill(memory: Memory, sessions: int) -> None:
                 "FROM sessions s, session_history h WHERE h.id = 1"
             )
 
-    memory._database.write(work)
+    memory._parts.shared.database.write(work)
 
 
 # What is seen

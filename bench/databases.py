@@ -46,7 +46,9 @@ class Script:
         assert any(record_id in (params or ()) for _, params in statements), "every append marks here"
         items = memory.list("turn", limit=1)
         assert items[0].record_id == record_id
-        item = memory._database.read(lambda tx: tx.all("SELECT id FROM items WHERE ref = ?", str(record_id)))
+        item = memory._parts.shared.database.read(
+            lambda tx: tx.all("SELECT id FROM items WHERE ref = ?", str(record_id))
+        )
         return cls(tuple(statements), (record_id, item[0][0]))
 
     def again(
@@ -174,8 +176,8 @@ class PostgresGround:
                 seen.append((query, params))
                 return super().execute(query, params, **options)
 
-        assert isinstance(memory._database, Postgres)
-        with memory._database._pool.connection() as connection:
+        assert isinstance(memory._parts.shared.database, Postgres)
+        with memory._parts.shared.database._pool.connection() as connection:
             connection.cursor_factory = Seen
         record_id = memory.append(agent, MESSAGE)
         connection.cursor_factory = psycopg.Cursor
@@ -209,5 +211,5 @@ class PostgresFloor:
 
 
 def writer_of(memory: Memory) -> apsw.Connection:
-    assert isinstance(memory._database, SQLite)
-    return memory._database._writer
+    assert isinstance(memory._parts.shared.database, SQLite)
+    return memory._parts.shared.database._writer

@@ -139,7 +139,7 @@ def _organized(home: Path, talk: Talk, number: int, synchronous: str = "full") -
         for _ in range(number // SESSION):
             speaker, said = talk.next()
             memory.append_many(agents[speaker], said)
-            memory.reset(agents[speaker])
+            memory.sessions.reset(agents[speaker])
             spent += cpu_seconds(memory)
     return spent
 

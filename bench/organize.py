@@ -192,7 +192,7 @@ def _organized(home: Path, conversation: Conversation, settings: dict[str, objec
         for sitting in conversation.sittings:
             said = [UserMessage(turn.text, turn.speaker, at=sitting.at) for turn in sitting.turns]
             turns |= dict(zip(memory.append_many(agent, said), sitting.turns, strict=True))
-            memory.reset(agent)
+            memory.sessions.reset(agent)
             seconds += cpu_seconds(memory)
         documents = list(memory.documents.walk("~/memory"))
         talk = Organized(
@@ -200,7 +200,7 @@ def _organized(home: Path, conversation: Conversation, settings: dict[str, objec
             turns,
             tuple(fact for document in documents for fact in parse_facts(document.body)),
             sum(len(document.title + document.description + document.body) for document in documents),
-            sum(len(memory.transcript(session)) for session in memory.sessions(agent)),
+            sum(len(memory.sessions.transcript(session)) for session in memory.sessions.list(agent)),
         )
     return talk, seconds
 

@@ -141,7 +141,7 @@ def at_size(home: Path, beside: Path, key: str, size: int) -> Figures:
     asked = fill(home, size)
     with Memory.open(home) as memory:
         started = time.perf_counter()
-        memory.recall(asked[0].text)
+        memory.search(asked[0].text)
         figures = {
             f"load_{key}_s": time.perf_counter() - started,
             f"resident_{key}_mb": float(_child(home, "resident")) / 2**20,
@@ -163,7 +163,7 @@ def _over_parts(taken: Mapping[str, Sequence[float]]) -> float:
 
 
 def _finds(memory: Memory, one: Asked) -> bool:
-    return one.record_id in {hit.record_id for hit in memory.recall(one.text)}
+    return one.record_id in {hit.record_id for hit in memory.search(one.text)}
 
 
 def parts(memory: Memory, questions: Sequence[str]) -> dict[str, Call]:
@@ -173,7 +173,7 @@ def parts(memory: Memory, questions: Sequence[str]) -> dict[str, Call]:
     embedder = StaticEmbedder()
     asks = [parse_query(question, utc_now(), view.speakers) for question in questions]
     return {
-        "recall": in_turn(memory.recall, questions),
+        "recall": in_turn(memory.search, questions),
         "embedder": in_turn(lambda text: embedder.embed_query(text, {}), questions),
         "pruned": in_turn(lambda one: recall._by_words(view, one, None, POOL), asks),
         "vector": in_turn(lambda query: view.nearest(query, POOL, None), queries),
@@ -211,10 +211,10 @@ def fill(home: Path, size: int) -> list[Asked]:
         agent = memory.agent(User("bench", "bench", "chat"))
         for number, session in enumerate(islice(speech.sessions(), size // SESSION)):
             records = memory.append_many(agent, session)
-            memory.reset(agent)
+            memory.sessions.reset(agent)
             if number % max(1, size // SESSION // QUESTIONS) == 0:
                 questions.append(Asked(asked.question(session[number % SESSION]), records[number % SESSION]))
-        memory._parts.indexer.run_until_idle()
+        memory._parts.shared.indexer.run_until_idle()
     return questions
 
 
@@ -236,7 +236,7 @@ def ingest(home: Path) -> Figures:
             batch = list(islice(turns, BATCH))
             started = time.perf_counter()
             memory.append_many(agent, batch)
-            memory._parts.indexer.run_until_idle()
+            memory._parts.shared.indexer.run_until_idle()
             stored = time.perf_counter()
             embedder.embed([turn.text for turn in batch])
             storing.append(stored - started)
@@ -279,7 +279,7 @@ def meanwhile(home: Path) -> Figures:
     figures = {}
     with Memory.open(home) as memory:
         recall = in_turn(
-            memory.recall, [Speech(0).question(turn) for turn in islice(Speech(7).turns(), QUESTIONS)]
+            memory.search, [Speech(0).question(turn) for turn in islice(Speech(7).turns(), QUESTIONS)]
         )
         ways: dict[str, Callable[[], AbstractContextManager[Callable[[], bool]]]] = {
             "ingesting": lambda: _in_process(home),
@@ -331,7 +331,7 @@ def add_turns(memory: Memory, seed: int) -> None:
     turns = Speech(seed).turns()
     for _ in range(ADDED // BATCH):
         memory.append_many(agent, list(islice(turns, BATCH)))
-        memory._parts.indexer.run_until_idle()
+        memory._parts.shared.indexer.run_until_idle()
 
 
 if __name__ == "__main__":
@@ -340,5 +340,5 @@ if __name__ == "__main__":
             print("begins", flush=True)
             add_turns(opened, 9)
         else:
-            opened.recall("What did Ada say about the last week?")
+            opened.search("What did Ada say about the last week?")
             print(resident())

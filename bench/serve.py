@@ -105,7 +105,7 @@ def run() -> Figures:
         for home in (library, served):
             with Memory.open(home) as memory:
                 memory.append_many(_agent(memory, 0), map(_small_talk, range(FILLED)))
-                memory.process()
+                memory.organize()
         with Memory.open(library) as memory, _serving(served) as address:
             for size in CROWDS:
                 for what in ("append", "recall"):
@@ -156,7 +156,7 @@ def _appends(memory: Memory, clients: Sequence[Client], acknowledged: set[int]) 
 
 
 def _recalls(memory: Memory, clients: Sequence[Client]) -> tuple[list[Call], list[Call]]:
-    best = memory.recall(QUESTION)[0].text.encode()
+    best = memory.search(QUESTION)[0].text.encode()
 
     def remote(client: Client) -> Call:
         def ask() -> None:
@@ -164,7 +164,7 @@ def _recalls(memory: Memory, clients: Sequence[Client]) -> tuple[list[Call], lis
 
         return ask
 
-    return [lambda: memory.recall(QUESTION)] * len(clients), [remote(client) for client in clients]
+    return [lambda: memory.search(QUESTION)] * len(clients), [remote(client) for client in clients]
 
 
 def _small_talk(number: int) -> UserMessage:
@@ -180,9 +180,9 @@ def _agent(memory: Memory, number: int) -> Agent:
 def _stored(memory: Memory) -> set[int]:
     return {
         one.id
-        for agent in memory.agents()
-        for session in memory.sessions(agent)
-        for one in memory.history(session)
+        for agent in memory.agents.list()
+        for session in memory.sessions.list(agent)
+        for one in memory.sessions.history(session)
     }
 
 

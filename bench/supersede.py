@@ -106,7 +106,7 @@ def _tried(home: Path, pair: Pair) -> str:
 
         def say(text: str, at: datetime) -> tuple[int, list[Fact]]:
             record = memory.append(agent, UserMessage(text, pair.speaker, at=at))
-            memory.reset(agent)
+            memory.sessions.reset(agent)
             cpu_seconds(memory)
             return record, known(memory)
 

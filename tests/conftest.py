@@ -186,4 +186,4 @@ def sqlite(tmp_path: Path) -> Iterator[SQLite]:
 @pytest.fixture
 def database(memory: Memory) -> Database:
     """The database under `memory`, for what only its rows can tell."""
-    return memory._database
+    return memory._parts.shared.database

@@ -52,9 +52,9 @@ def main(home: str, storage: str, what: str, settings: str = "{}") -> None:
     rebuild.BATCH = indexing.BATCH = 20
     experience_vectors.BATCH = 5
     with Memory.open(home, storage=json.loads(storage), **json.loads(settings)) as memory:
-        indexer = memory._parts.indexer
+        indexer = memory._parts.shared.indexer
         if what == "rebuild":
-            memory.rebuild()
+            memory.admin.rebuild()
         else:
             indexer._embedders = (Deadly() if what == "die" else Letters(), *indexer._embedders)
         print("ready", flush=True)

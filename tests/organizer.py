@@ -29,10 +29,10 @@ class CopyingOrganizer:
     def __init__(self, longest: float = 0.02) -> None:
         self._longest = longest
 
-    def waits(self) -> str:
+    def blocked_reason(self) -> str:
         return ""
 
-    def remark(self) -> str:
+    def status_note(self) -> str:
         return ""
 
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
@@ -48,7 +48,7 @@ def main(home: str, storage: str) -> None:
         print("ready", flush=True)
         while True:
             try:
-                memory.process()
+                memory.organize()
             except LifelongError as error:
                 print(f"error {type(error).__name__} {error}", flush=True)
             time.sleep(0.01)

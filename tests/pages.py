@@ -11,10 +11,10 @@ from pathlib import Path
 
 from lifelong import Cron, Memory, Note, ToolCall, ToolResult, User, UserMessage
 from lifelong.errors import ModelError
+from lifelong.memory import Store
 from lifelong.organize.draft import Draft
 from lifelong.organize.organizer import Transcript
 from lifelong.serve.http.app import create_app
-from lifelong.serve.memories import Memories
 from lifelong.serve.server import _Server
 from lifelong.testing import FakeClock, ScriptedOrganizer
 from lifelong.types import Record
@@ -35,10 +35,10 @@ def hostile(text: str) -> str:
 
 
 @contextmanager
-def served(memories: Memories, token: str = "") -> Iterator[str]:
+def served(store: Store, token: str = "") -> Iterator[str]:
     """The product's own server in a thread, on a port of its own on loopback; its address."""
     ready = threading.Event()
-    server = _Server(create_app(memories, token=token), ready.set)
+    server = _Server(create_app(store, token=token), ready.set)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
@@ -86,13 +86,13 @@ def fill(home: Path, clock: FakeClock, worded: Wording = str) -> None:
         for record in records:
             memory.append(mara, record)
         memory.end_turn(mara)
-        memory.reset(mara, worded("A new day"))
-        memory.process()
+        memory.sessions.reset(mara, worded("A new day"))
+        memory.organize()
         memory.append(nightly, Note(worded("The backup failed: the quota is used up.")))
-        memory.sleep(nightly)
-        memory.process()
+        memory.end_session(nightly)
+        memory.organize()
         _write_down(memory, clock, worded)
-        memory.process()
+        memory.organize()
 
 
 def _write_down(memory: Memory, clock: FakeClock, worded: Wording) -> None:
@@ -100,7 +100,7 @@ def _write_down(memory: Memory, clock: FakeClock, worded: Wording) -> None:
     for number in range(5):
         memory.journal.remember(worded(f"Decided on day {number} about the bigger font."), "note")
     clock.now += timedelta(days=9)
-    memory.compact_journal(force=True)
+    memory.journal.compact(force=True)
     memory.journal.remember(
         worded("Release Kestrel weekly."), "decision", session_id=worded("s"), source_channel=worded("tool")
     )
@@ -108,7 +108,7 @@ def _write_down(memory: Memory, clock: FakeClock, worded: Wording) -> None:
     for other in ("Kestrel", "Anders Holm"):
         text = worded(f"Mara Lindqvist and {other} met in Lisbon about the budget.")
         memory.experiences.add(text, worded("learned")[:190], entities=[worded("Mara Lindqvist"), other])
-    memory.notes("importer").store("vendors", worded("Vendor 8841 is Nordwind."))
+    memory.notes.worker("importer").store("vendors", worded("Vendor 8841 is Nordwind."))
     document = memory.documents.find("~/memory/kestrel")
     assert document
     author, note = worded("mara"), worded("By hand")

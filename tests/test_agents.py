@@ -50,7 +50,7 @@ def test_resolving_twice_gives_the_same_agent(memory: Memory, database: Database
     """C3: one agent per (owner, cache key)."""
     first = memory.agent(ALICE)
     assert memory.agent(ALICE) == first
-    assert memory.get_agent(first.id) == first
+    assert memory.agents.get(first.id) == first
     assert count(database, "agents") == 1
 
 
@@ -65,8 +65,8 @@ def test_a_new_agent_is_active_and_carries_its_key(memory: Memory, clock: FakeCl
 def test_resolving_later_changes_neither_state_nor_deadlines(memory: Memory, clock: FakeClock) -> None:
     """C4: only a message wakes an agent."""
     agent = memory.agent(ALICE)
-    memory.sleep(agent)
-    asleep = memory.get_agent(agent.id)
+    memory.end_session(agent)
+    asleep = memory.agents.get(agent.id)
     clock.turn(hours=5)
     assert memory.agent(ALICE) == asleep
 
@@ -94,7 +94,7 @@ def test_ten_memories_of_one_home_resolving_one_descriptor_make_one_agent(open_m
     memories = [open_memory() for _ in range(10)]
     agents = in_threads(10, lambda number: memories[number].agent(ALICE))
     assert len({agent.id for agent in agents}) == 1
-    assert [agent.id for agent in memories[0].agents()] == [agents[0].id]
+    assert [agent.id for agent in memories[0].agents.list()] == [agents[0].id]
 
 
 def test_threads_that_race_for_one_memory_agent_make_one(memory: Memory, alice: Agent, database: Database) -> None:
@@ -112,7 +112,7 @@ def test_a_changed_name_or_prompt_is_brought_up_to_date(memory: Memory) -> None:
     new = memory.agent(renamed)
     assert new.id == old.id
     assert new.descriptor == renamed
-    assert memory.get_agent(old.id).descriptor == renamed
+    assert memory.agents.get(old.id).descriptor == renamed
     app = App("mail", old.id, "Mail", "Sort.", "com.example")
     assert memory.agent(app).descriptor == app
 
@@ -156,7 +156,7 @@ def test_a_memory_agent_of_another_users_agent_is_an_error(open_memory: OpenMemo
     ours = open_memory("ours")
     with pytest.raises(AgentNotFound, match=f"{theirs.id!r}.*memory.agent"):
         ours.agent(MemoryAgent(theirs.id))
-    assert ours.agents() == []
+    assert ours.agents.list() == []
 
 
 def test_a_memory_agent_of_a_memory_agent_is_an_error(memory: Memory, alice: Agent, database: Database) -> None:
@@ -182,30 +182,30 @@ def test_the_same_descriptor_in_two_users_is_two_agents(open_memory: OpenMemory)
 
 
 FOREIGN_AGENT: dict[str, Callable[[Memory, Agent], object]] = {
-    "get_agent": lambda memory, agent: memory.get_agent(agent),
-    "get_agent by id": lambda memory, agent: memory.get_agent(agent.id),
-    "history": lambda memory, agent: memory.history(agent),
-    "history by id": lambda memory, agent: memory.history(agent.id),
+    "get_agent": lambda memory, agent: memory.agents.get(agent),
+    "get_agent by id": lambda memory, agent: memory.agents.get(agent.id),
+    "history": lambda memory, agent: memory.sessions.history(agent),
+    "history by id": lambda memory, agent: memory.sessions.history(agent.id),
     "append": lambda memory, agent: memory.append(agent, Note("mine")),
     "append by id": lambda memory, agent: memory.append(agent.id, Note("mine")),
     "append with a key": lambda memory, agent: memory.append(agent, UserMessage("theirs"), key="k"),
     "append_many": lambda memory, agent: memory.append_many(agent, [Note("mine"), Note("too")]),
     "end_turn": lambda memory, agent: memory.end_turn(agent),
-    "reset": lambda memory, agent: memory.reset(agent, "mine now"),
-    "compact_context": lambda memory, agent: memory.compact_context(agent, "mine now"),
-    "sleep": lambda memory, agent: memory.sleep(agent),
-    "sessions": lambda memory, agent: memory.sessions(agent),
-    "transcript": lambda memory, agent: memory.transcript(agent),
-    "transcript by id": lambda memory, agent: memory.transcript(agent.id),
+    "reset": lambda memory, agent: memory.sessions.reset(agent, "mine now"),
+    "compact_context": lambda memory, agent: memory.sessions.compact_context(agent, "mine now"),
+    "sleep": lambda memory, agent: memory.end_session(agent),
+    "sessions": lambda memory, agent: memory.sessions.list(agent),
+    "transcript": lambda memory, agent: memory.sessions.transcript(agent),
+    "transcript by id": lambda memory, agent: memory.sessions.transcript(agent.id),
 }
 
 FOREIGN_SESSION: dict[str, Callable[[Memory, Session], object]] = {
-    "session": lambda memory, session: memory.session(session),
-    "session by id": lambda memory, session: memory.session(session.id),
-    "history": lambda memory, session: memory.history(session),
-    "history by id": lambda memory, session: memory.history(session.id),
-    "transcript": lambda memory, session: memory.transcript(session),
-    "transcript by id": lambda memory, session: memory.transcript(session.id),
+    "session": lambda memory, session: memory.sessions.get(session),
+    "session by id": lambda memory, session: memory.sessions.get(session.id),
+    "history": lambda memory, session: memory.sessions.history(session),
+    "history by id": lambda memory, session: memory.sessions.history(session.id),
+    "transcript": lambda memory, session: memory.sessions.transcript(session),
+    "transcript by id": lambda memory, session: memory.sessions.transcript(session.id),
 }
 
 
@@ -220,10 +220,10 @@ def test_another_users_agent_is_unknown(open_memory: OpenMemory, call: Callable[
     theirs, ours = open_memory("theirs"), open_memory("ours")
     agent = theirs.agent(ALICE)
     theirs.append(agent, UserMessage("theirs"), key="k")
-    before = _rows(theirs._database)
+    before = _rows(theirs._parts.shared.database)
     with pytest.raises(AgentNotFound, match=f"{agent.id!r}.*memory.agent"):
         call(ours, agent)
-    assert _rows(theirs._database) == before
+    assert _rows(theirs._parts.shared.database) == before
 
 
 @pytest.mark.parametrize("call", FOREIGN_SESSION.values(), ids=FOREIGN_SESSION.keys())
@@ -234,7 +234,7 @@ def test_another_users_session_is_unknown(
     theirs, ours = open_memory("theirs"), open_memory("ours")
     agent = theirs.agent(ALICE)
     theirs.append(agent, UserMessage("theirs"))
-    [session] = theirs.sessions(agent)
+    [session] = theirs.sessions.list(agent)
     with pytest.raises((SessionNotFound, AgentNotFound), match=f"of this user has the id {session.id!r}"):
         call(ours, session)
 
@@ -244,9 +244,9 @@ def test_a_session_that_facts_to_be_ours_is_still_theirs(open_memory: OpenMemory
     theirs, ours = open_memory("theirs"), open_memory("ours")
     agent, mine = theirs.agent(ALICE), ours.agent(ALICE)
     theirs.append(agent, UserMessage("their secret"))
-    [session] = theirs.sessions(agent)
+    [session] = theirs.sessions.list(agent)
     forged = Session(session.id, mine.id, session.created_at, None, None, None, None)
-    for call in (ours.transcript, ours.history, ours.session):
+    for call in (ours.sessions.transcript, ours.sessions.history, ours.sessions.get):
         with pytest.raises(SessionNotFound, match=f"{session.id!r}"):
             call(forged)
 
@@ -255,10 +255,10 @@ def test_a_user_lists_and_finds_only_its_own_agents(open_memory: OpenMemory) -> 
     """C0: listing and finding stay inside."""
     theirs, ours = open_memory("theirs"), open_memory("ours")
     theirs.append(theirs.agent(ALICE), UserMessage("theirs"))
-    assert ours.agents() == []
-    assert ours.find_agent("most-recent-foreground") is None
+    assert ours.agents.list() == []
+    assert ours.agents.find("most-recent-foreground") is None
     mine = ours.agent(Task("t"))
-    assert ours.agents() == [mine]
+    assert ours.agents.list() == [mine]
 
 
 def test_two_users_may_use_one_idempotency_key(open_memory: OpenMemory) -> None:
@@ -268,9 +268,11 @@ def test_two_users_may_use_one_idempotency_key(open_memory: OpenMemory) -> None:
     agent = ours.agent(ALICE)
     mine = ours.append(agent, UserMessage("ours"), key="k")
     assert mine != other
-    assert [r.record.text for r in ours.history(ours.sessions(agent)[0]) if isinstance(r.record, UserMessage)] == [
-        "ours"
-    ]
+    assert [
+        r.record.text
+        for r in ours.sessions.history(ours.sessions.list(agent)[0])
+        if isinstance(r.record, UserMessage)
+    ] == ["ours"]
 
 
 # Order
@@ -285,24 +287,24 @@ def test_agents_come_with_the_one_heard_from_last_first(memory: Memory, clock: F
     third = memory.agent(Task("third"))
 
     def order() -> list[str]:
-        return [agent.id for agent in memory.agents()]
+        return [agent.id for agent in memory.agents.list()]
 
     assert order() == [third.id, second.id, first.id]
     memory.append(first, UserMessage("hello"))
     assert order() == [first.id, third.id, second.id]
     memory.append(second, UserMessage("hello"))
     assert order() == [second.id, first.id, third.id]
-    memory.reset(second)
+    memory.sessions.reset(second)
     memory.append(first, UserMessage("again"))
     assert order() == [first.id, second.id, third.id], "what was said in an ended session counts too"
 
 
 def test_the_most_recent_foreground_agent_is_the_user_heard_from_last(memory: Memory, clock: FakeClock) -> None:
     """C2: `most-recent-foreground` matches `user` only."""
-    assert memory.find_agent("most-recent-foreground") is None
+    assert memory.agents.find("most-recent-foreground") is None
     job = memory.agent(Cron("nightly"))
     memory.append(job, SystemMessage("run"))
-    assert memory.find_agent("most-recent-foreground") is None
+    assert memory.agents.find("most-recent-foreground") is None
     alice = memory.agent(ALICE)
     clock.turn(seconds=1)
     bob = memory.agent(User("cli", "bob", "main"))
@@ -310,11 +312,11 @@ def test_the_most_recent_foreground_agent_is_the_user_heard_from_last(memory: Me
     memory.append(alice, UserMessage("hi"))
     for other in (job, memory.agent(Subagent("s", alice.id, "Scout")), memory.agent(MemoryAgent(alice.id))):
         memory.append(other, Note("later than both"))
-    found = memory.find_agent("most-recent-foreground")
+    found = memory.agents.find("most-recent-foreground")
     assert found
     assert found.id == alice.id
     memory.append(bob, UserMessage("me again"))
-    found = memory.find_agent("most-recent-foreground")
+    found = memory.agents.find("most-recent-foreground")
     assert found
     assert found.id == bob.id
 
@@ -326,10 +328,10 @@ def test_the_longest_descriptor_that_is_taken_is_taken_by_every_database(memory:
     descriptor = User(*parts)
     agent = memory.agent(descriptor)
     assert len(agent.cache_key) == 2_000
-    assert memory.agent(descriptor) == memory.get_agent(agent) == agent
+    assert memory.agent(descriptor) == memory.agents.get(agent) == agent
     with pytest.raises(InputError, match=r"are too long together\. Make them shorter"):
         memory.agent(User(parts[0], parts[1], parts[2] + "x"))
-    assert memory.agents() == [agent]
+    assert memory.agents.list() == [agent]
 
 
 def test_the_longest_part_that_is_taken_is_taken_by_every_database(memory: Memory) -> None:
@@ -338,11 +340,11 @@ def test_the_longest_part_that_is_taken_is_taken_by_every_database(memory: Memor
     assert len(longest.encode()) == 500
     for descriptor in (Task(longest), Subagent("s", longest, "Scout"), User(*["x" * 500] * 3)):
         agent = memory.agent(descriptor)
-        assert memory.get_agent(agent.id) == agent
+        assert memory.agents.get(agent.id) == agent
         assert agent.descriptor == descriptor
     with pytest.raises(InputError, match=r"Task\.id takes 501 bytes; the limit is 500\. Make it shorter"):
         memory.agent(Task(longest + "c"))
-    assert len(memory.agents()) == 3
+    assert len(memory.agents.list()) == 3
 
 
 # Rows that cannot be read
@@ -359,7 +361,7 @@ def test_an_agent_that_cannot_be_read_is_left_out_with_a_warning(
     good, broken = memory.agent(ALICE), memory.agent(Task("t"))
     break_descriptor(database, broken)
     with caplog.at_level(logging.WARNING, "lifelong.collect"):
-        assert memory.agents() == [good]
+        assert memory.agents.list() == [good]
     [line] = [entry.getMessage() for entry in caplog.records]
     assert line.startswith(f"agent {broken.id} is left out: ")
     assert "'{broken'" in line
@@ -375,7 +377,7 @@ def test_an_agent_that_cannot_be_read_does_not_hide_the_one_heard_from_before(
     memory.append(bob, UserMessage("hi, later"))
     break_descriptor(database, bob)
     with caplog.at_level(logging.WARNING, "lifelong.collect"):
-        assert memory.find_agent("most-recent-foreground") == alice
+        assert memory.agents.find("most-recent-foreground") == alice
     assert any(f"agent {bob.id} is left out" in entry.getMessage() for entry in caplog.records)
 
 
@@ -386,7 +388,7 @@ def test_a_single_agent_that_cannot_be_read_is_said_to_be_corrupt(memory: Memory
     with pytest.raises(
         StorageCorrupt, match=r"cannot be read.*resolve the agent anew with memory\.agent\(descriptor"
     ):
-        memory.get_agent(agent)
+        memory.agents.get(agent)
 
 
 def test_resolving_the_descriptor_repairs_the_agents_row(memory: Memory, database: Database) -> None:
@@ -395,9 +397,9 @@ def test_resolving_the_descriptor_repairs_the_agents_row(memory: Memory, databas
     newest = memory.append(agent, UserMessage("hello"))
     break_descriptor(database, agent)
     assert memory.agent(ALICE) == agent
-    assert memory.get_agent(agent.id) == agent
-    assert memory.agents() == [agent]
-    assert [recorded.id for recorded in memory.history(agent)] == [newest]
+    assert memory.agents.get(agent.id) == agent
+    assert memory.agents.list() == [agent]
+    assert [recorded.id for recorded in memory.sessions.history(agent)] == [newest]
     assert count(database, "agents") == 1
 
 
@@ -416,7 +418,7 @@ def test_an_agent_of_an_unknown_kind_takes_nothing(memory: Memory, database: Dat
     """C1: what is not known cannot be acted on; the other agents are not touched by it."""
     alice, odd = memory.agent(ALICE), memory.agent(Task("t"))
     database.write(lambda tx: tx.run("UPDATE agents SET kind = 'martian' WHERE id = ?", odd.id))
-    for call in (memory.sleep, memory.end_turn, memory.reset):
+    for call in (memory.end_session, memory.end_turn, memory.sessions.reset):
         with pytest.raises(StorageCorrupt, match=r"/task/t cannot be of the kind 'martian'.*memory\.agent"):
             call(odd)
     with pytest.raises(StorageCorrupt, match=r"/task/t cannot be of the kind 'martian'.*memory\.agent"):

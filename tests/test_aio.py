@@ -51,7 +51,7 @@ def test_experiences_are_awaited_too(tmp_path: Path) -> None:
             await memory.experiences.add("Ada prefers green tea in the afternoon.")
             (found,) = await memory.experiences.query("Who drinks tea?")
             assert await memory.experiences.list() != []
-            return found.text, await memory.context(await memory.agent(ALICE), "Who drinks tea?")
+            return found.text, await memory.context("Who drinks tea?", agent=await memory.agent(ALICE))
 
     text, context = asyncio.run(main())
     assert text in context
@@ -76,8 +76,8 @@ def test_the_journal_and_notes_are_awaited_too(tmp_path: Path) -> None:
     async def main() -> tuple[str, str]:
         async with await AsyncMemory.open(tmp_path, continuity={"journal_enabled": True}) as memory:
             await memory.journal.remember("Sail in May.")
-            await memory.notes("researcher").store("sea", "Rough in March.")
-            return await memory.session_context(), await memory.notes("researcher").load()
+            await memory.notes.worker("researcher").store("sea", "Rough in March.")
+            return await memory.journal.context(), await memory.notes.worker("researcher").load()
 
     context, notes = asyncio.run(main())
     assert "Sail in May." in context
@@ -96,8 +96,8 @@ def test_fifty_appends_at_once_all_land(tmp_path: Path, storage: dict[str, Any])
         async with await AsyncMemory.open(tmp_path, storage=storage) as memory:
             alice = await memory.agent(ALICE)
             ids = await asyncio.gather(*(memory.append(alice, UserMessage(f"{n}")) for n in range(50)))
-            (session,) = await memory.sessions(alice)
-            return list(ids), [recorded.id for recorded in await memory.history(session)]
+            (session,) = await memory.sessions.list(alice)
+            return list(ids), [recorded.id for recorded in await memory.sessions.history(session)]
 
     ids, stored = asyncio.run(main())
     assert len(set(ids)) == 50
@@ -110,27 +110,27 @@ def test_every_call_works_and_gives_what_memory_gives(tmp_path: Path) -> None:
     async def main() -> None:
         memory = await AsyncMemory.open(tmp_path / "home", "work", clock=clock, collect={"turn_threshold": 1})
         alice = await memory.agent(ALICE)
-        assert await memory.agents() == [alice]
-        assert await memory.find_agent("most-recent-foreground") == alice
-        assert await memory.get_agent(alice.id) == alice
+        assert await memory.agents.list() == [alice]
+        assert await memory.agents.find("most-recent-foreground") == alice
+        assert await memory.agents.get(alice.id) == alice
         first = await memory.append(alice, UserMessage("one"), key="k")
         assert await memory.append(alice, UserMessage("one"), key="k") == first
         assert len(await memory.append_many(alice, [UserMessage("two"), UserMessage("three")])) == 2
         turn = await memory.end_turn(alice)
         assert turn is not None
         assert turn.until == first + 2
-        (session,) = await memory.sessions(alice)
+        (session,) = await memory.sessions.list(alice)
         assert session.invalidated_at == first + 2
-        assert await memory.session(session.id) == session
-        assert len(await memory.history(session, after=first)) == 2
-        assert "three" in await memory.transcript(alice)
-        await memory.reset(alice, "Start over.")
-        await memory.compact_context(alice, "They counted.")
-        await memory.sleep(alice)
-        assert (await memory.get_agent(alice.id)).state == "sleeping"
-        assert (await memory.advance(clock.turn(hours=2))).slept == ()
-        assert await memory.check() == []
-        await memory.backup(tmp_path / "copy.db")
+        assert await memory.sessions.get(session.id) == session
+        assert len(await memory.sessions.history(session, after=first)) == 2
+        assert "three" in await memory.sessions.transcript(alice)
+        await memory.sessions.reset(alice, "Start over.")
+        await memory.sessions.compact_context(alice, "They counted.")
+        await memory.end_session(alice)
+        assert (await memory.agents.get(alice.id)).state == "sleeping"
+        assert (await memory.agents.advance(clock.turn(hours=2))).slept == ()
+        assert await memory.admin.check() == []
+        await memory.admin.backup(tmp_path / "copy.db")
         await memory.start()
         await memory.close()
 
@@ -150,12 +150,12 @@ def test_a_call_is_a_real_coroutine(tmp_path: Path) -> None:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(memory.append(alice, UserMessage(f"{n}"))) for n in range(8)]
             ids = sorted(task.result() for task in tasks)
-            assert [recorded.id for recorded in await memory.history(alice)] == ids
-            assert await asyncio.wait_for(memory.agents(), 5) == [alice]
+            assert [recorded.id for recorded in await memory.sessions.history(alice)] == ids
+            assert await asyncio.wait_for(memory.agents.list(), 5) == [alice]
             unawaited = memory.append(alice, UserMessage("never"))
             assert inspect.iscoroutine(unawaited)
             unawaited.close()
-            assert len(await memory.history(alice)) == 8, "nothing happens before it is awaited"
+            assert len(await memory.sessions.history(alice)) == 8, "nothing happens before it is awaited"
 
     asyncio.run(main())
 
@@ -205,7 +205,7 @@ def test_leaving_the_async_with_closes_it(tmp_path: Path) -> None:
 
     memory = asyncio.run(main())
     with pytest.raises(MemoryClosed):
-        memory._memory.agents()
+        memory._memory.agents.list()
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -234,8 +234,8 @@ def test_close_waits_for_what_was_asked_before_it(tmp_path: Path) -> None:
         await memory.close()
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         async with await AsyncMemory.open(tmp_path) as again:
-            sessions = await again.sessions(alice)
-            return list(outcomes), [r.id for s in sessions for r in await again.history(s)]
+            sessions = await again.sessions.list(alice)
+            return list(outcomes), [r.id for s in sessions for r in await again.sessions.history(s)]
 
     outcomes, stored = asyncio.run(main())
     acknowledged = [outcome for outcome in outcomes if isinstance(outcome, int)]

@@ -54,14 +54,14 @@ def test_pictures_and_parts_of_words_are_found(memory: Memory, alice: Agent) -> 
     ]
     memory.append_many(alice, [UserMessage(text) for text in said])
     for question, text in zip(("\U0001f382", "hotel", "\u0130STANBUL"), said, strict=True):
-        assert "words" in memory.recall(question, explain=True)[0].parts
-        assert memory.recall(question)[0].text == text
+        assert "words" in memory.search(question, explain=True)[0].parts
+        assert memory.search(question)[0].text == text
 
 
 def test_a_word_of_one_character_is_found(memory: Memory, alice: Agent) -> None:
     """R2: where the question sets it beside others than the answer does."""
     memory.append_many(alice, [UserMessage("我的狗名叫豆豆"), UserMessage("昨天我们在公园里散步")])
-    assert memory.recall("狗叫什么?", 1)[0].text == "我的狗名叫豆豆"
+    assert memory.search("狗叫什么?", 1)[0].text == "我的狗名叫豆豆"
 
 
 @pytest.mark.parametrize(

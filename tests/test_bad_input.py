@@ -254,15 +254,15 @@ def test_arguments_nested_as_deep_as_is_allowed_come_back(memory: Memory, alice:
         lists = [lists]
     said = [ToolCall("t", nested(63)), ToolCall("t", {"a": lists})]
     memory.append_many(alice, said)
-    assert [recorded.record for recorded in memory.history(alice)][1:] == [
-        replace(record, at=memory.history(alice)[0].at) for record in said
+    assert [recorded.record for recorded in memory.sessions.history(alice)][1:] == [
+        replace(record, at=memory.sessions.history(alice)[0].at) for record in said
     ]
 
 
 def test_a_mapping_in_arguments_comes_back_as_one(memory: Memory, alice: Agent) -> None:
     """C6: whatever kind of mapping it was, at any depth."""
     memory.append(alice, ToolCall("t", MappingProxyType({"a": MappingProxyType({"x": 1})})))  # type: ignore[dict-item]
-    record = memory.history(alice)[-1].record
+    record = memory.sessions.history(alice)[-1].record
     assert isinstance(record, ToolCall)
     assert record.arguments == {"a": {"x": 1}}
 
@@ -273,7 +273,7 @@ def test_ten_megabytes_are_taken_where_the_setting_allows_them(open_memory: Open
     agent = memory.agent(Task("t"))
     text = "ü" * 10 * MEGABYTE
     memory.append(agent, Note(text))
-    [recorded] = memory.history(memory.sessions(agent)[0])
+    [recorded] = memory.sessions.history(memory.sessions.list(agent)[0])
     assert recorded.record == Note(text, at=recorded.at)
 
 
@@ -333,13 +333,13 @@ ON_AN_AGENT: dict[str, Callable[[Memory, Any], object]] = {
     "append with a key": lambda memory, agent: memory.append(agent, Note("x"), key="k"),
     "append_many": lambda memory, agent: memory.append_many(agent, [Note("x"), Note("y")]),
     "end_turn": lambda memory, agent: memory.end_turn(agent),
-    "reset": lambda memory, agent: memory.reset(agent),
-    "compact_context": lambda memory, agent: memory.compact_context(agent, "summary"),
-    "sleep": lambda memory, agent: memory.sleep(agent),
-    "get_agent": lambda memory, agent: memory.get_agent(agent),
-    "sessions": lambda memory, agent: memory.sessions(agent),
-    "history": lambda memory, agent: memory.history(agent),
-    "transcript": lambda memory, agent: memory.transcript(agent),
+    "reset": lambda memory, agent: memory.sessions.reset(agent),
+    "compact_context": lambda memory, agent: memory.sessions.compact_context(agent, "summary"),
+    "sleep": lambda memory, agent: memory.end_session(agent),
+    "get_agent": lambda memory, agent: memory.agents.get(agent),
+    "sessions": lambda memory, agent: memory.sessions.list(agent),
+    "history": lambda memory, agent: memory.sessions.history(agent),
+    "transcript": lambda memory, agent: memory.sessions.transcript(agent),
 }
 READS = {"get_agent", "sessions", "history", "transcript"}
 
@@ -394,9 +394,9 @@ def test_what_is_neither_an_agent_nor_an_id_is_a_clear_error(
 
 
 ON_A_SESSION: dict[str, Callable[[Memory, Any], object]] = {
-    "session": lambda memory, wrong: memory.session(wrong),
-    "history": lambda memory, wrong: memory.history(wrong),
-    "transcript": lambda memory, wrong: memory.transcript(wrong),
+    "session": lambda memory, wrong: memory.sessions.get(wrong),
+    "history": lambda memory, wrong: memory.sessions.history(wrong),
+    "transcript": lambda memory, wrong: memory.sessions.transcript(wrong),
 }
 
 
@@ -424,21 +424,21 @@ def test_what_is_no_session_is_a_clear_error(
 def test_an_id_that_nothing_has_is_unknown(memory: Memory, alice: Agent) -> None:
     """C5, C7: where an agent or a session will do, it is neither."""
     with pytest.raises(SessionNotFound, match=r"the id 'nothing'.*List them with memory\.sessions\(agent\)"):
-        memory.session("nothing")
+        memory.sessions.get("nothing")
     with pytest.raises(SessionNotFound, match="No session of this user"):
-        memory.session(alice.id)
-    for call in (memory.history, memory.transcript):
+        memory.sessions.get(alice.id)
+    for call in (memory.sessions.history, memory.sessions.transcript):
         with pytest.raises(AgentNotFound, match=r"the id 'nothing'.*Get one with memory\.agent\(descriptor\)"):
             call("nothing")
     with pytest.raises(AgentNotFound, match="No agent of this user"):
-        memory.get_agent(memory.sessions(alice)[0].id)
+        memory.agents.get(memory.sessions.list(alice)[0].id)
 
 
 @pytest.mark.parametrize("wrong", ["", "least-recent", "user", None, 7, ["most-recent-foreground"]], ids=repr)
 def test_an_unknown_strategy_is_refused_with_those_there_are(memory: Memory, wrong: Any) -> None:
     """C2: finding nobody would hide the mistake."""
     with pytest.raises(InputError, match=r"is no strategy\. Use one of: most-recent-foreground\."):
-        memory.find_agent(wrong)
+        memory.agents.find(wrong)
 
 
 @pytest.mark.parametrize("name", sorted(ON_AN_AGENT.keys() - READS))
@@ -446,14 +446,14 @@ def test_a_dead_agent_is_a_clear_error(memory: Memory, database: Database, clock
     """C4: nothing changed, and what was said before can still be read."""
     scout = memory.agent(Subagent("s", "parent", "Scout"))
     memory.append(scout, Note("found it"))
-    memory.sleep(scout)
+    memory.end_session(scout)
     clock.turn(hours=1)
-    assert memory.advance().died == (scout.id,)
+    assert memory.agents.advance().died == (scout.id,)
     before = rows(database)
     with pytest.raises(AgentDead, match=r"/subagent/s is dead and takes no more messages\. Make a new one under"):
         ON_AN_AGENT[name](memory, scout)
     assert rows(database) == before
-    assert "found it" in memory.transcript(scout)
+    assert "found it" in memory.sessions.transcript(scout)
 
 
 def test_bad_words_for_reset_and_compaction_change_nothing(
@@ -463,11 +463,11 @@ def test_bad_words_for_reset_and_compaction_change_nothing(
     before = rows(database)
     for bad, message in (("a\0", NUL), ("\ud800", SURROGATE), ("x" * 10 * MEGABYTE, "has 10,485,760 characters")):
         with pytest.raises(InputError, match=f"The reset message {message}"):
-            memory.reset(alice, bad)
+            memory.sessions.reset(alice, bad)
         with pytest.raises(InputError, match=f"The summary {message}"):
-            memory.compact_context(alice, bad)
+            memory.sessions.compact_context(alice, bad)
     with pytest.raises(InputError, match="The summary must be text, not int"):
-        memory.compact_context(alice, 7)  # type: ignore[arg-type]
+        memory.sessions.compact_context(alice, 7)  # type: ignore[arg-type]
     assert rows(database) == before
 
 
@@ -476,7 +476,7 @@ def test_advance_to_what_is_no_time_is_refused(memory: Memory, database: Databas
     """C4: with an example of what would do."""
     before = rows(database)
     with pytest.raises(InputError, match=rf"now cannot be .+\. {ZONE}"):
-        memory.advance(wrong)
+        memory.agents.advance(wrong)
     assert rows(database) == before
 
 
@@ -533,4 +533,4 @@ def test_a_good_user_name_is_taken(open_memory: OpenMemory, name: str) -> None:
     """K3: and keeps its own agents."""
     memory = open_memory(name)
     assert memory.agent(Task("t")).owner == name
-    assert memory.home.user(name) == memory.home.path / "users" / name
+    assert memory.home.user_folder(name) == memory.home.path / "users" / name

@@ -497,7 +497,7 @@ class Growing(RuleBasedStateMachine):
         self.clock = FakeClock()
         self.folder = Path(tempfile.mkdtemp(prefix="lifelong-documents-"))
         self.memory = Memory.open(self.folder, clock=self.clock, storage=self.storage())
-        self.tree = DocumentStore(self.memory._database, OWNER, self.clock, words)
+        self.tree = DocumentStore(self.memory._parts.shared.database, OWNER, self.clock, words)
         self.remembered: list[tuple[datetime, dict[str, tuple[object, ...]]]] = []
         self.before: dict[str, tuple[object, ...]] = {}
 
@@ -587,7 +587,7 @@ class Growing(RuleBasedStateMachine):
 
     @invariant()
     def the_rows_are_sound(self) -> None:
-        rows = self.memory._database.read(
+        rows = self.memory._parts.shared.database.read(
             lambda tx: tx.all("SELECT id, parent_id, slug FROM documents WHERE valid_to IS NULL")
         )
         assert len({row[0] for row in rows}) == len(rows), "one active version a document"
@@ -600,7 +600,9 @@ class Growing(RuleBasedStateMachine):
 
     @invariant()
     def the_keys_are_those_of_the_facts(self) -> None:
-        stored = self.memory._database.read(lambda tx: set(tx.all("SELECT document_id, key FROM fact_keys")))
+        stored = self.memory._parts.shared.database.read(
+            lambda tx: set(tx.all("SELECT document_id, key FROM fact_keys"))
+        )
         said = {(one.id, key) for one in self.tree.walk() for fact in self.tree.facts(one.id) for key in
                 words(fact.text)}  # fmt: skip
         assert stored == said

@@ -44,9 +44,9 @@ def test_a_sound_database_is_not_called_damaged(tmp_path: Path, caplog: pytest.L
             alice = memory.agent(ALICE)
             for _ in range(10):
                 memory.append_many(alice, talk(200))
-                memory.recall(WORDS[0], 5)
+                memory.search(WORDS[0], 5)
                 memory.append_many(alice, talk(200))
-                alarms.append(memory.check())
+                alarms.append(memory.admin.check())
     assert alarms == [[]] * 40
     assert "damaged" not in caplog.text
 
@@ -83,7 +83,7 @@ def test_a_sound_database_is_not_called_damaged_beside_writers(
             assert other.stdin
             other.stdin.write(" ".join(WORDS) + "\n")
             other.stdin.flush()
-            until(lambda: len(memory.agents()) == 2)
+            until(lambda: len(memory.agents.list()) == 2)
             alarms = beside_a_thread(memory, alice, rounds)
             assert other.poll() is None
         finally:
@@ -107,9 +107,9 @@ def beside_a_thread(memory: Memory, agent: Agent, rounds: int) -> list[str]:
     found: list[str] = []
     try:
         for _ in range(rounds):
-            memory.recall(WORDS[2], 5)
+            memory.search(WORDS[2], 5)
             time.sleep(0.03)
-            found += memory.check()
+            found += memory.admin.check()
     finally:
         enough.set()
         thread.join()
@@ -139,8 +139,8 @@ def home(tmp_path: Path) -> Path:
     """A home with an index that is complete."""
     with Memory.open(tmp_path) as memory:
         memory.append_many(memory.agent(ALICE), talk(200))
-        memory.process()
-        assert memory.check() == []
+        memory.organize()
+        assert memory.admin.check() == []
     return tmp_path
 
 
@@ -148,15 +148,15 @@ def home(tmp_path: Path) -> Path:
 def test_a_full_text_index_that_is_damaged_is_to_be_rebuilt(home: Path, block: Callable[[bytes], bytes]) -> None:
     """S1: no backup is needed, for nothing that was stored is lost."""
     with Memory.open(home) as memory:
-        memory.recall(WORDS[0], 5)
+        memory.search(WORDS[0], 5)
         wound(home, block)
-        (found,) = memory.check()
+        (found,) = memory.admin.check()
         assert found.startswith("The full-text index is damaged: ")
         assert found.endswith(" Nothing that was stored is lost. Run: lifelong rebuild.")
-        memory.rebuild()
-        memory.process()
-        assert memory.check() == []
-        assert memory.verify() == []
+        memory.admin.rebuild()
+        memory.organize()
+        assert memory.admin.check() == []
+        assert memory.admin.verify() == []
 
 
 @pytest.mark.parametrize("table", ["session_history", "items", "item_words_data"])
@@ -169,7 +169,7 @@ def test_a_page_that_is_damaged_is_found_in_any_table(home: Path, table: str) ->
         raw.seek((int(str(pages[len(pages) // 2][0])) - 1) * 4096)
         raw.write(bytes(range(256)) * 16)
     with Memory.open(home) as memory:
-        found = memory.check()
+        found = memory.admin.check()
     assert found
     assert all(sentence.startswith("The file is damaged: ") and "\n" not in sentence for sentence in found)
 

@@ -47,7 +47,7 @@ def test_the_demo_leaves_the_memory_of_the_environment_alone(home: Path, tmp_pat
     assert (folder / "demo-home" / "lifelong.db").is_file()
     assert {path.name: path.read_bytes() for path in home.iterdir()} == before
     with Memory.open(home) as memory:
-        assert [agent.cache_key for agent in memory.agents()] == ["/connectors/cli/mara/main"]
+        assert [agent.cache_key for agent in memory.agents.list()] == ["/connectors/cli/mara/main"]
     assert "LIFELONG_HOME" not in lifelong("demo", "--help", cwd=folder).stdout
 
 
@@ -129,7 +129,7 @@ def test_a_backup_can_be_opened_as_a_home(home: Path, tmp_path: Path, line: Line
     assert answer.exit_code == 0
     assert "restore" in answer.output
     with Memory.open(tmp_path / "restored") as memory:
-        assert "I moved to Lisbon." in memory.transcript(memory.agents()[0])
+        assert "I moved to Lisbon." in memory.sessions.transcript(memory.agents.list()[0])
     again = line("backup", target, "--home", home, "--json")
     assert again.code == 1
     assert "exists already" in json.loads(again.err)["message"]
@@ -194,7 +194,7 @@ def test_stored_text_commands_no_terminal(home: Path) -> None:
     """R2: neither in the table nor in JSON."""
     text = "Mara\x1b]0;owned\x07 likes\ttea\x9b2J \x1b[31m[red]now[/red]."
     with Memory.open(home) as memory:
-        memory.append(memory.agents()[0], UserMessage(text, speaker="Ma\x1bra"))
+        memory.append(memory.agents.list()[0], UserMessage(text, speaker="Ma\x1bra"))
     shown = CliRunner().invoke(app, ["recall", "tea \x1b[2J", "--home", str(home)], color=True).output
     assert "likes tea" in shown
     assert "[red]now" in shown
@@ -216,9 +216,9 @@ def test_recall_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> No
     assert "'typo'" in answer.err
     assert "--user: default." in answer.err
     with Memory.open(home) as memory:
-        memory.process()
+        memory.organize()
     nothing = ["recall", "zebra", "--home", str(home), "--kind", "note"]
     assert "lifelong demo" in CliRunner().invoke(app, nothing).output
     with Memory.open(home) as memory:
-        memory.rebuild()
+        memory.admin.rebuild()
     assert "lifelong worker" in CliRunner().invoke(app, nothing).output

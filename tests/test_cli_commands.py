@@ -34,8 +34,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for text in SAID:
             memory.append(agent, UserMessage(text, speaker="Mara"))
         memory.append(agent, AssistantMessage("I will keep that in mind."))
-        memory.sleep(agent)
-        memory.process()
+        memory.end_session(agent)
+        memory.organize()
     return place.path
 
 
@@ -70,15 +70,17 @@ def test_append_stores_what_is_said(home: Path, line: Line) -> None:
     line.done("append", "--agent", "/cron/nightly", "--role", "note", piped="The disk is full.\n")
     with Memory.open(home) as memory:
         mara, cron = memory.agent(MARA), memory.agent(Cron("nightly"))
-        assert memory.history(mara)[-1].record == UserMessage(
-            "I like tea.", "Mara", at=memory.history(mara)[-1].at
+        assert memory.sessions.history(mara)[-1].record == UserMessage(
+            "I like tea.", "Mara", at=memory.sessions.history(mara)[-1].at
         )
-        assert memory.history(cron)[-1].record == Note("The disk is full.", at=memory.history(cron)[-1].at)
+        assert memory.sessions.history(cron)[-1].record == Note(
+            "The disk is full.", at=memory.sessions.history(cron)[-1].at
+        )
     answer = line.done("append", "And milk.", "--agent", mara.id, "--at", "2026-03-05T10:00+01:00", "--end")
     assert answer.out == f"✓ Stored r{first['ids'][0] + 2} of /connectors/cli/mara/main.\n"
     with Memory.open(home) as memory:
-        assert memory.history(mara)[-1].at.isoformat() == "2026-03-05T09:00:00+00:00"
-        assert memory.get_agent(mara).state == "sleeping"
+        assert memory.sessions.history(mara)[-1].at.isoformat() == "2026-03-05T09:00:00+00:00"
+        assert memory.agents.get(mara).state == "sleeping"
 
 
 def test_append_takes_lines_all_or_none(home: Path, line: Line) -> None:
@@ -110,7 +112,7 @@ def test_append_takes_lines_all_or_none(home: Path, line: Line) -> None:
     assert line("append", "x", "--jsonl").code == 2
     assert line("append", "--jsonl", "--key", "k", piped='{"text": "x"}').code == 2
     with Memory.open(home) as memory:
-        assert len(memory.history(memory.agent(User("cli", "mara", "lines")))) == 2
+        assert len(memory.sessions.history(memory.agent(User("cli", "mara", "lines")))) == 2
 
 
 def test_what_is_said_of_all_lines_counts_where_a_line_says_nothing(home: Path, line: Line) -> None:
@@ -121,7 +123,9 @@ def test_what_is_said_of_all_lines_counts_where_a_line_says_nothing(home: Path, 
     told = ("--speaker", "Mara", "--role", "user", "--at", "2026-03-05T09:00Z")
     line.done("append", "--jsonl", "--agent", "cli/mara/lines", *told, piped=said)
     with Memory.open(home) as memory:
-        one, two, note = (one.record for one in memory.history(memory.agent(User("cli", "mara", "lines"))))
+        one, two, note = (
+            one.record for one in memory.sessions.history(memory.agent(User("cli", "mara", "lines")))
+        )
     assert one == UserMessage("One.", "Mara", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
     assert two == UserMessage("Two.", "Jonas", at=datetime(2026, 3, 6, 9, tzinfo=UTC))
     assert note == Note("x", "Mara", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
@@ -139,8 +143,8 @@ def test_nothing_said_is_not_stored(home: Path, line: Line) -> None:
     assert line.done("append", "--end", "--agent", "cli/mara/main").out.endswith("is over.\n")
     assert "No agent" in line("append", "--end", "--agent", "cli/nobody/main").err
     with Memory.open(home) as memory:
-        assert memory.get_agent(memory.agent(MARA)).state == "sleeping"
-        assert len(memory.history(memory.agent(MARA))) == 5
+        assert memory.agents.get(memory.agent(MARA)).state == "sleeping"
+        assert len(memory.sessions.history(memory.agent(MARA))) == 5
 
 
 def test_whoever_calls_is_the_same_person_everywhere(home: Path, line: Line) -> None:

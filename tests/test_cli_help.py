@@ -85,8 +85,8 @@ def test_every_example_runs(tmp_path: Path, line: Line, monkeypatch: pytest.Monk
             memory.append(
                 mara, UserMessage(f"I own {number + 2} bicycles. My brother Marco works at Atlas.", "Mara")
             )
-            memory.sleep(mara)
-            memory.process()
+            memory.end_session(mara)
+            memory.organize()
         work.agent(User("cli", "mara", "main"))
     piped = {"lifelong hook": '{"hook_event_name": "Stop", "last_assistant_message": "Done."}'}
     for name, example in examples.items():

@@ -40,7 +40,7 @@ def copy(home: Path, tmp_path: Path, line: Line) -> Path:
 
 def said(home: Path) -> list[str]:
     with Memory.open(home) as memory:
-        return [one.record.text for one in memory.history(memory.agent(MARA))]  # type: ignore[union-attr]
+        return [one.record.text for one in memory.sessions.history(memory.agent(MARA))]  # type: ignore[union-attr]
 
 
 def files(place: Path) -> dict[str, bytes]:

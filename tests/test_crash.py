@@ -70,12 +70,12 @@ def writer(home: Path, storage: dict[str, Any], name: str, count: int = 0) -> It
 
 def check_kept(memory: Memory, acknowledged: dict[int, tuple[str, str]]) -> None:
     """Every acknowledged record is there, once, as it was said; the database is sound; the marks fit."""
-    assert memory.check() == []
+    assert memory.admin.check() == []
     stored: dict[int, tuple[str, str]] = {}
     texts: list[str] = []
-    for agent in memory.agents():
-        for session in memory.sessions(agent):
-            records = memory.history(session)
+    for agent in memory.agents.list():
+        for session in memory.sessions.list(agent):
+            records = memory.sessions.history(session)
             assert [r.id for r in records] == sorted({r.id for r in records})
             for recorded in records:
                 assert isinstance(recorded.record, UserMessage)

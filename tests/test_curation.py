@@ -44,11 +44,11 @@ def item(memory: Memory, kind: ItemKind, text: str) -> Hit:
 
 def remade(memory: Memory, open_memory: OpenMemory) -> Memory:
     """The memory with an index made anew."""
-    memory.rebuild()
-    memory.process()
+    memory.admin.rebuild()
+    memory.organize()
     memory.close()
     again = open_memory()
-    again.process()
+    again.organize()
     return again
 
 
@@ -88,8 +88,8 @@ def test_a_list_keeps_its_order_when_the_index_is_made_anew(
     memory: Memory, mara: Agent, clock: FakeClock, open_memory: OpenMemory
 ) -> None:
     """R11: also in pages, of a subject too, and where the last hit of a page has left since."""
-    memory.notes("researcher").store("sea", "The sea is rough in March.")
-    memory.process()
+    memory.notes.worker("researcher").store("sea", "The sea is rough in March.")
+    memory.organize()
     clock.turn(days=9_000)  # a note has the time of its file
     say(memory, mara, "It is deep.")
     document = write(memory, "sea", "The sea is deep.")
@@ -119,10 +119,10 @@ def test_a_wrong_count_is_told_with_what_can_be_asked_for(memory: Memory, count:
     """R11, R1."""
     for call in (
         lambda: memory.list(limit=count),
-        lambda: memory.recall("Where?", count),
-        lambda: memory.recalls(count or -1),
-        lambda: memory.inbox(limit=count or -1),
-        lambda: memory.relations("Mara", count),
+        lambda: memory.search("Where?", count),
+        lambda: memory.admin.recall_log(count or -1),
+        lambda: memory.inbox.list(limit=count or -1),
+        lambda: memory.relations.of("Mara", count),
     ):
         with pytest.raises(InputError, match=r"Ask for [01] to [\d,]+\.$"):
             call()
@@ -200,7 +200,7 @@ def test_a_corrected_fact_stands_among_the_earlier_ones(memory: Memory, mara: Ag
         "lives in Porto, near the river. [r1, until 2026-02-24 by r3]"
     )
     assert (new.text, new.trust, new.record_id, new.until) == (LISBON, "user", 3, None)
-    hits = {hit.id: hit for hit in memory.recall("Where does Mara live?", 10)}
+    hits = {hit.id: hit for hit in memory.search("Where does Mara live?", 10)}
     best = next(one for one in hits if one in (new.id, "turn:3"))
     for ended in (old.id, said):
         assert hits[ended].until is not None
@@ -230,9 +230,9 @@ def test_a_correction_is_a_record_of_the_persons(memory: Memory, mara: Agent) ->
     """R11: history says who said it."""
     say(memory, mara, PORTO)
     memory.correct("turn:1", LISBON)
-    (recorded,) = memory.history(memory.agent(System("corrections")))
+    (recorded,) = memory.sessions.history(memory.agent(System("corrections")))
     assert (recorded.record.type, recorded.record.provenance) == ("note", "user")
-    assert memory.transcript(memory.agent(System("corrections"))).count(LISBON) == 1
+    assert memory.sessions.transcript(memory.agent(System("corrections"))).count(LISBON) == 1
 
 
 def test_a_correction_can_be_rolled_back(memory: Memory, mara: Agent) -> None:
@@ -306,7 +306,7 @@ def test_a_corrected_turn_ends_and_is_found_below_the_correction(
     assert (new.kind, new.trust) == ("turn", "user")
 
     def check(memory: Memory) -> None:
-        hits = {hit.id: hit for hit in memory.recall("Where do I live?", 10)}
+        hits = {hit.id: hit for hit in memory.search("Where do I live?", 10)}
         assert hits[old].until is not None
         assert hits[new.id].until is None
         assert list(hits).index(new.id) < list(hits).index(old)
@@ -326,7 +326,7 @@ def test_the_facts_that_rest_on_a_corrected_turn_alone_end_with_it(memory: Memor
         "has a cat. [r1, r2]\n\nhas a black cat. [r2]\n\n## Earlier\n\n"
         "lives in Porto. [r1, until 2026-02-24 by r3]"
     )
-    hits = [hit.id for hit in memory.recall("Where does Mara live?", 10)]
+    hits = [hit.id for hit in memory.search("Where does Mara live?", 10)]
     assert hits.index(new.id) < hits.index(item(memory, "document", "Porto").id)
     memory.documents.rollback(memory.documents.changesets(1)[0].id)
     assert item(memory, "turn", "Porto").until is not None, "the person's word stands"
@@ -336,7 +336,7 @@ def test_a_corrected_experience_ends(memory: Memory, database: Database, clock: 
     """R11, R5: in its own row, too."""
     old = experience(database, clock, "e1", "The harbour closes at nine.")
     new = memory.correct(old, "The harbour closes at ten.")
-    hits = memory.recall("When does the harbour close?")
+    hits = memory.search("When does the harbour close?")
     assert [hit.id for hit in hits][:2] == [new.id, old]
     assert hits[1].until == clock.now
     (until,) = database.read(lambda tx: tx.one("SELECT until FROM experiences")) or ()
@@ -349,14 +349,14 @@ def test_a_corrected_line_of_the_journal_ends_and_another_is_learned(
     """R11, O22."""
     memory = open_memory(continuity={"journal_enabled": True})
     memory.journal.remember("The harbour closes at nine.", "note")
-    memory.process()
+    memory.organize()
     old = item(memory, "journal", "nine")
     memory.correct(old.id, "The harbour closes at ten.")
     learned = memory.journal.records()[-1]
     assert (learned.text, learned.category) == ("The harbour closes at ten.", "learned")
-    memory.process()
+    memory.organize()
     assert item(memory, "journal", "nine").until == clock.now
-    assert "ten" in memory.recall("When does the harbour close?")[0].text
+    assert "ten" in memory.search("When does the harbour close?")[0].text
     memory.close()
     off = open_memory()
     known = item(off, "journal", "ten")
@@ -373,18 +373,18 @@ def test_a_correction_of_a_line_can_be_corrected_wherever_it_stands(
     memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
     ada = memory.agent(User("cli", "ada", "main"))
     memory.journal.remember("The harbour closes at nine in summer.", "learned")
-    memory.process()
+    memory.organize()
     memory.correct(item(memory, "journal", "at nine").id, "The harbour closes at ten in summer.")
-    memory._parts.experiencing.extract()
-    memory.process()
+    memory.experiences.extract()
+    memory.organize()
     memory.correct(item(memory, kind, "at ten").id, "The harbour closes at eleven in summer.")
-    memory._parts.experiencing.extract()
-    memory.process()
+    memory.experiences.extract()
+    memory.organize()
     wrong = [hit for hit in memory.list() if "at ten" in hit.text]
     assert {hit.kind for hit in wrong} == {"turn", "journal", "experience"}
     assert all(hit.until for hit in wrong)
-    assert "at ten" not in memory.context(ada, "When does the harbour close?")
-    assert "at eleven" in memory.recall("When does the harbour close?")[0].text
+    assert "at ten" not in memory.context("When does the harbour close?", agent=ada)
+    assert "at eleven" in memory.search("When does the harbour close?")[0].text
 
 
 @pytest.mark.parametrize("kind", ["journal", "experience"])
@@ -396,19 +396,19 @@ def test_a_line_of_the_journal_and_its_experience_end_together(
     memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
     ada = memory.agent(User("cli", "ada", "main"))
     memory.journal.remember("The harbour closes at nine in summer.", "learned")
-    memory._parts.experiencing.extract()
-    memory.process()
-    assert "at nine" in memory.session_context()
+    memory.experiences.extract()
+    memory.organize()
+    assert "at nine" in memory.journal.context()
     old = item(memory, kind, "at nine").id
     if outdated:
         memory.feedback(old, "outdated")
     else:
         memory.correct(old, "The harbour closes at ten in summer.")
-    memory._parts.experiencing.extract()
-    memory.process()
+    memory.experiences.extract()
+    memory.organize()
     assert all(hit.until for hit in memory.list() if "at nine" in hit.text)
-    assert "at nine" not in memory.session_context()
-    assert "at nine" not in memory.context(ada, "When does the harbour close?")
+    assert "at nine" not in memory.journal.context()
+    assert "at nine" not in memory.context("When does the harbour close?", agent=ada)
     assert not [one for one in memory.experiences.list() if "at nine" in one.text]
 
 
@@ -426,29 +426,29 @@ def test_a_turn_ends_with_what_sums_it_up(
     document = write(memory, "harbour", f"The harbour of Porto closes at nine. [r{record}]")
     if is_summed_up or kind != "turn":
         memory.end_turn(ada)
-        memory._parts.experiencing.extract()
-        memory.process()
+        memory.experiences.extract()
+        memory.organize()
     memory.correct(item(memory, kind, "at nine").id, "The harbour of Porto closes at ten in summer.")
     memory.end_turn(ada)
-    memory._parts.experiencing.extract()
-    memory.process()
+    memory.experiences.extract()
+    memory.organize()
     assert "until" in memory.documents.read(document.id).body
     for _ in range(2):
         old = [hit for hit in memory.list() if "at nine" in hit.text]
         assert {"turn", "journal"} <= {hit.kind for hit in old}
         assert all(hit.until for hit in old)
-        assert "at nine" not in memory.session_context()
-        memory.rebuild()
-        memory.process()
+        assert "at nine" not in memory.journal.context()
+        memory.admin.rebuild()
+        memory.organize()
 
 
 def test_a_corrected_line_never_becomes_an_experience(open_memory: OpenMemory) -> None:
     """R11, R5: also where the extraction comes later."""
     memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
     memory.journal.remember("The harbour closes at nine in summer.", "learned")
-    memory.process()
+    memory.organize()
     memory.correct(item(memory, "journal", "at nine").id, "The harbour closes at ten in summer.")
-    memory._parts.experiencing.extract()
+    memory.experiences.extract()
     assert [one.text for one in memory.experiences.list()] == ["The harbour closes at ten in summer."]
 
 
@@ -458,13 +458,13 @@ def test_nothing_is_learned_from_a_corrected_turn_but_from_the_correction(
 ) -> None:
     """R11, O11: also where it was on its way to the memory-agent already."""
     (old,) = say(memory, mara, "I live in Porto.")
-    memory.reset(mara)
+    memory.sessions.reset(mara)
     if handed_over:
-        parts = memory._parts
-        parts._handover.run(parts._clock())
+        shared = memory._parts.shared
+        shared.dispatcher.run(shared.clock())
     memory.correct(old, LISBON)
-    memory.reset(memory.agent(System("corrections")))
-    memory.process()
+    memory.sessions.reset(memory.agent(System("corrections")))
+    memory.organize()
     known = texts(memory.list("document"))
     assert not [text for text in known if "Porto" in text]
     assert [text for text in known if "Lisbon" in text]
@@ -473,8 +473,8 @@ def test_nothing_is_learned_from_a_corrected_turn_but_from_the_correction(
 def organized(memory: Memory, *agents: Agent) -> dict[str, str]:
     """What documents say when all of it was learned, by their paths."""
     for agent in (*agents, memory.agent(System("corrections"))):
-        memory.reset(agent)
-    memory.process()
+        memory.sessions.reset(agent)
+    memory.organize()
     return {one.path.removeprefix("~/memory/"): one.body for one in memory.documents.walk() if one.body}
 
 
@@ -515,8 +515,8 @@ def test_a_correction_is_learned_as_the_word_of_whom_it_corrects(
     mara = memory.agent(User("cli", "mara", "main"))
     say(memory, mara, "My favourite tea is jasmine.", speaker=speaker)
     organized(memory, mara)
-    memory._parts.experiencing.extract()
-    memory.process()
+    memory.experiences.extract()
+    memory.organize()
     memory.correct(item(memory, kind, "jasmine").id, "My favourite tea is oolong.")
     found = organized(memory)
     assert found.keys() == {"preferences"}
@@ -531,8 +531,8 @@ def test_with_a_line_end_the_facts_that_it_tells(open_memory: OpenMemory, kind: 
     mara = memory.agent(User("cli", "mara", "main"))
     say(memory, mara, f"{PORTO} My sister Ines works as a nurse in Faro.")
     organized(memory, mara)
-    memory._parts.experiencing.extract()
-    memory.process()
+    memory.experiences.extract()
+    memory.organize()
     new = memory.correct(item(memory, kind, "Porto").id, "I live in Lisbon, near the sea.")
     told = organized(memory)
     assert f"lives in Porto, near the river. [r1, until 2026-02-24 by r{new.record_id}]" in told["people/mara"]
@@ -543,7 +543,7 @@ def test_a_correction_of_nobodys_word_is_the_users(open_memory: OpenMemory) -> N
     """R11: where nobody can tell whose it is."""
     memory = open_memory(continuity={"journal_enabled": True})
     memory.journal.remember("The user lives in Porto.", "note")
-    memory.process()
+    memory.organize()
     memory.correct(item(memory, "journal", "Porto").id, "I live in Lisbon, near the sea.")
     assert organized(memory)["people/user"].startswith("lives in Lisbon, near the sea. [")
 
@@ -557,8 +557,8 @@ def test_a_page_whose_title_is_no_name_is_corrected(memory: Memory) -> None:
 
 def test_a_note_is_corrected_in_its_file(memory: Memory) -> None:
     """R11, O31."""
-    memory.notes("researcher").store("sea", "Rough in March.")
-    memory.process()
+    memory.notes.worker("researcher").store("sea", "Rough in March.")
+    memory.organize()
     note = item(memory, "note", "Rough")
     with pytest.raises(InputError, match=r"edit \S*researcher\S*sea\.md in the user's folder"):
         memory.correct(note.id, "Calm in March.")
@@ -620,7 +620,7 @@ def test_a_correction_that_was_cut_short_anywhere_is_made_again(
     say(memory, memory.agent(User("cli", "mara", "main")), "Mara lives in Porto.")
     document = write(memory, "mara", "lives in Porto. [r1]")
     memory.journal.remember("Mara lives in Porto.", "note")
-    memory.process()
+    memory.organize()
     old = item(memory, kind, "Porto").id
     memory.pin(old)
     with monkeypatch.context() as patch:
@@ -628,7 +628,7 @@ def test_a_correction_that_was_cut_short_anywhere_is_made_again(
         with contextlib.suppress(KeyboardInterrupt):
             memory.correct(old, LISBON)
     new = memory.correct(old, LISBON)
-    memory.process()
+    memory.organize()
     assert [hit.id for hit in memory.list() if hit.pinned] == [new.id]
     assert item(memory, kind, "Porto").until is not None
     assert texts(memory.list("turn")) == [LISBON, "Mara lives in Porto."]
@@ -672,10 +672,10 @@ def test_pins_of_files_and_documents_survive_a_rebuild(
     memory: Memory, mara: Agent, open_memory: OpenMemory
 ) -> None:
     """R11."""
-    memory.notes("researcher").store("sea", "Rough in March.")
+    memory.notes.worker("researcher").store("sea", "Rough in March.")
     write(memory, "mara", "Collects stamps.")
     say(memory, mara, PORTO)
-    memory.process()
+    memory.organize()
     pinned = {item(memory, "note", "Rough").id, item(memory, "document", "stamps").id}
     for id_ in pinned:
         memory.pin(id_)
@@ -695,7 +695,7 @@ def test_only_what_is_there_can_be_pinned(memory: Memory, id_: str) -> None:
 
 
 def nudge(memory: Memory, id_: str) -> float:
-    (hit,) = [hit for hit in memory.recall("Where do I live?", 20, explain=True) if hit.id == id_]
+    (hit,) = [hit for hit in memory.search("Where do I live?", 20, explain=True) if hit.id == id_]
     return hit.parts.get("nudge", 0.0)
 
 
@@ -713,7 +713,7 @@ def test_feedback_moves_what_is_found_within_bounds(memory: Memory, mara: Agent,
         memory.feedback(far, "outdated")
     assert nudge(memory, near) == pytest.approx(0.5, abs=0.001)
     assert nudge(memory, far) == -1
-    assert [hit.id for hit in memory.recall("Where do I live?")] == [near, far]
+    assert [hit.id for hit in memory.search("Where do I live?")] == [near, far]
     assert nudge(remade(memory, open_memory), far) == -1
 
 
@@ -724,22 +724,22 @@ def test_feedback_is_on_all_that_is_shown_in_one_place(open_memory: OpenMemory, 
     ada = memory.agent(User("cli", "ada", "main"))
     memory.append(ada, UserMessage("The harbour of Porto closes at nine in summer."))
     memory.end_turn(ada)
-    memory._parts.experiencing.extract()
-    memory.process()
-    old = memory.recall("When does the harbour close?", 1)[0].score
+    memory.experiences.extract()
+    memory.organize()
+    old = memory.search("When does the harbour close?", 1)[0].score
     memory.feedback(item(memory, kind, "at nine").id, "wrong")
-    assert memory.recall("When does the harbour close?", 1)[0].score == pytest.approx(old - 0.5, abs=0.01)
+    assert memory.search("When does the harbour close?", 1)[0].score == pytest.approx(old - 0.5, abs=0.01)
 
 
 def test_feedback_can_turn_the_order(memory: Memory, mara: Agent) -> None:
     """R10."""
     ids = say(memory, mara, "The sea is rough in March.", "The sea is calm in June.")
-    first, second = (hit.id for hit in memory.recall("How is the sea?"))
+    first, second = (hit.id for hit in memory.search("How is the sea?"))
     assert {first, second} == set(ids)
     for _ in range(3):
         memory.feedback(first, "wrong")
         memory.feedback(second, "useful")
-    assert [hit.id for hit in memory.recall("How is the sea?")] == [second, first]
+    assert [hit.id for hit in memory.search("How is the sea?")] == [second, first]
 
 
 def test_what_is_outdated_ends_unless_it_was_said(
@@ -777,8 +777,8 @@ def test_a_persons_own_text_that_is_outdated_stays_so(memory: Memory, open_memor
 def test_feedback_names_the_recall_it_is_about(memory: Memory, mara: Agent, database: Database) -> None:
     """R10."""
     (said,) = say(memory, mara, PORTO)
-    memory.recall("Where do I live?")
-    recall_id = memory.recalls()[0].id
+    memory.search("Where do I live?")
+    recall_id = memory.admin.recall_log()[0].id
     memory.feedback(said, "useful", recall_id)
     rows = database.read(lambda tx: tx.all("SELECT owner, item, verdict, recall_id FROM feedback"))
     assert rows == [("default", said, "useful", recall_id)]

@@ -156,10 +156,10 @@ def test_what_was_secret_is_nowhere(place: Path, result: dict[str, Any]) -> None
     said = [json.dumps(result)]
     said += [page.read_text(encoding="utf-8") for page in (place / "demo-home").rglob("*.md")]
     with Memory.open(place / "demo-home") as memory:
-        for agent in memory.agents():
-            said.append(memory.context(agent, "What is the wifi password, and the API key?"))
+        for agent in memory.agents.list():
+            said.append(memory.context("What is the wifi password, and the API key?", agent=agent))
         for question in ("What is the wifi password?", "What is the new API key?", *SECRETS):
-            said += [hit.text for hit in memory.recall(question, 20)]
+            said += [hit.text for hit in memory.search(question, 20)]
         said += [one.text for one in memory.experiences.list(limit=1_000)]
         assert len(said) > 100
     assert [secret for secret in SECRETS for text in said if secret in text] == []
@@ -210,7 +210,7 @@ def test_a_memory_that_somebody_works_with_is_left_alone(tmp_path: Path, setting
         demo(home, Console(quiet=True), pace=0)
     assert sorted(home.iterdir()) == before
     with Memory.open(home) as memory:
-        assert [agent.cache_key for agent in memory.agents()] == ["/connectors/cli/ada/main"]
+        assert [agent.cache_key for agent in memory.agents.list()] == ["/connectors/cli/ada/main"]
 
 
 # What a person sees

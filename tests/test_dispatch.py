@@ -46,7 +46,7 @@ def fragile(records: Any, **more: Any) -> str:
 
 
 def items(memory: Memory) -> list[InboxItem]:
-    return memory.inbox()[::-1]
+    return memory.inbox.list()[::-1]
 
 
 def ranges(memory: Memory) -> list[tuple[int, int]]:
@@ -56,24 +56,24 @@ def ranges(memory: Memory) -> list[tuple[int, int]]:
 def test_a_marked_session_becomes_an_item_of_its_memory_agent(memory: Memory, alice: Agent) -> None:
     """O2, C3: made on first use, one per source agent; type system_message; the last id actually loaded."""
     ids = memory.append_many(alice, [UserMessage(f"number {n}") for n in range(6)])
-    assert memory.process().handed_over == 1
+    assert memory.organize().handed_over == 1
     (item,) = items(memory)
-    session = memory.sessions(alice)[0]
+    session = memory.sessions.list(alice)[0]
     assert (item.type, item.state, item.session_id) == ("system_message", "pending", session.id)
     assert (item.after, item.until) == (0, ids[-1])
     assert (session.invalidated_at, session.processed_until) == (None, ids[-1])
-    assert item.text == memory.transcript(session)
-    keeper = memory.get_agent(item.agent_id)
+    assert item.text == memory.sessions.transcript(session)
+    keeper = memory.agents.get(item.agent_id)
     assert keeper.descriptor == MemoryAgent(alice.id)
     assert keeper.owner == memory.user
-    assert memory.process().handed_over == 0
+    assert memory.organize().handed_over == 0
 
 
 def test_the_next_records_make_the_next_item(memory: Memory, alice: Agent) -> None:
     first = memory.append_many(alice, [UserMessage("a")] * 6)
-    memory.process()
+    memory.organize()
     second = memory.append_many(alice, [UserMessage("b")] * 6)
-    memory.process()
+    memory.organize()
     assert ranges(memory) == [(0, first[-1]), (first[-1], second[-1])]
     assert {item.agent_id for item in items(memory)} == {items(memory)[0].agent_id}
 
@@ -83,8 +83,8 @@ def test_a_background_transcript_is_told_from_a_foreground_one(memory: Memory, a
     nightly = memory.agent(Cron("nightly"))
     for agent in (alice, nightly):
         memory.append(agent, AssistantMessage("The backup is done."))
-        memory.sleep(agent)
-    memory.process()
+        memory.end_session(agent)
+    memory.organize()
     texts = [item.text for item in items(memory)]
     assert texts[0].startswith(FOREGROUND)
     assert texts[1].startswith(BACKGROUND)
@@ -94,11 +94,11 @@ def test_a_memory_agents_session_is_passed_over(memory: Memory, alice: Agent) ->
     """O2, C9: marked by mistake or by an older version, it is marked processed and nothing else."""
     keeper = memory.agent(MemoryAgent(alice.id))
     newest = memory.append_many(keeper, [Note("mine")] * 9)[-1]
-    session = memory.sessions(keeper)[0]
+    session = memory.sessions.list(keeper)[0]
     assert session.invalidated_at is None
-    memory._database.write(lambda tx: tx.run("UPDATE sessions SET invalidated_at = ?", newest))
-    assert memory.process().handed_over == 0
-    session = memory.sessions(keeper)[0]
+    memory._parts.shared.database.write(lambda tx: tx.run("UPDATE sessions SET invalidated_at = ?", newest))
+    assert memory.organize().handed_over == 0
+    session = memory.sessions.list(keeper)[0]
     assert (session.invalidated_at, session.processed_until) == (None, newest)
     assert items(memory) == []
 
@@ -108,11 +108,13 @@ def test_a_session_whose_agent_is_gone_is_let_go(
 ) -> None:
     """O2: it does not stay at the head of every batch."""
     newest = memory.append_many(alice, [UserMessage("hello")] * 6)[-1]
-    session = memory.sessions(alice)[0]
+    session = memory.sessions.list(alice)[0]
     orphan(memory, session.id)
-    memory.process()
+    memory.organize()
     assert "belongs to no agent" in caplog.text
-    gone = memory._database.read(lambda tx: tx.one("SELECT invalidated_at, processed_until FROM sessions"))
+    gone = memory._parts.shared.database.read(
+        lambda tx: tx.one("SELECT invalidated_at, processed_until FROM sessions")
+    )
     assert gone == (None, newest)
     assert items(memory) == []
 
@@ -120,13 +122,15 @@ def test_a_session_whose_agent_is_gone_is_let_go(
 def orphan(memory: Memory, session_id: str) -> None:
     """Take the session's agent away, as no version of lifelong does."""
     change = "UPDATE sessions SET agent_id = 'nobody' WHERE id = ?"
-    if memory._database.dialect == "sqlite":
+    if memory._parts.shared.database.dialect == "sqlite":
         connection = apsw.Connection(str(memory.home.database))  # which checks no foreign keys
         connection.execute(change, (session_id,))
         connection.close()
         return
-    memory._database.write(lambda tx: tx.run("ALTER TABLE sessions DROP CONSTRAINT sessions_agent_id_fkey"))
-    memory._database.write(lambda tx: tx.run(change, session_id))
+    memory._parts.shared.database.write(
+        lambda tx: tx.run("ALTER TABLE sessions DROP CONSTRAINT sessions_agent_id_fkey")
+    )
+    memory._parts.shared.database.write(lambda tx: tx.run(change, session_id))
 
 
 def test_a_dead_agents_last_words_are_handed_over(memory: Memory, alice: Agent, clock: FakeClock) -> None:
@@ -134,18 +138,18 @@ def test_a_dead_agents_last_words_are_handed_over(memory: Memory, alice: Agent, 
     helper = memory.agent(Subagent("helper", alice.id, "Helper"))
     newest = memory.append(helper, AssistantMessage("The build failed because of a missing key."))
     clock.turn(seconds=61)
-    memory.advance()
+    memory.agents.advance()
     clock.turn(hours=2)
-    memory.process()
-    assert memory.get_agent(helper).state == "dead"
+    memory.organize()
+    assert memory.agents.get(helper).state == "dead"
     assert ranges(memory) == [(0, newest)]
 
 
 def test_a_blank_transcript_is_marked_processed(memory: Memory, alice: Agent) -> None:
     """O2."""
     newest = memory.append_many(alice, [AssistantMessage("")] * 6)[-1]
-    assert memory.process().handed_over == 0
-    session = memory.sessions(alice)[0]
+    assert memory.organize().handed_over == 0
+    session = memory.sessions.list(alice)[0]
     assert (session.invalidated_at, session.processed_until) == (None, newest)
     assert items(memory) == []
 
@@ -165,13 +169,13 @@ def test_a_record_that_comes_while_the_transcript_is_made_is_not_skipped(
         return made
 
     monkeypatch.setattr(Dispatcher, "_parcel", slow)
-    memory.process()
-    session = memory.sessions(alice)[0]
+    memory.organize()
+    session = memory.sessions.list(alice)[0]
     assert ranges(memory)[0] == (0, loaded[-1])
-    memory.sleep(alice)
-    memory.process()
+    memory.end_session(alice)
+    memory.organize()
     assert ranges(memory) == [(0, loaded[-1]), (loaded[-1], late[0])]
-    assert memory.session(session.id).invalidated_at is None
+    assert memory.sessions.get(session.id).invalidated_at is None
 
 
 def test_when_another_worker_was_quicker_nothing_is_enqueued(
@@ -189,11 +193,11 @@ def test_when_another_worker_was_quicker_nothing_is_enqueued(
         made = parcel(self, tx, **more)
         if not raced:
             raced.append(True)
-            other.process()
+            other.organize()
         return made
 
     monkeypatch.setattr(Dispatcher, "_parcel", slow)
-    assert memory.process().handed_over == 0
+    assert memory.organize().handed_over == 0
     assert ranges(memory) == [(0, newest)]
 
 
@@ -204,16 +208,16 @@ def test_a_failure_stops_neither_the_tick_nor_the_others(
     agents = [memory.agent(User("cli", f"u{n}", "main")) for n in range(12)]
     for number, agent in enumerate(agents):
         memory.append(agent, UserMessage("fine" if number == 11 else "broken"))
-        memory.sleep(agent)
+        memory.end_session(agent)
     monkeypatch.setattr(dispatch, "transcript", fragile)
     with caplog.at_level(logging.ERROR):
-        assert memory.process().handed_over == 1
+        assert memory.organize().handed_over == 1
     assert "fine" in items(memory)[0].text
     assert len({r.args for r in caplog.records if "stays marked" in r.message}) == 11
-    assert "A session cannot be handed over, and stays marked: ZeroDivisionError" in memory.remarks()[1]
+    assert "A session cannot be handed over, and stays marked: ZeroDivisionError" in memory.admin.status_notes()[1]
     monkeypatch.undo()
-    assert memory.process().handed_over == 11
-    assert memory.remarks() == ["It waits."]
+    assert memory.organize().handed_over == 11
+    assert memory.admin.status_notes() == ["It waits."]
 
 
 def test_sessions_of_one_agent_are_handed_over_in_order(
@@ -221,14 +225,14 @@ def test_sessions_of_one_agent_are_handed_over_in_order(
 ) -> None:
     """O5: a later session waits while an earlier one could not be handed over."""
     first = memory.append(alice, UserMessage("broken"))
-    memory.reset(alice)
+    memory.sessions.reset(alice)
     second = memory.append(alice, UserMessage("fine"))
-    memory.sleep(alice)
+    memory.end_session(alice)
     monkeypatch.setattr(dispatch, "transcript", fragile)
-    memory.process()
+    memory.organize()
     assert items(memory) == []
     monkeypatch.undo()
-    memory.process()
+    memory.organize()
     assert ranges(memory) == [(0, first), (0, second)]
 
 
@@ -239,7 +243,7 @@ def test_a_long_session_is_handed_over_in_batches(open_memory: OpenMemory) -> No
     memory = open_memory(organizer=organizer, organize={"batch_records": 10, "batch_chars": 1000})
     alice = memory.agent(User("cli", "alice", "main"))
     ids = memory.append_many(alice, [UserMessage("x" * 300) for _ in range(11)])
-    assert memory.process().handed_over > 1
+    assert memory.organize().handed_over > 1
     found = ranges(memory)
     assert found[0][0] == 0
     assert found[-1][1] == ids[-1]
@@ -253,33 +257,33 @@ def test_a_record_that_is_too_long_by_itself_is_cut_and_the_cut_is_said(open_mem
     memory = open_memory(organizer=organizer, organize={"batch_chars": 1000})
     alice = memory.agent(User("cli", "alice", "main"))
     memory.append(alice, UserMessage("word " * 1000))
-    memory.sleep(alice)
-    memory.process()
+    memory.end_session(alice)
+    memory.organize()
     assert "[cut: 1,000 of 5," in items(memory)[0].text
 
 
 def test_secrets_do_not_reach_the_inbox(memory: Memory, alice: Agent) -> None:
     """S4."""
     memory.append(alice, UserMessage("The key is AKIAIOSFODNN7EXAMPLE, keep it safe."))
-    memory.sleep(alice)
-    memory.process()
+    memory.end_session(alice)
+    memory.organize()
     assert "AKIAIOSFODNN7EXAMPLE" not in items(memory)[0].text
     assert "[secret:" in items(memory)[0].text
-    assert "AKIAIOSFODNN7EXAMPLE" in memory.transcript(alice), "history keeps what was said"
+    assert "AKIAIOSFODNN7EXAMPLE" in memory.sessions.transcript(alice), "history keeps what was said"
 
 
 def test_recalled_text_is_not_handed_over(memory: Memory, alice: Agent) -> None:
     """O7, O10: nothing is learned twice from its own echo."""
     memory.append(alice, UserMessage("<lifelong-context id=1>Mara lives in Porto.</lifelong-context>Thanks"))
-    memory.sleep(alice)
-    memory.process()
+    memory.end_session(alice)
+    memory.organize()
     assert "Porto" not in items(memory)[0].text
 
 
 def test_a_context_summary_is_told_as_a_system_message(memory: Memory, alice: Agent) -> None:
     """C9, O7: the summary is never learned as user speech."""
     memory.append(alice, UserMessage("hello"))
-    memory.compact_context(alice, "They said hello.")
-    memory.sleep(alice)
-    memory.process()
+    memory.sessions.compact_context(alice, "They said hello.")
+    memory.end_session(alice)
+    memory.organize()
     assert "## System Message (summary of what came before)" in items(memory)[1].text

@@ -42,7 +42,9 @@ def organizer(home: Path, storage: dict[str, Any]) -> Iterator[subprocess.Popen[
 
 
 def said(memory: Memory, agent: Agent) -> list[int]:
-    return [recorded.id for session in memory.sessions(agent) for recorded in memory.history(session)]
+    return [
+        recorded.id for session in memory.sessions.list(agent) for recorded in memory.sessions.history(session)
+    ]
 
 
 def learned(memory: Memory, agent: Agent, side: str) -> list[int]:
@@ -63,13 +65,13 @@ def check_exactly_once(memory: Memory, agents: list[Agent]) -> None:
 def drain(memory: Memory, seconds: float = 30.0) -> None:
     """Organize everything that is marked, also what a killed worker still holds the lease of."""
     end = time.monotonic() + seconds
-    for agent in memory.agents():
+    for agent in memory.agents.list():
         if agent.descriptor.kind == "user":
-            memory.sleep(agent)
-    while memory.process().handed_over or memory.inbox("pending", "leased"):
-        assert time.monotonic() < end, memory.inbox("pending", "leased", "dead")
+            memory.end_session(agent)
+    while memory.organize().handed_over or memory.inbox.list("pending", "leased"):
+        assert time.monotonic() < end, memory.inbox.list("pending", "leased", "dead")
         time.sleep(0.02)
-    assert memory.inbox("dead") == []
+    assert memory.inbox.list("dead") == []
 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(50, marks=soak)])
@@ -91,13 +93,13 @@ def test_killed_workers_deliver_every_record_once_and_in_order(
                     agent = chance.choice(agents)
                     memory.append(agent, UserMessage(f"{number}.{turn}"))
                     if chance.random() < 0.05:
-                        memory.reset(agent)
+                        memory.sessions.reset(agent)
                 time.sleep(chance.uniform(0, 0.1))
                 victim.kill()
         drain(memory)
         check_exactly_once(memory, agents)
-        assert memory.check() == []
-        assert memory.health().status == "green"
+        assert memory.admin.check() == []
+        assert memory.admin.health().status == "green"
 
 
 def test_workers_at_once_in_one_process_share_the_work(tmp_path: Path, storage: dict[str, Any]) -> None:
@@ -117,7 +119,7 @@ def test_workers_at_once_in_one_process_share_the_work(tmp_path: Path, storage: 
             for turn in range(20):
                 agent = chance.choice(agents)
                 memories[number].append_many(agent, [UserMessage(f"{number}.{turn}.{n}") for n in range(3)])
-                memories[number].process()
+                memories[number].organize()
 
         in_threads(6, work)
         drain(memories[0])
@@ -146,15 +148,15 @@ def test_any_order_of_events_delivers_every_record_once(
                 case "many":
                     memory.append_many(alice, [UserMessage("some")] * 7)
                 case "reset":
-                    memory.reset(alice)
+                    memory.sessions.reset(alice)
                 case "compact":
-                    memory.compact_context(alice, "what was said before")
+                    memory.sessions.compact_context(alice, "what was said before")
                 case "sleep":
-                    memory.sleep(alice)
+                    memory.end_session(alice)
                 case "process":
-                    memory.process()
+                    memory.organize()
                 case _:
                     clock.turn(seconds=61)
-        memory.sleep(alice)
-        memory.process()
+        memory.end_session(alice)
+        memory.organize()
         check_exactly_once(memory, [alice])

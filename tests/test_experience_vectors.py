@@ -69,7 +69,7 @@ class Counting(Letters):
 
 def embed_by(memory: Memory, *embedders: Embedder) -> None:
     """As if these were configured, and at hand."""
-    memory._parts.indexer._embedders = embedders
+    memory._parts.shared.indexer._embedders = embedders
 
 
 def tell(memory: Memory) -> Experiences:
@@ -96,16 +96,16 @@ def test_old_vectors_serve_until_the_new_ones_are_made(open_memory: OpenMemory, 
     store = memory.experiences
     assert answers(store) == before
     assert letters.given == []
-    assert memory.index()
+    assert memory.admin.index()
     assert len(made_by(store, LETTERS)) == 10
     assert (answers(store), served_by(store)) == (before, STATIC)
-    assert memory.unindexed() >= len(store.list()), "all of them are to be made anew"
+    assert memory.admin.unindexed() >= len(store.list()), "all of them are to be made anew"
     assert store.add(DEPLOY_AGAIN) is None, "unique as ever"
     new = store.add("Marta is allergic to peanuts and to hazelnuts.")
     assert store.query("Who must not eat nuts?", 1)[0].id == new, "by meaning, too"
-    assert memory.health().status == "green"
-    memory.process()
-    assert (served_by(store), made_by(store, STATIC), memory.unindexed()) == (LETTERS, set(), 0)
+    assert memory.admin.health().status == "green"
+    memory.organize()
+    assert (served_by(store), made_by(store, STATIC), memory.admin.unindexed()) == (LETTERS, set(), 0)
     assert is_whole(store)
     assert new in made_by(store, LETTERS)
     here = [text for text in letters.given if text != experience_vectors.PLAIN]
@@ -132,7 +132,7 @@ def test_nobody_waits_while_vectors_are_made(
             return super().embed(texts)
 
     embed_by(memory, Slow(), StaticEmbedder())
-    maker = threading.Thread(target=memory.experiences.tend)
+    maker = threading.Thread(target=memory.experiences.backfill)
     maker.start()
     assert began.wait(30)
     assert answers(memory.experiences) == before
@@ -143,7 +143,7 @@ def test_nobody_waits_while_vectors_are_made(
     free.set()
     maker.join()
     assert served_by(memory.experiences) == STATIC
-    memory.process()
+    memory.organize()
     assert served_by(memory.experiences) == LETTERS
     assert is_whole(memory.experiences)
 
@@ -172,7 +172,7 @@ def test_a_kill_in_the_middle_goes_on_where_it_was(
     assert (answers(store), served_by(store), row_ids(store)) == (before, STATIC, told)
     had = made_by(store, LETTERS)
     assert 5 < len(had) < len(told), "the second went on where the first was"
-    while store.tend():
+    while store.backfill():
         pass
     given = [text for text in letters.given if text != experience_vectors.PLAIN]
     assert len(given) == len(told) - len(had)
@@ -189,11 +189,11 @@ def test_a_kill_before_the_old_ones_went_leaves_none(open_memory: OpenMemory) ->
         raise StorageUnavailable
 
     store._vectors.store.clear = die  # type: ignore[method-assign]
-    memory.process()
+    memory.organize()
     assert (served_by(store), made_by(store, STATIC)) == (LETTERS, row_ids(store))
     again = open_memory(**LOCAL)
     embed_by(again, Letters(), StaticEmbedder())
-    again.process()
+    again.organize()
     assert made_by(again.experiences, STATIC) == set()
 
 
@@ -207,7 +207,7 @@ def test_who_takes_over_while_one_is_added_is_asked(open_memory: OpenMemory) -> 
 
         def embed(self, texts: Sequence[str]) -> Rows:
             rows = super().embed(texts)
-            while store.tend():
+            while store.backfill():
                 pass
             return rows
 
@@ -216,7 +216,7 @@ def test_who_takes_over_while_one_is_added_is_asked(open_memory: OpenMemory) -> 
     assert served_by(store) == LETTERS
     embed_by(memory, StaticEmbedder(), Letters())
     assert store.add("Marta is allergic to peanuts and to hazelnuts.")
-    memory.process()
+    memory.organize()
     assert served_by(store) == STATIC
     assert is_whole(store)
 
@@ -227,17 +227,17 @@ def test_the_settings_change_the_embedder(open_memory: OpenMemory, tiny: Path) -
     before = answers(tell(open_memory(**LOCAL)))
     onnx = open_memory(**LOCAL, embeddings={"provider": "onnx", "path": str(tiny)})
     assert answers(onnx.experiences) == before
-    onnx.process()
+    onnx.organize()
     transformer = served_by(onnx.experiences)
     assert transformer not in ("", STATIC)
     back = open_memory(**LOCAL)
     assert back.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
     assert (served_by(back.experiences), made_by(back.experiences, STATIC)) == (transformer, set())
-    reasons = back.health().reasons
+    reasons = back.admin.health().reasons
     assert all(transformer in reason for reason in reasons)
     assert "by words only" in reasons[0]
-    back.process()
-    assert (answers(back.experiences), back.health().status) == (before, "green")
+    back.organize()
+    assert (answers(back.experiences), back.admin.health().status) == (before, "green")
     assert is_whole(back.experiences)
 
 
@@ -250,15 +250,15 @@ def test_an_embedder_whose_files_are_gone(open_memory: OpenMemory, tiny: Path) -
     tell(open_memory(**settings))
     shutil.move(tiny / "model", tiny / "away")
     memory = open_memory(**settings)
-    memory.process()
+    memory.organize()
     assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
-    assert str(tiny / "model") in " ".join(memory.health().reasons)
+    assert str(tiny / "model") in " ".join(memory.admin.health().reasons)
     with pytest.raises(ModelError):
         memory.experiences.add(DEPLOY)
     shutil.move(tiny / "away", tiny / "model")
     memory = open_memory(**settings)
     assert memory.experiences.add(DEPLOY) is None
-    assert memory.health().status == "green"
+    assert memory.admin.health().status == "green"
 
 
 def test_who_adds_without_the_old_embedder_waits_for_the_new_one(open_memory: OpenMemory) -> None:
@@ -276,22 +276,22 @@ def test_two_embedders_do_not_replace_each_other_for_ever(open_memory: OpenMemor
     """R4: whoever was opened last decides, once; the other finds by words, and adds nothing it cannot compare."""
     first = open_memory(**LOCAL)
     tell(first)
-    first.process()
+    first.organize()
     later = open_memory(**LOCAL)
     embed_by(later, letters := Counting())
-    later.process()
+    later.organize()
     made = letters.given.copy()
     for memory in (first, later, first):
-        memory.process()
+        memory.organize()
         assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
     with pytest.raises(ModelError, match="Start this one anew"):
         first.experiences.add("Marta is allergic to peanuts and to hazelnuts.")
     assert served_by(later.experiences) == LETTERS
     assert [text for text in letters.given if not text.endswith("?")] == made
-    assert "by words only" in " ".join(first.health().reasons)
+    assert "by words only" in " ".join(first.admin.health().reasons)
     assert open_memory(**LOCAL).experiences.add("Marta is allergic to peanuts and to hazelnuts.")
     assert served_by(later.experiences) == STATIC
-    later.process()
+    later.organize()
     assert served_by(later.experiences) == STATIC
 
 
@@ -301,21 +301,21 @@ def test_who_is_outvoted_compacts_all_the_same(open_memory: OpenMemory, clock: F
     on = {"continuity": {**JOURNAL, "memory_compaction_enabled": True, "memory_compaction_max_records": 1}}
     first = open_memory(**on)
     first.journal.remember(DEPLOY, "decision")
-    first._parts.experiencing.extract()
-    first.process()
+    first.experiences.extract()
+    first.organize()
     later = open_memory(**on)
     embed_by(later, Letters())
-    later.process()
+    later.organize()
     for text in (TEA, *ROOMS[:9]):
         first.journal.remember(text, "note")
     clock.turn(days=30)
-    assert first.compact_journal().compacted
+    assert first.journal.compact().compacted
     kept = {record.text for record in first.journal.records()}
     assert DEPLOY in kept
     assert TEA not in kept
     assert served_by(later.experiences) == LETTERS
-    assert "Start it anew" in " ".join(first.health().reasons)
-    later._parts.experiencing.extract()
+    assert "Start it anew" in " ".join(first.admin.health().reasons)
+    later.experiences.extract()
     assert {one.text for one in later.experiences.list()} >= {DEPLOY, TEA}
 
 
@@ -324,13 +324,13 @@ def test_a_change_that_is_taken_back_leaves_nothing_waiting(open_memory: OpenMem
     tell(open_memory(**LOCAL))
     begun = open_memory(**LOCAL)
     embed_by(begun, Letters(), StaticEmbedder())
-    begun.index()
+    begun.admin.index()
     back = open_memory(**LOCAL)
     store = back.experiences
     assert answers(store)[0]
     assert made_by(store, LETTERS)
-    back.process()
-    assert (served_by(store), made_by(store, LETTERS), back.unindexed()) == (STATIC, set(), 0)
+    back.organize()
+    assert (served_by(store), made_by(store, LETTERS), back.admin.unindexed()) == (STATIC, set(), 0)
 
 
 def test_no_question_makes_them_all(open_memory: OpenMemory) -> None:
@@ -341,10 +341,10 @@ def test_no_question_makes_them_all(open_memory: OpenMemory) -> None:
     memory = open_memory(**LOCAL)
     assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
     assert len(made_by(memory.experiences, STATIC)) == experience_vectors.LOOSE
-    assert "by words only" in memory.health().reasons[0]
+    assert "by words only" in memory.admin.health().reasons[0]
     assert memory.experiences.query("Who is scared at night?", 1)
     assert is_whole(memory.experiences)
-    assert memory.health().status == "green"
+    assert memory.admin.health().status == "green"
 
 
 def test_a_text_that_is_refused_holds_up_no_change(
@@ -367,34 +367,34 @@ def test_a_text_that_is_refused_holds_up_no_change(
             return super().embed(texts)
 
     embed_by(memory, picky := Picky(), StaticEmbedder())
-    memory.process()
+    memory.organize()
     assert (answers(store), served_by(store)) == (before, STATIC)
-    assert "too long" in " ".join(memory.health().reasons)
+    assert "too long" in " ".join(memory.admin.health().reasons)
     picky.works = True
-    memory.process()
-    assert memory.index() == 0
+    memory.organize()
+    assert memory.admin.index() == 0
     assert served_by(store) == LETTERS
     [tea] = [one.id for one in store.list() if one.text == TEA]
     assert row_ids(store) - made_by(store, LETTERS) == {tea, bare}
-    assert memory.health().status == "green"
+    assert memory.admin.health().status == "green"
     again = open_memory(**LOCAL)
     embed_by(again, picky)
     assert answers(again.experiences) == answers(store), "nor do they hold up whoever asks"
-    assert again.health().status == "green"
+    assert again.admin.health().status == "green"
 
 
 def test_a_store_of_vectors_that_is_away_holds_up_nothing_else(open_memory: OpenMemory) -> None:
     """R4, S2: it is tried again later, and health says what is wrong."""
     tell(open_memory(**LOCAL))
     memory = open_memory(**LOCAL, vectors={"store": "chroma", "chroma_url": "http://127.0.0.1:1"})
-    memory.process()
-    assert "127.0.0.1:1" in memory.health().reasons[0]
+    memory.organize()
+    assert "127.0.0.1:1" in memory.admin.health().reasons[0]
     assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
-    assert memory.recall("Why did the deploy fail?", 1)
+    assert memory.search("Why did the deploy fail?", 1)
 
 
 def test_where_nothing_was_told_no_store_is_opened(open_memory: OpenMemory) -> None:
     """K2, R4: the background opens none."""
     memory = open_memory(**LOCAL, vectors={"store": "chroma"})
-    memory.process()
-    assert not (memory.home.user("default") / "tmp").exists()
+    memory.organize()
+    assert not (memory.home.user_folder("default") / "tmp").exists()

@@ -101,7 +101,7 @@ def test_off_there_is_no_store_no_tool_and_no_file(open_memory: OpenMemory) -> N
     with pytest.raises(ConfigError, match="experience_store_enabled = true"):
         _ = memory.experiences
     assert "query_experiences" not in {tool.name for tool in memory.tools()}
-    assert memory.context(memory.agent(User("cli", "ada", "main")), "Which tea?") == ""
+    assert memory.context("Which tea?", agent=memory.agent(User("cli", "ada", "main"))) == ""
     assert not (memory.home.path / "users").exists()
 
 
@@ -223,13 +223,13 @@ def test_an_experience_is_found_by_recall_until_it_goes(open_memory: OpenMemory,
     """R1, R5: it is an item of its own kind; what was evicted is found as of the time before."""
     memory = open_memory(continuity={**ON, "experience_max_count": 1})
     memory.experiences.add(DEPLOY, session_id="s1", trust="web")
-    (hit,) = memory.recall("Why did the deploy fail?", kinds=["experience"])
+    (hit,) = memory.search("Why did the deploy fail?", kinds=["experience"])
     assert (hit.kind, hit.text, hit.session_id, hit.trust) == ("experience", DEPLOY, "s1", "web")
     before = clock.turn(seconds=1)
     clock.turn(seconds=1)
     memory.experiences.add(TEA)
-    assert [one.text for one in memory.recall("Why did the deploy fail?", kinds=["experience"])] == [TEA]
-    known = memory.recall("Why did the deploy fail?", kinds=["experience"], as_of=before)
+    assert [one.text for one in memory.search("Why did the deploy fail?", kinds=["experience"])] == [TEA]
+    known = memory.search("Why did the deploy fail?", kinds=["experience"], as_of=before)
     assert [one.text for one in known] == [DEPLOY]
 
 
@@ -315,9 +315,9 @@ def test_a_rebuilt_index_has_experiences(open_memory: OpenMemory) -> None:
     memory = open_memory(continuity=ON)
     memory.append(memory.agent(User("cli", "ada", "main")), UserMessage("Hello there, this is a talk."))
     memory.experiences.add(DEPLOY)
-    memory.rebuild()
-    memory.process()
-    assert memory.recall("Why did the deploy fail?", kinds=["experience"])[0].text == DEPLOY
+    memory.admin.rebuild()
+    memory.organize()
+    assert memory.search("Why did the deploy fail?", kinds=["experience"])[0].text == DEPLOY
 
 
 def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: FakeClock) -> None:
@@ -343,10 +343,10 @@ def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: 
 
 def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clock: FakeClock) -> None:
     """R5, R7: an endpoint that does not answer."""
-    vectors = LocalVectors(memory._database)
-    speaking, mute = (embedding(memory._database, clock, one) for one in (EMBEDDER, Silent()))
-    Experiences(memory._database, "default", clock, speaking, lambda: vectors).add(DEPLOY)
-    silent = Experiences(memory._database, "default", clock, mute, lambda: vectors)
+    vectors = LocalVectors(memory._parts.shared.database)
+    speaking, mute = (embedding(memory._parts.shared.database, clock, one) for one in (EMBEDDER, Silent()))
+    Experiences(memory._parts.shared.database, "default", clock, speaking, lambda: vectors).add(DEPLOY)
+    silent = Experiences(memory._parts.shared.database, "default", clock, mute, lambda: vectors)
     with pytest.raises(ModelError):
         silent.add(TEA)
     assert len(row_ids(silent)) == 1
@@ -364,7 +364,7 @@ def test_vectors_live_where_the_settings_say(open_memory: OpenMemory, storage: d
         assert bool(memory.experiences.add(DEPLOY)) == first
         assert memory.experiences.add(DEPLOY_AGAIN) is None
         assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
-        assert (memory.home.user("default") / "tmp" / "chroma").exists() == (kind == "chroma")
+        assert (memory.home.user_folder("default") / "tmp" / "chroma").exists() == (kind == "chroma")
         memory.close()
 
 
@@ -385,12 +385,12 @@ def test_the_schedule_adds_what_is_unique_before_it_compacts(open_memory: OpenMe
     journal.remember("A note that only its owner may ever see again.", "note", "secret")
     journal.remember("My password is hunter2-hunter2, keep it safe.", "note")
     clock.turn(days=30)
-    result = memory.compact_journal()
+    result = memory.journal.compact()
     assert result.compacted, "the old ones are gone from MEMORY.md"
     assert {one.text for one in memory.experiences.list()} == {DEPLOY, TEA}
     tea = memory.experiences.list("user-preference")[0]
     assert (tea.trust, tea.session_id, tea.at) == ("user", "s1", clock() - timedelta(days=30))
-    memory.compact_journal()
+    memory.journal.compact()
     assert len(memory.experiences.list()) == 2
 
 
@@ -405,35 +405,35 @@ def test_what_was_superseded_ends_in_the_journal_and_as_an_experience(
     def tell(text: str) -> None:
         memory.append_many(ann, [UserMessage(text, speaker="Ann"), AssistantMessage("I see.")])
         memory.end_turn(ann)
-        memory.sleep(ann)
-        memory.process()
+        memory.end_session(ann)
+        memory.organize()
         clock.turn(days=1)
 
     def made_of(word: str) -> dict[str, bool]:
         """The kinds that say so, and whether they hold."""
-        hits = [hit for kind in ("journal", "experience") for hit in memory.recall(word, 20, kinds=[kind])]
+        hits = [hit for kind in ("journal", "experience") for hit in memory.search(word, 20, kinds=[kind])]
         return {hit.kind: hit.until is None for hit in hits if word in hit.text}
 
     tell("I live in a small flat in Porto.")
     if extracted_first:
-        memory._parts.experiencing.extract()
-        memory.process()
+        memory.experiences.extract()
+        memory.organize()
         assert made_of("Porto") == {"journal": True, "experience": True}
     tell("I live in a small flat in Lisbon now.")
-    memory._parts.experiencing.extract()
-    memory.process()
+    memory.experiences.extract()
+    memory.organize()
     kinds = ("journal", "experience") if extracted_first else ("journal",)
     assert made_of("Porto") == dict.fromkeys(kinds, False)
     assert made_of("Lisbon") == {"journal": True, "experience": True}
-    assert "Porto" not in memory.session_context()
+    assert "Porto" not in memory.journal.context()
     assert [one.text for one in memory.experiences.list() if "Porto" in one.text] == []
     memory.documents.rollback(memory.documents.changesets()[0].id)
-    memory.process()
+    memory.organize()
     assert made_of("Porto") == dict.fromkeys(kinds, True)
     asked = [one.text for one in memory.experiences.query("a small flat in Porto")]
     assert any("Porto" in text for text in asked) == extracted_first, "also by its meaning"
-    memory.rebuild()
-    memory.process()
+    memory.admin.rebuild()
+    memory.organize()
     assert made_of("Porto") == dict.fromkeys(kinds, True), "also where the index is made anew"
 
 
@@ -445,24 +445,24 @@ def test_what_has_ended_is_told_nowhere_else(open_memory: OpenMemory, clock: Fak
     for text in ("I live in a small flat in Porto.", "I live in a small flat in Lisbon now."):
         memory.append_many(ann, [UserMessage(text, speaker="Ann"), AssistantMessage("I see.")])
         memory.end_turn(ann)
-        memory.sleep(ann)
-        memory.process()
-        memory._parts.experiencing.extract()
+        memory.end_session(ann)
+        memory.organize()
+        memory.experiences.extract()
         clock.turn(days=1)
-    [porto] = [one for one in memory.recall("Porto", kinds=["experience"]) if "Porto" in one.text]
+    [porto] = [one for one in memory.search("Porto", kinds=["experience"]) if "Porto" in one.text]
     assert porto.until
     memory.feedback(porto.id, "outdated")
-    memory.rebuild()
-    memory.process()
-    [line] = [one for one in memory.recall("Porto", kinds=["journal"]) if "Porto" in one.text]
+    memory.admin.rebuild()
+    memory.organize()
+    [line] = [one for one in memory.search("Porto", kinds=["journal"]) if "Porto" in one.text]
     assert line.until, "it was filed anew, after the fact had ended"
     clock.turn(days=30)
-    assert memory.compact_journal(force=True).compacted == 2
+    assert memory.journal.compact(force=True).compacted == 2
     assert "Porto" not in memory.journal.long_memory()
-    assert "Porto" not in memory.session_context()
+    assert "Porto" not in memory.journal.context()
     assert "Lisbon" in memory.journal.long_memory()
     memory.documents.rollback(memory.documents.changesets()[0].id)
-    [porto] = [one for one in memory.recall("Porto", kinds=["experience"]) if "Porto" in one.text]
+    [porto] = [one for one in memory.search("Porto", kinds=["experience"]) if "Porto" in one.text]
     assert porto.until
 
 
@@ -474,9 +474,9 @@ def test_an_experience_told_again_ends_with_what_told_it_last(open_memory: OpenM
         said = UserMessage(f"I live in a small flat in {town} now.", speaker="Ann")
         memory.append_many(ann, [said, AssistantMessage("I see.")])
         memory.end_turn(ann)
-        memory.sleep(ann)
-        memory.process()
-        memory._parts.experiencing.extract()
+        memory.end_session(ann)
+        memory.organize()
+        memory.experiences.extract()
         clock.turn(days=1)
     assert [one.text for one in memory.experiences.list()] == [
         "Ann: I live in a small flat in Coimbra now. → I see."
@@ -493,7 +493,7 @@ def test_the_categories_that_become_experiences(category: str) -> None:
 def test_extraction_goes_on_where_it_stopped(open_memory: OpenMemory, clock: FakeClock) -> None:
     """R6: also records with old times, and after a person took the last one out; what was evicted stays out."""
     memory = open_memory(continuity={**JOURNAL, "experience_max_count": 1})
-    extract = memory._parts.experiencing.extract
+    extract = memory.experiences.extract
     memory.journal.remember(DEPLOY, "learned")
     memory.journal.remember(TEA, "note")
     extract()
@@ -506,7 +506,7 @@ def test_extraction_goes_on_where_it_stopped(open_memory: OpenMemory, clock: Fak
     )
     extract()
     assert [one.text for one in memory.experiences.list()] == [old], "it came later, whatever its time"
-    page = memory.journal.pages.memory
+    page = memory.journal.files.memory
     page.write_text("".join(line for line in page.read_text().splitlines(True) if old not in line))
     clock.turn(days=3)
     memory.journal.remember("Marta is allergic to peanuts and to hazelnuts.")
@@ -519,19 +519,19 @@ def test_a_bad_line_stops_nothing(open_memory: OpenMemory, changed: dict[str, st
     """R6: whoever wrote it; the lines around it become experiences."""
     memory = open_memory(continuity=JOURNAL)
     memory.journal.remember(DEPLOY, "learned")
-    page = memory.journal.pages.memory
+    page = memory.journal.files.memory
     line = next(one for one in page.read_text().splitlines() if DEPLOY in one)
     bad = json.dumps({**json.loads(line[2:]), "id": new_id(), **changed})
     page.write_text(f"{page.read_text()}- {bad}\n")
     memory.journal.remember("Tom moved to Lisbon in the spring.", "note")
-    memory._parts.experiencing.extract()
+    memory.experiences.extract()
     assert {DEPLOY, "Tom moved to Lisbon in the spring."} <= {one.text for one in memory.experiences.list()}
 
 
 def test_a_rolling_window_hides_nothing(open_memory: OpenMemory, clock: FakeClock) -> None:
     """R6: what MEMORY.md has no more stands on its day's page, before the first look and between two."""
     memory = open_memory(continuity={**JOURNAL, "memory_max_records": 1})
-    extract = memory._parts.experiencing.extract
+    extract = memory.experiences.extract
     told = {DEPLOY, TEA, "Tom moved to Lisbon in the spring.", "The printer on the second floor is broken."}
     for number, text in enumerate(sorted(told)):
         memory.journal.remember(text, "note")
@@ -548,19 +548,19 @@ def test_nothing_is_compacted_that_was_not_looked_at(open_memory: OpenMemory, cl
     """R6, O25: where the extraction fails, by hand and by the schedule."""
     on = {**JOURNAL, "memory_compaction_enabled": True, "memory_compaction_max_records": 1}
     memory = open_memory(continuity=on)
-    (schedule,) = memory._parts.continuity._schedules
+    (schedule,) = memory._parts.journal.schedules
     schedule.tick()
     for text in (DEPLOY, TEA):
         memory.journal.remember(text, "note")
     clock.turn(days=30)
-    memory._parts.indexer._embedders = (Silent(),)
+    memory._parts.shared.indexer._embedders = (Silent(),)
     with pytest.raises(ModelError):
-        memory.compact_journal()
+        memory.journal.compact()
     schedule.tick()
-    assert "does not answer" in memory._parts.continuity.remarks()[0]
+    assert "does not answer" in memory._parts.journal.status_notes()[0]
     assert len(memory.journal.records()) == 2
-    memory._parts.indexer._embedders = (EMBEDDER,)
-    assert memory.compact_journal().compacted
+    memory._parts.shared.indexer._embedders = (EMBEDDER,)
+    assert memory.journal.compact().compacted
 
 
 def test_extraction_has_a_schedule_without_compaction_and_one_of_its_own(
@@ -569,7 +569,7 @@ def test_extraction_has_a_schedule_without_compaction_and_one_of_its_own(
     """R6: when it is due, in the background."""
     for number, cron in enumerate(("", "0 3 * * *")):
         memory = open_memory(f"p{number}", continuity={**JOURNAL, "experience_extraction_cron": cron})
-        (schedule,) = memory._parts.continuity._schedules
+        (schedule,) = memory._parts.journal.schedules
         memory.journal.remember(DEPLOY, "learned")
         schedule.tick()
         assert memory.experiences.list() == [], "not due yet"
@@ -577,7 +577,7 @@ def test_extraction_has_a_schedule_without_compaction_and_one_of_its_own(
         schedule.tick()
         assert [one.text for one in memory.experiences.list()] == [DEPLOY]
     both = {**JOURNAL, "experience_extraction_cron": "0 3 * * *", "memory_compaction_enabled": True}
-    jobs = [one._name for one in open_memory("p2", continuity=both)._parts.continuity._schedules]
+    jobs = [one._name for one in open_memory("p2", continuity=both)._parts.journal.schedules]
     assert jobs == ["compaction", "extraction"], "compaction begins with an extraction"
 
 
@@ -650,8 +650,8 @@ def test_what_the_tool_tells_is_not_learned_again(open_memory: OpenMemory) -> No
         assert without_injected(told) == ""
     ada = memory.agent(User("cli", "ada", "main"))
     memory.append(ada, ToolResult(answers[0], "query_experiences"))
-    memory.process()
-    assert memory.recall("green tea in the afternoon", kinds=["turn"]) == []
+    memory.organize()
+    assert memory.search("green tea in the afternoon", kinds=["turn"]) == []
 
 
 def test_nothing_found_is_an_answer(open_memory: OpenMemory) -> None:
@@ -666,7 +666,7 @@ def test_asking_waits_for_nobody_who_writes(open_memory: OpenMemory, clock: Fake
     memory = open_memory(continuity=ON)
     memory.experiences.add(TEA)
     ada = memory.agent(User("cli", "ada", "main"))
-    memory.process()
+    memory.organize()
     held, free = threading.Event(), threading.Event()
 
     def hold(tx: Transaction) -> None:
@@ -674,15 +674,15 @@ def test_asking_waits_for_nobody_who_writes(open_memory: OpenMemory, clock: Fake
         held.set()
         free.wait(60)
 
-    holder = threading.Thread(target=lambda: memory._database.write(hold))
+    holder = threading.Thread(target=lambda: memory._parts.shared.database.write(hold))
     holder.start()
     assert held.wait(60)
     assert memory.experiences.query("Which tea?")
-    assert TEA in memory.context(ada, "Which tea?")
+    assert TEA in memory.context("Which tea?", agent=ada)
     assert holder.is_alive()
     free.set()
     holder.join()
-    memory.process()
+    memory.organize()
     (kept,) = memory.experiences.list()
     assert (kept.used, kept.used_at) == (2, clock())
 
@@ -749,11 +749,11 @@ def test_users_keep_apart_in_every_way_of_asking(open_memory: OpenMemory) -> Non
     """R3, K3: store, tool, recall and context."""
     ada, ben = open_memory("ada", continuity=ON), open_memory("ben", continuity=ON)
     ada.experiences.add(TEA)
-    ada.process()
-    ben.process()
+    ada.organize()
+    ben.organize()
     assert ben.experiences.query("green tea") == ben.experiences.list() == []
-    assert ben.recall("green tea") == []
-    assert ben.context(ben.agent(User("cli", "ben", "main")), "green tea") == ""
+    assert ben.search("green tea") == []
+    assert ben.context("green tea", agent=ben.agent(User("cli", "ben", "main"))) == ""
     assert ben.experiences.add(TEA), "and what one knows is new to the other"
 
 
@@ -787,7 +787,7 @@ def test_a_kill_during_eviction_loses_nothing(
         ids = [line.split()[1] for line in acknowledged]
         memory = open_memory(continuity=settings)
         store = memory.experiences
-        assert memory.check() == []
+        assert memory.admin.check() == []
         assert len(row_ids(store)) == most
         assert row_ids(store) >= set(ids[-(most - 1) :]), "one more may have been added, and not been said"
         store.heal()

@@ -16,8 +16,8 @@ from tests.conftest import OpenMemory
 
 
 def texts(memory: Memory, question: str) -> list[str]:
-    memory.process()
-    return sorted(hit.text for hit in memory.recall(question, 20))
+    memory.organize()
+    return sorted(hit.text for hit in memory.search(question, 20))
 
 
 @pytest.fixture
@@ -35,16 +35,16 @@ def edit(page: Path, old: str, new: str) -> None:
 
 
 def notes_of(memory: Memory) -> Path:
-    return memory.home.user("default") / "workers/plumber/memory"
+    return memory.home.user_folder("default") / "workers/plumber/memory"
 
 
 def test_text_that_is_none_is_found_all_the_same(journal: Memory) -> None:
     """R1: bytes that no database takes are marked, and what stands beside them is found."""
-    page = journal.home.user("default") / "MEMORY.md"
+    page = journal.home.user_folder("default") / "MEMORY.md"
     page.write_bytes(
         page.read_bytes() + b"\nThe boiler\0 hums \xff.\n" + b'- {"id": "a\\u0000", "text": "boiler\\u0000"}\n'
     )
-    journal.notes("plumber").store("pipes", "The boiler valve sticks.")
+    journal.notes.worker("plumber").store("pipes", "The boiler valve sticks.")
     (notes_of(journal) / "odd.md").write_bytes(b"Some other boiler\0 in the cellar leaks \xed\xa0\x80")
     found = texts(journal, "boiler")
     assert "The boiler valve sticks." in found
@@ -57,7 +57,7 @@ def test_text_that_is_none_is_found_all_the_same(journal: Memory) -> None:
 def test_a_line_that_may_be_part_of_a_record_is_not_found(journal: Memory) -> None:
     """R1, S4: nobody knows how secret it is."""
     journal.journal.remember("The boiler key hangs behind the mirror.", "learned", "secret")
-    page = journal.home.user("default") / "MEMORY.md"
+    page = journal.home.user_folder("default") / "MEMORY.md"
     edit(page, '"secret"}}', '"secret"}')
     assert texts(journal, "boiler key mirror") == ["The boiler is serviced by Ferreira."]
 
@@ -66,7 +66,7 @@ def test_what_a_person_marks_as_secret_on_one_page_is_found_on_none(journal: Mem
     """R1, S4: the page of its day, which nobody rewrites, says otherwise."""
     journal.journal.remember("The boiler key hangs behind the mirror.", "learned", "private-user")
     assert len(texts(journal, "boiler")) == 2
-    edit(journal.home.user("default") / "MEMORY.md", '"private-user"', '"secret"')
+    edit(journal.home.user_folder("default") / "MEMORY.md", '"private-user"', '"secret"')
     assert texts(journal, "boiler") == ["The boiler is serviced by Ferreira."]
 
 
@@ -87,21 +87,21 @@ def test_a_page_that_cannot_be_filed_keeps_no_other_from_it(
     pages[1].write_text("The boiler valve sticks.")
     assert files.sync() == 1
     assert files.sync() == 0
-    assert {hit.text for hit in memory.recall("boiler")} == {
+    assert {hit.text for hit in memory.search("boiler")} == {
         "Beans climb by the boiler.",
         "The boiler valve sticks.",
     }
     assert caplog.text.count("beds.md is found as it was") == 1
     pages[0].write_text("The boiler is gone.")
     files.sync()
-    assert {hit.text for hit in memory.recall("boiler")} == {"The boiler is gone.", "The boiler valve sticks."}
+    assert {hit.text for hit in memory.search("boiler")} == {"The boiler is gone.", "The boiler valve sticks."}
 
 
 def test_a_page_that_cannot_be_read_is_found_as_it_was(journal: Memory, open_memory: OpenMemory) -> None:
     """R1: also by who never read it, and until it can be read again."""
-    journal.notes("plumber").store("pipes", "The boiler valve sticks.")
+    journal.notes.worker("plumber").store("pipes", "The boiler valve sticks.")
     assert "The boiler valve sticks." in texts(journal, "boiler")
-    page, root = notes_of(journal) / "pipes.md", journal.home.user("default")
+    page, root = notes_of(journal) / "pipes.md", journal.home.user_folder("default")
     pages = [page, root / "MEMORY.md", *(root / "memory").glob("*.md")]
     for one in pages:
         one.unlink()
@@ -115,16 +115,16 @@ def test_a_page_that_cannot_be_read_is_found_as_it_was(journal: Memory, open_mem
 
 def test_a_record_that_was_edited_is_found_as_it_is(journal: Memory, open_memory: OpenMemory) -> None:
     """R1, O29: under the same id, on whichever page, now or while nobody looked; once."""
-    root = journal.home.user("default")
+    root = journal.home.user_folder("default")
     (day,) = (root / "memory").glob("*.md")
-    journal.process()
-    (before,) = journal.recall("boiler")
+    journal.organize()
+    (before,) = journal.search("boiler")
     journal.pin(before.id)
     edit(root / "MEMORY.md", "Ferreira", "Gomes")
     assert texts(journal, "boiler") == ["The boiler is serviced by Gomes."]
     assert texts(journal, "Gomes") == ["The boiler is serviced by Gomes."]
-    assert [hit.id for hit in journal.recall("boiler")] == [before.id]
-    context = journal.context(journal.agent(User("cli", "alice", "main")), "hello")
+    assert [hit.id for hit in journal.search("boiler")] == [before.id]
+    context = journal.context("hello", agent=journal.agent(User("cli", "alice", "main")))
     assert "Gomes" in context, "it is pinned as before"
     assert "Ferreira" not in context
     journal.journal.remember("The attic is dry.", "learned")
@@ -134,12 +134,12 @@ def test_a_record_that_was_edited_is_found_as_it_is(journal: Memory, open_memory
     assert "The boiler is serviced by Horta." in texts(again, "boiler")
     assert "The boiler is serviced by Horta." in texts(journal, "boiler"), "who held it in memory"
     assert not any("Gomes" in text or "Ferreira" in text for text in texts(journal, "boiler"))
-    assert journal.verify() == []
+    assert journal.admin.verify() == []
 
 
 def test_what_stands_on_a_page_follows_in_its_order(memory: Memory) -> None:
     """R2: what stands beside an item counts for it, so a page is filed from its beginning to its end."""
     lines = [f"Pipe {number} leaks." for number in range(30)]
-    memory.notes("plumber").store("pipes", "\n\n".join(lines))
-    memory.process()
+    memory.notes.worker("plumber").store("pipes", "\n\n".join(lines))
+    memory.organize()
     assert [hit.text for hit in reversed(memory.list("note"))] == lines

@@ -61,12 +61,12 @@ EVERY_RECORD: list[Record] = [
 
 
 def session_of(memory: Memory, agent: Agent) -> str:
-    [session] = [session for session in memory.sessions(agent) if session.ended_at is None]
+    [session] = [session for session in memory.sessions.list(agent) if session.ended_at is None]
     return session.id
 
 
 def history_of(memory: Memory, agent: Agent) -> list[StoredRecord]:
-    return memory.history(session_of(memory, agent))
+    return memory.sessions.history(session_of(memory, agent))
 
 
 def texts(records: list[StoredRecord]) -> list[str]:
@@ -205,12 +205,12 @@ def test_a_record_that_is_taken_can_be_read_however_deep_the_reader_stands(memor
 
 def test_the_first_append_creates_a_session(memory: Memory, alice: Agent, clock: FakeClock) -> None:
     """C7: a missing active session is created."""
-    assert memory.sessions(alice) == []
+    assert memory.sessions.list(alice) == []
     memory.append(alice, UserMessage("hello"))
-    [session] = memory.sessions(alice)
+    [session] = memory.sessions.list(alice)
     assert (session.agent_id, session.created_at, session.ended_at) == (alice.id, clock.now, None)
     memory.append(alice, UserMessage("again"))
-    assert memory.sessions(alice) == [session]
+    assert memory.sessions.list(alice) == [session]
 
 
 def test_an_append_returns_an_id_that_history_knows(open_memory: OpenMemory) -> None:
@@ -228,7 +228,7 @@ def test_ids_grow_strictly_across_all_sessions(memory: Memory, alice: Agent) -> 
     for number in range(6):
         ids.append(memory.append(alice if number % 2 else other, Note(f"{number}")))
         ids += memory.append_many(other, [Note("a"), Note("b")])
-        memory.reset(alice)
+        memory.sessions.reset(alice)
     assert all(earlier < later for earlier, later in pairwise(ids))
 
 
@@ -263,7 +263,7 @@ def test_append_many_takes_any_iterable(memory: Memory, alice: Agent) -> None:
 def test_append_many_of_nothing_is_nothing(memory: Memory, alice: Agent) -> None:
     """C7: no session, no record."""
     assert memory.append_many(alice, []) == []
-    assert memory.sessions(alice) == []
+    assert memory.sessions.list(alice) == []
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -291,7 +291,7 @@ def test_append_many_needs_as_many_keys_as_records(memory: Memory, alice: Agent)
     """C7: or none at all."""
     with pytest.raises(InputError, match=r"2 records need as many keys \(or none\), not 1"):
         memory.append_many(alice, [Note("a"), Note("b")], keys=["k"])
-    assert memory.sessions(alice) == []
+    assert memory.sessions.list(alice) == []
 
 
 # Idempotency keys
@@ -328,7 +328,7 @@ def test_the_same_key_with_other_content_in_one_batch_is_an_error(memory: Memory
     """C7: silently dropping the second would lose it."""
     with pytest.raises(InputError, match=r"'k' was used before.*use a new key"):
         memory.append_many(alice, [Note("a"), Note("b")], keys=["k", "k"])
-    assert memory.sessions(alice) == []
+    assert memory.sessions.list(alice) == []
 
 
 def test_a_batch_that_is_partly_known_stores_the_rest(memory: Memory, alice: Agent) -> None:
@@ -359,22 +359,22 @@ def test_processes_that_retry_one_key_store_one_record(open_memory: OpenMemory) 
 def test_a_key_outlives_the_session_it_was_used_in(memory: Memory, alice: Agent) -> None:
     """C7: a retry after a reset stores nothing in the new session."""
     first = memory.append(alice, UserMessage("hello"), key="k")
-    new = memory.reset(alice)
+    new = memory.sessions.reset(alice)
     assert memory.append(alice, UserMessage("hello"), key="k") == first
-    assert memory.history(new) == []
+    assert memory.sessions.history(new) == []
 
 
 def test_a_retry_to_an_agent_that_died_since_returns_the_first_id(memory: Memory, clock: FakeClock) -> None:
     """C7: it was stored, so it is not an error; anything new is."""
     scout = memory.agent(Subagent("s", "parent", "Scout"))
     first = memory.append(scout, Note("found it"), key="k")
-    memory.sleep(scout)
+    memory.end_session(scout)
     clock.turn(hours=1)
-    assert memory.advance().died == (scout.id,)
+    assert memory.agents.advance().died == (scout.id,)
     assert memory.append(scout, Note("found it"), key="k") == first
     with pytest.raises(AgentDead):
         memory.append_many(scout, [Note("found it"), Note("new")], keys=["k", "n"])
-    assert memory.get_agent(scout.id).state == "dead"
+    assert memory.agents.get(scout.id).state == "dead"
 
 
 @pytest.mark.parametrize(
@@ -405,13 +405,13 @@ def test_a_pure_retry_creates_no_session_and_wakes_nobody(
 ) -> None:
     """C7: a no-op is a no-op."""
     first = memory.append(alice, UserMessage("hello"), key="k")
-    memory.sleep(alice)
-    before = (memory.get_agent(alice.id), memory.sessions(alice))
+    memory.end_session(alice)
+    before = (memory.agents.get(alice.id), memory.sessions.list(alice))
     assert memory.append(alice, UserMessage("hello"), key="k") == first
-    assert (memory.get_agent(alice.id), memory.sessions(alice)) == before
+    assert (memory.agents.get(alice.id), memory.sessions.list(alice)) == before
     database.write(lambda tx: tx.run("UPDATE sessions SET ended_at = created_at"))
     assert memory.append_many(alice, [UserMessage("hello")] * 2, keys=["k", "k"]) == [first, first]
-    assert len(memory.sessions(alice)) == 1
+    assert len(memory.sessions.list(alice)) == 1
 
 
 def test_one_key_may_be_used_by_two_agents(memory: Memory, alice: Agent) -> None:
@@ -446,7 +446,7 @@ def test_count_max_and_find_since_an_id(memory: Memory, alice: Agent, database: 
 
     def found(after: int) -> list[int]:
         records = database.read(lambda tx: History(tx).find_since_id(session, after))
-        assert [recorded.id for recorded in memory.history(session, after)] == [r.id for r in records]
+        assert [recorded.id for recorded in memory.sessions.history(session, after)] == [r.id for r in records]
         return [recorded.id for recorded in records]
 
     assert database.read(lambda tx: History(tx).max_id(session)) == ids[-1]
@@ -459,11 +459,11 @@ def test_count_max_and_find_since_an_id(memory: Memory, alice: Agent, database: 
 
 def test_an_empty_session_has_no_newest_record(memory: Memory, alice: Agent, database: Database) -> None:
     """C8: `max_id` is none when empty."""
-    session = memory.reset(alice)
+    session = memory.sessions.reset(alice)
     assert database.read(lambda tx: History(tx).max_id(session.id)) is None
     assert database.read(lambda tx: History(tx).count_since_id(session.id, 0)) == 0
     assert database.read(lambda tx: History(tx).load(session.id, 7)) == RecordPage((), 7)
-    assert memory.history(session) == []
+    assert memory.sessions.history(session) == []
 
 
 def test_load_takes_at_most_its_limit_and_says_how_far_it_got(
@@ -481,21 +481,21 @@ def test_load_takes_at_most_its_limit_and_says_how_far_it_got(
 def test_history_takes_a_session_or_its_id(memory: Memory, alice: Agent) -> None:
     """C8: either will do."""
     memory.append(alice, Note("a"))
-    [session] = memory.sessions(alice)
-    assert memory.history(session) == memory.history(session.id)
-    assert texts(memory.history(session)) == ["a"]
+    [session] = memory.sessions.list(alice)
+    assert memory.sessions.history(session) == memory.sessions.history(session.id)
+    assert texts(memory.sessions.history(session)) == ["a"]
 
 
 def test_history_takes_an_agent_or_its_id(memory: Memory, alice: Agent) -> None:
     """C8: and gives the records of its newest session."""
-    assert memory.history(alice) == memory.history(alice.id) == [], "no session yet"
+    assert memory.sessions.history(alice) == memory.sessions.history(alice.id) == [], "no session yet"
     memory.append(alice, Note("before the reset"))
-    old, new = memory.sessions(alice)[0], memory.reset(alice)
-    assert memory.history(alice) == []
+    old, new = memory.sessions.list(alice)[0], memory.sessions.reset(alice)
+    assert memory.sessions.history(alice) == []
     ids = memory.append_many(alice, [Note("a"), Note("b")])
-    assert memory.history(alice) == memory.history(alice.id) == memory.history(new)
-    assert [recorded.id for recorded in memory.history(alice.id, ids[0])] == ids[1:]
-    assert texts(memory.history(old.id)) == ["before the reset"]
+    assert memory.sessions.history(alice) == memory.sessions.history(alice.id) == memory.sessions.history(new)
+    assert [recorded.id for recorded in memory.sessions.history(alice.id, ids[0])] == ids[1:]
+    assert texts(memory.sessions.history(old.id)) == ["before the reset"]
 
 
 # Rows that cannot be read
@@ -546,11 +546,11 @@ def test_an_unreadable_row_is_skipped_with_a_warning(
     bad = put_row(database, session, row)
     memory.append(alice, Note("after"))
     with caplog.at_level(logging.WARNING, "lifelong.collect"):
-        assert texts(memory.history(session)) == ["before", "after"]
+        assert texts(memory.sessions.history(session)) == ["before", "after"]
     [entry] = caplog.records
     assert entry.levelno == logging.WARNING
     assert entry.getMessage().startswith(f"record {bad} of session {session} cannot be read and is left out: ")
-    assert "before" in memory.transcript(alice)
+    assert "before" in memory.sessions.transcript(alice)
 
 
 @pytest.mark.parametrize("storage", ["sqlite"], indirect=True)
@@ -575,9 +575,9 @@ def test_a_row_that_is_not_even_text_is_skipped_with_a_warning(
         assert "cannot be read and is left out" in line
     assert database.read(lambda tx: History(tx).load(session, first, 1)) == RecordPage((), bad)
     after = memory.append(alice, Note("after"))
-    assert [recorded.id for recorded in memory.history(session)] == [first, after]
-    assert texts(memory.history(session, bad)) == ["after"]
-    assert "before" in memory.transcript(alice)
+    assert [recorded.id for recorded in memory.sessions.history(session)] == [first, after]
+    assert texts(memory.sessions.history(session, bad)) == ["after"]
+    assert "before" in memory.sessions.transcript(alice)
 
 
 def test_a_stretch_counts_the_rows_it_could_not_read(memory: Memory, alice: Agent, database: Database) -> None:
@@ -599,12 +599,12 @@ def test_unreadable_rows_are_counted_and_marked_like_any_other(
     session = session_of(memory, alice)
     for _ in range(4):
         put_row(database, session, UNREADABLE["broken JSON"])
-    assert memory.session(session).invalidated_at is None
+    assert memory.sessions.get(session).invalidated_at is None
     sixth = memory.append(alice, Note("two"))
-    assert memory.session(session).invalidated_at == sixth
+    assert memory.sessions.get(session).invalidated_at == sixth
     bad = put_row(database, session, UNREADABLE["unknown type"])
-    memory.sleep(alice)
-    assert memory.session(session).invalidated_at == bad
+    memory.end_session(alice)
+    assert memory.sessions.get(session).invalidated_at == bad
     assert memory.end_turn(alice)
 
 

@@ -106,7 +106,9 @@ def said(home: Path) -> list[str]:
     """What is stored of the talk, over all its sessions."""
     with Memory.open(home) as memory:
         agent = memory.agent(caller("claude-code", "default", CWD))
-        records = [one.record for session in memory.sessions(agent) for one in memory.history(session)]
+        records = [
+            one.record for session in memory.sessions.list(agent) for one in memory.sessions.history(session)
+        ]
     assert all(isinstance(one, UserMessage | AssistantMessage) for one in records)
     return [getattr(one, "text", "") for one in records]
 
@@ -157,7 +159,7 @@ def test_a_talk_is_stored_as_it_goes_and_opens_the_next(fire: Fire, home: Path, 
     assert "We use uv for Python packages." in opened
     with Memory.open(home) as memory:
         agent = memory.agent(caller("claude-code", "default", CWD))
-        assert [one.invalidated_at for one in memory.sessions(agent)] == [2, None]
+        assert [one.invalidated_at for one in memory.sessions.list(agent)] == [2, None]
 
 
 def test_what_is_known_about_a_prompt_comes_with_it(fire: Fire, home: Path) -> None:
@@ -241,7 +243,7 @@ def test_a_talk_stays_one_wherever_the_host_goes(fire: Fire, home: Path, monkeyp
     fire("Stop", cwd=f"{CWD}/tests", last_assistant_message="They are all green.")
     assert said(home) == ["Look into the tests.", "They are all green."]
     with Memory.open(home) as memory:
-        assert len(memory.agents()) == 1
+        assert len(memory.agents.list()) == 1
 
 
 def test_a_compaction_ends_the_session(fire: Fire, home: Path, transcript: Path) -> None:
@@ -252,7 +254,7 @@ def test_a_compaction_ends_the_session(fire: Fire, home: Path, transcript: Path)
     assert said(home) == ["Port it to Rust."]
     with Memory.open(home) as memory:
         agent = memory.agent(caller("claude-code", "default", CWD))
-        assert [one.invalidated_at for one in memory.sessions(agent)] == [1, None]
+        assert [one.invalidated_at for one in memory.sessions.list(agent)] == [1, None]
     assert fire("SessionStart", source="compact")
     assert fire("Notification", message="Claude waits.") == ""
 
@@ -344,4 +346,4 @@ def test_hostile_text_is_only_text(fire: Fire, home: Path, transcript: Path) -> 
     assert reply.endswith("[… cut]")
     fire("UserPromptSubmit", prompt="In a folder with a long name.", cwd="/" + "ü" * 5_000)
     with Memory.open(home) as memory:
-        assert len(memory.agents()) == 2
+        assert len(memory.agents.list()) == 2

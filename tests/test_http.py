@@ -11,33 +11,33 @@ import pytest
 from starlette.testclient import TestClient
 
 from lifelong import Memory, errors
+from lifelong.memory import Store
 from lifelong.serve.http import problems
 from lifelong.serve.http.app import create_app
-from lifelong.serve.memories import Memories
 from tests.http_api import MARA, Api
 
 ON = {"journal_enabled": True, "experience_store_enabled": True}
 
 
 @pytest.fixture
-def memories(tmp_path: Path) -> Iterator[Memories]:
-    with Memories(tmp_path / "home", continuity=ON) as memories:
-        yield memories
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "home", continuity=ON) as store:
+        yield store
 
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """Making an application takes longer than most tests do."""
     with (
-        Memories(tmp_path_factory.mktemp("shared")) as memories,
-        TestClient(create_app(memories), base_url="http://localhost") as client,
+        Store.open(tmp_path_factory.mktemp("shared")) as store,
+        TestClient(create_app(store), base_url="http://localhost") as client,
     ):
         yield Api(client)
 
 
 @pytest.fixture
-def api(app: Api, memories: Memories) -> Api:
-    app.served.state.memories = memories
+def api(app: Api, store: Store) -> Api:
+    app.served.state.store = store
     return app
 
 
@@ -266,19 +266,19 @@ def test_experiences_are_told_once(api: Api) -> None:
 
 def test_what_is_off_says_how_to_switch_it_on(api: Api, tmp_path: Path) -> None:
     """K2"""
-    with Memories(tmp_path / "off") as memories:
-        api.served.state.memories = memories
+    with Store.open(tmp_path / "off") as store:
+        api.served.state.store = store
         assert "journal_enabled" in api("list_journal", status=409)["detail"]
         assert "experience_store_enabled" in api("list_experiences", status=409)["detail"]
 
 
-def test_the_queue_and_the_home_are_shown(api: Api, memories: Memories) -> None:
+def test_the_queue_and_the_home_are_shown(api: Api, store: Store) -> None:
     """O5, O6: inbox, retry, receipts, health, totals, ledger, metrics."""
     agent = api.agent()
     record = api.say(agent, "My name is Mara and I live in Lisbon.")
     api("put_agent_to_sleep", agent_id=agent)
     assert api("get_health")["marked"] == 1
-    memories.get().process()
+    store.user().organize()
     assert api("get_receipt", record_id=record)["stage"] == "searchable"
     (item,) = api("list_inbox", state="done")
     assert api("list_inbox", state=["pending", "dead"]) == []

@@ -17,10 +17,10 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from lifelong.errors import InputError
+from lifelong.memory import Store
 from lifelong.serve.http import app, connection, guard, login
 from lifelong.serve.http.app import create_app
 from lifelong.serve.http.guard import COOKIE, Entry, is_loopback
-from lifelong.serve.memories import Memories
 from lifelong.serve.server import _Server, serve
 from tests.pages import served
 
@@ -29,22 +29,22 @@ HEALTH = "/api/v1/health"
 
 
 @pytest.fixture(scope="module")
-def memories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memories]:
-    with Memories(tmp_path_factory.mktemp("home")) as memories:
-        yield memories
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open(tmp_path_factory.mktemp("home")) as store:
+        yield store
 
 
 @pytest.fixture(scope="module")
-def free(memories: Memories) -> Iterator[TestClient]:
+def free(store: Store) -> Iterator[TestClient]:
     """A server without a token, as on loopback."""
-    with TestClient(create_app(memories), base_url="http://localhost:8377") as client:
+    with TestClient(create_app(store), base_url="http://localhost:8377") as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def locked(memories: Memories) -> Iterator[TestClient]:
+def locked(store: Store) -> Iterator[TestClient]:
     """A server with one, and a name of its own."""
-    app = create_app(memories, token=TOKEN, hosts=["memory.example"])
+    app = create_app(store, token=TOKEN, hosts=["memory.example"])
     with TestClient(app, base_url="http://memory.example", follow_redirects=False) as client:
         yield client
 
@@ -264,9 +264,9 @@ def test_nothing_leads_out_of_its_folder(free: TestClient) -> None:
 
 
 @pytest.fixture(scope="module")
-def port(memories: Memories) -> Iterator[int]:
+def port(store: Store) -> Iterator[int]:
     """The server, with little patience."""
-    server = _Server(create_app(memories), lambda: None)
+    server = _Server(create_app(store), lambda: None)
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
         patch.setattr(connection, "HEAD_SECONDS", 2.0)
         patch.setattr(guard, "LARGEST_BODY", 1_000)
@@ -404,9 +404,9 @@ def at_work(address: str) -> socket.socket:
 
 
 @pytest.mark.usefixtures("few")
-def test_there_is_room_for_who_asks(memories: Memories) -> None:
+def test_there_is_room_for_who_asks(store: Store) -> None:
     """S8: of more connections than there may be, whoever has been silent longest goes."""
-    with served(memories) as address, ExitStack() as stack:
+    with served(store) as address, ExitStack() as stack:
         silent = [stack.enter_context(connected(address)) for _ in range(5)]
         assert [one.recv(1) for one in silent[:2]] == [b"", b""]
         silent[4].sendall(head("connection: close", method="GET", path=HEALTH))
@@ -414,9 +414,9 @@ def test_there_is_room_for_who_asks(memories: Memories) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_who_sends_a_slow_body_makes_room(memories: Memories) -> None:
+def test_who_sends_a_slow_body_makes_room(store: Store) -> None:
     """S8: after who is silent, whose body has been awaited longest. Slow forms lock nobody out."""
-    with ExitStack() as stack, served(memories) as address:
+    with ExitStack() as stack, served(store) as address:
         slow = [stack.enter_context(sending(address)) for _ in range(2)]
         silent = stack.enter_context(connected(address))
         for gone in (silent, *slow):
@@ -425,10 +425,10 @@ def test_who_sends_a_slow_body_makes_room(memories: Memories) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_where_all_are_at_work_the_next_is_told_so(memories: Memories, caplog: pytest.LogCaptureFixture) -> None:
+def test_where_all_are_at_work_the_next_is_told_so(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     """S8: it is a problem as any other; and the end of the server waits for none of them."""
     with ExitStack() as stack:
-        with served(memories) as address:
+        with served(store) as address:
             for _ in range(3):
                 stack.enter_context(at_work(address))
             got = talk(int(address.rpartition(":")[2]), head(method="GET", path=HEALTH))
@@ -438,22 +438,22 @@ def test_where_all_are_at_work_the_next_is_told_so(memories: Memories, caplog: p
         assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_who_takes_no_answer_is_hung_up_on(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_takes_no_answer_is_hung_up_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """S8: the answers that nobody takes would stay for ever."""
     monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
     asked = 100_000 * head(method="GET", path="/openapi.json")
-    with served(memories) as address, connected(address) as talking, pytest.raises(ConnectionError):
+    with served(store) as address, connected(address) as talking, pytest.raises(ConnectionError):
         talking.sendall(asked)
 
 
-def test_who_takes_an_answer_slowly_gets_all_of_it(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_takes_an_answer_slowly_gets_all_of_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """S8: only who takes nothing is hung up on."""
     size = 40_000_000
     monkeypatch.setattr(app.App, "openapi", lambda self: {"x": "y" * size})
     monkeypatch.setattr(connection, "ANSWER_SECONDS", 2.0)
     asked = head("connection: close", method="GET", path="/openapi.json")
     got = 0
-    with served(memories) as address, connected(address, asked) as talking:
+    with served(store) as address, connected(address, asked) as talking:
         while part := talking.recv(500_000):
             got += len(part)
             time.sleep(len(part) / 8e6)

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 from starlette.testclient import TestClient
 
+from lifelong.memory import Store
 from lifelong.serve.http.app import create_app
-from lifelong.serve.memories import Memories
 from tests.http_api import Api
 
 with warnings.catch_warnings():
@@ -42,8 +42,8 @@ CHECKS = {
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     on = {"journal_enabled": True, "experience_store_enabled": True}
-    with Memories(tmp_path_factory.mktemp("home"), continuity=on) as memories:
-        yield create_app(memories, hosts=["testserver"])
+    with Store.open(tmp_path_factory.mktemp("home"), continuity=on) as store:
+        yield create_app(store, hosts=["testserver"])
 
 
 @pytest.fixture(scope="module")

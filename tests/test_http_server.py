@@ -26,9 +26,9 @@ from playwright.sync_api import sync_playwright
 
 from lifelong import Memory, User
 from lifelong.errors import StorageUnavailable
+from lifelong.memory import Store
 from lifelong.serve import server
 from lifelong.serve.http import events
-from lifelong.serve.memories import Memories
 from lifelong.serve.server import serve
 from tests.conftest import absent
 from tests.http_api import API, MARA
@@ -323,7 +323,7 @@ def test_a_worker_that_cannot_be_started_is_tried_again(
 
     monkeypatch.setattr(server, "PAUSE", 0.01)
     monkeypatch.setattr(subprocess, "Popen", fail_once)
-    with Memories(tmp_path) as memories, server._worker(memories):
+    with Store.open(tmp_path) as store, server._worker(store):
         until(lambda: len(tried) > 1)
     assert "no worker can be started: [Errno 11] Resource temporarily unavailable" in caplog.text
 
@@ -332,12 +332,12 @@ def test_what_a_worker_says_no_longer_is_forgotten(tmp_path: Path) -> None:
     """O6: health is green again after an outage; what a library prints says nothing."""
     said = '{"": ["The database did not answer."]}', '["printed"]', "printed", '{"default": []}'
     shown = [f"print({line!r})" for line in said]
-    with Memories(tmp_path) as memories:
+    with Store.open(tmp_path) as store:
         for count, remarks in ((3, ["The database did not answer."]), (4, [])):
             command = [sys.executable, "-c", "\n".join(shown[:count])]
             with subprocess.Popen(command, stdout=subprocess.PIPE) as worker:
-                server._listen(worker, memories, {})
-            assert memories.get().remarks() == remarks
+                server._listen(worker, store, {})
+            assert store.user().admin.status_notes() == remarks
 
 
 def test_a_worker_that_keeps_failing_is_in_the_health(tmp_path: Path) -> None:

@@ -25,17 +25,17 @@ class Queue:
     def __init__(self, memory: Memory, clock: FakeClock) -> None:
         self.memory = memory
         self.clock = clock
-        self.database: Database = memory._database
+        self.database: Database = memory._parts.shared.database
 
     def agent(self, name: str) -> str:
         source = self.memory.agent(User("cli", name, "main"))
         return self.memory.agent(MemoryAgent(source.id)).id
 
     def put(self, agent_id: str, after: int) -> int:
-        source = next(agent for agent in self.memory.agents() if agent.descriptor.kind == "user")
-        if not self.memory.sessions(source):
+        source = next(agent for agent in self.memory.agents.list() if agent.descriptor.kind == "user")
+        if not self.memory.sessions.list(source):
             self.memory.append(source, UserMessage("hello"))
-        session = self.memory.sessions(source)[-1]
+        session = self.memory.sessions.list(source)[-1]
 
         def work(tx: Transaction) -> int:
             Agents(tx).lock([agent_id])
@@ -63,7 +63,7 @@ class Queue:
         self.database.write(lambda tx: Inbox(tx).fail(lease, "no luck", self.clock(), again))
 
     def states(self) -> list[str]:
-        return [item.state for item in reversed(self.memory.inbox())]
+        return [item.state for item in reversed(self.memory.inbox.list())]
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_dead_item_is_kept_and_lets_the_others_pass(queue: Queue) -> None:
     first, second = queue.put(agent, 1), queue.put(agent, 2)
     queue.fail(queue.take(), None)
     assert queue.take().item.id == second
-    dead = queue.memory.inbox("dead")
+    dead = queue.memory.inbox.list("dead")
     assert [(item.id, item.error, item.text) for item in dead] == [(first, "no luck", "text")]
 
 
@@ -122,7 +122,7 @@ def test_a_retried_item_waits_for_the_one_that_is_leased(queue: Queue) -> None:
     queue.fail(queue.take(), None)
     running = queue.take()
     assert running.item.id == second
-    assert queue.memory.retry(first) == 1
+    assert queue.memory.inbox.retry(first) == 1
     assert queue.claim() is None
     queue.finish(running)
     again = queue.take()
@@ -139,9 +139,9 @@ def test_retry_takes_every_dead_item_of_the_user_alone(queue: Queue, open_memory
     queue.fail(queue.take(), None)
     queue.fail(queue.take(), None)
     other = open_memory("work")
-    assert other.retry() == 0
-    assert other.inbox() == []
-    assert queue.memory.retry() == 2
+    assert other.inbox.retry() == 0
+    assert other.inbox.list() == []
+    assert queue.memory.inbox.retry() == 2
     assert queue.states() == ["pending", "pending"]
 
 
@@ -150,18 +150,18 @@ def test_a_waiting_item_can_be_tried_at_once(queue: Queue) -> None:
     item = queue.put(agent, 1)
     queue.fail(queue.take(), 3600)
     assert queue.claim() is None
-    assert queue.memory.retry(item) == 1
+    assert queue.memory.inbox.retry(item) == 1
     assert queue.take().item.id == item
 
 
 def test_an_unknown_item_cannot_be_retried(queue: Queue, open_memory: OpenMemory) -> None:
     item = queue.put(queue.agent("alice"), 1)
     with pytest.raises(InboxItemNotFound, match=r"memory\.inbox"):
-        queue.memory.retry(item + 1)
+        queue.memory.inbox.retry(item + 1)
     with pytest.raises(InboxItemNotFound):
-        open_memory("work").retry(item)
+        open_memory("work").inbox.retry(item)
     with pytest.raises(InputError):
-        queue.memory.inbox("lost")  # type: ignore[arg-type]
+        queue.memory.inbox.list("lost")  # type: ignore[arg-type]
 
 
 def test_a_lease_that_ran_out_is_taken_over(queue: Queue, clock: FakeClock) -> None:
@@ -179,7 +179,7 @@ def test_a_lease_that_ran_out_is_taken_over(queue: Queue, clock: FakeClock) -> N
     assert queue.states() == ["leased"]
     queue.finish(mine)
     assert queue.states() == ["done"]
-    assert queue.memory.inbox()[0].text == "", "history has it"
+    assert queue.memory.inbox.list()[0].text == "", "history has it"
 
 
 def test_a_heartbeat_keeps_the_lease(queue: Queue, clock: FakeClock) -> None:
@@ -201,7 +201,7 @@ def test_a_released_item_does_not_count_the_attempt(queue: Queue, clock: FakeClo
     lease = queue.take()
     queue.database.write(lambda tx: Inbox(tx).release(lease, "the cap", clock() + LEASE))
     assert queue.claim() is None
-    assert queue.memory.inbox()[0].error == "the cap"
+    assert queue.memory.inbox.list()[0].error == "the cap"
     clock.turn(seconds=60)
     assert queue.take().item.attempts == 1
 
@@ -230,12 +230,12 @@ def test_an_agent_with_work_in_its_inbox_stays_awake(memory: Memory, clock: Fake
     agent = queue.agent("alice")
     queue.put(agent, 1)
     clock.turn(seconds=61)
-    memory.advance()
-    assert memory.get_agent(agent).state == "active"
+    memory.agents.advance()
+    assert memory.agents.get(agent).state == "active"
     queue.finish(queue.take())
     clock.turn(seconds=61)
-    memory.advance()
-    assert memory.get_agent(agent).state == "sleeping"
+    memory.agents.advance()
+    assert memory.agents.get(agent).state == "sleeping"
 
 
 def test_claiming_costs_the_same_however_many_stand_behind(queue: Queue) -> None:

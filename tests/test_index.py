@@ -44,7 +44,7 @@ SAID = tuple(
 @pytest.fixture
 def full(memory: Memory, alice: Agent) -> Memory:
     memory.append_many(alice, [UserMessage(text) for text in SAID])
-    memory.process()
+    memory.organize()
     return memory
 
 
@@ -60,12 +60,12 @@ QUESTIONS = ("Where does the badger sleep?", "Which animal is in the bath?", "he
 
 def found_by(memory: Memory) -> list[set[str]]:
     """Everything that words find. What meaning finds depends a little on how the shelf was filled."""
-    found = [memory.recall(question, 500, explain=True) for question in QUESTIONS]
+    found = [memory.search(question, 500, explain=True) for question in QUESTIONS]
     return [{hit.id for hit in hits if "words" in hit.parts} for hits in found]
 
 
 def answers(memory: Memory) -> list[list[tuple[str, float]]]:
-    return [[(hit.id, hit.score) for hit in memory.recall(question, 10)] for question in QUESTIONS]
+    return [[(hit.id, hit.score) for hit in memory.search(question, 10)] for question in QUESTIONS]
 
 
 def vectors(database: Database) -> dict[str, int]:
@@ -78,8 +78,8 @@ def vectors(database: Database) -> dict[str, int]:
 
 def test_a_whole_index_has_no_faults(full: Memory) -> None:
     """R1: verify."""
-    assert full.verify() == []
-    assert full.health().status == "green"
+    assert full.admin.verify() == []
+    assert full.admin.health().status == "green"
 
 
 @pytest.mark.parametrize(
@@ -96,22 +96,22 @@ def test_verify_finds_what_is_missing_and_rebuild_mends_it(
     """R1: both commands; nothing canonical is touched."""
     before = found_by(full)
     database.write(lambda tx: tx.run(damage))
-    assert any(fault in one for one in full.verify())
-    full.rebuild()
-    assert "is being made" in full.verify()[0]
-    full.recall("badger")
-    full.process()
-    assert full.verify() == []
+    assert any(fault in one for one in full.admin.verify())
+    full.admin.rebuild()
+    assert "is being made" in full.admin.verify()[0]
+    full.search("badger")
+    full.organize()
+    assert full.admin.verify() == []
     assert found_by(full) == before
 
 
 def test_recall_goes_on_while_the_index_is_made(full: Memory, small_batches: None) -> None:
     """R1: with what there is of it, and with every turn that comes in meanwhile."""
-    full.rebuild()
+    full.admin.rebuild()
     full.append(full.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
-    assert full.recall("lynx", 1)[0].text == "The lynx is new."
-    full._parts.indexer.run()
-    assert 0 < len(full.recall("sleeps", 200)) < len(SAID)
+    assert full.search("lynx", 1)[0].text == "The lynx is new."
+    full._parts.shared.indexer.run()
+    assert 0 < len(full.search("sleeps", 200)) < len(SAID)
 
 
 def test_an_older_database_is_indexed_in_the_background(
@@ -124,12 +124,12 @@ def test_an_older_database_is_indexed_in_the_background(
             tx.run(f"DELETE FROM {table}")
         tx.run("INSERT INTO unfiled SELECT 1, 0, max(id) FROM session_history")
 
-    before = {hit.id for hit in full.recall("heron", 200)}
+    before = {hit.id for hit in full.search("heron", 200)}
     assert any(id_.startswith("document:") for id_ in before)
     database.write(as_before_recall)
     upgraded = open_memory()
-    upgraded.process()
-    assert {hit.id for hit in upgraded.recall("heron", 200)} == before
+    upgraded.organize()
+    assert {hit.id for hit in upgraded.search("heron", 200)} == before
 
 
 def test_an_index_that_is_gone_is_noticed_on_open(
@@ -138,12 +138,12 @@ def test_an_index_that_is_gone_is_noticed_on_open(
     """R1: said, and made anew."""
     before = found_by(full)
     for table in ("item_words", "item_vectors", "shelves", "items"):
-        full._database.write(lambda tx, table=table: tx.run(f"DELETE FROM {table}"))  # type: ignore[misc]
+        full._parts.shared.database.write(lambda tx, table=table: tx.run(f"DELETE FROM {table}"))  # type: ignore[misc]
     with caplog.at_level(logging.ERROR):
         again = open_memory()
     assert "index of recall was missing" in caplog.text
-    assert "is made anew" in again.health().reasons[0]
-    again.process()
+    assert "is made anew" in again.admin.health().reasons[0]
+    again.organize()
     assert found_by(again) == before
 
 
@@ -152,23 +152,25 @@ def test_a_home_without_anything_to_find_is_left_alone(
 ) -> None:
     """R1: what holds no word is no sign of damage, nor is a record that cannot be read."""
     [_, broken] = memory.append_many(alice, [UserMessage("Who are you?"), UserMessage("The lynx purrs.")])
-    memory._database.write(lambda tx: tx.run("DELETE FROM items WHERE ref = ?", str(broken)))
-    memory._database.write(lambda tx: tx.run("UPDATE session_history SET data = '{' WHERE id = ?", broken))
+    memory._parts.shared.database.write(lambda tx: tx.run("DELETE FROM items WHERE ref = ?", str(broken)))
+    memory._parts.shared.database.write(
+        lambda tx: tx.run("UPDATE session_history SET data = '{' WHERE id = ?", broken)
+    )
     with caplog.at_level(logging.ERROR):
-        assert open_memory().health().status == "green"
-        memory._database.write(lambda tx: tx.run("UPDATE session_history SET data = '{'"))
-        memory._database.write(lambda tx: tx.run("DELETE FROM items"))
-        assert open_memory().health().status == "green"
+        assert open_memory().admin.health().status == "green"
+        memory._parts.shared.database.write(lambda tx: tx.run("UPDATE session_history SET data = '{'"))
+        memory._parts.shared.database.write(lambda tx: tx.run("DELETE FROM items"))
+        assert open_memory().admin.health().status == "green"
     assert "missing" not in caplog.text
 
 
 def test_who_looks_is_told_that_the_index_is_being_made(full: Memory, open_memory: OpenMemory) -> None:
     """R1: also by a memory that did not begin it, and only until it is done."""
-    full.rebuild()
+    full.admin.rebuild()
     again = open_memory()
-    assert "lifelong rebuild" in again.health().reasons[0]
-    full.process()
-    assert again.health().status == "green"
+    assert "lifelong rebuild" in again.admin.health().reasons[0]
+    full.organize()
+    assert again.admin.health().status == "green"
 
 
 class Ailing:
@@ -208,22 +210,29 @@ def test_a_database_that_is_busy_is_not_damaged(
 ) -> None:
     """R1: the full-text index is emptied only where it cannot be read."""
     assert IndexRepair(Ailing(database, error, times)).mend() is is_damage  # type: ignore[arg-type]
-    assert bool(full.verify()) is is_damage
+    assert bool(full.admin.verify()) is is_damage
+
+
+class Mended:
+    """Says that the index was damaged, and is repaired."""
+
+    def mend(self) -> bool:
+        return True
 
 
 def test_what_may_have_been_stored_is_not_stored_again(memory: Memory, alice: Agent) -> None:
     """C1, R1: even where the index was damaged at the same time."""
-    turns = memory._parts.turns
-    turns._database = Ailing(memory._database, OutcomeUnknown(), 1)  # type: ignore[assignment]
-    turns._mend = lambda: True
+    turns = memory._parts.shared.recorder
+    turns._database = Ailing(memory._parts.shared.database, OutcomeUnknown(), 1)  # type: ignore[assignment]
+    turns._repair = Mended()  # type: ignore[assignment]
     with pytest.raises(OutcomeUnknown):
         memory.append(alice, UserMessage("The lynx purrs."))
-    assert len(memory.history(alice)) == 1
+    assert len(memory.sessions.history(alice)) == 1
 
 
 def break_words(memory: Memory, how: str = "randomblob") -> None:
     """Write nonsense where the full-text index keeps its own."""
-    memory._database.write(lambda tx: tx.run(f"UPDATE item_words_data SET block = {how}(40)"))
+    memory._parts.shared.database.write(lambda tx: tx.run(f"UPDATE item_words_data SET block = {how}(40)"))
 
 
 @pytest.mark.parametrize("noticed_by", ["open", "open, with zeros", "recall", "append"])
@@ -232,25 +241,25 @@ def test_a_damaged_full_text_index(tmp_path: Path, noticed_by: str, caplog: pyte
     with Memory.open(tmp_path) as memory:
         alice = memory.agent(User("cli", "alice", "main"))
         memory.append_many(alice, [UserMessage(text) for text in SAID])
-        memory.process()
+        memory.organize()
         before = found_by(memory)
         break_words(memory, "zeroblob" if "zeros" in noticed_by else "randomblob")
         if noticed_by == "recall":
-            assert memory.recall("Where does the badger sleep?", 5)  # by meaning
+            assert memory.search("Where does the badger sleep?", 5)  # by meaning
     with Memory.open(tmp_path) as memory:
         if noticed_by == "append":
             break_words(memory)
             for n in range(20):
                 memory.append(alice, UserMessage(f"The lynx number {n} is new."))
-        memory.process()
+        memory.organize()
         assert "full-text index was damaged" in caplog.text
-        assert memory.verify() == []
-        assert memory.check() == []
+        assert memory.admin.verify() == []
+        assert memory.admin.check() == []
         if noticed_by != "append":
             assert found_by(memory) == before
         else:
-            assert len(memory.history(alice)) == len(SAID) + 20
-            assert memory.recall("lynx", 1)[0].text.startswith("The lynx")
+            assert len(memory.sessions.history(alice)) == len(SAID) + 20
+            assert memory.search("lynx", 1)[0].text.startswith("The lynx")
 
 
 @pytest.mark.parametrize("damage", ["x'00'", "zeroblob(1024)", "'text'", f"x'{'007e' * 256}'"])
@@ -259,15 +268,17 @@ def test_damaged_vectors_are_made_anew(tmp_path: Path, damage: str, caplog: pyte
     with Memory.open(tmp_path) as memory:
         alice = memory.agent(User("cli", "alice", "main"))
         memory.append_many(alice, [UserMessage(text) for text in SAID])
-        memory.process()
-        before = found_by(memory), vectors(memory._database)
-        memory._database.write(lambda tx: tx.run(f"UPDATE item_vectors SET vector = {damage} WHERE item_id % 2"))
+        memory.organize()
+        before = found_by(memory), vectors(memory._parts.shared.database)
+        memory._parts.shared.database.write(
+            lambda tx: tx.run(f"UPDATE item_vectors SET vector = {damage} WHERE item_id % 2")
+        )
     with Memory.open(tmp_path) as memory:
-        assert len(memory.recall("Where does the badger sleep?")) == 5
+        assert len(memory.search("Where does the badger sleep?")) == 5
         assert "vectors were damaged" in caplog.text
-        memory.process()
-        assert memory.verify() == []
-        assert (found_by(memory), vectors(memory._database)) == before
+        memory.organize()
+        assert memory.admin.verify() == []
+        assert (found_by(memory), vectors(memory._parts.shared.database)) == before
 
 
 @pytest.mark.parametrize("damage", ["x'00'", "x''"])
@@ -276,14 +287,14 @@ def test_damaged_stems_are_made_anew(tmp_path: Path, damage: str) -> None:
     with Memory.open(tmp_path) as memory:
         alice = memory.agent(User("cli", "alice", "main"))
         memory.append_many(alice, [UserMessage(text) for text in SAID])
-        memory.process()
+        memory.organize()
         before = found_by(memory)
-        memory._database.write(lambda tx: tx.run(f"UPDATE items SET stems = {damage}"))
+        memory._parts.shared.database.write(lambda tx: tx.run(f"UPDATE items SET stems = {damage}"))
         memory._parts.recall._shelf = None
-        assert memory.recall("Where does the badger sleep?")
+        assert memory.search("Where does the badger sleep?")
     with Memory.open(tmp_path) as memory:
-        assert "is made anew" in memory.health().reasons[0]
-        memory.process()
+        assert "is made anew" in memory.admin.health().reasons[0]
+        memory.organize()
         assert found_by(memory) == before
 
 
@@ -292,7 +303,7 @@ def test_damaged_stems_are_made_anew(tmp_path: Path, damage: str) -> None:
 
 def use_letters(memory: Memory) -> None:
     """As if another embedder were configured."""
-    indexer = memory._parts.indexer
+    indexer = memory._parts.shared.indexer
     indexer._embedders = (Letters(), *indexer._embedders)
 
 
@@ -303,18 +314,18 @@ def test_another_embedder_takes_over_when_it_is_done(
     before = answers(full)
     again = open_memory()
     use_letters(again)
-    again._parts.indexer.run()
-    assert vectors(full._database)["static"] >= len(SAID)
-    assert vectors(full._database)["letters"] > 0
-    assert again.unindexed() > 0
+    again._parts.shared.indexer.run()
+    assert vectors(full._parts.shared.database)["static"] >= len(SAID)
+    assert vectors(full._parts.shared.database)["letters"] > 0
+    assert again.admin.unindexed() > 0
     assert answers(again) == before
     again.append(again.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
-    again._parts.indexer.run()
-    assert again.recall("lynx", 1)[0].text == "The lynx is new."
-    again.process()
-    assert "static" not in vectors(full._database)
-    assert again.verify() == []
-    assert again.recall("badger", 1)[0].text.startswith("My badger")
+    again._parts.shared.indexer.run()
+    assert again.search("lynx", 1)[0].text == "The lynx is new."
+    again.organize()
+    assert "static" not in vectors(full._parts.shared.database)
+    assert again.admin.verify() == []
+    assert again.search("badger", 1)[0].text.startswith("My badger")
     assert answers(again) != before
 
 
@@ -323,24 +334,24 @@ def test_two_embedders_do_not_replace_each_other_for_ever(
 ) -> None:
     """R4: whoever was opened last decides, once; the other makes no vectors, and says so in its health."""
     later, letters = open_memory(), Letters()
-    later._parts.indexer._embedders = (letters,)
-    later.process()
+    later._parts.shared.indexer._embedders = (letters,)
+    later.organize()
     assert set(vectors(database)) == {"letters"}
     full.append(full.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
     for memory in (full, later, full):
-        assert "The lynx is new." in [hit.text for hit in memory.recall("lynx", 9)]
-        memory.process()
+        assert "The lynx is new." in [hit.text for hit in memory.search("lynx", 9)]
+        memory.organize()
         assert set(vectors(database)) == {"letters"}
-    assert later.verify() == [], "what came by the other got its vector"
-    assert later.unindexed() == 0
-    assert later.health().status == "green"
-    assert any("letters/1/26" in reason for reason in full.health().reasons)
+    assert later.admin.verify() == [], "what came by the other got its vector"
+    assert later.admin.unindexed() == 0
+    assert later.admin.health().status == "green"
+    assert any("letters/1/26" in reason for reason in full.admin.health().reasons)
     anew = open_memory()
-    anew.process()
+    anew.organize()
     assert set(vectors(database)) == {"static"}
-    later.process()
+    later.organize()
     assert set(vectors(database)) == {"static"}
-    assert anew.health().status == "green"
+    assert anew.admin.health().status == "green"
 
 
 def test_a_change_that_is_taken_back_is_paid_once(
@@ -349,7 +360,7 @@ def test_a_change_that_is_taken_back_is_paid_once(
     """R4: what an embedder has made is not made again; what the other one began goes."""
     begun = open_memory()
     use_letters(begun)
-    begun._parts.indexer.run()
+    begun._parts.shared.indexer.run()
     assert vectors(database)["letters"] > 0
     back = open_memory()
     asked: list[str] = []
@@ -359,20 +370,20 @@ def test_a_change_that_is_taken_back_is_paid_once(
             asked.extend(texts)
             return super().embed(texts)
 
-    back._parts.indexer._embedders = (Counting(),)
-    back.process()
-    begun.process()
+    back._parts.shared.indexer._embedders = (Counting(),)
+    back.organize()
+    begun.organize()
     assert asked == []
     assert set(vectors(database)) == {"static"}
-    assert back.verify() == []
+    assert back.admin.verify() == []
 
 
 def test_who_cannot_embed_finds_by_words(full: Memory, open_memory: OpenMemory) -> None:
     """R4: vectors of an embedder that is not at hand are left alone."""
     letters = open_memory()
     use_letters(letters)
-    letters.process()
-    found = full.recall("badger", 5)
+    letters.organize()
+    found = full.search("badger", 5)
     assert all("badger" in hit.text for hit in found)
     assert found
 
@@ -382,7 +393,7 @@ def test_a_kill_in_the_middle_costs_nothing(
     full: Memory, open_memory: OpenMemory, tmp_path: Path, storage: dict[str, Any], what: str
 ) -> None:
     """R1, R4: nothing canonical is lost, and the index heals."""
-    history = full.history(full.agent(User("cli", "alice", "main")))
+    history = full.sessions.history(full.agent(User("cli", "alice", "main")))
     documents = [document.body for document in full.documents.walk()]
     before = found_by(full)
     command = [sys.executable, str(INDEXER), str(tmp_path / "home"), json.dumps(storage), what]
@@ -395,10 +406,10 @@ def test_a_kill_in_the_middle_costs_nothing(
             process.kill()
         assert lines[0] == "ready\n"
     memory = open_memory()
-    memory.process()
-    assert memory.history(memory.agent(User("cli", "alice", "main"))) == history
+    memory.organize()
+    assert memory.sessions.history(memory.agent(User("cli", "alice", "main"))) == history
     assert [document.body for document in memory.documents.walk()] == documents
-    assert memory.verify() == []
+    assert memory.admin.verify() == []
     if what == "rebuild":
         assert found_by(memory) == before
 
@@ -406,18 +417,18 @@ def test_a_kill_in_the_middle_costs_nothing(
 def test_two_processes_see_what_the_other_stored(full: Memory, open_memory: OpenMemory) -> None:
     """R1: a shelf reads what others have stamped."""
     other = open_memory()
-    other.recall("heron")
+    other.search("heron")
     alice = full.agent(User("cli", "alice", "main"))
     for n in range(3):
         full.append(alice, UserMessage(f"The lynx number {n} purrs."))
-        full.process()
-        assert len([hit for hit in other.recall("lynx", 10, kinds=("turn",)) if "lynx" in hit.text]) == n + 1
+        full.organize()
+        assert len([hit for hit in other.search("lynx", 10, kinds=("turn",)) if "lynx" in hit.text]) == n + 1
 
 
 def test_what_is_new_gets_its_vector_on_the_way(memory: Memory, alice: Agent, database: Database) -> None:
     """R1: where nobody runs the indexer, a few items are embedded when somebody asks."""
     memory.append(alice, UserMessage("I adopted a spaniel."))
-    memory.recall("dog")
+    memory.search("dog")
     assert vectors(database) == {"static": 1}
 
 
@@ -431,11 +442,11 @@ def test_the_indexer_runs_in_the_background(memory: Memory, alice: Agent, databa
 def test_health_says_why_the_indexer_fails(open_memory: OpenMemory) -> None:
     """O6: words find what is new, but nobody would know that meaning does not."""
     memory = open_memory()
-    memory._database.write(lambda tx: tx.run("ALTER TABLE unfiled RENAME TO mislaid"))
+    memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE unfiled RENAME TO mislaid"))
     memory.start()
-    until(lambda: "The indexer fails, and tries again: " in str(memory.remarks()))
+    until(lambda: "The indexer fails, and tries again: " in str(memory.admin.status_notes()))
     memory.stop()
-    memory._database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO unfiled"))
+    memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO unfiled"))
 
 
 class Broken(Letters):
@@ -452,26 +463,26 @@ class Broken(Letters):
 def test_an_embedder_that_fails_holds_up_no_question(memory: Memory, alice: Agent) -> None:
     """R1, R4: it is not asked each time; words find what is there, and health says what is wrong."""
     broken = Broken()
-    memory._parts.indexer._embedders = (broken,)
+    memory._parts.shared.indexer._embedders = (broken,)
     memory.append(alice, UserMessage("I adopted a spaniel."))
     for _ in range(5):
-        assert memory.recall("spaniel")
+        assert memory.search("spaniel")
     assert broken.asked == 1
-    assert "does not answer" in memory.health().reasons[0]
-    memory._parts.indexer._embedders = (Letters(),)
-    memory.process()
-    assert memory.health().status == "green"
-    assert memory.verify() == []
+    assert "does not answer" in memory.admin.health().reasons[0]
+    memory._parts.shared.indexer._embedders = (Letters(),)
+    memory.organize()
+    assert memory.admin.health().status == "green"
+    assert memory.admin.verify() == []
 
 
 def test_a_rebuild_ends_where_nothing_can_be_embedded(memory: Memory, alice: Agent) -> None:
     """R1: with what words find, and says how much waits."""
     memory.append(alice, UserMessage("I adopted a spaniel."))
-    memory._parts.indexer._embedders = (Broken(),)
+    memory._parts.shared.indexer._embedders = (Broken(),)
     assert rebuilt(memory, Console(quiet=True)) == 1
-    assert memory.recall("spaniel")
-    memory._parts.indexer._embedders = (Letters(),)
-    memory._parts.indexer._again = 0.0
+    assert memory.search("spaniel")
+    memory._parts.shared.indexer._embedders = (Letters(),)
+    memory._parts.shared.indexer._again = 0.0
     assert rebuilt(memory, Console(quiet=True)) == 0
 
 
@@ -488,23 +499,23 @@ def test_a_text_that_is_refused_holds_up_no_other(open_memory: OpenMemory, datab
     """R1: it is found by its words; the others, of this user and of others, by their meaning, too."""
     here, there = open_memory("aaa"), open_memory("bbb")
     for memory in (here, there):
-        memory._parts.indexer._embedders = (Picky(),)
+        memory._parts.shared.indexer._embedders = (Picky(),)
         texts = ["I saw a heron.", "I saw a zebra.", "I saw a newt."]
         memory.append_many(memory.agent(User("cli", "a", "b")), [UserMessage(text) for text in texts])
-    here.process()
-    assert vectors(here._database) == {"letters": 4}
-    assert here.unindexed() == 0
-    assert there.recall("zebra", 1)[0].text == "I saw a zebra."
+    here.organize()
+    assert vectors(here._parts.shared.database) == {"letters": 4}
+    assert here.admin.unindexed() == 0
+    assert there.search("zebra", 1)[0].text == "I saw a zebra."
 
 
 def test_what_was_deleted_is_not_found_while_items_wait(memory: Memory, alice: Agent) -> None:
     """R1: edits and deletions count at once, whoever indexes."""
     page = memory.documents.write(slug="parrot", title="Parrot", description="", body="The parrot is called Kiki.")
-    memory.process()
-    assert memory.recall("parrot Kiki")
+    memory.organize()
+    assert memory.search("parrot Kiki")
     memory.append_many(alice, [UserMessage(text) for text in SAID])
     memory.documents.delete(page.id, page.version)
-    assert not [hit for hit in memory.recall("parrot Kiki") if "Kiki" in hit.text]
+    assert not [hit for hit in memory.search("parrot Kiki") if "Kiki" in hit.text]
 
 
 def test_many_ask_while_somebody_tells(memory: Memory, alice: Agent) -> None:
@@ -516,7 +527,7 @@ def test_many_ask_while_somebody_tells(memory: Memory, alice: Agent) -> None:
     def ask() -> None:
         while not over.is_set():
             try:
-                memory.recall("Where does the badger sleep?")
+                memory.search("Where does the badger sleep?")
             except Exception as error:
                 errors.append(error)
 

@@ -29,16 +29,16 @@ def test_a_record_that_cannot_be_read_is_left_out(
 ) -> None:
     """C6: with a warning; everything else is found, and the index can be made anew."""
     ids = memory.append_many(alice, [UserMessage(f"The lynx number {n} purrs.") for n in range(3)])
-    memory.process()
+    memory.organize()
     database.write(lambda tx: tx.run(f"UPDATE session_history SET {damage} WHERE id = ?", ids[1]))
-    memory.recall("lynx", 10)
-    memory.rebuild()
+    memory.search("lynx", 10)
+    memory.admin.rebuild()
     with caplog.at_level(logging.WARNING):
-        memory.process()
+        memory.organize()
     assert "cannot be" in caplog.text
-    found = {hit.record_id for hit in memory.recall("lynx", 10, kinds=("turn",))}
+    found = {hit.record_id for hit in memory.search("lynx", 10, kinds=("turn",))}
     assert found == {ids[0], ids[2]}
-    assert memory.verify() == []
+    assert memory.admin.verify() == []
 
 
 @pytest.mark.parametrize("damage", ["data = CAST(x'22ff22' AS TEXT)", "at = 9000000000000000000"])
@@ -47,11 +47,13 @@ def test_a_row_that_is_no_record_at_all_does_not_stop_a_rebuild(tmp_path: Path, 
     with Memory.open(tmp_path) as memory:
         alice = memory.agent(User("cli", "alice", "main"))
         ids = memory.append_many(alice, [UserMessage(f"The lynx number {n} purrs.") for n in range(3)])
-        memory._database.write(lambda tx: tx.run(f"UPDATE session_history SET {damage} WHERE id = ?", ids[1]))
-        memory.rebuild()
-        memory._parts.indexer.run_until_idle()
-        assert {hit.record_id for hit in memory.recall("lynx", 10)} == {ids[0], ids[2]}
-        assert memory.health().status == "green"
+        memory._parts.shared.database.write(
+            lambda tx: tx.run(f"UPDATE session_history SET {damage} WHERE id = ?", ids[1])
+        )
+        memory.admin.rebuild()
+        memory._parts.shared.indexer.run_until_idle()
+        assert {hit.record_id for hit in memory.search("lynx", 10)} == {ids[0], ids[2]}
+        assert memory.admin.health().status == "green"
 
 
 # What has ended
@@ -77,7 +79,7 @@ def write(memory: Memory, slug: str, *facts: str) -> None:
 
 
 def has_ended(memory: Memory, record: int) -> bool:
-    [hit] = [hit for hit in memory.recall("Porto", 10, kinds=("turn",)) if hit.record_id == record]
+    [hit] = [hit for hit in memory.search("Porto", 10, kinds=("turn",)) if hit.record_id == record]
     return hit.until is not None
 
 
@@ -111,7 +113,7 @@ def test_a_sentence_that_is_so_again_holds(memory: Memory, porto: int) -> None:
     """R2, O11: also where the same sentence stands among the earlier ones."""
     ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
     write(memory, "alice", f"Alice lives in Porto. [r{porto + 1}]", "## Earlier", ended)
-    [hit] = memory.recall("Porto", 10, kinds=("document",))
+    [hit] = memory.search("Porto", 10, kinds=("document",))
     assert hit.until is None
     assert has_ended(memory, porto)
 
@@ -126,9 +128,9 @@ def test_what_a_person_corrected_stays_ended(memory: Memory, porto: int) -> None
 
 def test_what_ends_while_the_index_is_made(memory: Memory, porto: int) -> None:
     """R1, R2: is ended when it has been made."""
-    memory.rebuild()
+    memory.admin.rebuild()
     write(memory, "alice", f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]")
-    memory._parts.indexer.run_until_idle()
+    memory._parts.shared.indexer.run_until_idle()
     assert has_ended(memory, porto)
 
 
@@ -149,14 +151,14 @@ def test_an_index_made_anew_knows_what_documents_said(
     clock.turn(days=1)
 
     def found() -> list[set[str]]:
-        return [{hit.text for hit in memory.recall("lynx", 10, as_of=as_of)} for as_of in (before, clock())]
+        return [{hit.text for hit in memory.search("lynx", 10, as_of=as_of)} for as_of in (before, clock())]
 
     known = found()
     assert "The lynx is tame." in known[0]
-    memory.rebuild()
-    memory.process()
+    memory.admin.rebuild()
+    memory.organize()
     assert found() == known
-    assert memory.verify() == []
+    assert memory.admin.verify() == []
 
 
 # Since when it is known
@@ -165,13 +167,13 @@ def test_an_index_made_anew_knows_what_documents_said(
 def anew_or_not(memory: Memory) -> Iterator[Memory]:
     """The memory, and once more with an index made anew."""
     yield memory
-    memory.rebuild()
-    memory._parts.indexer.run_until_idle()
+    memory.admin.rebuild()
+    memory._parts.shared.indexer.run_until_idle()
     yield memory
 
 
 def ends(memory: Memory, as_of: datetime | None = None) -> dict[str, datetime | None]:
-    return {hit.text: hit.until for hit in memory.recall("Who lives in Porto?", 10, as_of=as_of)}
+    return {hit.text: hit.until for hit in memory.search("Who lives in Porto?", 10, as_of=as_of)}
 
 
 def test_as_of_a_time_an_end_that_was_learned_later_does_not_show(
@@ -185,11 +187,11 @@ def test_as_of_a_time_an_end_that_was_learned_later_does_not_show(
     write(memory, "alice", f"Alice lives in Porto. [r{porto}, until {day} by r{porto + 1}]")
     known = clock.turn(days=5)
     for look in anew_or_not(memory):
-        then = look.recall("Who lives in Porto?", as_of=held, explain=True)
+        then = look.search("Who lives in Porto?", as_of=held, explain=True)
         assert {hit.text: hit.until for hit in then}.keys() >= {"Alice lives in Porto.", "I live in Porto."}
         assert not [hit for hit in then if hit.until or "ended" in hit.parts]
         for as_of in (known, None):
-            hits = {hit.text: hit for hit in look.recall("Who lives in Porto?", as_of=as_of, explain=True)}
+            hits = {hit.text: hit for hit in look.search("Who lives in Porto?", as_of=as_of, explain=True)}
             assert str(hits["Alice lives in Porto."].until).startswith(day)
             assert str(hits["I live in Porto."].until).startswith(day)
             assert hits["Alice lives in Porto."].parts["ended"]
@@ -274,21 +276,21 @@ def test_what_was_written_down_is_known_since_it_was_told(
     of long ago was not known then."""
     on = {"journal_enabled": True, "experience_store_enabled": True}
     memory = open_memory(continuity=on)
-    memory._parts.continuity.write_all()
+    memory._parts.journal.write_all()
     before = clock.turn(days=1)
     clock.turn(days=1)
     alice = memory.agent(User("cli", "alice", "main"))
     memory.append(alice, UserMessage("I lived in Porto back then.", at=before - timedelta(days=99)))
     memory.end_turn(alice)
     memory.journal.remember("The flat in Porto is yellow and small.", "learned")
-    memory.process()
-    memory._parts.experiencing.extract()
+    memory.organize()
+    memory.experiences.extract()
     told = clock.turn(days=5)
     clock.turn(days=5)
     for look in anew_or_not(memory):
         for kind in ("journal", "experience"):
             found = [
-                {hit.text for hit in look.recall("Who lived in Porto?", kinds=[kind], as_of=as_of)}
+                {hit.text for hit in look.search("Who lived in Porto?", kinds=[kind], as_of=as_of)}
                 for as_of in (before, told, None)
             ]
             assert found[0] == set()
@@ -331,7 +333,7 @@ def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
             plans: list[str] = planned.plans
             return plans
 
-        ends, ended, of, surpassed, leads, lines, pinned, marked = memory._database.read(look)
+        ends, ended, of, surpassed, leads, lines, pinned, marked = memory._parts.shared.database.read(look)
     assert "idx_items_thread (owner=? AND thread=?)" in ends
     assert "idx_citations_record (owner=? AND record_id=?)" in ended
     assert "(owner=? AND document_id=?)" in of

@@ -72,11 +72,11 @@ def journal(tmp_path: Path, clock: FakeClock) -> Journal:
 
 
 def ids(journal: Journal, page: Path) -> list[str]:
-    return [line.record.id for line in parse(journal.pages.read(page)) if line.record]
+    return [line.record.id for line in parse(journal.files.read(page)) if line.record]
 
 
 def archived(journal: Journal) -> bytes:
-    return journal.pages.read(journal.pages.archive_folder / ROLLED)
+    return journal.files.read(journal.files.archive_folder / ROLLED)
 
 
 # Writing
@@ -92,8 +92,8 @@ def test_a_record_stands_in_memory_and_on_its_day(journal: Journal, clock: FakeC
     )
     assert (second.category, second.sensitivity, second.source_channel) == ("note", "operational", "tool")
     assert journal.records() == journal.day(DAY) == [first, second]
-    assert journal.pages.read(journal.pages.memory) == f"# Memory\n\n{render(first)}{render(second)}".encode()
-    assert journal.pages.read(journal.pages.day(DAY)).startswith(b"# 2026-02-24\n\n- {")
+    assert journal.files.read(journal.files.memory) == f"# Memory\n\n{render(first)}{render(second)}".encode()
+    assert journal.files.read(journal.files.day(DAY)).startswith(b"# 2026-02-24\n\n- {")
 
 
 def test_one_zone_names_the_day(tmp_path: Path, clock: FakeClock) -> None:
@@ -102,8 +102,8 @@ def test_one_zone_names_the_day(tmp_path: Path, clock: FakeClock) -> None:
     clock.turn(hours=3)  # 13:00 UTC is 02:00 of the next day there
     record = journal.remember("Late.")
     assert journal.day(date(2026, 2, 25)) == [record]
-    assert journal.pages.days() == [tmp_path / "memory/2026-02-25.md"]
-    assert b"2026-02-25T02:00:00.000+13:00" in journal.pages.read(journal.pages.memory)
+    assert journal.files.days() == [tmp_path / "memory/2026-02-25.md"]
+    assert b"2026-02-25T02:00:00.000+13:00" in journal.files.read(journal.files.memory)
 
 
 def test_a_record_goes_to_the_day_of_its_time(journal: Journal) -> None:
@@ -112,17 +112,17 @@ def test_a_record_goes_to_the_day_of_its_time(journal: Journal) -> None:
         journal.append(replace(RECORD, timestamp=datetime(2025, 5, 1, tzinfo=UTC)), replace(RECORD, id="r2")) == 2
     )
     assert journal.append(replace(RECORD, id="r3", timestamp=None)) == 1
-    assert [page.stem for page in journal.pages.days()] == ["2025-05-01", "2026-02-24"]
-    assert ids(journal, journal.pages.memory) == ["r1", "r2", "r3"]
-    assert ids(journal, journal.pages.day(DAY)) == ["r2", "r3"]
+    assert [page.stem for page in journal.files.days()] == ["2025-05-01", "2026-02-24"]
+    assert ids(journal, journal.files.memory) == ["r1", "r2", "r3"]
+    assert ids(journal, journal.files.day(DAY)) == ["r2", "r3"]
 
 
 @pytest.mark.parametrize("stop", [0, 1, 2])
 def test_what_was_written_before_is_not_written_again(journal: Journal, stop: int) -> None:
     """O23: not even when whoever wrote it was stopped between the two pages."""
-    pages = [journal.pages.memory, journal.pages.day(DAY)]
+    pages = [journal.files.memory, journal.files.day(DAY)]
     for page in pages[:stop]:
-        journal.pages.append(page, encode(render(RECORD)))
+        journal.files.append(page, encode(render(RECORD)))
     assert journal.append(RECORD) == (0 if stop == 2 else 1)
     assert journal.append(RECORD) == 0
     assert [ids(journal, page) for page in pages] == [["r1"], ["r1"]]
@@ -131,10 +131,10 @@ def test_what_was_written_before_is_not_written_again(journal: Journal, stop: in
 def test_half_a_record_does_not_count_as_written(journal: Journal) -> None:
     """O23: its id is there, the record is not."""
     half = encode(render(RECORD))[:60]
-    journal.pages.append(journal.pages.day(DAY), half)
+    journal.files.append(journal.files.day(DAY), half)
     assert journal.append(RECORD) == 1
-    assert ids(journal, journal.pages.day(DAY)) == ["r1"]
-    assert half + b"\n" in journal.pages.read(journal.pages.day(DAY))
+    assert ids(journal, journal.files.day(DAY)) == ["r1"]
+    assert half + b"\n" in journal.files.read(journal.files.day(DAY))
 
 
 def test_a_text_with_a_secret_is_marked(journal: Journal) -> None:
@@ -143,13 +143,13 @@ def test_a_text_with_a_secret_is_marked(journal: Journal) -> None:
         assert journal.remember(text, sensitivity="public", source_channel=KEY).sensitivity == "secret"
         journal.append(replace(RECORD, id=text[:9], text=text, session_id=KEY))
     assert {found.sensitivity for found in journal.records()} == {"secret"}
-    assert KEY.encode() not in journal.pages.read(journal.pages.memory)
+    assert KEY.encode() not in journal.files.read(journal.files.memory)
 
 
 def test_what_comes_twice_in_a_call_is_written_once(journal: Journal) -> None:
     """O23: as between two calls."""
     assert journal.append(RECORD, RECORD) == 1
-    assert [ids(journal, page) for page in (journal.pages.memory, journal.pages.day(DAY))] == [["r1"], ["r1"]]
+    assert [ids(journal, page) for page in (journal.files.memory, journal.files.day(DAY))] == [["r1"], ["r1"]]
 
 
 def test_many_records_are_written_once(journal: Journal) -> None:
@@ -187,7 +187,7 @@ def test_what_cannot_be_remembered_is_refused_and_changes_nothing(
         journal.remember(**{"text": "Tea.", **given_})
     with pytest.raises(InputError, match=message):
         journal.append(RECORD, replace(RECORD, **{"id": "r2", **given_}))
-    assert not journal.pages.root.exists()
+    assert not journal.files.root.exists()
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_what_is_no_record_is_refused_and_changes_nothing(journal: Journal, reco
     """O23: `append` says the next step too."""
     with pytest.raises(InputError, match=message):
         journal.append(RECORD, record)
-    assert not journal.pages.root.exists()
+    assert not journal.files.root.exists()
 
 
 @pytest.mark.parametrize("day", ["2026-02-24", None, datetime(2026, 2, 24, tzinfo=UTC)])
@@ -218,19 +218,19 @@ def test_reading_a_journal_that_is_not_there_makes_nothing(journal: Journal) -> 
     """K2: no file, no folder."""
     assert (journal.records(), journal.day(DAY), journal.long_memory()) == ([], [], "")
     assert journal.append() == 0
-    assert not (journal.pages.root / "memory").exists()
-    assert not journal.pages.memory.exists()
+    assert not (journal.files.root / "memory").exists()
+    assert not journal.files.memory.exists()
 
 
 def test_what_cannot_be_written_to_both_pages_is_in_neither(journal: Journal) -> None:
     """S1: and the next one is written again."""
     first = journal.remember("one")
-    (journal.pages.root / "memory").rename(journal.pages.root / "elsewhere")
-    (journal.pages.root / "memory").write_text("in the way")
+    (journal.files.root / "memory").rename(journal.files.root / "elsewhere")
+    (journal.files.root / "memory").write_text("in the way")
     with pytest.raises(JournalError, match="Nothing was changed"):
         journal.remember("two")
     assert journal.records() == [first]
-    (journal.pages.root / "memory").unlink()
+    (journal.files.root / "memory").unlink()
     assert journal.records() == [first]
     journal.remember("three")
     assert len(journal.records()) == 2
@@ -243,7 +243,7 @@ def test_what_cannot_be_written_to_all_its_days_is_on_none(
     """S1: a second try finds nothing of the first, so no page lacks a record."""
     records = [replace(RECORD, id=f"r{day}", timestamp=datetime(2026, 2, day, tzinfo=UTC)) for day in (3, 4)]
     journal.remember("before")
-    late, act = journal.pages.day(date(2026, 2, 4)), getattr(pages_module, part)
+    late, act = journal.files.day(date(2026, 2, 4)), getattr(pages_module, part)
 
     def fail(*given_: Any) -> None:
         act(*given_)
@@ -257,7 +257,7 @@ def test_what_cannot_be_written_to_all_its_days_is_on_none(
     assert [record.text for record in journal.records()] == ["before"]
     assert journal.append(*records) == 2
     assert [record.id for record in journal.records()[1:]] == ["r3", "r4"]
-    assert [ids(journal, journal.pages.day(date(2026, 2, day))) for day in (3, 4)] == [["r3"], ["r4"]]
+    assert [ids(journal, journal.files.day(date(2026, 2, day))) for day in (3, 4)] == [["r3"], ["r4"]]
 
 
 @pytest.mark.parametrize(
@@ -288,13 +288,13 @@ def test_no_page_lies_in_another(paths: dict[str, str]) -> None:
 def test_changes_are_seen(journal: Journal) -> None:
     """O22: a person's edit counts at once, and survives the next append."""
     kept, gone = journal.remember("Tea."), journal.remember("Mistake.")
-    page = journal.pages.memory
+    page = journal.files.memory
     page.write_text(page.read_text().replace(render(gone), "- mended by hand\n").replace("Tea.", "Green tea."))
     assert [record.text for record in journal.records()] == ["Green tea."]
     journal.remember("More.")
     assert "- mended by hand\n" in page.read_text()
     assert kept.id in page.read_text()
-    journal.pages.long_memory.write_bytes(b"# Long-term memory\n\xff\n")
+    journal.files.long_memory.write_bytes(b"# Long-term memory\n\xff\n")
     assert journal.long_memory() == "# Long-term memory\n\ufffd\n"
 
 
@@ -307,10 +307,10 @@ def test_the_oldest_records_go_to_the_archive(tmp_path: Path, clock: FakeClock, 
     journal = Journal(JournalFiles(tmp_path), clock, UTC, window)
     written, rewrites = [], 0
     for number in range(100):
-        before = journal.pages.read(journal.pages.before(journal.pages.memory))
+        before = journal.files.read(journal.files.before(journal.files.memory))
         written.append(journal.remember(f"number {number}"))
-        rewrites += journal.pages.read(journal.pages.before(journal.pages.memory)) != before
-        page = journal.pages.read(journal.pages.memory).decode()
+        rewrites += journal.files.read(journal.files.before(journal.files.memory)) != before
+        page = journal.files.read(journal.files.memory).decode()
         assert window.holds(len(journal.records()), len(page))
     rolled = [line.record for line in parse(archived(journal))]
     assert [*rolled, *journal.records()] == journal.day(DAY) == written
@@ -338,9 +338,9 @@ def test_whatever_is_no_record_survives_the_window(
     """O22, O23: every byte of MEMORY.md stays, or is a record in the archive; both in their order."""
     journal = Journal(JournalFiles(tmp_path_factory.mktemp("home")), FakeClock(), UTC, Window(records=most))
     before = (b"\xef\xbb\xbf" if bom else b"") + data
-    journal.pages.append(journal.pages.memory, before)
+    journal.files.append(journal.files.memory, before)
     new = journal.remember("The newest.")
-    kept = [line.raw for line in parse(journal.pages.read(journal.pages.memory))]
+    kept = [line.raw for line in parse(journal.files.read(journal.files.memory))]
     gone = parse(archived(journal))
     assert all(line.record for line in gone)
     ended = before + (b"\n" if before and not before.endswith(b"\n") else b"")
@@ -367,10 +367,10 @@ def test_a_window_that_cannot_be_kept_loses_no_record(
 def test_hand_written_lines_alone_may_be_longer_than_the_window(tmp_path: Path, clock: FakeClock) -> None:
     """O23: then the newest record stays beside them."""
     journal = Journal(JournalFiles(tmp_path), clock, UTC, Window(chars=100))
-    journal.pages.append(journal.pages.memory, b"- by hand\n" * 50)
+    journal.files.append(journal.files.memory, b"- by hand\n" * 50)
     last = [journal.remember("one"), journal.remember("two")][-1]
     assert journal.records() == [last]
-    assert journal.pages.read(journal.pages.memory).count(b"- by hand\n") == 50
+    assert journal.files.read(journal.files.memory).count(b"- by hand\n") == 50
 
 
 # Several writers
@@ -380,7 +380,7 @@ def test_hand_written_lines_alone_may_be_longer_than_the_window(tmp_path: Path, 
 def test_processes_that_append_at_once_lose_nothing(journal: Journal, window: str) -> None:
     """O23: real processes; every record is there, once, and each line is whole."""
     names = ["a", "b", "c"]
-    managers = [writer(journal.pages.root, name, 30, window) for name in names]
+    managers = [writer(journal.files.root, name, 30, window) for name in names]
     writers = [manager.__enter__() for manager in managers]
     try:
         acknowledged = [record_id for each in writers for record_id in said(each)[1:]]
@@ -389,17 +389,17 @@ def test_processes_that_append_at_once_lose_nothing(journal: Journal, window: st
             manager.__exit__(None, None, None)
     assert len(set(acknowledged)) == 90
     in_memory = [line.record.id for line in parse(archived(journal)) if line.record]
-    in_memory += ids(journal, journal.pages.memory)
-    for found in (in_memory, ids(journal, journal.pages.day(DAY))):
+    in_memory += ids(journal, journal.files.memory)
+    for found in (in_memory, ids(journal, journal.files.day(DAY))):
         assert sorted(found) == sorted(acknowledged)
-    for page in (journal.pages.memory, journal.pages.day(DAY)):
-        assert all(line.record for line in parse(journal.pages.read(page))[2:])
+    for page in (journal.files.memory, journal.files.day(DAY)):
+        assert all(line.record for line in parse(journal.files.read(page))[2:])
 
 
 def test_threads_that_append_at_once_lose_nothing(journal: Journal) -> None:
     """O23: threads of one process share one journal."""
     written = in_threads(8, lambda number: [journal.remember(f"{number} {turn}").id for turn in range(10)])
-    assert sorted(ids(journal, journal.pages.memory)) == sorted(chain.from_iterable(written))
+    assert sorted(ids(journal, journal.files.memory)) == sorted(chain.from_iterable(written))
 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.soak)])
@@ -409,30 +409,30 @@ def test_a_killed_writer_leaves_half_a_line_at_most(journal: Journal, kills: int
     chance = random.Random(kills)
     acknowledged: list[str] = []
     for number in range(kills):
-        with writer(journal.pages.root, f"w{number}", window="12") as victim:
+        with writer(journal.files.root, f"w{number}", window="12") as victim:
             assert victim.stdout
             acknowledged += [victim.stdout.readline().strip() for _ in range(chance.randrange(2, 60))][1:]
             time.sleep(chance.uniform(0, 0.004))
             victim.send_signal(signal.SIGKILL)
             acknowledged += said(victim)
         acknowledged.append(journal.remember("still here").id)
-    for page in (journal.pages.memory, journal.pages.day(DAY)):
-        lines = parse(journal.pages.read(page))
+    for page in (journal.files.memory, journal.files.day(DAY)):
+        lines = parse(journal.files.read(page))
         assert sum(1 for line in lines[2:] if not line.record) <= kills
     in_memory = {
-        *ids(journal, journal.pages.memory),
+        *ids(journal, journal.files.memory),
         *(line.record.id for line in parse(archived(journal)) if line.record),
     }
     assert set(acknowledged) <= in_memory
-    assert set(acknowledged) <= set(ids(journal, journal.pages.day(DAY)))
+    assert set(acknowledged) <= set(ids(journal, journal.files.day(DAY)))
 
 
 @pytest.mark.parametrize("cut", range(1, 200, 23))
 def test_half_a_line_survives_as_a_line(journal: Journal, cut: int) -> None:
     """O22: wherever the crash struck, the next record is not merged with what it left."""
     whole = render(RECORD)
-    journal.pages.append(journal.pages.memory, encode(whole[:cut]))
+    journal.files.append(journal.files.memory, encode(whole[:cut]))
     new = journal.remember("next")
     assert journal.records() == [new]
-    assert journal.pages.read(journal.pages.memory) == encode(f"{whole[:cut]}\n{render(new)}")
+    assert journal.files.read(journal.files.memory) == encode(f"{whole[:cut]}\n{render(new)}")
     assert json.loads(render(new)[2:])["text"] == "next"

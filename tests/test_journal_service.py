@@ -65,15 +65,15 @@ def test_off_means_no_file_and_no_context(home: Path, clock: FakeClock) -> None:
     with Memory.open(home, clock=clock) as memory:
         talk(memory, "I moved to Lisbon in May.", "My sister Ana is a vet.")
         memory.end_turn(memory.agent(MARA))
-        memory.process()
+        memory.organize()
         memory.start()
         assert not schedules()
-        assert memory.session_context() == ""
-        assert memory.compact_journal().reason.startswith("Compaction is off")
+        assert memory.journal.context() == ""
+        assert memory.journal.compact().reason.startswith("Compaction is off")
         assert "remember_this" not in [tool.name for tool in memory.tools()]
         with pytest.raises(ConfigError, match="journal_enabled = true"):
             _ = memory.journal
-        assert memory.health().status == "green"
+        assert memory.admin.health().status == "green"
     assert not (home / "users").exists()
 
 
@@ -81,12 +81,12 @@ def test_a_turn_is_in_the_journal_when_it_is_over(home: Path, clock: FakeClock) 
     """O23: at `end_turn`, or when the next message arrives; the unfinished turn waits."""
     with Memory.open(home, clock=clock, continuity=ON) as memory:
         talk(memory, "I moved to Lisbon in May, near the river.", "My sister Ana is a vet in Porto, she loves it.")
-        memory.process()
+        memory.organize()
         assert [record.text[:31] for record in memory.journal.records()] == ["Mara: I moved to Lisbon in May,"]
         memory.end_turn(memory.agent(MARA))
-        assert "Ana" in memory.session_context(), "asked for, it is written down at once"
+        assert "Ana" in memory.journal.context(), "asked for, it is written down at once"
         assert len(memory.journal.records()) == 2
-        memory.process()
+        memory.organize()
         assert len(memory.journal.records()) == 2
     assert {"default/MEMORY.md", "default/memory/2026-03-05.md"} <= {
         name.removeprefix("users/") for name in files(home)
@@ -117,7 +117,7 @@ def test_what_a_killed_process_left_is_written_by_the_next(home: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", code, str(home)], check=False, timeout=60, env=os.environ)
     with Memory.open(home, continuity=ON) as memory:
-        memory.process()
+        memory.organize()
         assert [record.category for record in memory.journal.records()] == ["turn-summary"]
 
 
@@ -126,8 +126,8 @@ def test_users_have_journals_of_their_own(home: Path, clock: FakeClock) -> None:
     for name in ("anna", "ben"):
         with Memory.open(home, user=name, clock=clock, continuity=ON) as memory:
             memory.journal.remember(f"A word of {name}.")
-            assert f"A word of {name}." in memory.session_context()
-            assert memory.session_context().count("A word of") == 1
+            assert f"A word of {name}." in memory.journal.context()
+            assert memory.journal.context().count("A word of") == 1
 
 
 def test_the_tool_remembers_within_its_schema(home: Path, clock: FakeClock) -> None:
@@ -144,8 +144,8 @@ def test_the_tool_remembers_within_its_schema(home: Path, clock: FakeClock) -> N
             remember.call(text="x", sensitivity="high")
         first, second = memory.journal.records()
         assert (first.category, first.sensitivity, second.sensitivity) == ("decision", "public", "secret")
-        assert "Tuesday" in memory.session_context()
-        assert KEY not in memory.session_context()
+        assert "Tuesday" in memory.journal.context()
+        assert KEY not in memory.journal.context()
 
 
 def test_compaction_keeps_what_must_be_kept_and_says_what_it_did(home: Path, clock: FakeClock) -> None:
@@ -161,15 +161,15 @@ def test_compaction_keeps_what_must_be_kept_and_says_what_it_did(home: Path, clo
         for number in range(40):
             memory.journal.remember(f"Ferry {number} to Cacilhas does not leave before {number % 12 + 7}:40.")
         clock.now += timedelta(days=10)
-        result = memory.compact_journal()
+        result = memory.journal.compact()
         assert result.ran, result.reason
         assert (result.records_before, result.compacted) == (41, 40)
         assert result.chars_after < 6_000 <= result.chars_before
         assert [hit.id for hit in memory.list("journal") if hit.id.startswith("journal:compaction-")]
-        context = memory.session_context()
+        context = memory.journal.context()
         assert context.index("Long-term memory") < context.index("Mara is allergic to nuts.")
-        assert not memory.compact_journal().ran, "there is nothing to do twice"
-        assert memory.health().status == "green"
+        assert not memory.journal.compact().ran, "there is nothing to do twice"
+        assert memory.admin.health().status == "green"
 
 
 def test_what_must_be_kept_alone_over_the_target_makes_health_yellow(home: Path, clock: FakeClock) -> None:
@@ -178,8 +178,8 @@ def test_what_must_be_kept_alone_over_the_target_makes_health_yellow(home: Path,
     with Memory.open(home, clock=clock, continuity=settings) as memory:
         for number in range(5):
             memory.journal.remember(f"Mara decided on plan {number}.", "decision")
-        assert memory.health().status == "yellow"
-        assert "memory_compaction_max_chars" in memory.health().reasons[0]
+        assert memory.admin.health().status == "yellow"
+        assert "memory_compaction_max_chars" in memory.admin.health().reasons[0]
         assert len(memory.journal.records()) == 5
 
 
@@ -228,26 +228,26 @@ def test_started_it_compacts_when_it_is_due(
 def a_day_page_by_the_zone(memory: Memory, clock: FakeClock, folder: Path) -> None:
     fill(memory, 1)
     assert (folder / "memory" / "2026-03-06.md").exists()
-    assert "2026-03-06 (note)" in memory.session_context()
+    assert "2026-03-06 (note)" in memory.journal.context()
 
 
 def a_short_context(memory: Memory, clock: FakeClock, folder: Path) -> None:
     fill(memory)
-    assert 500 < len(memory.session_context()) <= 1_000
+    assert 500 < len(memory.journal.context()) <= 1_000
 
 
 def no_long_memory(memory: Memory, clock: FakeClock, folder: Path) -> None:
     fill(memory, 1)
     (folder / "LONGMEMORY.md").write_text("# Long-term memory\n\n## 2025\nThe old harbour.\n")
-    assert "The old harbour." not in memory.session_context()
-    assert "Ferry 0" in memory.session_context()
+    assert "The old harbour." not in memory.journal.context()
+    assert "Ferry 0" in memory.journal.context()
 
 
 def a_part_of_long_memory(memory: Memory, clock: FakeClock, folder: Path) -> None:
     fill(memory, 1)
     blocks = [f"## {year}\n{'The harbour was rebuilt. ' * 25}\n" for year in (2023, 2024, 2025)]
     (folder / "LONGMEMORY.md").write_text("\n".join(["# Long-term memory\n", *blocks]))
-    context = memory.session_context()
+    context = memory.journal.context()
     assert ("## 2025" in context, "## 2024" in context) == (True, False)
 
 
@@ -264,14 +264,14 @@ def a_window_of_characters(memory: Memory, clock: FakeClock, folder: Path) -> No
 def long_memory_elsewhere(memory: Memory, clock: FakeClock, folder: Path) -> None:
     fill(memory)
     clock.now += timedelta(days=10)
-    assert memory.compact_journal(force=True).ran
+    assert memory.journal.compact(force=True).ran
     assert "Ferry" in (folder / "pages" / "LONG.md").read_text() == memory.journal.long_memory()
 
 
 def an_archive_elsewhere(memory: Memory, clock: FakeClock, folder: Path) -> None:
     fill(memory)
     clock.now += timedelta(days=10)
-    assert memory.compact_journal(force=True).ran
+    assert memory.journal.compact(force=True).ran
     assert "Ferry 39 " in "".join(page.read_text() for page in (folder / "old").iterdir())
     assert not (folder / "archive").exists()
 
@@ -279,9 +279,9 @@ def an_archive_elsewhere(memory: Memory, clock: FakeClock, folder: Path) -> None
 def only_the_old_is_compacted(memory: Memory, clock: FakeClock, folder: Path) -> None:
     fill(memory)
     clock.now += timedelta(days=29)
-    assert not memory.compact_journal(force=True).ran
+    assert not memory.journal.compact(force=True).ran
     clock.now += timedelta(days=2)
-    assert memory.compact_journal(force=True).compacted == 40
+    assert memory.journal.compact(force=True).compacted == 40
 
 
 def turns_are_written_first(memory: Memory, clock: FakeClock, folder: Path) -> None:
@@ -291,7 +291,7 @@ def turns_are_written_first(memory: Memory, clock: FakeClock, folder: Path) -> N
 def turns_stay_pending(memory: Memory, clock: FakeClock, folder: Path, written: int = 0) -> None:
     talk(memory, "I moved to Lisbon in May, near the river.")
     memory.end_turn(memory.agent(MARA))
-    memory.compact_journal(force=True)
+    memory.journal.compact(force=True)
     assert [record.category for record in memory.journal.records()] == ["turn-summary"] * written
 
 
@@ -299,17 +299,17 @@ def little_long_memory(memory: Memory, clock: FakeClock, folder: Path) -> None:
     for _ in range(6):
         fill(memory)
         clock.now += timedelta(days=10)
-        assert memory.compact_journal(force=True).ran
+        assert memory.journal.compact(force=True).ran
     assert 0 < len(memory.journal.long_memory()) <= 1_000
 
 
 def it_is_due(memory: Memory, clock: FakeClock, folder: Path) -> None:
     fill(memory, 10)
     clock.now += timedelta(days=10)
-    assert not memory.compact_journal().ran
+    assert not memory.journal.compact().ran
     fill(memory, 30)
     clock.now += timedelta(days=10)
-    assert memory.compact_journal().ran
+    assert memory.journal.compact().ran
     assert (len(memory.journal.records()) <= 30, len((folder / "MEMORY.md").read_text()) <= 6_000) == (True, True)
 
 
@@ -350,7 +350,7 @@ def test_a_secret_in_a_speakers_name_is_not_written(home: Path, clock: FakeClock
         mara = memory.agent(MARA)
         memory.append(mara, UserMessage("I moved to Lisbon in May, near the river.", speaker=f"Mara {KEY}"))
         memory.end_turn(mara)
-        memory.process()
+        memory.organize()
         [record] = memory.journal.records()
     assert record.text.startswith("Mara [secret: GitHub token]: I moved")
     assert not [name for name in files(home) if KEY in (home / name).read_text(errors="replace")]
@@ -376,12 +376,12 @@ def test_a_setting_that_does_not_fit_is_said(home: Path, settings: dict[str, obj
 def test_notes_of_a_worker(home: Path, clock: FakeClock) -> None:
     """O31, O32: through `Memory`, in the user's folder; the same worker, the same notes."""
     with Memory.open(home, clock=clock) as memory:
-        memory.notes("researcher").store("deploys", "Deploys go out on Tuesday.")
-        assert memory.notes("researcher").load() == "Deploys go out on Tuesday."
-        assert memory.notes("writer").load() == ""
-        assert memory.notes("researcher") is memory.notes("researcher")
+        memory.notes.worker("researcher").store("deploys", "Deploys go out on Tuesday.")
+        assert memory.notes.worker("researcher").load() == "Deploys go out on Tuesday."
+        assert memory.notes.worker("writer").load() == ""
+        assert memory.notes.worker("researcher") is memory.notes.worker("researcher")
         with pytest.raises(InputError):
-            memory.notes("../escape")
+            memory.notes.worker("../escape")
     assert files(home) == {
         "users/default/workers/researcher/memory/deploys.md",
         "users/default/workers/researcher/memory.lock",
@@ -391,10 +391,10 @@ def test_notes_of_a_worker(home: Path, clock: FakeClock) -> None:
 def test_a_worker_stores_notes_with_a_tool(home: Path, clock: FakeClock) -> None:
     """O31: `store_memory{key, content}`, whose errors a model can act on."""
     with Memory.open(home, clock=clock) as memory:
-        store = note_tool(memory.notes("researcher"))
+        store = note_tool(memory.notes.worker("researcher"))
         assert (store.name, store.parameters["required"]) == ("store_memory", ["key", "content"])
         assert store.call(key="deploys", content="Deploys go out on Tuesday.") == "Stored as deploys."
-        assert memory.notes("researcher").load() == "Deploys go out on Tuesday."
+        assert memory.notes.worker("researcher").load() == "Deploys go out on Tuesday."
         with pytest.raises(InputError, match="letters, digits"):
             store.call(key="../up", content="text")
         with pytest.raises(InputError, match="'content' is missing"):
@@ -407,11 +407,11 @@ def test_closing_waits_for_notes_that_are_compacted(home: Path) -> None:
         models: dict[str, Any] = {"model": "openai:gpt-4o-mini", "api_key": "x"}
         models["base_url"] = server.base_url("openai")
         with Memory.open(home, models=models, organize={"organizer": "rules"}) as memory:
-            memory.notes("researcher").store("deploys", "Deploys go out on Tuesday. " * 700)
+            memory.notes.worker("researcher").store("deploys", "Deploys go out on Tuesday. " * 700)
         assert (home / "users/default/workers/researcher/memory/compacted.md").exists()
         with Memory.open(home, models=models) as memory:
-            assert memory.notes("researcher").load() == "Deploys go out on Tuesday.\n"
-            assert [(call.purpose, call.state) for call in memory.ledger()] == [("notes", "done")]
+            assert memory.notes.worker("researcher").load() == "Deploys go out on Tuesday.\n"
+            assert [(call.purpose, call.state) for call in memory.admin.ledger()] == [("notes", "done")]
 
 
 @pytest.mark.parametrize("choice", ["model", "claude"])
@@ -442,6 +442,6 @@ def test_a_model_summarizes_what_is_compacted(home: Path, clock: FakeClock) -> N
             for _ in range(40):
                 memory.journal.remember("The ferry to Cacilhas does not leave before 7:40.")
             clock.now += timedelta(days=10)
-            assert memory.compact_journal().ran
-            assert {call.purpose for call in memory.ledger()} == {"compaction"}
+            assert memory.journal.compact().ran
+            assert {call.purpose for call in memory.admin.ledger()} == {"compaction"}
         assert server.requests

@@ -69,9 +69,9 @@ def test_a_turn_is_written_when_the_next_message_arrives(
     """O23: the last, unfinished one waits; what was written is not written again."""
     assert say(memory, summaries, alice, UserMessage("Is it raining in Porto today?", speaker="Mara")) == 0
     clock.turn(minutes=1)
-    first = memory.history(alice)[0]
+    first = memory.sessions.history(alice)[0]
     assert say(memory, summaries, alice, AssistantMessage("No, the sun is shining there. It is warm.")) == 0
-    assert not journal.pages.memory.exists(), "nothing is written before there is something to write (K2)"
+    assert not journal.files.memory.exists(), "nothing is written before there is something to write (K2)"
     assert say(memory, summaries, alice, UserMessage("And how will it be tomorrow?")) == 1
     assert (summaries.keep_up(), summaries.write_all()) == (0, 0)
     [record] = journal.records()
@@ -97,7 +97,7 @@ def test_a_turn_is_written_when_it_is_said_to_end(
     assert say(memory, summaries, alice, UserMessage("I sold the car on Monday."), AssistantMessage("Noted.")) == 0
     end(memory, alice)
     assert say(memory, summaries, alice, AssistantMessage("Anything else that I should do?")) == 1
-    memory.reset(alice)
+    memory.sessions.reset(alice)
     assert summaries.write_all() == 1
     assert texts(journal) == [
         "User: I sold the car on Monday. → Noted.",
@@ -141,7 +141,7 @@ def test_a_memory_agent_is_never_journaled(
     """O23, O13: its turns would be told twice."""
     keeper = memory.agent(MemoryAgent(alice.id))
     say(memory, summaries, keeper, UserMessage("one"), AssistantMessage("two"), UserMessage("three"))
-    memory.reset(keeper)
+    memory.sessions.reset(keeper)
     assert summaries.write_all() == 0
     assert journal.records() == []
 
@@ -236,7 +236,7 @@ def test_a_summary_is_made_of_first_sentences(
     """O23, S4: of the request and of the last reply, without recalled text and secrets. Nobody said anything:
     nothing is told."""
     say(memory, summaries, alice, *records)
-    memory.reset(alice)
+    memory.sessions.reset(alice)
     summaries.write_all()
     assert texts(journal)[:1] == ([expected] if expected else [])
 
@@ -297,7 +297,7 @@ def test_nothing_is_written_twice_after_a_kill_between_page_and_row(
     assert len(journal.records()) == 1
     journal.remember("Something else came in between.")
     assert summaries.write_all() == 0
-    memory.reset(alice)
+    memory.sessions.reset(alice)
     assert summaries.write_all() == 1
     assert len(journal.records()) == len({record.id for record in journal.records()}) == 3
 
@@ -314,7 +314,7 @@ def test_writers_at_once_write_each_turn_once(
     monkeypatch.setattr(Journal, "_new", lambda self, page, records: records)  # nobody finds what another wrote
     pages = tmp_path / "user"
     writers = [
-        Summaries(open_memory()._database, "default", Journal(JournalFiles(pages), clock, UTC), clock)
+        Summaries(open_memory()._parts.shared.database, "default", Journal(JournalFiles(pages), clock, UTC), clock)
         for _ in range(3)
     ]
     memory.append_many(alice, [UserMessage(f"Question number {number} for you?") for number in range(21)])
@@ -359,8 +359,8 @@ def test_a_killed_writer_leaves_no_turn_out_and_none_twice(tmp_path: Path, kills
             victim.kill()
     journal = Journal(JournalFiles(tmp_path / "user"), clock, UTC)
     with Memory.open(tmp_path) as memory:
-        Summaries(memory._database, "default", journal, clock).write_all()
-        complete = sum(len(memory.history(agent)) - 1 for agent in memory.agents())
+        Summaries(memory._parts.shared.database, "default", journal, clock).write_all()
+        complete = sum(len(memory.sessions.history(agent)) - 1 for agent in memory.agents.list())
     written = [record.text for record in journal.records()]
     assert len(written) == len(set(written)) == complete >= 5 * kills
 
@@ -372,11 +372,11 @@ def test_what_cannot_be_written_waits_and_is_told(
     bob = memory.agent(Task("t"))
     memory.append_many(bob, [UserMessage("Do the washing up."), UserMessage("Do the laundry.")])
     summaries.touched(bob.id)
-    journal.pages.memory.mkdir(parents=True)
+    journal.files.memory.mkdir(parents=True)
     assert say(memory, summaries, alice, UserMessage("Is anybody there?"), UserMessage("Hello?")) == 0
     assert "could not be" in summaries.error
     assert "not in the journal yet" in caplog.text
-    journal.pages.memory.rmdir()
+    journal.files.memory.rmdir()
     assert summaries.keep_up() == 2
     assert summaries.error == ""
 
@@ -471,9 +471,9 @@ def test_what_is_left_is_written(open_memory: OpenMemory, clock: FakeClock, last
             memory.close()
             assert len(other.journal.records()) == 1
         case "session_context":
-            assert "Porto" in memory.session_context()
+            assert "Porto" in memory.journal.context()
         case _:
-            assert memory.compact_journal(force=True).records_before == 1
+            assert memory.journal.compact(force=True).records_before == 1
 
 
 def test_nobody_waits_for_another_writer(
@@ -482,8 +482,8 @@ def test_nobody_waits_for_another_writer(
     """O24, S2: what somebody else is writing comes later; so it does in a tick and at the end."""
     talk(memory)
     asking = open_memory(continuity=ON)
-    with journal.pages.summarizing(wait=True), asking.journal.pages.summarizing(wait=True):
-        assert asking.session_context() == ""
+    with journal.files.summarizing(wait=True), asking.journal.files.summarizing(wait=True):
+        assert asking.journal.context() == ""
         assert summaries.keep_up() == summaries.keep_up() == 0
         asking.close()
     assert summaries.keep_up() == 1, "it was not forgotten"
@@ -493,16 +493,16 @@ def test_nobody_waits_for_another_writer(
 def test_a_budget_is_a_number(open_memory: OpenMemory, tokens: Any) -> None:
     """O24: of tokens."""
     with pytest.raises(InputError, match="Give a number of tokens"):
-        open_memory(continuity=ON).session_context(tokens)
+        open_memory(continuity=ON).journal.context(tokens)
 
 
 def test_health_says_what_is_wrong_with_the_journal(open_memory: OpenMemory) -> None:
     """O28: and does not fail for it; no setting makes it fail either."""
     memory = open_memory(continuity=ON | {"memory_compaction_enabled": True, "memory_compaction_max_records": 1})
-    (memory.home.user("default") / "MEMORY.md").mkdir(parents=True)
+    (memory.home.user_folder("default") / "MEMORY.md").mkdir(parents=True)
     talk(memory)
-    memory.process()
-    health = memory.health()
+    memory.organize()
+    health = memory.admin.health()
     assert health.status == "yellow"
     assert any("MEMORY.md could not be" in reason for reason in health.reasons)
     with pytest.raises(ConfigError, match="min_age_days"):
@@ -519,19 +519,19 @@ def test_one_home_keeps_the_journal_of_a_shared_database(
 
     with open_home("a") as first, open_home("b") as second:
         talk(first)
-        second.process()
-        assert "Porto" not in second.session_context()
-        assert (second.health().status, first.health().status) == ("yellow", "green")
-        assert "Another home keeps the journal" in second.health().reasons[0]
-        assert "Porto" in first.session_context()
-        places = [memory.home.user("default") / IDENTITY for memory in (first, second)]
+        second.organize()
+        assert "Porto" not in second.journal.context()
+        assert (second.admin.health().status, first.admin.health().status) == ("yellow", "green")
+        assert "Another home keeps the journal" in second.admin.health().reasons[0]
+        assert "Porto" in first.journal.context()
+        places = [memory.home.user_folder("default") / IDENTITY for memory in (first, second)]
     with open_home("a") as first:
         talk(first)
     places[1].write_bytes(places[0].read_bytes())
     with open_home("b") as second:
         talk(second)
-        assert "Porto" in second.session_context()
-        assert second.health().status == "green"
+        assert "Porto" in second.journal.context()
+        assert second.admin.health().status == "green"
 
 
 # The rows
@@ -540,7 +540,7 @@ def test_one_home_keeps_the_journal_of_a_shared_database(
 def test_progress_never_goes_back(memory: Memory, alice: Agent, database: Database) -> None:
     """O23: how far a session has come."""
     memory.append(alice, Note("x"))
-    [session] = memory.sessions(alice)
+    [session] = memory.sessions.list(alice)
     assert database.read(lambda tx: Progress(tx).until(session.id)) == 0
     for told, expected in ((5, 5), (3, 5), (7, 7)):
         database.write(partial(lambda tx, told: Progress(tx).advance(session.id, told), told=told))

@@ -392,14 +392,14 @@ def test_at_the_daily_cap_work_waits(bench: Bench) -> None:
     with ModelServer([*WORK]) as server:
         settings = bench.settings(server.base_url(bench.provider), daily_cap_usd=0.06)
         organizer = LlmOrganizer(settings, bench.database, bench.clock)
-        assert organizer.waits() == ""
+        assert organizer.blocked_reason() == ""
         bench.database.write(lambda tx: Ledger(tx).start(bench.clock.now, "other", "organize", "m", 0.0599))
-        assert "models.daily_cap_usd" in organizer.waits()
+        assert "models.daily_cap_usd" in organizer.blocked_reason()
         with pytest.raises(DailyCapExceeded):
             organizer.organize(transcript(), bench.draft)
         assert server.requests == []
         bench.clock.turn(days=1)
-        assert organizer.waits() == ""
+        assert organizer.blocked_reason() == ""
         with pydantic_ai.models.override_allow_model_requests(True):
             organizer.organize(transcript(), bench.draft)
     assert "anna" in bench.bodies
@@ -409,7 +409,7 @@ def test_a_free_model_never_waits(database: Database, clock: FakeClock) -> None:
     """O14: the cap is about money."""
     organizer = LlmOrganizer(ModelsSettings(model="ollama:qwen3", daily_cap_usd=0), database, clock)
     database.write(lambda tx: Ledger(tx).start(clock.now, "other", "organize", "m", 5.0))
-    assert organizer.waits() == ""
+    assert organizer.blocked_reason() == ""
 
 
 # pydantic-ai's own models
@@ -615,18 +615,18 @@ def test_whatever_is_wrong_with_the_model_nothing_is_lost(
         )
         alice = memory.agent(User("cli", "alice", "main"))
         record = memory.append(alice, UserMessage("Anna works as a counsellor in Lisbon."))
-        memory.sleep(alice)
-        memory.process()
+        memory.end_session(alice)
+        memory.organize()
         assert memory.receipt(record).stage == "failed"
         assert MODELS[provider] in memory.receipt(record).reason
-        assert memory.health().status == "red"
+        assert memory.admin.health().status == "red"
         assert memory.documents.find("~/memory/people/anna") is None
         known = {**ANNA, "body": f"Works as a counsellor in Lisbon. [r{record}]"}
         steps += [call("document_write", PEOPLE), call("document_write", known), say("DONE")]
-        assert memory.retry() == 1
-        memory.process()
+        assert memory.inbox.retry() == 1
+        memory.organize()
         assert memory.receipt(record).stage != "failed"
-        assert memory.health().status == "green"
+        assert memory.admin.health().status == "green"
         [changeset] = memory.documents.changesets()
         assert (changeset.organizer, changeset.model, changeset.until) == ("llm", MODELS[provider], record)
         assert changeset.cost > 0

@@ -112,7 +112,7 @@ def test_leaving_the_with_closes_it_also_when_something_was_raised(tmp_path: Pat
     with pytest.raises(KeyError, match="mine"), memory:
         raise KeyError("mine")
     with pytest.raises(MemoryClosed):
-        memory.agents()
+        memory.agents.list()
     assert "lifelong-worker" not in background()
 
 
@@ -122,7 +122,7 @@ def test_what_was_stored_is_there_when_it_is_opened_again(open_memory: OpenMemor
         ids = memory.append_many(alice, [UserMessage("one"), UserMessage("two")])
     with open_memory() as memory:
         assert memory.agent(ALICE) == alice
-        assert [r.id for r in memory.history(memory.sessions(alice)[0])] == ids
+        assert [r.id for r in memory.sessions.history(memory.sessions.list(alice)[0])] == ids
 
 
 def test_the_list_of_calls_is_whole() -> None:
@@ -173,7 +173,7 @@ def test_close_loses_nothing_that_was_acknowledged_beside_it(open_memory: OpenMe
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
     with open_memory() as again:
-        stored = [r.id for r in again.history(again.sessions(alice.id)[0])]
+        stored = [r.id for r in again.sessions.history(again.sessions.list(alice.id)[0])]
     assert stored == sorted(acknowledged)
 
 
@@ -183,7 +183,7 @@ def test_two_memories_of_one_home_share_what_is_said(open_memory: OpenMemory) ->
     assert two.agent(ALICE) == alice
     ids = [memory.append(alice, UserMessage("hello")) for memory in (one, two, one, two)]
     assert ids == sorted(set(ids))
-    assert one.history(one.sessions(alice)[0]) == two.history(two.sessions(alice)[0])
+    assert one.sessions.history(one.sessions.list(alice)[0]) == two.sessions.history(two.sessions.list(alice)[0])
     one.close()
     assert two.append(alice, UserMessage("still here")) > ids[-1]
 
@@ -192,7 +192,7 @@ def test_writers_in_two_memories_of_one_home_all_land(open_memory: OpenMemory) -
     memories = [open_memory(), open_memory()]
     alice = memories[0].agent(ALICE)
     ids = in_threads(8, lambda number: [memories[number % 2].append(alice, UserMessage("x")) for _ in range(10)])
-    stored = [r.id for r in memories[0].history(memories[0].sessions(alice)[0])]
+    stored = [r.id for r in memories[0].sessions.history(memories[0].sessions.list(alice)[0])]
     assert stored == sorted(record_id for some in ids for record_id in some)
     assert len(stored) == 80
 
@@ -205,29 +205,32 @@ def test_an_agent_goes_by_its_id_or_itself_and_nothing_else(memory: Memory, alic
         InputError, match=r"is no agent, no session and no id of one\. Get an agent with memory\.agent"
     ):
         memory.append(ALICE, UserMessage("c"))  # type: ignore[arg-type]
-    assert len(memory.history(memory.sessions(alice)[0])) == 2
+    assert len(memory.sessions.history(memory.sessions.list(alice)[0])) == 2
 
 
 def test_an_agent_and_a_session_are_asked_for_by_id_or_by_themselves(memory: Memory, alice: Agent) -> None:
     memory.append(alice, UserMessage("a"))
-    [session] = memory.sessions(alice)
-    memory.sleep(alice)
-    now = memory.get_agent(alice.id)
+    [session] = memory.sessions.list(alice)
+    memory.end_session(alice)
+    now = memory.agents.get(alice.id)
     assert now.state == "sleeping"
-    assert memory.get_agent(alice) == now, "as it is now, not as it was handed in"
-    marked = memory.session(session.id)
+    assert memory.agents.get(alice) == now, "as it is now, not as it was handed in"
+    marked = memory.sessions.get(session.id)
     assert marked.invalidated_at is not None
-    assert memory.session(session) == marked
-    assert memory.sessions(alice.id) == memory.sessions(alice) == [marked]
+    assert memory.sessions.get(session) == marked
+    assert memory.sessions.list(alice.id) == memory.sessions.list(alice) == [marked]
     assert (
-        memory.transcript(alice)
-        == memory.transcript(alice.id)
-        == memory.transcript(session)
-        == memory.transcript(session.id)
+        memory.sessions.transcript(alice)
+        == memory.sessions.transcript(alice.id)
+        == memory.sessions.transcript(session)
+        == memory.sessions.transcript(session.id)
         != ""
     )
     assert (
-        memory.history(alice) == memory.history(alice.id) == memory.history(session) == memory.history(session.id)
+        memory.sessions.history(alice)
+        == memory.sessions.history(alice.id)
+        == memory.sessions.history(session)
+        == memory.sessions.history(session.id)
     )
 
 
@@ -246,16 +249,16 @@ def test_closed_says_whether_it_is(open_memory: OpenMemory) -> None:
 
 
 def test_a_transcript_is_of_an_agent_or_of_a_session(memory: Memory, alice: Agent, clock: FakeClock) -> None:
-    assert memory.transcript(alice) == ""
+    assert memory.sessions.transcript(alice) == ""
     first = memory.append(alice, UserMessage("before the reset"))
-    old = memory.sessions(alice)[0]
+    old = memory.sessions.list(alice)[0]
     clock.turn(seconds=1)
-    memory.reset(alice)
+    memory.sessions.reset(alice)
     memory.append(alice, UserMessage("after the reset"))
-    assert "after the reset" in memory.transcript(alice)
-    assert "before the reset" not in memory.transcript(alice)
-    assert "before the reset" in memory.transcript(old)
-    assert memory.transcript(old, after=first) == ""
+    assert "after the reset" in memory.sessions.transcript(alice)
+    assert "before the reset" not in memory.sessions.transcript(alice)
+    assert "before the reset" in memory.sessions.transcript(old)
+    assert memory.sessions.transcript(old, after=first) == ""
 
 
 def test_a_session_of_another_user_is_not_shown(open_memory: OpenMemory) -> None:
@@ -263,20 +266,20 @@ def test_a_session_of_another_user_is_not_shown(open_memory: OpenMemory) -> None
     mine, yours = open_memory("mine"), open_memory("yours")
     alice, bob = mine.agent(ALICE), yours.agent(ALICE)
     mine.append(alice, UserMessage("a secret"))
-    session = mine.sessions(alice)[0]
+    session = mine.sessions.list(alice)[0]
     borrowed = Session(session.id, bob.id, session.created_at, None, None, None, None)
     with pytest.raises(LookupError):
-        yours.history(session)
+        yours.sessions.history(session)
     with pytest.raises(LookupError):
-        yours.transcript(session)
+        yours.sessions.transcript(session)
     with pytest.raises(LookupError):
-        yours.transcript(borrowed)
+        yours.sessions.transcript(borrowed)
 
 
 def test_a_time_without_a_zone_is_refused(memory: Memory) -> None:
     with pytest.raises(InputError, match="time zone"):
-        memory.advance(datetime(2026, 2, 24))  # noqa: DTZ001
-    assert memory.advance(datetime(2026, 2, 24, tzinfo=UTC)).slept == ()
+        memory.agents.advance(datetime(2026, 2, 24))  # noqa: DTZ001
+    assert memory.agents.advance(datetime(2026, 2, 24, tzinfo=UTC)).slept == ()
 
 
 def test_a_home_that_cannot_be_opened_leaves_no_thread_behind(tmp_path: Path) -> None:
@@ -297,11 +300,11 @@ def test_start_puts_an_idle_agent_to_sleep_and_marks_its_session(tmp_path: Path,
         alice = memory.agent(ALICE)
         newest = memory.append(alice, UserMessage("Good night."))
         memory.start()
-        until(lambda: memory.get_agent(alice.id).state == "sleeping")
-        until(lambda: memory.sessions(alice)[0].processed_until == newest)
+        until(lambda: memory.agents.get(alice.id).state == "sleeping")
+        until(lambda: memory.sessions.list(alice)[0].processed_until == newest)
         memory.append(alice, UserMessage("I am back."))
-        assert memory.get_agent(alice.id).state == "active"
-        until(lambda: memory.get_agent(alice.id).state == "sleeping")
+        assert memory.agents.get(alice.id).state == "active"
+        until(lambda: memory.agents.get(alice.id).state == "sleeping")
 
 
 def test_start_twice_starts_one(memory: Memory) -> None:
@@ -316,7 +319,7 @@ def test_close_stops_the_background_work_and_no_tick_follows(
     """O1: a tick after the database was let go would say so in the log."""
     memory = open_memory(worker={"tick_seconds": 0.001})
     memory.start()
-    worker = memory._parts.workers[0]._thread
+    worker = memory.store._parts.background.workers[0]._thread
     assert worker is not None
     with caplog.at_level(logging.WARNING, "lifelong"):
         memory.close()
@@ -438,9 +441,9 @@ def test_a_tick_that_fails_is_logged_and_the_next_one_comes(
 def test_a_position_that_is_none_is_refused(memory: Memory, alice: Agent, after: Any) -> None:
     memory.append(alice, UserMessage("hello"))
     with pytest.raises(InputError, match="Give a record's id"):
-        memory.history(alice, after)
+        memory.sessions.history(alice, after)
     with pytest.raises(InputError, match="Give a record's id"):
-        memory.transcript(alice, after)
+        memory.sessions.transcript(alice, after)
 
 
 def test_a_clock_without_a_zone_is_refused_at_once(tmp_path: Path) -> None:
@@ -480,13 +483,13 @@ def test_what_waits_and_what_ended_is_told(open_memory: OpenMemory) -> None:
     memory = open_memory(continuity={"journal_enabled": True})
     alice = memory.agent(ALICE)
     memory.append(alice, UserMessage("I live in Oslo."))
-    memory.sleep(alice)
-    memory.process()
-    assert memory.inbox_counts() == {"done": 1}
+    memory.end_session(alice)
+    memory.organize()
+    assert memory.inbox.counts() == {"done": 1}
     line = f"journal:{memory.journal.remember('Release weekly.').id}"
-    memory.process()
-    assert memory.ended("journal") == {}
+    memory.organize()
+    assert memory.admin.ended("journal") == {}
     memory.feedback(line, "outdated")
-    assert memory.ended("journal") == {line: memory.list("journal", limit=1)[0].until}
+    assert memory.admin.ended("journal") == {line: memory.list("journal", limit=1)[0].until}
     with pytest.raises(InputError, match="is no kind"):
-        memory.ended("nope")  # type: ignore[arg-type]
+        memory.admin.ended("nope")  # type: ignore[arg-type]

@@ -52,20 +52,20 @@ def memory(open_memory: OpenMemory, organizer: ScriptedOrganizer) -> Memory:
 
 def say(memory: Memory, agent: Agent, *texts: str) -> list[int]:
     ids = memory.append_many(agent, [UserMessage(text) for text in texts])
-    memory.sleep(agent)
+    memory.end_session(agent)
     return ids
 
 
 def test_a_run_is_one_changeset_that_says_where_it_came_from(memory: Memory, alice: Agent) -> None:
     """O9."""
     ids = say(memory, alice, "one", "two")
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
     (changeset,) = memory.documents.changesets()
-    session = memory.sessions(alice)[0]
-    (item,) = memory.inbox()
+    session = memory.sessions.list(alice)[0]
+    (item,) = memory.inbox.list()
     assert (changeset.cause, changeset.organizer, changeset.session_id) == ("run", "scripted", session.id)
     assert (changeset.after, changeset.until, changeset.inbox_id) == (0, ids[-1], item.id)
-    assert memory.get_agent(changeset.author).descriptor == MemoryAgent(alice.id)
+    assert memory.agents.get(changeset.author).descriptor == MemoryAgent(alice.id)
     assert (item.state, item.changeset_id, item.text) == ("done", changeset.id, "")
     told = parse_facts(memory.documents.read("~/memory/log").body)
     assert [fact.records for fact in told] == [(record,) for record in ids]
@@ -76,8 +76,8 @@ def test_the_organizer_gets_the_records_and_the_transcript(
 ) -> None:
     """O8."""
     ids = say(memory, alice, "one", "two")
-    whole = memory.transcript(alice)
-    memory.process()
+    whole = memory.sessions.transcript(alice)
+    memory.organize()
     (seen,) = organizer.seen
     assert (seen.text, [r.id for r in seen.records], seen.foreground) == (whole, ids, True)
     assert (seen.owner, seen.agent_id) == ("default", alice.id)
@@ -92,7 +92,7 @@ def test_edits_land_all_or_none(memory: Memory, alice: Agent, organizer: Scripte
 
     organizer.script = [half]
     say(memory, alice, "one")
-    assert memory.process().failed == 1
+    assert memory.organize().failed == 1
     assert memory.documents.find("~/memory/log") is None
     assert memory.documents.changesets() == []
 
@@ -102,7 +102,7 @@ def test_a_run_that_keeps_nothing_is_done_and_has_no_changeset(
 ) -> None:
     organizer.script = [lambda transcript, draft: None]
     (record,) = say(memory, alice, "hello")
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
     assert memory.documents.changesets() == []
     assert memory.receipt(record).stage == "searchable"
 
@@ -118,9 +118,9 @@ def test_a_failure_waits_longer_each_time_and_then_for_a_person(
     (record,) = say(memory, alice, "one")
     waits = []
     for attempt in range(1, 6):
-        assert memory.process().failed == 1
-        assert memory.process().failed == 0, "not before its time"
-        (item,) = memory.inbox()
+        assert memory.organize().failed == 1
+        assert memory.organize().failed == 0, "not before its time"
+        (item,) = memory.inbox.list()
         assert (item.attempts, item.error) == (attempt, f"The model is dead ({attempt - 1}).")
         if item.due_at:
             assert memory.receipt(record).stage == "queued"
@@ -128,17 +128,17 @@ def test_a_failure_waits_longer_each_time_and_then_for_a_person(
             waits.append((item.due_at - clock()).total_seconds())
             clock.now = item.due_at
     assert all(longer > 1.2 * wait for wait, longer in itertools.pairwise(waits))
-    (item,) = memory.inbox("dead")
+    (item,) = memory.inbox.list("dead")
     assert memory.receipt(record).stage == "failed"
     assert memory.receipt(record).reason == "The model is dead (4)."
-    health = memory.health()
+    health = memory.admin.health()
     assert health.status == "red"
     assert "The model is dead (4)." in health.reasons[0]
     clock.turn(days=1)
-    assert memory.process().finished == 0
-    assert memory.retry() == 1
-    assert memory.process().finished == 1
-    assert memory.health().status == "green"
+    assert memory.organize().finished == 0
+    assert memory.inbox.retry() == 1
+    assert memory.organize().finished == 1
+    assert memory.admin.health().status == "green"
     assert memory.receipt(record).stage == "searchable"
 
 
@@ -147,7 +147,7 @@ def test_one_agents_trouble_is_not_another_s(memory: Memory, alice: Agent, organ
     organizer.script = [ModelError("no")]
     say(memory, alice, "one")
     say(memory, bob, "two")
-    done = memory.process()
+    done = memory.organize()
     assert (done.finished, done.failed) == (1, 1)
 
 
@@ -157,8 +157,8 @@ def test_a_bug_in_a_organizer_is_a_failure_like_any_other(
     """O3."""
     organizer.script = [ZeroDivisionError("oops")]
     say(memory, alice, "one")
-    memory.process()
-    assert memory.inbox()[0].error == "ZeroDivisionError: oops"
+    memory.organize()
+    assert memory.inbox.list()[0].error == "ZeroDivisionError: oops"
     assert "nobody foresaw" in caplog.text
 
 
@@ -168,11 +168,11 @@ def test_a_spent_budget_is_not_tried_again_by_itself(
     """O14: the same again would only cost the same again."""
     organizer.script = [RunBudgetExceeded()]
     say(memory, alice, "one")
-    memory.process()
-    (item,) = memory.inbox("dead")
+    memory.organize()
+    (item,) = memory.inbox.list("dead")
     assert "run_budget_usd" in item.error
-    memory.retry(item.id)
-    assert memory.process().finished == 1
+    memory.inbox.retry(item.id)
+    assert memory.organize().finished == 1
 
 
 def test_at_the_cap_work_waits_visibly(
@@ -181,16 +181,16 @@ def test_at_the_cap_work_waits_visibly(
     """O14: it is not lost, and it does not count as an attempt."""
     organizer.script = [DailyCapExceeded()]
     say(memory, alice, "one")
-    memory.process()
-    (item,) = memory.inbox("pending")
+    memory.organize()
+    (item,) = memory.inbox.list("pending")
     assert (item.attempts, "daily_cap_usd" in item.error) == (0, True)
     organizer.waiting = "The day's cap is reached."
     clock.turn(minutes=2)
-    assert memory.process().finished == 0
-    health = memory.health()
+    assert memory.organize().finished == 0
+    health = memory.admin.health()
     assert (health.status, health.reasons) == ("yellow", ("The day's cap is reached.",))
     organizer.waiting = ""
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
 
 
 def test_a_full_disk_is_no_fault_of_the_item(
@@ -200,11 +200,11 @@ def test_a_full_disk_is_no_fault_of_the_item(
     organizer.script = [StorageFull()] * 10
     say(memory, alice, "one")
     for _ in range(10):
-        assert memory.process().finished == 0
+        assert memory.organize().finished == 0
         clock.turn(minutes=2)
-    (item,) = memory.inbox("pending")
+    (item,) = memory.inbox.list("pending")
     assert (item.attempts, "free some space" in item.error) == (0, True)
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
 
 
 def test_a_secret_in_an_error_does_not_reach_the_queue(
@@ -213,8 +213,8 @@ def test_a_secret_in_an_error_does_not_reach_the_queue(
     """S4."""
     organizer.script = [ModelError("refused: key AKIAIOSFODNN7EXAMPLE is unknown")]
     say(memory, alice, "one")
-    memory.process()
-    assert "AKIAIOSFODNN7EXAMPLE" not in memory.inbox()[0].error + caplog.text
+    memory.organize()
+    assert "AKIAIOSFODNN7EXAMPLE" not in memory.inbox.list()[0].error + caplog.text
 
 
 def test_somebody_else_s_edit_of_another_paragraph_stays(
@@ -222,7 +222,7 @@ def test_somebody_else_s_edit_of_another_paragraph_stays(
 ) -> None:
     """O18: the run's edits are laid over it, and the organizer is not paid again."""
     say(memory, alice, "one")
-    memory.process()
+    memory.organize()
 
     def raced(transcript: Transcript, draft: Draft) -> None:
         log_records(transcript, draft)
@@ -231,11 +231,11 @@ def test_somebody_else_s_edit_of_another_paragraph_stays(
 
     organizer.script = [raced]
     (second,) = say(memory, alice, "two")
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
     body = memory.documents.read("~/memory/log").body
     assert "A person's remark." in body
     assert f"[r{second}]" in body
-    assert memory.inbox()[0].attempts == 1
+    assert memory.inbox.list()[0].attempts == 1
     assert len(organizer.seen) == 2
 
 
@@ -244,7 +244,7 @@ def test_somebody_else_s_edit_of_the_same_makes_the_run_anew(
 ) -> None:
     """O18: a stale draft is discarded; nothing is overwritten."""
     (first,) = say(memory, alice, "one")
-    memory.process()
+    memory.organize()
 
     def raced(transcript: Transcript, draft: Draft) -> None:
         log = draft.at("~/memory/log")
@@ -254,7 +254,7 @@ def test_somebody_else_s_edit_of_the_same_makes_the_run_anew(
 
     organizer.script = [raced]
     say(memory, alice, "two")
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
     assert f"Said a number. [r{first}]" in memory.documents.read("~/memory/log").body
     assert len(organizer.seen) == 3
 
@@ -279,7 +279,7 @@ def test_what_a_person_corrects_while_a_organizer_learns_it_does_not_hold(
         memory.correct(f"turn:{home}", "I live in Lisbon, with my cat.")
 
     organizer.script = [corrected]
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
     by = f"until 2026-02-24 by r{tea + 1}"
     assert memory.documents.read("~/memory/alice").body == (
         f"{body}\n\nAlice likes tea. [r{tea}]\n\n## Earlier\n\n"
@@ -287,7 +287,7 @@ def test_what_a_person_corrects_while_a_organizer_learns_it_does_not_hold(
     )
     assert "2 fact(s) ended as they landed" in memory.documents.changesets(1)[0].note
     assert "2 fact(s) ended as they landed" in caplog.text
-    assert all(hit.until for hit in memory.recall("Where does Alice live?", 10) if "Porto" in hit.text)
+    assert all(hit.until for hit in memory.search("Where does Alice live?", 10) if "Porto" in hit.text)
 
 
 def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(
@@ -304,7 +304,7 @@ def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(
         memory.documents.edit(log.id, log.version, append="A person's remark.")
 
     organizer.script = [raced]
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
     assert "A person's remark." in memory.documents.read("~/memory/log").body
     assert "1 fact(s) ended as they landed" in memory.documents.changesets(1)[0].note
     assert len(organizer.seen) == 1
@@ -315,7 +315,7 @@ def test_a_correction_that_a_organizer_learns_while_it_is_made_holds(
 ) -> None:
     """R11: the run begins when the person's word stands in its document, and before it counts as a correction."""
     (home,) = say(memory, alice, "I live in Porto.")
-    memory.process()
+    memory.organize()
     document = memory.documents.write(
         slug="alice",
         title="Alice",
@@ -339,8 +339,8 @@ def test_a_correction_that_a_organizer_learns_while_it_is_made_holds(
         memory.correct(old, "Alice lives in Lisbon.")
 
     organizer.script = [corrected]
-    memory.sleep(memory.agent(System("corrections")))
-    assert memory.process().finished == 1
+    memory.end_session(memory.agent(System("corrections")))
+    assert memory.organize().finished == 1
     held = [fact.text for fact in parse_facts(memory.documents.read(document.id).body) if fact.current]
     assert held == ["Alice lives in Lisbon.", "Alice has moved."]
 
@@ -350,7 +350,7 @@ def test_a_run_of_which_nothing_is_left_changes_nothing(
 ) -> None:
     """R11, O18: it only cited again what a person corrected meanwhile."""
     (first,) = say(memory, alice, "I have a cat.")
-    memory.process()
+    memory.organize()
     before = memory.documents.read("~/memory/log")
 
     def corrected(transcript: Transcript, draft: Draft) -> None:
@@ -362,7 +362,7 @@ def test_a_run_of_which_nothing_is_left_changes_nothing(
 
     organizer.script = [corrected]
     say(memory, alice, "I have a cat, you know.")
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
     assert memory.documents.read("~/memory/log") == before
 
 
@@ -379,9 +379,9 @@ def test_two_who_make_the_same_document_do_not_fail(
 
     organizer.script = [raced]
     (record,) = say(memory, alice, "one")
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
     assert memory.documents.read("~/memory/log").body == f"Mine.\n\nSaid something. [r{record}]"
-    assert memory.inbox()[0].attempts == 1
+    assert memory.inbox.list()[0].attempts == 1
 
 
 def test_a_organizer_that_loses_facts_is_refused(
@@ -389,7 +389,7 @@ def test_a_organizer_that_loses_facts_is_refused(
 ) -> None:
     """S7: nothing a model says deletes for good."""
     say(memory, alice, "one")
-    memory.process()
+    memory.organize()
 
     def forget(transcript: Transcript, draft: Draft) -> None:
         log = draft.at("~/memory/log")
@@ -400,8 +400,8 @@ def test_a_organizer_that_loses_facts_is_refused(
 
     organizer.script = [forget]
     say(memory, alice, "two")
-    assert memory.process().failed == 1
-    assert "would be lost" in memory.inbox()[0].error
+    assert memory.organize().failed == 1
+    assert "would be lost" in memory.inbox.list()[0].error
     assert memory.documents.read("~/memory/log").version == 1
 
 
@@ -411,17 +411,17 @@ def test_two_runs_that_speak_of_the_same_are_not_laid_over_each_other(
     """O11: the second one is organized again, and ends what it contradicts."""
     memory = open_memory(organize={"organizer": "rules"})
     agents = [memory.agent(User("cli", name, "main")) for name in ("a", "b")]
-    rules = memory._parts.organizer
+    rules = memory.store._parts.organizer
     say_as = [UserMessage("I live in Porto.", "Mara"), UserMessage("I live in Lisbon.", "Mara")]
     memory.append(agents[0], say_as[0])
-    memory.sleep(agents[0])
-    memory.process()
+    memory.end_session(agents[0])
+    memory.organize()
     memory.append(agents[0], UserMessage("I live in Braga.", "Mara"))
-    memory.sleep(agents[0])
+    memory.end_session(agents[0])
 
     class Raced:
         name = "raced"
-        waits, remark = rules.waits, rules.remark
+        blocked_reason, status_note = rules.blocked_reason, rules.status_note
         others = 1
 
         def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
@@ -430,12 +430,12 @@ def test_two_runs_that_speak_of_the_same_are_not_laid_over_each_other(
                 self.others -= 1
                 other = open_memory(organize={"organizer": "rules"})
                 other.append(agents[1], say_as[1])
-                other.sleep(agents[1])
-                other.process()
+                other.end_session(agents[1])
+                other.organize()
             return outcome
 
     raced = open_memory(organizer=Raced())
-    assert raced.process().finished == 1
+    assert raced.organize().finished == 1
     current = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
     assert len(current) == 1
 
@@ -449,10 +449,10 @@ def test_a_long_queue_does_not_hold_up_deadlines_and_marks(
     memory = open_memory(organizer=organizer)
     for number in range(3):
         say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
-    done = memory._parts.workers[0]._once(lambda: False)
+    done = memory.store._parts.background.workers[0]._once(lambda: False)
     assert (done.handed_over, done.finished) == (3, 0)
     monkeypatch.undo()
-    assert memory.process().finished == 3
+    assert memory.organize().finished == 3
 
 
 def test_what_a_background_agent_decides_is_kept(open_memory: OpenMemory) -> None:
@@ -469,8 +469,8 @@ def test_what_a_background_agent_decides_is_kept(open_memory: OpenMemory) -> Non
             ),
         ],
     )
-    memory.sleep(task)
-    memory.process()
+    memory.end_session(task)
+    memory.organize()
     kept = {document.slug: document.body for document in memory.documents.walk()}
     assert "usearch" in kept["decisions"]
     assert "recall settings were wrong" in kept["lessons"]
@@ -482,9 +482,9 @@ def test_health_tells_nobody_what_another_user_said(
     """C0: counts are of the home, texts of the user."""
     organizer.script = [RunBudgetExceeded("Mara lives at Rua Secreta 5.")]
     say(memory, alice, "one")
-    memory.process()
-    assert "Rua Secreta" in memory.health().reasons[0]
-    other = open_memory("other", organizer=organizer).health()
+    memory.organize()
+    assert "Rua Secreta" in memory.admin.health().reasons[0]
+    other = open_memory("other", organizer=organizer).admin.health()
     assert (other.status, other.dead) == ("red", 1)
     assert "Rua Secreta" not in " ".join(other.reasons)
 
@@ -499,16 +499,16 @@ def test_a_worker_that_lost_its_lease_commits_nothing(open_memory: OpenMemory, c
     def slow(transcript: Transcript, draft: Draft) -> None:
         log_records(transcript, draft, "late")
         clock.turn(minutes=5)
-        assert other.process().finished == 1
+        assert other.organize().finished == 1
 
     memory = open_memory(organizer=ScriptedOrganizer(slow))
     alice = memory.agent(ALICE)
     ids = say(memory, alice, "one")
-    assert memory.process().finished == 0
+    assert memory.organize().finished == 0
     assert memory.documents.find("~/memory/late") is None
     told = parse_facts(memory.documents.read("~/memory/log").body)
     assert [fact.records for fact in told] == [tuple(ids)]
-    assert memory.inbox()[0].losses == 1
+    assert memory.inbox.list()[0].losses == 1
 
 
 def test_a_long_run_keeps_its_lease(tmp_path: Path, storage: dict[str, Any]) -> None:
@@ -524,14 +524,14 @@ def test_a_long_run_keeps_its_lease(tmp_path: Path, storage: dict[str, Any]) -> 
         Memory.open(tmp_path, storage=storage, organizer=ScriptedOrganizer(), worker=worker) as other,
     ):
         say(memory, memory.agent(ALICE), "one")
-        running = threading.Thread(target=memory.process)
+        running = threading.Thread(target=memory.organize)
         running.start()
-        wait_for(lambda: bool(memory.inbox("leased")))
+        wait_for(lambda: bool(memory.inbox.list("leased")))
         while running.is_alive():
-            assert other.process().finished == 0
+            assert other.organize().finished == 0
             time.sleep(0.02)
         running.join()
-        (item,) = memory.inbox()
+        (item,) = memory.inbox.list()
         assert (item.state, item.losses) == ("done", 0)
 
 
@@ -547,10 +547,10 @@ def test_an_item_that_ends_its_worker_again_and_again_is_buried(open_memory: Ope
     say(memory, alice, "one")
     for _ in range(MOST_LOSSES + 1):
         with pytest.raises(Killed):
-            memory.process()
+            memory.organize()
         clock.turn(minutes=5)
-    assert memory.process().finished == 0
-    (item,) = memory.inbox("dead")
+    assert memory.organize().finished == 0
+    (item,) = memory.inbox.list("dead")
     assert "stopped without a word" in item.error
 
 
@@ -561,16 +561,16 @@ def test_a_run_is_told_in_the_memory_agents_own_session(memory: Memory, alice: A
     """O13: what was done, not what was read; and it is never marked (C9)."""
     for text in ("one", "two", "three", "four"):
         say(memory, alice, text)
-        memory.process()
+        memory.organize()
     keeper = memory.agent(MemoryAgent(alice.id))
-    (session,) = memory.sessions(keeper)
-    told = [recorded.record for recorded in memory.history(session)]
+    (session,) = memory.sessions.list(keeper)
+    told = [recorded.record for recorded in memory.sessions.history(session)]
     assert [type(record) for record in told] == [SystemMessage, AssistantMessage] * 4
     assert session.invalidated_at is None
-    memory.reset(keeper)
-    memory.sleep(keeper)
-    assert memory.process().handed_over == 0
-    assert memory.session(session.id).invalidated_at is None
+    memory.sessions.reset(keeper)
+    memory.end_session(keeper)
+    assert memory.organize().handed_over == 0
+    assert memory.sessions.get(session.id).invalidated_at is None
 
 
 def test_its_own_session_stays_within_its_budget(open_memory: OpenMemory) -> None:
@@ -580,12 +580,12 @@ def test_its_own_session_stays_within_its_budget(open_memory: OpenMemory) -> Non
     alice = memory.agent(ALICE)
     for number in range(12):
         say(memory, alice, f"number {number}")
-        memory.process()
-    sessions = memory.sessions(memory.agent(MemoryAgent(alice.id)))
+        memory.organize()
+    sessions = memory.sessions.list(memory.agent(MemoryAgent(alice.id)))
     assert len(sessions) > 2
-    sizes = [sum(len(str(r.record)) for r in memory.history(session)) for session in sessions]
+    sizes = [sum(len(str(r.record)) for r in memory.sessions.history(session)) for session in sessions]
     assert max(sizes) < 2_000
-    assert 0 < memory.context_size(memory.agent(MemoryAgent(alice.id))) < 1_000, "its growth is a figure"
+    assert 0 < memory.sessions.size(memory.agent(MemoryAgent(alice.id))) < 1_000, "its growth is a figure"
     assert all(len(transcript.recent()) <= 500 for transcript in organizer.seen)
     assert "records r" in organizer.seen[-1].recent()
 
@@ -593,15 +593,15 @@ def test_its_own_session_stays_within_its_budget(open_memory: OpenMemory) -> Non
 def test_a_memory_agent_sleeps_when_its_inbox_is_empty(memory: Memory, alice: Agent, clock: FakeClock) -> None:
     """C4, C9."""
     say(memory, alice, "one")
-    memory.process()
+    memory.organize()
     keeper = memory.agent(MemoryAgent(alice.id))
     assert keeper.state == "active"
     clock.turn(minutes=2)
-    memory.process()
-    assert memory.get_agent(keeper).state == "sleeping"
+    memory.organize()
+    assert memory.agents.get(keeper).state == "sleeping"
     say(memory, alice, "two")
-    memory.process()
-    assert memory.get_agent(keeper).state == "active"
+    memory.organize()
+    assert memory.agents.get(keeper).state == "active"
 
 
 # The worker
@@ -631,12 +631,12 @@ def test_a_mark_wakes_the_worker_of_the_process_at_once(tmp_path: Path, storage:
             case "append_many":
                 memory.append_many(alice, [UserMessage("more")] * 5)
             case "reset":
-                memory.reset(alice)
+                memory.sessions.reset(alice)
             case "compact":
-                memory.compact_context(alice, "so far")
+                memory.sessions.compact_context(alice, "so far")
             case _:
-                memory.sleep(alice)
-        wait_for(lambda: bool(memory.inbox("done")))
+                memory.end_session(alice)
+        wait_for(lambda: bool(memory.inbox.list("done")))
 
 
 def test_several_workers_of_one_process(tmp_path: Path, storage: dict[str, Any]) -> None:
@@ -652,11 +652,11 @@ def test_several_workers_of_one_process(tmp_path: Path, storage: dict[str, Any])
         memory.start()
         alice, bob = memory.agent(ALICE), memory.agent(User("cli", "bob", "main"))
         say(memory, alice, "one")
-        wait_for(lambda: bool(memory.inbox("leased")))
+        wait_for(lambda: bool(memory.inbox.list("leased")))
         say(memory, bob, "two")
-        wait_for(lambda: bool(memory.inbox("done")))
+        wait_for(lambda: bool(memory.inbox.list("done")))
         let_go.set()
-        wait_for(lambda: len(memory.inbox("done")) == 2)
+        wait_for(lambda: len(memory.inbox.list("done")) == 2)
 
 
 def test_a_turn_does_not_wait_for_the_model(tmp_path: Path, storage: dict[str, Any]) -> None:
@@ -670,9 +670,9 @@ def test_a_turn_does_not_wait_for_the_model(tmp_path: Path, storage: dict[str, A
         memory.start()
         alice = memory.agent(ALICE)
         say(memory, alice, "one")
-        wait_for(lambda: bool(memory.inbox("leased")))
+        wait_for(lambda: bool(memory.inbox.list("leased")))
         ids = [memory.append(alice, UserMessage(f"{n}")) for n in range(20)]
-        assert len(memory.history(alice)) == len(ids) + 1
+        assert len(memory.sessions.history(alice)) == len(ids) + 1
         let_go.set()
 
 
@@ -684,21 +684,21 @@ def test_a_receipt_follows_the_record(memory: Memory, alice: Agent, organizer: S
     organizer.waiting = "not now"
     record = memory.append(alice, UserMessage("one"))
     assert memory.receipt(record).stage == "stored"
-    memory.sleep(alice)
-    memory.process()
+    memory.end_session(alice)
+    memory.organize()
     assert memory.receipt(record).stage == "queued"
     organizer.waiting = ""
-    memory.process()
+    memory.organize()
     receipt = memory.receipt(record)
     assert receipt.stage == "searchable"
     assert receipt.changeset_id == memory.documents.changesets()[0].id
-    assert receipt.session_id == memory.sessions(alice)[0].id
+    assert receipt.session_id == memory.sessions.list(alice)[0].id
 
 
 def test_a_record_with_nothing_to_learn_says_so(memory: Memory, alice: Agent) -> None:
     record = memory.append(alice, AssistantMessage(""))
-    memory.sleep(alice)
-    memory.process()
+    memory.end_session(alice)
+    memory.organize()
     receipt = memory.receipt(record)
     assert (receipt.stage, receipt.item_id) == ("searchable", None)
     assert "nothing in it" in receipt.reason
@@ -714,16 +714,16 @@ def test_another_user_s_record_has_no_receipt_here(memory: Memory, alice: Agent,
 
 def test_health_is_red_when_nobody_organizes(memory: Memory, alice: Agent, clock: FakeClock) -> None:
     """O6: a mark that nobody looks at, for longer than the limit."""
-    assert memory.health().status == "green"
+    assert memory.admin.health().status == "green"
     say(memory, alice, "one")
     clock.turn(minutes=59)
-    assert memory.health().status == "green"
+    assert memory.admin.health().status == "green"
     clock.turn(minutes=2)
-    health = memory.health()
+    health = memory.admin.health()
     assert (health.status, health.marked) == ("red", 1)
     assert "Is a worker running?" in health.reasons[0]
-    memory.process()
-    assert memory.health().status == "green"
+    memory.organize()
+    assert memory.admin.health().status == "green"
 
 
 def test_health_is_red_when_nobody_puts_agents_to_sleep(
@@ -733,26 +733,26 @@ def test_health_is_red_when_nobody_puts_agents_to_sleep(
     open_memory("silent").agent(User("cli", "bob", "main"))
     memory.append(alice, UserMessage("one"))
     clock.turn(minutes=60)
-    assert memory.health().status == "green"
+    assert memory.admin.health().status == "green"
     clock.turn(minutes=2)
-    health = memory.health()
+    health = memory.admin.health()
     assert (health.status, health.marked) == ("red", 0)
     assert "Is a worker running?" in health.reasons[0]
-    memory.process()
+    memory.organize()
     clock.turn(days=1)
-    assert (memory.health().status, memory.health().oldest) == ("green", None)
+    assert (memory.admin.health().status, memory.admin.health().oldest) == ("green", None)
 
 
 def test_health_is_green_while_what_waits_is_new(memory: Memory, alice: Agent, clock: FakeClock) -> None:
     """O6: a deadline that nobody looked at for days says nothing of what was said just now."""
     memory.append(alice, UserMessage("one"))
-    memory.reset(alice)
-    memory.process()
+    memory.sessions.reset(alice)
+    memory.organize()
     clock.turn(days=7)
     memory.append(alice, UserMessage("two"))
-    assert memory.health().status == "green"
+    assert memory.admin.health().status == "green"
     clock.turn(minutes=61)
-    assert memory.health().status == "red"
+    assert memory.admin.health().status == "red"
 
 
 def test_health_is_red_when_a_busy_session_is_not_organized(
@@ -762,22 +762,22 @@ def test_health_is_red_when_a_busy_session_is_not_organized(
     for number in range(10):
         memory.append(alice, UserMessage(f"{number}"))
         clock.turn(minutes=10)
-        memory.advance()
-    assert (memory.health().status, memory.health().marked) == ("red", 1)
+        memory.agents.advance()
+    assert (memory.admin.health().status, memory.admin.health().marked) == ("red", 1)
 
 
 def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
     """O6: from the first round that fails to the next that does not."""
     memory = open_memory(worker={"tick_seconds": 0.01, "threads": 2}, continuity={"journal_enabled": True})
-    memory._database.write(lambda tx: tx.run("ALTER TABLE journal_progress RENAME TO mislaid"))
+    memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE journal_progress RENAME TO mislaid"))
     memory.append(memory.agent(ALICE), UserMessage("one"))
     memory.start()
-    until(lambda: memory.health().status == "yellow")
-    (reason,) = memory.health().reasons
+    until(lambda: memory.admin.health().status == "yellow")
+    (reason,) = memory.admin.health().reasons
     assert reason.startswith("The worker fails, and tries again: ")
     assert "journal_progress" in reason
-    memory._database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO journal_progress"))
-    until(lambda: memory.health().status == "green")
+    memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO journal_progress"))
+    until(lambda: memory.admin.health().status == "green")
 
 
 def test_health_is_red_while_the_oldest_item_is_overdue(
@@ -786,10 +786,10 @@ def test_health_is_red_while_the_oldest_item_is_overdue(
     """O6."""
     organizer.waiting = "It waits."
     say(memory, alice, "one")
-    memory.process()
-    assert memory.health().status == "yellow"
+    memory.organize()
+    assert memory.admin.health().status == "yellow"
     clock.turn(minutes=61)
-    health = memory.health()
+    health = memory.admin.health()
     assert (health.status, health.waiting) == ("red", 1)
 
 
@@ -802,20 +802,20 @@ def test_another_process_sees_that_a_worker_is_stuck_with_a_session(
     def stuck(*args: Any, **more: Any) -> str:
         for seconds in (60, 1):
             clock.turn(seconds=seconds)
-            seen.append(other.health())
+            seen.append(other.admin.health())
         raise ZeroDivisionError
 
     monkeypatch.setattr(dispatch, "transcript", stuck)
     say(memory, alice, "one")
-    memory.process()
+    memory.organize()
     assert [health.status for health in seen] == ["green", "red"]
     (reason,) = seen[-1].reasons
-    assert f"Session {memory.sessions(alice)[0].id} has been in a worker's hands for 61 seconds" in reason
-    assert other.health().status == "green", "it was let go"
+    assert f"Session {memory.sessions.list(alice)[0].id} has been in a worker's hands for 61 seconds" in reason
+    assert other.admin.health().status == "green", "it was let go"
     monkeypatch.undo()
-    memory.process()
+    memory.organize()
     clock.turn(minutes=2)
-    assert other.health().status == "green"
+    assert other.admin.health().status == "green"
 
 
 FROZEN = """
@@ -849,9 +849,9 @@ def test_a_worker_that_is_frozen_is_seen_by_others(tmp_path: Path, stuck_with: s
             try:
                 assert process.stdout
                 assert process.stdout.readline() == b"frozen\n"
-                assert memory.health().status == "green"
+                assert memory.admin.health().status == "green"
                 ahead = timedelta(seconds=61)
-                health = memory.health()
+                health = memory.admin.health()
             finally:
                 process.kill()
     assert health.status == status
@@ -865,17 +865,17 @@ def test_a_long_run_with_signs_of_life_is_not_stuck(open_memory: OpenMemory, clo
     def slow(transcript: Transcript, draft: Draft) -> None:
         for seconds in (60, 1):
             clock.turn(seconds=seconds)
-            seen.append(other.health().status)
+            seen.append(other.admin.health().status)
 
     def alive(transcript: Transcript, draft: Draft) -> None:
         for _ in range(3):
             clock.turn(minutes=10)
-            until(lambda: other.health().status == "green")
+            until(lambda: other.admin.health().status == "green")
         seen.append("alive")
 
     leases = {120.0: slow, 240.0: slow, 0.1: alive}
     for number, (seconds, script) in enumerate(leases.items()):
         memory = open_memory(organizer=ScriptedOrganizer(script), worker={"lease_seconds": seconds})
         say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
-        assert memory.process().finished == 1
+        assert memory.organize().finished == 1
     assert seen == ["green", "yellow", "green", "green", "alive"]

@@ -406,48 +406,48 @@ def test_an_older_database_works(older: Place, version: int) -> None:
     """Append, sleep and mark, on the rows that were there."""
     make_version(older, version)
     with older.open() as memory:
-        session = memory.session("s2")
+        session = memory.sessions.get("s2")
         marks = (7, 2) if version >= 2 else (None, None)
         assert (session.invalidated_at, session.processed_until) == marks
-        assert "number 1" in memory.transcript(session)
-        assert [agent.id for agent in memory.agents() if agent.state == "sleeping"] == ["a2"]
+        assert "number 1" in memory.sessions.transcript(session)
+        assert [agent.id for agent in memory.agents.list() if agent.state == "sleeping"] == ["a2"]
 
         newest = memory.append("a1", UserMessage("And now?"))
         assert newest > 30
-        assert memory.session("s2").invalidated_at == newest, "more than 5 records wait in it"
+        assert memory.sessions.get("s2").invalidated_at == newest, "more than 5 records wait in it"
 
         woken = memory.append("a2", UserMessage("Wake up."))
-        memory.sleep("a2")
-        assert memory.session("s3").invalidated_at == woken
+        memory.end_session("a2")
+        assert memory.sessions.get("s3").invalidated_at == woken
         assert memory.agent(User("cli", "alice", "main")).id == "a1"
     with older.open("work") as memory:
-        assert {agent.id for agent in memory.agents()} == {"a3", "a4"}
-        assert memory.get_agent("a4").state == "dead"
+        assert {agent.id for agent in memory.agents.list()} == {"a3", "a4"}
+        assert memory.agents.get("a4").state == "dead"
 
 
 def test_words_that_an_older_version_read_otherwise_are_found(older: Place) -> None:
     """R1: their stems are made anew in the background, and health says so until then."""
     with older.open() as memory:
         memory.append(memory.agent(User("cli", "mara", "main")), UserMessage("Sean O'Brien repaired the boiler."))
-        memory.process()
+        memory.organize()
     with older.raw() as tx:
         tx.run("UPDATE items SET stems = ?", array("I", [crc32(b"o'brien"), crc32(b"boiler")]).tobytes())
         tx.run("DELETE FROM item_words")
         tx.run("DELETE FROM lifelong_migrations WHERE number = 11")
     with older.open() as memory:
-        assert memory.health().status == "yellow"
-        memory.process()
-        assert memory.health().status == "green"
+        assert memory.admin.health().status == "yellow"
+        memory.organize()
+        assert memory.admin.health().status == "green"
         for said in ("O'Brien", "Sean", "boiler"):
             assert [item.text for item in memory.list(subject=said)] == ["Sean O'Brien repaired the boiler."]
-        assert memory.recall("Who is O'Brien?")
-        assert memory.verify() == []
+        assert memory.search("Who is O'Brien?")
+        assert memory.admin.verify() == []
 
 
 def test_the_marks_of_the_latest_version_are_kept(older: Place) -> None:
     make_version(older, LATEST)
     with older.open() as memory:
-        session = memory.session("s2")
+        session = memory.sessions.get("s2")
     assert (session.invalidated_at, session.processed_until) == (7, 2)
 
 

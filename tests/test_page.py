@@ -17,9 +17,9 @@ from starlette.testclient import TestClient
 
 from lifelong import Memory, User, UserMessage
 from lifelong.errors import ModelError
+from lifelong.memory import Store
 from lifelong.recall.relations import Neighbour, Relations
 from lifelong.serve.http.app import create_app
-from lifelong.serve.memories import Memories
 from lifelong.serve.page.graph import EDGE, LETTER, draw
 from lifelong.serve.page.markdown import render
 from lifelong.serve.page.side_by_side import lines, side_by_side
@@ -57,15 +57,15 @@ class Inert(HTMLParser):
 
 
 @pytest.fixture
-def memories(tmp_path: Path, clock: FakeClock) -> Iterator[Memories]:
+def store(tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
     """An empty home."""
-    with Memories(tmp_path / "home", clock=clock) as opened:
+    with Store.open(tmp_path / "home", clock=clock) as opened:
         yield opened
 
 
 @pytest.fixture
-def client(memories: Memories) -> TestClient:
-    return TestClient(create_app(memories), base_url="http://localhost")
+def client(store: Store) -> TestClient:
+    return TestClient(create_app(store), base_url="http://localhost")
 
 
 @pytest.fixture(scope="module")
@@ -83,17 +83,17 @@ def full(filled_home: tuple[Path, FakeClock], tmp_path: Path) -> Iterator[TestCl
     copied = tmp_path / "full"
     copied.mkdir()
     with Memory.open(home, clock=clock) as memory:
-        memory.backup(copied / "lifelong.db")
+        memory.admin.backup(copied / "lifelong.db")
     for page in (home / "users").rglob("*.md"):
         place = copied / page.relative_to(home)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(page.read_bytes())
-    with Memories(copied, clock=clock, continuity=ON) as opened:
+    with Store.open(copied, clock=clock, continuity=ON) as opened:
         yield TestClient(create_app(opened), base_url="http://localhost")
 
 
 def memory_of(client: TestClient) -> Memory:
-    found: Memory = client.app.state.memories.get()  # type: ignore[attr-defined]
+    found: Memory = client.app.state.store.user()  # type: ignore[attr-defined]
     return found
 
 
@@ -171,7 +171,7 @@ def test_a_citation_leads_to_its_record(full: TestClient) -> None:
     assert "changeset 1" in html
     assert "web, data" in html
     assert "[secret: Anthropic key]" in html
-    failed = shown(full, f"/records?id={memory_of(full).inbox('dead')[0].until}")
+    failed = shown(full, f"/records?id={memory_of(full).inbox.list('dead')[0].until}")
     assert "failed" in failed
     assert "The model was overloaded." in failed
 
@@ -200,11 +200,11 @@ def test_a_document_has_a_past(full: TestClient) -> None:
 
 def test_a_time_at_the_edge_of_time_is_shown(tmp_path: Path) -> None:
     zone = {**ON, "time_zone": "America/New_York"}
-    with Memories(tmp_path / "home", continuity=zone) as memories:
-        memory = memories.get()
+    with Store.open(tmp_path / "home", continuity=zone) as store:
+        memory = store.user()
         first = datetime(1, 1, 1, tzinfo=UTC)
         memory.append(memory.agent(User("cli", "me", "main")), UserMessage("In the beginning.", at=first))
-        client = TestClient(create_app(memories), base_url="http://localhost")
+        client = TestClient(create_app(store), base_url="http://localhost")
         for view in (*VIEWS, "/records?id=1", "/recall?q=beginning", "/documents?as_of=0001-01-01T00:00Z"):
             shown(client, view)
         assert client.get("/documents?as_of=9999-12-31").status_code == 422
@@ -273,8 +273,8 @@ def test_more_that_failed_than_is_listed_is_counted(full: TestClient, monkeypatc
     ) as other:
         agent = other.agent(User("cli", "bo", "main"))
         other.append(agent, UserMessage("I live in Oslo."))
-        other.sleep(agent)
-        other.process()
+        other.end_session(agent)
+        other.organize()
     monkeypatch.setattr("lifelong.serve.page.inbox.LISTED", 1)
     html = shown(full, "/inbox?state=dead")
     assert "Retry all that failed (2)" in html
@@ -309,8 +309,8 @@ def test_a_run_is_told_by_what_it_did(full: TestClient) -> None:
     memory = memory_of(full)
     agent = memory.agent(User("cli", "bo", "main"))
     memory.append(agent, UserMessage("I live in Oslo.", "Bo"))
-    memory.sleep(agent)
-    memory.process()
+    memory.end_session(agent)
+    memory.organize()
     made = memory.documents.changesets(1)[0]
     assert made.note.startswith("DONE")
     for view in ("/", "/changesets", f"/changesets?id={made.id}"):
@@ -321,7 +321,7 @@ def test_a_run_is_told_by_what_it_did(full: TestClient) -> None:
 def test_each_user_is_its_own(full: TestClient) -> None:
     """C0: the switcher is there where there are several, and one user never shows another's memory."""
     assert 'class="users"' not in shown(full, "/")
-    other: Memory = full.app.state.memories.get("work", new=True)  # type: ignore[attr-defined]
+    other: Memory = full.app.state.store.user("work")  # type: ignore[attr-defined]
     other.append(other.agent(User("cli", "bo", "main")), UserMessage("The other side."))
     assert 'class="users"' in shown(full, "/")
     html = shown(full, "/browse?user=work")
@@ -338,7 +338,7 @@ def test_each_user_is_its_own(full: TestClient) -> None:
 def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
     """R10, R11: feedback, pins and corrections from the page, which then stands where it stood."""
     memory = memory_of(full)
-    item = memory.recall("Casa do Fado", 1)[0].id
+    item = memory.search("Casa do Fado", 1)[0].id
     back = "/recall?q=Casa+do+Fado&kind=turn"
     for what, said in (("useful", "useful"), ("wrong", "wrong"), ("outdated", "later")):
         answer = post(full, "/items", item=item, do=what, back=back, at="hit1")
@@ -352,7 +352,7 @@ def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
     assert "Unpin" not in shown(full, back)
     told = "Casa do Fado costs 91 EUR a night."
     assert post(full, "/items", item=item, do="correct", text=told, back="/browse").status_code == 303
-    memory.process()
+    memory.organize()
     assert told in shown(full, "/recall?q=Casa+do+Fado+costs")
 
 
@@ -383,11 +383,11 @@ def test_a_rollback_is_a_changeset_that_can_be_rolled_back(full: TestClient) -> 
 def test_what_failed_is_retried(full: TestClient) -> None:
     """O5: one item, or all that failed; where nothing did, the page says so."""
     memory = memory_of(full)
-    (failed,) = memory.inbox("dead")
+    (failed,) = memory.inbox.list("dead")
     assert post(full, "/retry", id=str(failed.id)).headers["location"] == "/inbox?said=retried"
-    assert memory.inbox("dead") == []
+    assert memory.inbox.list("dead") == []
     assert post(full, "/retry").headers["location"] == "/inbox?said=none"
-    assert memory.process().finished == 1
+    assert memory.organize().finished == 1
 
 
 # What goes wrong
@@ -442,8 +442,8 @@ def test_what_cannot_be_done_is_told(full: TestClient) -> None:
     assert full.get("/rollback?id=1").status_code == 405
 
 
-def test_a_closed_memory_is_told(client: TestClient, memories: Memories) -> None:
-    memories.close()
+def test_a_closed_memory_is_told(client: TestClient, store: Store) -> None:
+    store.close()
     answer = client.get("/")
     assert answer.status_code == 503
     assert "Not at the moment" in answer.text
@@ -455,8 +455,8 @@ def test_a_closed_memory_is_told(client: TestClient, memories: Memories) -> None
 def test_hostile_text_stays_text_wherever_a_link_leads(tmp_path: Path, clock: FakeClock) -> None:
     """S5: in every field that is stored, on every page that can be reached."""
     fill(tmp_path / "home", clock, hostile)
-    with Memories(tmp_path / "home", clock=clock, continuity=ON) as memories:
-        client = TestClient(create_app(memories), base_url="http://localhost")
+    with Store.open(tmp_path / "home", clock=clock, continuity=ON) as store:
+        client = TestClient(create_app(store), base_url="http://localhost")
         waiting, seen = {*VIEWS, f"/recall?q={quote(HOSTILE)}"}, set[str]()
         while waiting:
             seen.add(address := waiting.pop())

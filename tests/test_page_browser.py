@@ -21,7 +21,7 @@ from playwright.sync_api import (
 )
 
 from lifelong import User, UserMessage
-from lifelong.serve.memories import Memories
+from lifelong.memory import Store
 from lifelong.testing import FakeClock
 from tests.conftest import absent
 from tests.pages import ON, fill, hostile, served
@@ -50,17 +50,17 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def memories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memories]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     clock = FakeClock()
     home = tmp_path_factory.mktemp("page") / "home"
     fill(home, clock)
-    with Memories(home, clock=clock, continuity=ON) as opened:
+    with Store.open(home, clock=clock, continuity=ON) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def address(memories: Memories) -> Iterator[str]:
-    with served(memories) as found:
+def address(store: Store) -> Iterator[str]:
+    with served(store) as found:
         yield found
 
 
@@ -164,13 +164,13 @@ def test_a_recall_tells_where_its_hits_come_from(visit: Visit) -> None:
     expect(page.locator(".hit .badge.pin")).to_have_count(0)
 
 
-def test_a_rollback_is_asked_about_first(visit: Visit, memories: Memories) -> None:
+def test_a_rollback_is_asked_about_first(visit: Visit, store: Store) -> None:
     """O21: a no changes nothing; a yes shows the changeset that did it."""
-    last = memories.get().documents.changesets(1)[0].id
+    last = store.user().documents.changesets(1)[0].id
     page = visit("/changesets?id=2")
     page.get_by_role("button", name="Roll back").click()
     page.get_by_role("button", name="Cancel").click()
-    assert memories.get().documents.changesets(1)[0].id == last
+    assert store.user().documents.changesets(1)[0].id == last
     page.get_by_role("button", name="Roll back").click()
     page.locator("dialog[open]").get_by_role("button", name="Roll back").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Changeset {last + 1}")
@@ -178,7 +178,7 @@ def test_a_rollback_is_asked_about_first(visit: Visit, memories: Memories) -> No
     expect(page.locator(".diff del").last).to_have_text("It flies.")
 
 
-def test_what_failed_is_retried_and_what_comes_in_is_live(visit: Visit, memories: Memories) -> None:
+def test_what_failed_is_retried_and_what_comes_in_is_live(visit: Visit, store: Store) -> None:
     """O5, O6: the overview follows what other processes do, without a reload."""
     overview = visit("/")
     expect(overview.locator("[data-live-state]")).to_have_text("Live")
@@ -186,34 +186,34 @@ def test_what_failed_is_retried_and_what_comes_in_is_live(visit: Visit, memories
     inbox = visit("/inbox")
     inbox.get_by_role("button", name="Retry all that failed (1)").click()
     expect(inbox.get_by_role("status")).to_contain_text("Queued again")
-    memory = memories.get()
-    memory.process()
+    memory = store.user()
+    memory.organize()
     expect(overview.locator("#health")).to_contain_text("All is well")
     expect(inbox.locator("#items")).not_to_contain_text("pending")
     memory.append(memory.agent(User("cli", "bo", "main")), UserMessage("A word that just came in."))
-    memory.process()
+    memory.organize()
     expect(overview.locator("#turns")).to_contain_text("A word that just came in.")
 
 
 def test_the_first_turn_is_live(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
     """O6: what came in and what was organized, on a page that was opened on an empty home."""
-    memories = serving.enter_context(Memories(tmp_path / "home"))
-    at = serving.enter_context(served(memories))
+    store = serving.enter_context(Store.open(tmp_path / "home"))
+    at = serving.enter_context(served(store))
     page = visit("/", at=at)
     expect(page.locator("[data-live-state]")).to_have_text("Live")
     expect(page.locator("#turns")).to_contain_text("lifelong append")
-    memory = memories.get()
+    memory = store.user()
     bo = memory.agent(User("cli", "bo", "main"))
     memory.append(bo, UserMessage("I live in Oslo.", "Bo"))
-    memory.sleep(bo)
-    memory.process()
+    memory.end_session(bo)
+    memory.organize()
     expect(page.locator("#turns")).to_contain_text("I live in Oslo.")
     expect(page.locator("#changes")).to_contain_text("Changeset 1")
 
 
-def test_a_person_logs_in_and_out(visit: Visit, serving: ExitStack, memories: Memories) -> None:
+def test_a_person_logs_in_and_out(visit: Visit, serving: ExitStack, store: Store) -> None:
     """S8: and gets to see what was asked for."""
-    at = serving.enter_context(served(memories, "open-sesame"))
+    at = serving.enter_context(served(store, "open-sesame"))
     page = visit("/recall?q=Lisbon", at=at, refused=True)
     page.get_by_label("Token").fill("guess")
     page.get_by_role("button", name="Log in").click()
@@ -295,8 +295,8 @@ def test_nothing_that_is_stored_runs(visit: Visit, serving: ExitStack, tmp_path:
         " || (e.tagName == 'IMG' && !e.src.endsWith('/static/icon.svg'))"
         " || (e.href && /^(javascript|data):/i.test(e.href.baseVal ?? e.href))).length"
     )
-    memories = serving.enter_context(Memories(tmp_path / "home", clock=clock, continuity=ON))
-    at = serving.enter_context(served(memories))
+    store = serving.enter_context(Store.open(tmp_path / "home", clock=clock, continuity=ON))
+    at = serving.enter_context(served(store))
     page = visit("/", at=at, bypass_csp=True, refused=True, viewport=PHONE)
     waiting, seen = [*VIEWS, "/recall?q=Lisbon"], set[str]()
     while waiting:

@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
+from lifelong.memory import Store
 from lifelong.serve.http.app import create_app
-from lifelong.serve.memories import Memories
 from tests.pages import HOSTILE
 
 TOKEN = "s3cret-for-tests"
@@ -24,8 +24,8 @@ BROWSER = {"accept": "text/html,*/*"}
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A server with a token, and nobody logged in."""
     monkeypatch.setattr("lifelong.serve.http.login.PAUSE", 0.0)
-    with Memories(tmp_path / "home") as memories:
-        app = create_app(memories, token=TOKEN)
+    with Store.open(tmp_path / "home") as store:
+        app = create_app(store, token=TOKEN)
         yield TestClient(app, base_url="http://localhost", follow_redirects=False, headers=BROWSER)
 
 
@@ -120,7 +120,7 @@ def test_a_person_sees_no_json_where_something_broke(client: TestClient, monkeyp
 @pytest.mark.parametrize(("further", "is_told"), [((), True), (("--allow-host", "memory.lan"), False)])
 def test_who_listens_everywhere_is_told_of_names(tmp_path: Path, further: tuple[str, ...], is_told: bool) -> None:
     """S8: other machines call it by another name, which must be allowed."""
-    Memories(tmp_path / "home").close()
+    Store.open(tmp_path / "home").close()
     command = (sys.executable, "-m", "lifelong", "serve", "--host", "0.0.0.0", "--port", "0", "--no-worker")
     with subprocess.Popen(
         [*command, "--home", str(tmp_path / "home"), *further],

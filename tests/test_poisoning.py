@@ -73,9 +73,9 @@ def believed(memory: Memory) -> list[str]:
 
 def learn(memory: Memory, agent: Agent, *records: Record) -> list[int]:
     ids = memory.append_many(agent, records)
-    memory.sleep(agent)
-    processed = memory.process()
-    assert (processed.failed, memory.inbox("dead", "pending")) == (0, [])
+    memory.end_session(agent)
+    processed = memory.organize()
+    assert (processed.failed, memory.inbox.list("dead", "pending")) == (0, [])
     return ids
 
 
@@ -143,7 +143,7 @@ def test_the_summary_of_a_compacted_context_is_not_speech(open_memory: OpenMemor
     memory = open_memory(organize=RULES)
     alice = memory.agent(ALICE)
     memory.append(alice, UserMessage("I live in Porto.", "Mara"))
-    memory.compact_context(alice, "\n\n".join(POISON))
+    memory.sessions.compact_context(alice, "\n\n".join(POISON))
     learn(memory, alice, UserMessage("I play the violin.", "Mara"))
     assert believed(memory) == []
     assert "plays the violin" in memory.documents.read("~/memory/people/mara").body
@@ -309,7 +309,7 @@ class Fooled:
         self.other = other
         self.alice = self.memory.agent(ALICE)
         (self.known,) = self.memory.append_many(self.alice, [UserMessage("I live in Porto.")])
-        self.memory.reset(self.alice)
+        self.memory.sessions.reset(self.alice)
         self._obey(say("NOTHING TO KEEP"))
         self.people, self.preferences, self.projects = (
             _add(self.memory, slug) for slug in ("people", "preferences", "projects")
@@ -331,10 +331,10 @@ class Fooled:
 
     def _obey(self, *replies: Reply) -> None:
         self._script += replies
-        self.memory.process()
+        self.memory.organize()
 
     def obey(self, *replies: Reply) -> None:
-        self.memory.sleep(self.alice)
+        self.memory.end_session(self.alice)
         self._obey(*replies, say("NOTHING TO KEEP"))
 
     def answers(self) -> list[str]:
@@ -413,7 +413,7 @@ def check_nothing_believed(fooled: Fooled) -> None:
     assert believed(fooled.memory) == []
     after = bodies(fooled.memory)
     assert {path: after.get(path) for path in fooled.before} == fooled.before
-    assert fooled.memory.inbox("dead", "pending") == []
+    assert fooled.memory.inbox.list("dead", "pending") == []
 
 
 def test_a_model_may_keep_what_a_page_says_as_data(fooled: Fooled) -> None:
@@ -432,7 +432,7 @@ def test_a_model_that_insists_fails_and_writes_nothing(fooled: Fooled) -> None:
     fooled.obey(*[OBEDIENCE["cites the page"](fooled)] * 10)
     assert believed(fooled.memory) == []
     assert bodies(fooled.memory) == fooled.before
-    (item,) = fooled.memory.inbox("pending")
+    (item,) = fooled.memory.inbox.list("pending")
     assert item.error
 
 

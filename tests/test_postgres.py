@@ -102,7 +102,7 @@ def test_tables_of_another_program_with_our_names_are_untouched(
         with Memory.open(tmp_path, storage=postgres_storage) as memory:
             alice = memory.agent(ALICE)
             assert memory.append(alice, UserMessage("hello")) > 0
-            assert "hello" in memory.transcript(alice)
+            assert "hello" in memory.sessions.transcript(alice)
         assert [run(other, "SELECT * FROM public.{}", name) for name in names] == [[("precious",)]] * 4
     finally:
         for name in names:
@@ -147,8 +147,8 @@ def test_two_schemas_on_one_server_know_nothing_of_each_other(
         Memory.open(tmp_path, storage=another) as two,
     ):
         one.agent(ALICE)
-        assert len(one.agents()) == 1
-        assert two.agents() == []
+        assert len(one.agents.list()) == 1
+        assert two.agents.list() == []
 
 
 def test_ids_are_given_out_one_at_a_time(database: Postgres, schema: str, other: Connection) -> None:
@@ -174,7 +174,7 @@ def test_a_commit_waits_for_the_disk_unless_told_otherwise(
 ) -> None:
     """C7: durable once it returns."""
     with Memory.open(tmp_path, storage={**postgres_storage, "synchronous": chosen}) as memory:
-        assert memory._database.write(lambda tx: tx.one("SHOW synchronous_commit")) == (level,)
+        assert memory._parts.shared.database.write(lambda tx: tx.one("SHOW synchronous_commit")) == (level,)
 
 
 def test_full_is_the_default(database: Postgres) -> None:
@@ -418,7 +418,7 @@ def test_a_server_that_stops_and_starts_under_a_writer_loses_nothing_acknowledge
             own_postgres.stop()
             until(lambda: any(isinstance(error, StorageUnavailable) for error in errors))
             with pytest.raises(StorageUnavailable, match="does not answer"):
-                memory.agents()
+                memory.agents.list()
             own_postgres.start()
             before = len(acknowledged)
             until(lambda: len(acknowledged) > before + 20)
@@ -429,7 +429,9 @@ def test_a_server_that_stops_and_starts_under_a_writer_loses_nothing_acknowledge
             assert not writer.is_alive()
         assert {type(error) for error in errors} <= {StorageUnavailable, OutcomeUnknown}
         assert all("storage.url" in str(e) for e in errors if isinstance(e, StorageUnavailable))
-        records = [recorded for session in memory.sessions(alice) for recorded in memory.history(session)]
+        records = [
+            recorded for session in memory.sessions.list(alice) for recorded in memory.sessions.history(session)
+        ]
         stored = {r.record.text: r.id for r in records if isinstance(r.record, UserMessage)}
         assert acknowledged.items() <= stored.items()
         assert len(stored) == len(records), "none is stored twice"

@@ -96,24 +96,24 @@ class Collecting(RuleBasedStateMachine):
 
     @rule(agent=any_agent)
     def reset(self, agent: int) -> None:
-        self.attempt(agent, self.memory.reset)
+        self.attempt(agent, self.memory.sessions.reset)
 
     @rule(agent=any_agent)
     def compact_context(self, agent: int) -> None:
-        session = self.attempt(agent, lambda who: self.memory.compact_context(who, "what came before"))
+        session = self.attempt(agent, lambda who: self.memory.sessions.compact_context(who, "what came before"))
         if session is not None:
-            [opening] = self.memory.history(session)
+            [opening] = self.memory.sessions.history(session)
             self.acknowledged(agent, [opening.id])
 
     @rule(agent=any_agent)
     def sleep(self, agent: int) -> None:
-        self.attempt(agent, self.memory.sleep)
+        self.attempt(agent, self.memory.end_session)
         self.check_asleep(agent)
 
     @rule(seconds=st.sampled_from([1, 30, 59, 60, 61, 3600]))
     def time_passes(self, seconds: int) -> None:
         self.clock.turn(seconds=seconds)
-        done = self.memory.advance()
+        done = self.memory.agents.advance()
         self.dead.update(done.died)
         for number, agent in enumerate(self.agents):
             if agent.id in (*done.slept, *done.died):
@@ -123,13 +123,13 @@ class Collecting(RuleBasedStateMachine):
 
     @rule(limit=limits)
     def work(self, limit: int) -> None:
-        for session in self.memory._database.read(lambda tx: Sessions(tx).find_invalidated(3)):
+        for session in self.memory._parts.shared.database.read(lambda tx: Sessions(tx).find_invalidated(3)):
             self.process(session, limit)
 
     @rule()
     def remember_a_session(self) -> None:
         """What a slow worker has read and will come back with."""
-        self.stale += self.memory._database.read(lambda tx: Sessions(tx).find_invalidated(2))
+        self.stale += self.memory._parts.shared.database.read(lambda tx: Sessions(tx).find_invalidated(2))
 
     @precondition(lambda self: self.stale)
     @rule(limit=limits, which=st.integers(0, 50))
@@ -140,7 +140,7 @@ class Collecting(RuleBasedStateMachine):
     @rule(agent=any_agent, limit=limits, count=st.integers(1, 7))
     def records_arrive_while_the_worker_loads(self, agent: int, limit: int, count: int) -> None:
         """Loaded before, swapped after: the records in between are not in what was loaded."""
-        marked = self.memory._database.read(lambda tx: Sessions(tx).find_invalidated(1))
+        marked = self.memory._parts.shared.database.read(lambda tx: Sessions(tx).find_invalidated(1))
         loaded = [(session, self.load(session, limit)) for session in marked]
         self.append_many(agent, count)
         for session, ids in loaded:
@@ -179,7 +179,7 @@ class Collecting(RuleBasedStateMachine):
     @invariant()
     def a_memory_agent_is_never_marked(self) -> None:
         if self.agents:
-            assert {session.invalidated_at for session in self.memory.sessions(self.agents[MEMORY])} <= {None}
+            assert {session.invalidated_at for session in self.memory.sessions.list(self.agents[MEMORY])} <= {None}
 
     # The model
 
@@ -187,16 +187,16 @@ class Collecting(RuleBasedStateMachine):
         """Every agent asleep, every mark worked off: each record was processed exactly once."""
         for number, agent in enumerate(self.agents):
             if agent.id not in self.dead:
-                self.memory.sleep(agent)
+                self.memory.end_session(agent)
                 self.check_asleep(number)
         for _ in range(1 + sum(map(len, self.appended.values()))):
-            for session in self.memory._database.read(lambda tx: Sessions(tx).find_invalidated(10)):
+            for session in self.memory._parts.shared.database.read(lambda tx: Sessions(tx).find_invalidated(10)):
                 assert self.process(session, 3), "a fresh look at a session that nobody else touches succeeds"
-        assert self.memory._database.read(lambda tx: Sessions(tx).find_invalidated(10)) == []
+        assert self.memory._parts.shared.database.read(lambda tx: Sessions(tx).find_invalidated(10)) == []
         expected = [record_id for session in self.sessions() for record_id in self.appended.get(session.id, [])]
         assert sorted(self.processed) == sorted(expected)
         for session in self.sessions():
-            found = [recorded.id for recorded in self.memory.history(session)]
+            found = [recorded.id for recorded in self.memory.sessions.history(session)]
             assert found == self.appended.get(session.id, [])
 
     def process(self, session: Session, limit: int) -> bool:
@@ -204,7 +204,7 @@ class Collecting(RuleBasedStateMachine):
 
     def load(self, session: Session, limit: int) -> list[int]:
         after = session.processed_until or 0
-        stretch = self.memory._database.read(lambda tx: History(tx).load(session.id, after, limit))
+        stretch = self.memory._parts.shared.database.read(lambda tx: History(tx).load(session.id, after, limit))
         assert stretch.until == (stretch.records[-1].id if stretch.records else after)
         return [recorded.id for recorded in stretch.records]
 
@@ -214,7 +214,7 @@ class Collecting(RuleBasedStateMachine):
         def work(tx: Transaction) -> bool:
             return Sessions(tx).mark_processed(session, until)
 
-        if not self.memory._database.write(work):
+        if not self.memory._parts.shared.database.write(work):
             return False
         self.processed += ids
         return True
@@ -236,10 +236,10 @@ class Collecting(RuleBasedStateMachine):
         expected = self.appended.setdefault(session.id, [])
         expected += ids
         assert expected == sorted(set(expected))
-        assert [recorded.id for recorded in self.memory.history(session)] == expected
+        assert [recorded.id for recorded in self.memory.sessions.history(session)] == expected
 
     def check_asleep(self, agent: int) -> None:
-        for session in self.memory.sessions(self.agents[agent]):
+        for session in self.memory.sessions.list(self.agents[agent]):
             assert agent == MEMORY or not self.unmarked(session), "unprocessed and unmarked after sleep"
 
     def unmarked(self, session: Session) -> list[int]:
@@ -250,12 +250,12 @@ class Collecting(RuleBasedStateMachine):
         return [record_id for record_id in self.appended.get(session.id, []) if record_id > done]
 
     def session(self, agent: int) -> Session:
-        [session] = [one for one in self.memory.sessions(self.agents[agent]) if one.ended_at is None]
+        [session] = [one for one in self.memory.sessions.list(self.agents[agent]) if one.ended_at is None]
         return session
 
     def sessions(self) -> list[Session]:
         """Those of every agent that is organized."""
-        return [session for agent in self.agents[:MEMORY] for session in self.memory.sessions(agent)]
+        return [session for agent in self.agents[:MEMORY] for session in self.memory.sessions.list(agent)]
 
 
 def settings_for(examples: int) -> settings:
@@ -298,14 +298,18 @@ def test_the_model_notices_a_lost_or_a_repeated_record(forget: str) -> None:
         machine.make_agents()
         machine.append_many(ALICE, 7)
         if forget == "mark":
-            machine.memory.reset(machine.agents[ALICE])
-            machine.memory._database.write(lambda tx: tx.run("UPDATE sessions SET invalidated_at = NULL"))
+            machine.memory.sessions.reset(machine.agents[ALICE])
+            machine.memory._parts.shared.database.write(
+                lambda tx: tx.run("UPDATE sessions SET invalidated_at = NULL")
+            )
             with pytest.raises(AssertionError):
                 machine.an_ended_session_waits_for_nobody_unmarked()
         else:
             machine.work(8)
             machine.append_many(ALICE, 7)
-            machine.memory._database.write(lambda tx: tx.run("UPDATE sessions SET processed_until = NULL"))
+            machine.memory._parts.shared.database.write(
+                lambda tx: tx.run("UPDATE sessions SET processed_until = NULL")
+            )
             machine.work(8)
             with pytest.raises(AssertionError):
                 machine.nothing_is_processed_twice()

@@ -31,7 +31,7 @@ MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
 
 def texts(memory: Memory, question: str, **how: Any) -> list[str]:
-    return [hit.text for hit in memory.recall(question, **how)]
+    return [hit.text for hit in memory.search(question, **how)]
 
 
 def tell(memory: Memory, agent: Agent, *said: str, at: datetime = MARCH) -> list[int]:
@@ -44,8 +44,8 @@ def tell(memory: Memory, agent: Agent, *said: str, at: datetime = MARCH) -> list
 def test_a_turn_is_found_as_soon_as_it_is_stored(memory: Memory, alice: Agent) -> None:
     """R1: by its words, before anything was organized or embedded."""
     record = memory.append(alice, UserMessage("I moved to Lisbon in May.", at=MARCH))
-    [hit] = memory.recall("Where is Lisbon in all this?")
-    session = memory.sessions(alice)[0]
+    [hit] = memory.search("Where is Lisbon in all this?")
+    session = memory.sessions.list(alice)[0]
     assert (hit.id, hit.kind, hit.text) == (f"turn:{record}", "turn", "I moved to Lisbon in May.")
     assert (hit.record_id, hit.session_id, hit.agent_id) == (record, session.id, alice.id)
     assert (hit.at, hit.trust, hit.until) == (MARCH, "user", None)
@@ -65,8 +65,8 @@ def test_what_is_found_and_what_is_not(memory: Memory, alice: Agent) -> None:
             UserMessage("<lifelong-context id=1>an old zebra</lifelong-context>"),
         ],
     )
-    memory.compact_context(alice, "They spoke of a zebra.")
-    hits = memory.recall("zebra", 10)
+    memory.sessions.compact_context(alice, "They spoke of a zebra.")
+    hits = memory.search("zebra", 10)
     assert {(hit.trust, hit.speaker) for hit in hits} == {
         ("user", "Ann"),
         ("agent", ""),
@@ -79,9 +79,9 @@ def test_what_is_found_and_what_is_not(memory: Memory, alice: Agent) -> None:
 def test_a_memory_agent_s_talks_are_not_found(memory: Memory, alice: Agent) -> None:
     """O13: every turn would be found twice."""
     tell(memory, alice, *(f"My heron number {n} is called Otto." for n in range(8)))
-    memory.process()
-    assert memory.agents()
-    found = {hit.agent_id for hit in memory.recall("heron Otto", 50) if hit.kind == "turn"}
+    memory.organize()
+    assert memory.agents.list()
+    found = {hit.agent_id for hit in memory.search("heron Otto", 50) if hit.kind == "turn"}
     assert found == {alice.id}
 
 
@@ -90,14 +90,14 @@ def test_facts_are_found_where_they_stand(memory: Memory, alice: Agent) -> None:
     tell(
         memory, alice, "My name is Alice.", "I work as a glassblower in Porto.", *("And so on." for _ in range(5))
     )
-    memory.process()
-    found = [hit for hit in memory.recall("glassblower", 10) if hit.kind == "document"]
+    memory.organize()
+    found = [hit for hit in memory.search("glassblower", 10) if hit.kind == "document"]
     assert found
     assert found[0].path.startswith("~/memory/")
     assert found[0].record_id
     for changeset in memory.documents.changesets():
         memory.documents.rollback(changeset.id)
-    assert not [hit for hit in memory.recall("glassblower", 10) if hit.kind == "document"]
+    assert not [hit for hit in memory.search("glassblower", 10) if hit.kind == "document"]
 
 
 def test_a_person_s_own_document_is_found(memory: Memory) -> None:
@@ -105,7 +105,7 @@ def test_a_person_s_own_document_is_found(memory: Memory) -> None:
     memory.documents.write(
         slug="garden", title="Garden", description="", body="# Beds\n\nTomatoes stand by the wall.\n\nBeans climb."
     )
-    hit = memory.recall("tomatoes", 1)[0]
+    hit = memory.search("tomatoes", 1)[0]
     assert (hit.text, hit.path, hit.trust) == ("Tomatoes stand by the wall.", "~/garden", "user")
     assert "# Beds" not in texts(memory, "beds")
 
@@ -115,33 +115,33 @@ def test_the_journal_and_notes_are_found_as_their_files_say(open_memory: OpenMem
     memory = open_memory(continuity={"journal_enabled": True})
     memory.journal.remember("The boiler is serviced by Ferreira.", "learned")
     memory.journal.remember("The password of the boiler is Tr0ub4dor&3xyz.", "learned")
-    page = memory.home.user("default") / "MEMORY.md"
+    page = memory.home.user_folder("default") / "MEMORY.md"
     page.write_text(page.read_text() + "\nThe attic key hangs by the boiler.\n")
-    memory.notes("plumber").store("pipes", "The boiler valve sticks.\n\nTurn it twice.")
-    memory.process()
-    found = sorted((hit.kind, hit.text) for hit in memory.recall("boiler", 20))
+    memory.notes.worker("plumber").store("pipes", "The boiler valve sticks.\n\nTurn it twice.")
+    memory.organize()
+    found = sorted((hit.kind, hit.text) for hit in memory.search("boiler", 20))
     assert found == [
         ("journal", "The attic key hangs by the boiler."),
         ("journal", "The boiler is serviced by Ferreira."),
         ("note", "The boiler valve sticks."),
         ("note", "Turn it twice."),
     ]
-    assert "workers/plumber/memory/pipes.md" in {hit.path for hit in memory.recall("boiler valve", 3)}
-    (memory.home.user("default") / "workers/plumber/memory/pipes.md").unlink()
+    assert "workers/plumber/memory/pipes.md" in {hit.path for hit in memory.search("boiler valve", 3)}
+    (memory.home.user_folder("default") / "workers/plumber/memory/pipes.md").unlink()
     page.write_text(page.read_text().replace("The attic key hangs by the boiler.", ""))
-    memory.process()
-    assert {hit.kind for hit in memory.recall("boiler", 20)} == {"journal"}
-    assert len(memory.recall("boiler", 20)) == 1
+    memory.organize()
+    assert {hit.kind for hit in memory.search("boiler", 20)} == {"journal"}
+    assert len(memory.search("boiler", 20)) == 1
 
 
 def test_journal_without_embeddings_is_found_by_words(open_memory: OpenMemory, database: Database) -> None:
     """K1: `memory_embeddings_enabled`."""
     memory = open_memory(continuity={"journal_enabled": True, "memory_embeddings_enabled": False})
     memory.journal.remember("The ferry leaves at nine.", "learned")
-    memory.process()
-    assert [hit.kind for hit in memory.recall("ferry")] == ["journal"]
+    memory.organize()
+    assert [hit.kind for hit in memory.search("ferry")] == ["journal"]
     vectors = "SELECT v.vector FROM items i JOIN item_vectors v ON v.item_id = i.id WHERE i.kind = 'journal'"
-    assert all(not any(row[0]) for row in memory._database.read(lambda tx: tx.all(vectors)))
+    assert all(not any(row[0]) for row in memory._parts.shared.database.read(lambda tx: tx.all(vectors)))
 
 
 # R2: the ranking
@@ -161,7 +161,7 @@ def family(memory: Memory, alice: Agent) -> Memory:
         ("Ann", "I went to the cinema.", 37),
     ]
     memory.append_many(alice, [UserMessage(text, speaker=who, at=days[day]) for who, text, day in said])
-    memory.process()
+    memory.organize()
     return memory
 
 
@@ -189,10 +189,10 @@ def test_yesterday_is_that_of_the_configured_zone(open_memory: OpenMemory, clock
     clock.now = datetime(2026, 3, 5, 12, tzinfo=UTC)  # the 6th in Auckland
     noon = datetime(2026, 3, 5, 0, tzinfo=UTC)
     tell(memory, alice, "I ate figs.", at=noon)
-    [hit] = memory.recall("What did I eat yesterday?", explain=True)
+    [hit] = memory.search("What did I eat yesterday?", explain=True)
     assert hit.parts["when"] == pytest.approx(2, abs=0.1)
     clock.now += timedelta(days=40)
-    [hit] = memory.recall("What did I eat yesterday?", explain=True)
+    [hit] = memory.search("What did I eat yesterday?", explain=True)
     assert "when" not in hit.parts
 
 
@@ -205,7 +205,7 @@ def test_a_day_is_that_of_the_zone(open_memory: OpenMemory, clock: FakeClock) ->
         tell(memory, ann, f"I ate {text}.", at=clock.now - timedelta(hours=hours))
 
     def best() -> str:
-        hits = memory.recall("What did I eat yesterday?", explain=True)
+        hits = memory.search("What did I eat yesterday?", explain=True)
         return max(hits, key=lambda hit: hit.parts.get("when", 0.0)).text
 
     assert best() == "I ate ramen."
@@ -215,10 +215,10 @@ def test_a_day_is_that_of_the_zone(open_memory: OpenMemory, clock: FakeClock) ->
 
 def test_explain_tells_what_the_score_is_made_of(family: Memory) -> None:
     """R2: the parts add up to the score."""
-    for hit in family.recall("What kind of dog does Ann have?", explain=True):
+    for hit in family.search("What kind of dog does Ann have?", explain=True):
         assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=0.02)
         assert hit.parts
-    assert family.recall("dog", 1)[0].parts == {}
+    assert family.search("dog", 1)[0].parts == {}
 
 
 def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenMemory, clock: FakeClock) -> None:
@@ -226,12 +226,12 @@ def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenM
     memory = open_memory()
     ann = memory.agent(User("cli", "ann", "main"))
     tell(memory, ann, "My name is Ann.", "I live in Porto.", *("Nice weather today." for _ in range(5)))
-    memory.process()
+    memory.organize()
     later = MARCH + timedelta(days=30)
     tell(memory, ann, "I moved to Lisbon.", *("Nice weather again." for _ in range(6)), at=later)
     clock.now = later
-    memory.process()
-    hits = memory.recall("Where does Ann live?", 10)
+    memory.organize()
+    hits = memory.search("Where does Ann live?", 10)
     facts = [hit for hit in hits if hit.kind == "document"]
     ended = [hit for hit in facts if hit.until]
     assert [hit for hit in facts if "Lisbon" in hit.text and not hit.until]
@@ -254,19 +254,19 @@ def test_what_has_ended_in_part_stands_below_what_took_its_place(
     for text in ("I live in Berlin and work as a nurse.", "We moved: I live in Lisbon now."):
         memory.append_many(ann, [UserMessage(text, speaker="Ann"), AssistantMessage("Nice city!")])
         memory.end_turn(ann)
-        memory.process()
+        memory.organize()
         clock.turn(days=1)
-    memory._parts.experiencing.extract()
-    memory.process()
+    memory.experiences.extract()
+    memory.organize()
     for anew in (False, True):
         if anew:
-            memory.rebuild()
-            memory.process()
+            memory.admin.rebuild()
+            memory.organize()
         for kind in ("turn", "journal", "experience"):
-            assert "Lisbon" in memory.recall("Where do I live?", kinds=[kind])[0].text
-            assert "nurse" in memory.recall("What is my work as a nurse like?", kinds=[kind])[0].text
-        assert "Berlin" in memory.recall("Where do I live?", as_of=began + timedelta(hours=1))[0].text
-        assert "Lisbon" in memory.recall("Where do I live?", 1)[0].text
+            assert "Lisbon" in memory.search("Where do I live?", kinds=[kind])[0].text
+            assert "nurse" in memory.search("What is my work as a nurse like?", kinds=[kind])[0].text
+        assert "Berlin" in memory.search("Where do I live?", as_of=began + timedelta(hours=1))[0].text
+        assert "Lisbon" in memory.search("Where do I live?", 1)[0].text
         assert "Lisbon" in memory.experiences.query("Where do I live?", 1)[0].text
         assert "nurse" in memory.experiences.query("Who works as a nurse?", 1)[0].text
 
@@ -280,8 +280,8 @@ def test_what_was_superseded_twice_stands_below_both(memory: Memory, alice: Agen
         for place, number in enumerate(("555 1234", "555 2345"))
     )
     memory.documents.write(slug="phone", title="Phone", description="", body=body)
-    memory.process()
-    order = [hit.record_id for hit in memory.recall("What is my phone number?", 10, kinds=["turn"])]
+    memory.organize()
+    order = [hit.record_id for hit in memory.search("What is my phone number?", 10, kinds=["turn"])]
     assert order == said[::-1]
 
 
@@ -290,7 +290,7 @@ def test_what_stands_beside_is_no_answer(memory: Memory, alice: Agent) -> None:
     tell(memory, alice, "PR 260 was merged.", "PR 480 was merged.", "PR 770 was merged.")
     body = "PR 100 was merged.\n\nPR 300 was merged.\n\nPR 500 was merged."
     memory.documents.write(slug="pulls", title="Pulls", description="", body=body)
-    memory.process()
+    memory.organize()
     for number in (260, 480, 770, 100, 300, 500):
         assert texts(memory, f"Was PR {number} merged?")[0] == f"PR {number} was merged."
 
@@ -300,7 +300,7 @@ def test_a_question_may_be_a_name(memory: Memory, alice: Agent, question: str) -
     """R2: of who speaks here: what is known of her is found."""
     memory.append(alice, UserMessage("My parrot is called Kiki.", speaker="Ann"))
     memory.documents.write(slug="ann", title="Ann", description="", body="Ann keeps a parrot.\n\nBen sails.")
-    memory.process()
+    memory.organize()
     assert texts(memory, question)[0] == "Ann keeps a parrot."
 
 
@@ -308,7 +308,7 @@ def test_a_question_is_no_answer(memory: Memory, alice: Agent) -> None:
     """R2: of two that hold the same words, the one that tells stands above the one that asks."""
     tell(memory, alice, "The wifi is called Casa Azul.", "Is the wifi called Casa Azul?")
     assert texts(memory, "What is the wifi called?")[0] == "The wifi is called Casa Azul."
-    asking = memory.recall("What is the wifi called?", explain=True)[1]
+    asking = memory.search("What is the wifi called?", explain=True)[1]
     assert asking.parts["asks"] < 0
 
 
@@ -317,7 +317,7 @@ def test_who_somebody_is_says_what_tells_of_them(memory: Memory, alice: Agent, q
     """R2: and not just anything that they said."""
     said = (("Priya", "Send the phones there."), ("Mara", "Priya builds the apps."), ("Mara", "I am late."))
     memory.append_many(alice, [UserMessage(text, speaker=who, at=MARCH) for who, text in said])
-    memory.index()
+    memory.admin.index()
     assert texts(memory, question)[0] == "Priya builds the apps."
 
 
@@ -329,11 +329,11 @@ def test_a_turn_and_what_sums_it_up_take_one_place(open_memory: OpenMemory) -> N
         ann, [UserMessage("The boiler man comes on Friday.", speaker="Ann"), AssistantMessage("Good to know.")]
     )
     memory.end_turn(ann)
-    memory._parts.experiencing.extract()
-    memory.process()
+    memory.experiences.extract()
+    memory.organize()
     for kind in ("turn", "journal", "experience"):
-        assert memory.recall("boiler man", kinds=[kind])[0].record_id == record
-    assert [hit.record_id for hit in memory.recall("When does the boiler man come?", 5)].count(record) == 1
+        assert memory.search("boiler man", kinds=[kind])[0].record_id == record
+    assert [hit.record_id for hit in memory.search("When does the boiler man come?", 5)].count(record) == 1
 
 
 def test_the_tool_shows_of_a_long_text_what_was_asked_for(memory: Memory, alice: Agent) -> None:
@@ -352,7 +352,7 @@ def test_near_copies_are_folded(memory: Memory, alice: Agent) -> None:
     """R2: the same said ten times takes one place, that of the newest."""
     tell(memory, alice, *("The wifi is called Casa Azul." for _ in range(10)), "The wifi is slow in the attic.")
     newest = tell(memory, alice, "The wifi is called Casa Azul!", at=MARCH + timedelta(days=3))[0]
-    hits = memory.recall("wifi", 10)
+    hits = memory.search("wifi", 10)
     assert len(hits) == 2
     assert newest in {hit.record_id for hit in hits}
 
@@ -369,7 +369,7 @@ def test_what_is_another_is_not_folded(memory: Memory, alice: Agent) -> None:
             UserMessage("Build 480 of the web shop in Paris went to production without a hitch on the first try."),
         ],
     )
-    assert len(memory.recall("Paris", 10)) == 5
+    assert len(memory.search("Paris", 10)) == 5
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ def test_secrets_are_never_shown(memory: Memory, alice: Agent) -> None:
     """S4: nor can they be asked for."""
     tell(memory, alice, "The router password is Tr0ub4dor&3xyz.")
     assert "Tr0ub4dor" not in texts(memory, "router password")[0]
-    assert all("words" not in hit.parts for hit in memory.recall("Tr0ub4dor&3xyz", explain=True))
+    assert all("words" not in hit.parts for hit in memory.search("Tr0ub4dor&3xyz", explain=True))
 
 
 # R3: scopes
@@ -423,9 +423,9 @@ def test_scopes(memory: Memory, alice: Agent) -> None:
     tell(memory, bob, "The tulips are white.", at=MARCH + timedelta(days=2))
     assert texts(memory, "tulips", agent=bob) == ["The tulips are white."]
     with pytest.raises(AgentNotFound, match="No agent of this user has the id 'bob'"):
-        memory.recall("tulips", agent="bob")
-    assert len(memory.recall("tulips")) == 2
-    assert not memory.recall("tulips", kinds=("note",))
+        memory.search("tulips", agent="bob")
+    assert len(memory.search("tulips")) == 2
+    assert not memory.search("tulips", kinds=("note",))
     assert texts(memory, "tulips", until=MARCH + timedelta(days=1)) == ["The tulips are red."]
     assert texts(memory, "tulips", since=MARCH + timedelta(days=1)) == ["The tulips are white."]
 
@@ -438,7 +438,7 @@ def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
     memory.documents.edit(made.id, made.version, find="green", replace="black")
     assert texts(memory, "bike") == ["The bike is black."]
     assert texts(memory, "bike", as_of=MARCH + timedelta(days=1)) == ["The bike is green."]
-    assert not memory.recall("bike", as_of=MARCH - timedelta(days=1))
+    assert not memory.search("bike", as_of=MARCH - timedelta(days=1))
 
 
 @pytest.mark.parametrize(
@@ -455,17 +455,17 @@ def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
 )
 def test_bad_questions(memory: Memory, question: str, how: dict[str, Any], complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
-        memory.recall(question, **how)
+        memory.search(question, **how)
 
 
 @pytest.mark.parametrize("question", ["", "   ", "???", "the of and", "😀", "'\"*:() AND OR NOT", "x" * 50_000])
 def test_odd_questions_are_answered(family: Memory, question: str) -> None:
     """R3: whatever is asked, nothing breaks."""
-    family.recall(question)
+    family.search(question)
 
 
 def test_an_empty_memory_knows_nothing(memory: Memory) -> None:
-    assert memory.recall("Where do I live?") == []
+    assert memory.search("Where do I live?") == []
 
 
 WORDS = st.sampled_from("apple pear plum fig kiwi lime".split())
@@ -484,8 +484,8 @@ def test_no_user_sees_another_s(
         for user, words in said:
             for memory in (a, alone) if user == "a" else (b,):
                 tell(memory, memory.agent(User("cli", user, "main")), " ".join(words))
-        a.process()
-        alone.process()
+        a.organize()
+        alone.organize()
         mine = {" ".join(words) for user, words in said if user == "a"}
         for question in ("apple pear plum", "kiwi", "what about fig and lime"):
             found = texts(a, question, top_k=50, kinds=("turn",))
@@ -497,13 +497,13 @@ def test_no_user_sees_another_s_on_either_database(open_memory: OpenMemory) -> N
     """R3: words, vectors, documents, journal, notes."""
     work, home = open_memory("work"), open_memory("home")
     tell(work, work.agent(User("cli", "a", "b")), "The merger with Acme closes in June.")
-    work.notes("clerk").store("merger", "Acme pays in shares.")
+    work.notes.worker("clerk").store("merger", "Acme pays in shares.")
     work.documents.write(slug="acme", title="Acme", description="", body="Acme makes anvils.")
-    work.process()
-    home.process()
-    assert len(work.recall("Acme merger", 20)) == 3
+    work.organize()
+    home.organize()
+    assert len(work.search("Acme merger", 20)) == 3
     for question in ("Acme merger June", "anvils", "shares"):
-        assert home.recall(question, 20) == []
+        assert home.search(question, 20) == []
 
 
 # O6
@@ -513,7 +513,7 @@ def test_a_receipt_says_searchable(memory: Memory, alice: Agent) -> None:
     """O6: the last stage."""
     record = tell(memory, alice, *(f"I own {n} boats." for n in range(6)))[0]
     assert memory.receipt(record).stage == "stored"
-    memory.process()
+    memory.organize()
     assert memory.receipt(record).stage == "searchable"
 
 
@@ -527,8 +527,8 @@ def test_an_agent_of_any_kind_is_found(memory: Memory) -> None:
 def test_the_files_hold_no_index(memory: Memory, alice: Agent, tmp_path: Path) -> None:
     """K2: recall makes no file of its own."""
     tell(memory, alice, "I like figs.")
-    memory.process()
-    memory.recall("figs")
+    memory.organize()
+    memory.search("figs")
     assert not [
         path for path in (tmp_path / "home").rglob("*") if path.is_file() and "lifelong.db" not in path.name
     ]

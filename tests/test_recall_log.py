@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -16,7 +16,7 @@ from lifelong.models.embedders.base import Vector
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall import recall_log as recall_log
 from lifelong.recall import write_behind
-from lifelong.recall.recall_log import RecallLog
+from lifelong.recall.recall_log import RecallLog, RecallLogWriter
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock, in_threads
 from lifelong.tools import Tool
@@ -41,37 +41,44 @@ def mara(memory: Memory) -> Agent:
     return agent
 
 
+@contextmanager
+def open_log(database: object, clock: FakeClock) -> Iterator[tuple[RecallLog, RecallLogWriter]]:
+    """The log of the default user, and what writes it."""
+    with closing(RecallLogWriter(database)) as writer:  # type: ignore[arg-type]  # it may be one that cannot write
+        yield RecallLog(database, "default", clock, writer), writer  # type: ignore[arg-type]
+
+
 def test_a_recall_is_in_the_log_with_what_came_back(memory: Memory, mara: Agent, clock: FakeClock) -> None:
     """R10: when, what for, for whom, what, and each hit's id, score and rank, but not its text."""
-    hits = memory.recall("Where does Mara live?", agent=mara)
-    (told,) = memory.recalls()
+    hits = memory.search("Where does Mara live?", agent=mara)
+    (told,) = memory.admin.recall_log()
     assert (told.at, told.purpose, told.agent_id) == (clock.now, "search", mara.id)
     assert told.question == "Where does Mara live?"
     assert [(hit.id, hit.score, hit.rank) for hit in told.hits] == [
         (hit.id, hit.score, rank) for rank, hit in enumerate(hits, 1)
     ]
-    assert memory.recalls(recall_id=told.id) == [told]
+    assert memory.admin.recall_log(recall_id=told.id) == [told]
 
 
 def test_the_newest_come_first_and_only_as_many_as_asked_for(memory: Memory, mara: Agent) -> None:
     """R10."""
     for number in range(5):
-        memory.recall(f"question {number}")
-    assert [told.question for told in memory.recalls(2)] == ["question 4", "question 3"]
-    assert len(memory.recalls()) == 5
-    assert memory.recalls(0) == []
+        memory.search(f"question {number}")
+    assert [told.question for told in memory.admin.recall_log(2)] == ["question 4", "question 3"]
+    assert len(memory.admin.recall_log()) == 5
+    assert memory.admin.recall_log(0) == []
 
 
 def test_a_recall_that_was_never_made_is_an_error(memory: Memory, open_memory: OpenMemory, mara: Agent) -> None:
     """R10, C0: nor is another user's ever seen."""
-    memory.recall("Lisbon")
+    memory.search("Lisbon")
     other = open_memory("other")
-    assert other.recalls() == []
-    with pytest.raises(RecallNotFound, match=r"The log has no recall .* memory\.recalls\(\)"):
-        other.recalls(recall_id=memory.recalls()[0].id)
+    assert other.admin.recall_log() == []
+    with pytest.raises(RecallNotFound, match=r"The log has no recall .* memory\.admin\.recall_log\(\)"):
+        other.admin.recall_log(recall_id=memory.admin.recall_log()[0].id)
     for never in (-1, True, "1", 10**30):
-        with pytest.raises(InputError, match=r"The recall's id cannot be .* memory\.recalls\(\)"):
-            other.recalls(recall_id=never)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=r"The recall's id cannot be .* memory\.admin\.recall_log\(\)"):
+            other.admin.recall_log(recall_id=never)  # type: ignore[arg-type]
 
 
 def test_a_tool_is_in_the_log_with_whose_it_is(open_memory: OpenMemory) -> None:
@@ -82,7 +89,9 @@ def test_a_tool_is_in_the_log_with_whose_it_is(open_memory: OpenMemory) -> None:
     tools = {tool.name: tool for tool in memory.tools(agent=mara)}
     tools["recall_memory"].call(query="When does the harbour close?")
     tools["query_experiences"].call(query="And the harbour?")
-    for told, question in zip(memory.recalls(), ["And the harbour?", "When does the harbour close?"], strict=True):
+    for told, question in zip(
+        memory.admin.recall_log(), ["And the harbour?", "When does the harbour close?"], strict=True
+    ):
         assert (told.purpose, told.agent_id, told.question) == ("tool", mara.id, question)
         assert [hit.id for hit in told.hits] == [f"experience:{known}"]
 
@@ -99,7 +108,7 @@ def test_secrets_of_a_question_do_not_reach_the_embedder(
         return real(self, text, weights)
 
     monkeypatch.setattr(StaticEmbedder, "embed_query", heard)
-    memory.recall("Is my password hunter2-Xy77!k the one for Lisbon?")
+    memory.search("Is my password hunter2-Xy77!k the one for Lisbon?")
     assert asked
     assert "hunter2" not in asked[0]
     assert "Lisbon" in asked[0]
@@ -107,10 +116,10 @@ def test_secrets_of_a_question_do_not_reach_the_embedder(
 
 def test_secrets_do_not_reach_the_log(memory: Memory, mara: Agent) -> None:
     """R10, S4: also where a long question is cut in the middle of one."""
-    memory.recall("Is my password hunter2-Xy77!k the old one?")
+    memory.search("Is my password hunter2-Xy77!k the old one?")
     secret = "sk-ant-api03-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z" * 2
-    memory.recall("x" * (recall_log.LONGEST - 20) + f" {secret}")
-    long, short = memory.recalls()
+    memory.search("x" * (recall_log.LONGEST - 20) + f" {secret}")
+    long, short = memory.admin.recall_log()
     assert "hunter2" not in short.question
     assert "sk-ant" not in long.question
     assert len(long.question) <= recall_log.LONGEST
@@ -122,7 +131,7 @@ def test_a_tool_call_is_told_apart(memory: Memory, mara: Agent) -> None:
     assert "My sister Ana is a vet in Porto. (2026-02-24, turn:" in answer
     assert "Mara, by user)" in answer
     assert without_injected(answer) == "", "it is not learned from"
-    (told,) = memory.recalls()
+    (told,) = memory.admin.recall_log()
     assert (told.purpose, told.agent_id, len(told.hits)) == ("tool", "", 1)
 
 
@@ -149,7 +158,7 @@ def test_a_wrong_call_says_what_to_mend(memory: Memory, arguments: dict[str, obj
     with pytest.raises(InputError) as raised:
         tool_of(memory, "recall_memory").call(**arguments)
     assert advice in str(raised.value)
-    assert memory.recalls() == []
+    assert memory.admin.recall_log() == []
 
 
 def test_nothing_found_is_an_answer(memory: Memory) -> None:
@@ -164,28 +173,28 @@ def test_only_the_first_question_starts_a_thread_and_close_ends_it(open_memory: 
     """R10, O1."""
     memory = open_memory()
     memory.append(memory.agent(User("cli", "mara", "main")), UserMessage("I moved to Lisbon."))
-    memory.process()
-    assert memory.recalls() == []
+    memory.organize()
+    assert memory.admin.recall_log() == []
     assert threads() == []
-    memory.recall("Lisbon")
+    memory.search("Lisbon")
     assert threads() == [THREAD]
     memory.close()
     assert threads() == []
     with open_memory() as again:
-        assert [told.question for told in again.recalls()] == ["Lisbon"]
+        assert [told.question for told in again.admin.recall_log()] == ["Lisbon"]
 
 
 def test_it_is_written_soon_without_being_asked(memory: Memory, mara: Agent, database: Database) -> None:
     """R10: many questions are few commits."""
     for _ in range(3):
-        memory.recall("Lisbon")
+        memory.search("Lisbon")
     until(lambda: database.read(lambda tx: tx.one("SELECT count(*) FROM recalls")) == (3,))
 
 
 def test_process_writes_it_at_once(memory: Memory, mara: Agent, database: Database) -> None:
     """R10."""
-    memory.recall("Lisbon")
-    memory.process()
+    memory.search("Lisbon")
+    memory.organize()
     assert database.read(lambda tx: tx.one("SELECT count(*) FROM recalls")) == (1,)
 
 
@@ -199,7 +208,7 @@ def test_taking_down_waits_for_no_disk(memory: Memory, database: Database, clock
         free.wait(60)
 
     holder = threading.Thread(target=lambda: database.write(hold))
-    with closing(RecallLog(database, "default", clock)) as log:
+    with open_log(database, clock) as (log, _):
         holder.start()
         assert held.wait(60)
         for number in range(100):
@@ -212,7 +221,7 @@ def test_taking_down_waits_for_no_disk(memory: Memory, database: Database, clock
 
 def test_many_threads_ask_and_none_is_lost(database: Database, clock: FakeClock) -> None:
     """R10."""
-    with closing(RecallLog(database, "default", clock)) as log:
+    with open_log(database, clock) as (log, _):
 
         def ask(number: int) -> None:
             for _ in range(50):
@@ -238,10 +247,10 @@ class Unwell:
 def test_a_log_that_cannot_be_written_fails_no_recall(database: Database, clock: FakeClock) -> None:
     """R10: what could not be written waits."""
     unwell = Unwell(database)
-    with closing(RecallLog(unwell, "default", clock)) as log:  # type: ignore[arg-type]  # it is one, but for writing
+    with open_log(unwell, clock) as (log, writer):
         log.note("search", "", "first", ())
         with pytest.raises(LifelongError, match="full"):
-            log.flush()
+            writer.flush()
         log.note("search", "", "second", ())
         unwell.well = True
         assert [told.question for told in log.recent(9)] == ["second", "first"]
@@ -253,11 +262,12 @@ def test_what_is_lost_is_said(
     """R10: too many that wait push the oldest out; a close that cannot write says how many that cost."""
     monkeypatch.setattr(write_behind, "MOST_WAITING", 10)
     unwell = Unwell(database)
-    log = RecallLog(unwell, "default", clock)  # type: ignore[arg-type]  # it is one, but for writing
+    writer = RecallLogWriter(unwell)  # type: ignore[arg-type]  # it is one, but for writing
+    log = RecallLog(database, "default", clock, writer)
     with caplog.at_level(logging.WARNING, "lifelong.recall"):
         for number in range(13):
             log.note("search", "", f"{number}", ())
-        log.close()
+        writer.close()
     assert "10 recalls are not in the log: The disk is full." in caplog.text
     unwell.well = True
     with caplog.at_level(logging.WARNING, "lifelong.recall"):
@@ -268,12 +278,13 @@ def test_what_is_lost_is_said(
 def test_the_oldest_go(database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """R10: the log of a user keeps its size, whatever another user asks."""
     monkeypatch.setattr(recall_log, "KEPT", 5)
-    with closing(RecallLog(database, "default", clock)) as log, closing(RecallLog(database, "b", clock)) as other:
+    with open_log(database, clock) as (log, writer):
+        other = RecallLog(database, "b", clock, writer)
         other.note("injection", "a", "other", ())
-        other.flush()
+        writer.flush()
         for number in range(12):
             log.note("search", "", f"{number}", ())
             if number % 3 == 0:
-                log.flush()
+                writer.flush()
         assert [told.question for told in log.recent(99)] == ["11", "10", "9", "8", "7"]
         assert [(told.question, told.purpose) for told in other.recent(99)] == [("other", "injection")]

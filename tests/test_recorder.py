@@ -38,7 +38,7 @@ THRESHOLD = 5
 
 
 def active(memory: Memory, agent: Agent) -> Session:
-    [session] = [session for session in memory.sessions(agent) if session.ended_at is None]
+    [session] = [session for session in memory.sessions.list(agent) if session.ended_at is None]
     return session
 
 
@@ -164,21 +164,21 @@ def test_reset_marks_the_old_session_and_opens_a_new_one(
     ids = memory.append_many(alice, [UserMessage("one"), UserMessage("two")])
     old = active(memory, alice)
     ended = clock.turn(seconds=1)
-    new = memory.reset(alice, message, emergency=emergency)
-    closed = memory.session(old.id)
+    new = memory.sessions.reset(alice, message, emergency=emergency)
+    closed = memory.sessions.get(old.id)
     assert (closed.invalidated_at, closed.ended_at, closed.reset_message) == (ids[-1], ended, kept)
     assert new == active(memory, alice)
-    assert (new.id != old.id, new.invalidated_at, memory.history(new)) == (True, None, [])
+    assert (new.id != old.id, new.invalidated_at, memory.sessions.history(new)) == (True, None, [])
     later = memory.append(alice, UserMessage("three"))
-    assert [recorded.id for recorded in memory.history(new)] == [later]
-    assert memory.session(old.id) == closed
+    assert [recorded.id for recorded in memory.sessions.history(new)] == [later]
+    assert memory.sessions.get(old.id) == closed
 
 
 def test_reset_of_an_agent_without_a_session_opens_one(memory: Memory, alice: Agent, database: Database) -> None:
     """C9.2: nothing to mark."""
-    new = memory.reset(alice)
-    assert memory.sessions(alice) == [new]
-    memory.reset(alice)
+    new = memory.sessions.reset(alice)
+    assert memory.sessions.list(alice) == [new]
+    memory.sessions.reset(alice)
     assert database.read(lambda tx: Sessions(tx).find_invalidated(10)) == []
 
 
@@ -187,14 +187,14 @@ def test_reset_does_not_mark_what_is_processed(memory: Memory, alice: Agent, dat
     ids = memory.append_many(alice, [Note("x")] * 6)
     session = active(memory, alice)
     assert database.write(lambda tx: Sessions(tx).mark_processed(session, ids[-1]))
-    memory.reset(alice)
-    assert memory.session(session.id).invalidated_at is None
+    memory.sessions.reset(alice)
+    assert memory.sessions.get(session.id).invalidated_at is None
 
 
 SUCCESSORS: dict[str, Callable[[Memory, Agent], Session]] = {
-    "reset": lambda memory, agent: memory.reset(agent),
-    "emergency": lambda memory, agent: memory.reset(agent, emergency=True),
-    "compact_context": lambda memory, agent: memory.compact_context(agent, "what came before"),
+    "reset": lambda memory, agent: memory.sessions.reset(agent),
+    "emergency": lambda memory, agent: memory.sessions.reset(agent, emergency=True),
+    "compact_context": lambda memory, agent: memory.sessions.compact_context(agent, "what came before"),
 }
 
 
@@ -207,12 +207,12 @@ def test_the_old_session_is_marked_before_the_new_one_exists(
     forbid_insert(database, "sessions", unmarked)
     memory.append(alice, UserMessage("one"))
     succeed(memory, alice)
-    assert len(memory.sessions(alice)) == 2
+    assert len(memory.sessions.list(alice)) == 2
     unorganized = memory.agent(MemoryAgent(alice.id))
     memory.append(unorganized, Note("x"))
     with pytest.raises(StorageError, match="refused"):
         succeed(memory, unorganized)
-    [kept] = memory.sessions(unorganized)
+    [kept] = memory.sessions.list(unorganized)
     assert kept.ended_at is None, "and what was refused left no trace"
 
 
@@ -226,29 +226,32 @@ def test_compaction_marks_the_old_session_and_opens_the_new_one_with_the_summary
     newest = memory.append(alice, UserMessage("I moved to Lisbon."))
     old = active(memory, alice)
     clock.turn(seconds=1)
-    new = memory.compact_context(alice, "The user moved to Lisbon.")
-    assert (memory.session(old.id).invalidated_at, memory.session(old.id).ended_at) == (newest, clock.now)
+    new = memory.sessions.compact_context(alice, "The user moved to Lisbon.")
+    assert (memory.sessions.get(old.id).invalidated_at, memory.sessions.get(old.id).ended_at) == (
+        newest,
+        clock.now,
+    )
     assert new.id == active(memory, alice).id
-    [opening] = memory.history(new)
+    [opening] = memory.sessions.history(new)
     assert opening.record == SystemMessage(
         "The user moved to Lisbon.", summary=True, provenance="system", at=clock.now
     )
     assert active(memory, alice).invalidated_at is None
-    said = memory.transcript(alice)
+    said = memory.sessions.transcript(alice)
     assert "## System Message" in said
     assert "## User" not in said
 
 
 def test_compaction_of_an_agent_that_never_spoke_opens_its_first_session(memory: Memory, alice: Agent) -> None:
     """C9.3: nothing to mark."""
-    new = memory.compact_context(alice, "brought from elsewhere")
-    assert [session.id for session in memory.sessions(alice)] == [new.id]
-    assert len(memory.history(new)) == 1
+    new = memory.sessions.compact_context(alice, "brought from elsewhere")
+    assert [session.id for session in memory.sessions.list(alice)] == [new.id]
+    assert len(memory.sessions.history(new)) == 1
 
 
 def test_the_summary_counts_as_a_record_of_the_new_session(memory: Memory, alice: Agent) -> None:
     """C9.1, C9.3: with it, the fifth message is the sixth record."""
-    memory.compact_context(alice, "what came before")
+    memory.sessions.compact_context(alice, "what came before")
     memory.append_many(alice, [Note("x")] * 4)
     assert active(memory, alice).invalidated_at is None
     assert memory.append(alice, Note("x")) == active(memory, alice).invalidated_at
@@ -259,8 +262,8 @@ def test_the_summary_marks_at_a_threshold_of_one(open_memory: OpenMemory) -> Non
     memory = open_memory(collect={"turn_threshold": 1})
     agent = memory.agent(Task("t"))
     memory.append(agent, Note("x"))
-    new = memory.compact_context(agent, "what came before")
-    assert new == memory.session(new.id)
+    new = memory.sessions.compact_context(agent, "what came before")
+    assert new == memory.sessions.get(new.id)
     assert new.invalidated_at is None
 
 
@@ -268,10 +271,10 @@ def test_the_summary_marks_at_a_threshold_of_one(open_memory: OpenMemory) -> Non
 def test_a_compaction_without_a_summary_is_refused(memory: Memory, alice: Agent, summary: str) -> None:
     """C9.3: a context must not be thrown away for nothing."""
     memory.append(alice, Note("x"))
-    before = memory.sessions(alice)
+    before = memory.sessions.list(alice)
     with pytest.raises(InputError, match="The summary must not be empty"):
-        memory.compact_context(alice, summary)
-    assert memory.sessions(alice) == before
+        memory.sessions.compact_context(alice, summary)
+    assert memory.sessions.list(alice) == before
 
 
 # The end of a turn
@@ -289,14 +292,16 @@ def test_end_turn_gives_what_was_said_since_the_last_one(memory: Memory, alice: 
     second = memory.append_many(alice, [UserMessage("c"), AssistantMessage("d")])
     turn = memory.end_turn(alice)
     assert turn == Turn(session, first[-1], second[-1])
-    assert [recorded.id for recorded in memory.history(session, turn.after) if recorded.id <= turn.until] == second
+    assert [
+        recorded.id for recorded in memory.sessions.history(session, turn.after) if recorded.id <= turn.until
+    ] == second
 
 
 def test_a_turn_does_not_reach_into_the_next_session(memory: Memory, alice: Agent) -> None:
     """O23: each session's turns start at its own beginning."""
     memory.append(alice, UserMessage("a"))
     memory.end_turn(alice)
-    memory.reset(alice)
+    memory.sessions.reset(alice)
     assert memory.end_turn(alice) is None
     newest = memory.append(alice, UserMessage("b"))
     assert memory.end_turn(alice) == Turn(active(memory, alice).id, 0, newest)
@@ -331,16 +336,16 @@ def test_mark_and_append_are_one_transaction(memory: Memory, alice: Agent, datab
     memory.append_many(alice, [Note("x")] * THRESHOLD)
     with pytest.raises(StorageError, match="refused"):
         memory.append(alice, Note("sixth"), key="k")
-    assert len(memory.history(active(memory, alice))) == THRESHOLD
+    assert len(memory.sessions.history(active(memory, alice))) == THRESHOLD
     with pytest.raises(StorageError, match="refused"):
-        memory.reset(alice)
-    assert len(memory.sessions(alice)) == 1
+        memory.sessions.reset(alice)
+    assert len(memory.sessions.list(alice)) == 1
     with pytest.raises(StorageError, match="refused"):
-        memory.compact_context(alice, "what came before")
-    assert len(memory.sessions(alice)) == 1
+        memory.sessions.compact_context(alice, "what came before")
+    assert len(memory.sessions.list(alice)) == 1
     with pytest.raises(StorageError, match="refused"):
-        memory.sleep(alice)
-    assert memory.get_agent(alice.id).state == "active"
+        memory.end_session(alice)
+    assert memory.agents.get(alice.id).state == "active"
     database.write(
         lambda tx: tx.run("DROP TRIGGER refuse" + (" ON sessions" if database.dialect == "postgres" else ""))
     )
@@ -351,12 +356,12 @@ def test_a_batch_that_fails_at_its_last_record_leaves_nothing(
     memory: Memory, alice: Agent, database: Database
 ) -> None:
     """C7, C10: neither records, nor session, nor keys, nor an awake agent."""
-    memory.sleep(alice)
+    memory.end_session(alice)
     forbid_insert(database, "session_history", "NEW.data LIKE ''%poison%''".replace("''", _quote(database)))
     with pytest.raises(StorageError, match="refused"):
         memory.append_many(alice, [Note("a"), Note("b"), Note("poison")], keys=["a", "b", "c"])
-    assert memory.sessions(alice) == []
-    assert memory.get_agent(alice.id).state == "sleeping"
+    assert memory.sessions.list(alice) == []
+    assert memory.agents.get(alice.id).state == "sleeping"
     assert database.read(lambda tx: tx.all("SELECT * FROM append_keys")) == []
 
 
@@ -390,7 +395,7 @@ def test_sixteen_threads_and_four_agents_lose_nothing(memory: Memory) -> None:
     outcomes = in_threads(20, work)
     stored: dict[str, int] = {}
     for number, agent in enumerate(agents):
-        history = memory.history(active(memory, agent))
+        history = memory.sessions.history(active(memory, agent))
         ids = [recorded.id for recorded in history]
         assert ids == sorted(set(ids))
         said = texts(history)
@@ -441,7 +446,7 @@ def test_what_was_seen_of_a_session_never_changes(open_memory: OpenMemory) -> No
 
     def look() -> None:
         while not finished.is_set():
-            looks.append([recorded.id for recorded in memories[1].history(session)])
+            looks.append([recorded.id for recorded in memories[1].sessions.history(session)])
 
     reader = threading.Thread(target=look)
     reader.start()
@@ -450,7 +455,7 @@ def test_what_was_seen_of_a_session_never_changes(open_memory: OpenMemory) -> No
     finally:
         finished.set()
         reader.join()
-    looks.append([recorded.id for recorded in memories[0].history(session)])
+    looks.append([recorded.id for recorded in memories[0].sessions.history(session)])
     assert len(looks[-1]) == 1 + 8 * 15
     for earlier, later in pairwise(looks):
         assert later[: len(earlier)] == earlier
@@ -500,11 +505,11 @@ def test_an_append_waits_for_its_own_agent_and_nobody_else_does(
             wait_for_waiters(postgres_storage, 2)
             others = [threads.submit(memory.append, bob, Note(f"free {number}")) for number in range(5)]
             ids = [future.result(timeout=60) for future in others]
-            assert [recorded.id for recorded in memory.history(active(memory, bob))] == sorted(ids)
+            assert [recorded.id for recorded in memory.sessions.history(active(memory, bob))] == sorted(ids)
             assert not any(future.done() for future in blocked)
-            assert memory.sessions(alice) == []
+            assert memory.sessions.list(alice) == []
         stored = sorted(future.result(timeout=60) for future in blocked)
-    assert [recorded.id for recorded in memory.history(active(memory, alice))] == stored
+    assert [recorded.id for recorded in memory.sessions.history(active(memory, alice))] == stored
 
 
 def test_two_interleaved_appends_to_one_session_never_become_visible_out_of_order(
@@ -520,15 +525,15 @@ def test_two_interleaved_appends_to_one_session_never_become_visible_out_of_orde
         "IF NEW.data LIKE ''%slow%'' THEN PERFORM pg_advisory_xact_lock(77); END IF; RETURN NEW; END'"
     )
     trigger = "CREATE TRIGGER hang AFTER INSERT ON session_history FOR EACH ROW EXECUTE FUNCTION hang()"
-    slow_one._database.write(lambda tx: (tx.run(function), tx.run(trigger)))
+    slow_one._parts.shared.database.write(lambda tx: (tx.run(function), tx.run(trigger)))
     with ThreadPoolExecutor(2) as threads:
         with held(postgres_storage, "SELECT pg_advisory_xact_lock(77)"):
             slow = threads.submit(slow_one.append, agent, Note("slow"))
             wait_for_waiters(postgres_storage, 1)
             fast = threads.submit(fast_one.append, agent, Note("fast"))
             wait_for_waiters(postgres_storage, 2)
-            assert [recorded.id for recorded in fast_one.history(session)] == [first]
+            assert [recorded.id for recorded in fast_one.sessions.history(session)] == [first]
             assert not fast.done()
         ids = [first, slow.result(timeout=60), fast.result(timeout=60)]
     assert ids == sorted(ids)
-    assert texts(fast_one.history(session)) == ["first", "slow", "fast"]
+    assert texts(fast_one.sessions.history(session)) == ["first", "slow", "fast"]

@@ -72,7 +72,7 @@ def test_a_fact_relates_its_subject_to_those_it_names(memory: Memory) -> None:
     write(memory, "~/memory/people/mara", "works with Tom Reed on Atlas. [r1]")
     write(memory, "~/memory/people/tom-reed", "is a vet. [r2]")
     write(memory, "~/memory/projects/atlas", "costs 900 EUR. [r3, from web]")
-    found = memory.relations("Mara")
+    found = memory.relations.of("Mara")
     assert (found.entity, found.path) == ("Mara", "~/memory/people/mara")
     assert names(found) == ["Atlas", "Tom Reed"]
     tom = found.neighbours[1]
@@ -80,7 +80,7 @@ def test_a_fact_relates_its_subject_to_those_it_names(memory: Memory) -> None:
     (hit,) = tom.evidence
     assert (hit.text, hit.trust, hit.path) == ("Mara works with Tom Reed on Atlas.", "user", found.path)
     assert hit.id.startswith("document:")
-    assert names(memory.relations("Tom Reed")) == ["Atlas", "Mara"], "who is named together is related, too"
+    assert names(memory.relations.of("Tom Reed")) == ["Atlas", "Mara"], "who is named together is related, too"
 
 
 def test_facts_that_stand_elsewhere_count(memory: Memory) -> None:
@@ -89,9 +89,9 @@ def test_facts_that_stand_elsewhere_count(memory: Memory) -> None:
     write(memory, "~/memory/projects/atlas")
     write(memory, "~/memory/decisions", "Mara chose Postgres for Atlas. [r1]")
     write(memory, "~/memory/events/2026-02", "Mara saw the decisions of 2026-02 again. [r2]")
-    assert names(memory.relations("atlas")) == ["Mara"]
-    assert names(memory.relations("mara")) == ["Atlas"]
-    assert memory.relations("Decisions").entity == ""
+    assert names(memory.relations.of("atlas")) == ["Mara"]
+    assert names(memory.relations.of("mara")) == ["Atlas"]
+    assert memory.relations.of("Decisions").entity == ""
 
 
 def test_references_relate_whatever_they_are_called(memory: Memory) -> None:
@@ -99,15 +99,15 @@ def test_references_relate_whatever_they_are_called(memory: Memory) -> None:
     ana = write(memory, "~/memory/people/ana")
     lisbon = write(memory, "~/memory/places/lisbon")
     write(memory, "~/memory/people/mara", f"lives with [[{ana.id}|her sister]]. [r1]", links=[lisbon.id])
-    found = memory.relations("Mara")
+    found = memory.relations.of("Mara")
     assert [(one.name, one.how, one.weight) for one in found.neighbours] == [
         ("Ana", ("body", "fact"), 2.0),
         ("Lisbon", ("link",), 1.0),
     ]
     assert len(texts(found.neighbours[0])) == 1
     assert texts(found.neighbours[1]) == []
-    assert texts(only(memory.relations("Ana"))) == texts(found.neighbours[0])
-    assert only(memory.relations("Lisbon")).how == ("link",)
+    assert texts(only(memory.relations.of("Ana"))) == texts(found.neighbours[0])
+    assert only(memory.relations.of("Lisbon")).how == ("link",)
 
 
 def test_experiences_relate_what_they_name_together(memory: Memory, database: Database, clock: FakeClock) -> None:
@@ -116,13 +116,13 @@ def test_experiences_relate_what_they_name_together(memory: Memory, database: Da
     live(database, clock, "e1", "Mara sails from Cascais.", "Mara", "Cascais")
     live(database, clock, "e2", "In Cascais, Mara met Tom.", "mara", "Cascais", "Tom")
     live(database, clock, "e3", "Tom is late.", "Tom")
-    found = memory.relations("MARA")
+    found = memory.relations.of("MARA")
     assert [(one.name, one.weight, one.how, one.path) for one in found.neighbours] == [
         ("Cascais", 2.0, ("experience",), ""),
         ("Tom", 1.0, ("experience",), ""),
     ]
     assert [hit.id for hit in found.neighbours[0].evidence] == ["experience:e2", "experience:e1"]
-    assert names(memory.relations("cascais")) == ["Mara", "Tom"]
+    assert names(memory.relations.of("cascais")) == ["Mara", "Tom"]
 
 
 def test_what_data_says_weighs_less(memory: Memory) -> None:
@@ -130,7 +130,7 @@ def test_what_data_says_weighs_less(memory: Memory) -> None:
     write(memory, "~/memory/projects/atlas", "runs on Postgres. [r1, from web]\n\nuses Redis. [r2]")
     write(memory, "~/memory/projects/postgres")
     write(memory, "~/memory/projects/redis")
-    weights = {one.name: (one.weight, one.evidence[0].trust) for one in memory.relations("Atlas").neighbours}
+    weights = {one.name: (one.weight, one.evidence[0].trust) for one in memory.relations.of("Atlas").neighbours}
     assert weights == {"Redis": (1.0, "user"), "Postgres": (0.5, "web")}
 
 
@@ -138,10 +138,10 @@ def test_what_has_ended_counts_only_when_asked_for(memory: Memory, clock: FakeCl
     """R9, O11: the same for an experience."""
     write(memory, "~/memory/people/tom")
     write(memory, "~/memory/people/mara", "worked with Tom. [r1, until 2026-02-01 by r2]")
-    live(memory._database, clock, "e1", "Mara lent Ana a boat.", "Mara", "Ana")
+    live(memory._parts.shared.database, clock, "e1", "Mara lent Ana a boat.", "Mara", "Ana")
     memory.feedback("experience:e1", "outdated")
-    assert names(memory.relations("Mara")) == []
-    found = memory.relations("Mara", ended=True)
+    assert names(memory.relations.of("Mara")) == []
+    found = memory.relations.of("Mara", ended=True)
     assert names(found) == ["Ana", "Tom"]
     assert all(hit.until for one in found.neighbours for hit in one.evidence)
 
@@ -150,11 +150,11 @@ def test_what_was_deleted_or_rewritten_relates_nobody(memory: Memory) -> None:
     """R9."""
     write(memory, "~/memory/people/tom")
     mara = write(memory, "~/memory/people/mara", "works with Tom. [r1]")
-    assert names(memory.relations("Tom")) == ["Mara"]
+    assert names(memory.relations.of("Tom")) == ["Mara"]
     mara = memory.documents.edit(mara.id, mara.version, find="works with Tom", replace="works alone")
-    assert names(memory.relations("Tom")) == []
+    assert names(memory.relations.of("Tom")) == []
     memory.documents.delete(mara.id, mara.version)
-    assert memory.relations("Mara").entity == ""
+    assert memory.relations.of("Mara").entity == ""
 
 
 def test_the_pages_of_one_subject_are_one_entity(memory: Memory) -> None:
@@ -163,7 +163,7 @@ def test_the_pages_of_one_subject_are_one_entity(memory: Memory) -> None:
     write(memory, "~/memory/people/ana")
     write(memory, "~/memory/people/mara", "works with Tom. [r1]")
     write(memory, "~/memory/people/mara/2026-02", "sails with Ana. [r2]", title="Mara")
-    found = memory.relations("mara")
+    found = memory.relations.of("mara")
     assert (found.path, names(found)) == ("~/memory/people/mara", ["Ana", "Tom"])
 
 
@@ -174,8 +174,8 @@ def test_a_name_is_a_word_and_written_as_one(memory: Memory) -> None:
     write(memory, "~/memory/people/mara", "gave Rosemary a rose and a banana. [r1]\n\nmet Ana's dog. [r1]")
     write(memory, "~/memory/people/li", "小明住在北京。 [r1]")
     write(memory, "~/memory/places/beijing", title="北京")
-    assert names(memory.relations("Mara")) == ["Ana"]
-    assert names(memory.relations("北京")) == ["Li"]
+    assert names(memory.relations.of("Mara")) == ["Ana"]
+    assert names(memory.relations.of("北京")) == ["Li"]
 
 
 def test_the_closest_come_first_and_only_as_many_as_asked_for(memory: Memory) -> None:
@@ -184,7 +184,7 @@ def test_the_closest_come_first_and_only_as_many_as_asked_for(memory: Memory) ->
     write(memory, "~/memory/people/ana")
     body = "\n\n".join([*(f"saw film {number} with Tom. [r1]" for number in range(8)), "met Ana. [r1]"])
     write(memory, "~/memory/people/mara", body)
-    (tom,) = memory.relations("Mara", limit=1).neighbours
+    (tom,) = memory.relations.of("Mara", limit=1).neighbours
     assert (tom.name, tom.weight, len(tom.evidence)) == ("Tom", 8.0, 5)
 
 
@@ -194,9 +194,9 @@ def test_the_rules_alone_make_relations(memory: Memory, clock: FakeClock) -> Non
     memory.append(talk, UserMessage("I moved to Lisbon in May and work with Tom at the harbour.", speaker="Mara"))
     memory.append(talk, UserMessage("I live in Porto and have two cats.", speaker="Tom"))
     clock.turn(minutes=5)
-    memory.process()
-    assert names(memory.relations("Mara")) == ["Tom"]
-    assert "work" in only(memory.relations("Tom")).evidence[0].text
+    memory.organize()
+    assert names(memory.relations.of("Mara")) == ["Tom"]
+    assert "work" in only(memory.relations.of("Tom")).evidence[0].text
 
 
 # By which name
@@ -208,9 +208,9 @@ def test_an_entity_is_found_by_title_slug_or_the_beginning_of_one(memory: Memory
     write(memory, "~/memory/people/tom", "met Mário. [r1]")
     write(memory, "~/memory/people/mario", title="Mário")
     for asked in ("Mara Silva", "mara silva", "MARA-S", "mara", " mara sil"):
-        assert memory.relations(asked).entity == "Mara Silva"
-    assert memory.relations("MARIO").entity == "Mário"
-    both = memory.relations("mar")
+        assert memory.relations.of(asked).entity == "Mara Silva"
+    assert memory.relations.of("MARIO").entity == "Mário"
+    both = memory.relations.of("mar")
     assert (both.entity, both.suggestions) == ("", ("Mara Silva", "Mário"))
 
 
@@ -218,9 +218,9 @@ def test_an_unknown_one_leads_to_the_nearest(memory: Memory, database: Database,
     """R9."""
     write(memory, "~/memory/people/mara")
     live(database, clock, "e1", "Caroline sails.", "Caroline")
-    assert memory.relations("Karoline") == Relations("", suggestions=("Caroline",))
-    assert memory.relations("xyzzy") == Relations("")
-    assert memory.relations("Mara") == Relations("Mara", "~/memory/people/mara")
+    assert memory.relations.of("Karoline") == Relations("", suggestions=("Caroline",))
+    assert memory.relations.of("xyzzy") == Relations("")
+    assert memory.relations.of("Mara") == Relations("Mara", "~/memory/people/mara")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_an_unknown_one_leads_to_the_nearest(memory: Memory, database: Database,
 def test_a_wrong_question_says_what_to_do(memory: Memory, arguments: tuple[Any, ...], advice: str) -> None:
     """R9."""
     with pytest.raises(InputError) as raised:
-        memory.relations(*arguments)
+        memory.relations.of(*arguments)
     assert advice in str(raised.value)
 
 
@@ -264,15 +264,17 @@ def test_it_does_not_walk_through_everything(memory: Memory, clock: FakeClock) -
                 "body": f"works with Person{(number * 7) % 1_000} at night. [r1]",
             }
             draft.write(slug=f"p{number}", description="", parent_path="~/memory/people", **content)
-        memory._database.write(lambda tx: commit(tx, draft, Changeset(0, "default", clock(), "edit", "test")))
-        analyze(memory._database, "documents", "document_references", "items", "item_words")
+        memory._parts.shared.database.write(
+            lambda tx: commit(tx, draft, Changeset(0, "default", clock(), "edit", "test"))
+        )
+        analyze(memory._parts.shared.database, "documents", "document_references", "items", "item_words")
 
     write(memory, "~/memory/people")
     know(range(50))
-    few = work_of(memory._database, lambda: memory.relations("Person3"))
+    few = work_of(memory._parts.shared.database, lambda: memory.relations.of("Person3"))
     know(range(50, 1_000))
-    assert names(memory.relations("Person3")) == ["Person21", "Person429"]
-    assert work_of(memory._database, lambda: memory.relations("Person3")) < 4 * few
+    assert names(memory.relations.of("Person3")) == ["Person21", "Person429"]
+    assert work_of(memory._parts.shared.database, lambda: memory.relations.of("Person3")) < 4 * few
 
 
 NAMES = ("Mara", "Tom", "Ana", "Atlas")
@@ -309,11 +311,11 @@ def test_no_owner_sees_anothers(
                 write(memory, path, fact)
         for number, entities in enumerate(lived):
             text = f"{' and '.join(entities)} sailed in {word}."
-            live(memory._database, clock, f"e{number}", text, *entities, owner=memory.user)
+            live(memory._parts.shared.database, clock, f"e{number}", text, *entities, owner=memory.user)
         told[word] = {name for pair in said for name in pair} | {name for some in lived for name in some}
     for word, memory in memories.items():
         for name in NAMES:
-            found = memory.relations(name, ended=ended)
+            found = memory.relations.of(name, ended=ended)
             assert {found.entity, *names(found), *found.suggestions} <= told[word] | {""}
             assert all(f" in {word}" in hit.text for one in found.neighbours for hit in one.evidence)
     for memory in memories.values():
@@ -328,4 +330,4 @@ def test_the_person_who_asks_is_an_entity_like_another(memory: Memory, alice: Ag
     memory.append(alice, UserMessage("x"))
     write(memory, "~/memory/people/alice", "met Tom. [r1]", title="alice")
     write(memory, "~/memory/people/tom", "wrote to alice. [r1]")
-    assert only(memory.relations("Tom")).weight == 2.0
+    assert only(memory.relations.of("Tom")).weight == 2.0

@@ -84,9 +84,9 @@ def memory(open_memory: OpenMemory, organizer: Replaying) -> Memory:
 
 def learn(memory: Memory, agent: Agent, *records: Record) -> list[int]:
     ids = memory.append_many(agent, records)
-    memory.sleep(agent)
-    processed = memory.process()
-    assert (processed.finished, processed.failed) == (1, 0), [item.error for item in memory.inbox()]
+    memory.end_session(agent)
+    processed = memory.organize()
+    assert (processed.finished, processed.failed) == (1, 0), [item.error for item in memory.inbox.list()]
     return ids
 
 
@@ -335,7 +335,7 @@ def test_a_speaker_with_no_name_for_a_path_holds_nothing_up(memory: Memory, spea
     if path == "alice":
         assert speaker not in json.dumps(told)
         assert "Oslo" not in told["~/memory/people/alice"]
-        assert {hit.speaker for hit in memory.recall("Who is a nurse in Porto?", 10)} <= {"", "Alice", "Mara"}
+        assert {hit.speaker for hit in memory.search("Who is a nurse in Porto?", 10)} <= {"", "Alice", "Mara"}
 
 
 # What is known already
@@ -398,8 +398,8 @@ def test_what_was_said_before_and_organized_late_is_over_already(memory: Memory,
     old = memory.append(first, UserMessage("I live in Porto.", "Mara"))
     clock.turn(seconds=1)
     new = tell(memory, "I moved to Lisbon.", agent=User("cli", "alice", "other"))[0]
-    memory.sleep(first)
-    memory.process()
+    memory.end_session(first)
+    memory.organize()
     assert paragraphs(tree(memory)["~/memory/people/mara"]) == [
         f"moved to Lisbon. [r{new}]",
         EARLIER,
@@ -413,8 +413,8 @@ def test_a_late_statement_ended_when_the_later_one_was_made(memory: Memory) -> N
     first = memory.agent(ALICE)
     memory.append(first, UserMessage("I live in Porto.", "Mara", at=AT - timedelta(days=60)))
     tell(memory, "I moved to Lisbon.", agent=User("cli", "alice", "other"))
-    memory.sleep(first)
-    memory.process()
+    memory.end_session(first)
+    memory.organize()
     (ended,) = [fact for fact in memory.documents.facts("~/memory/people/mara") if not fact.current]
     assert ended.until == "2026-02-24"
 
@@ -498,7 +498,9 @@ TALK = (
 def test_the_same_transcript_again_adds_nothing(memory: Memory, organizer: Replaying) -> None:
     """O8: a run may be repeated."""
     learn(memory, memory.agent(ALICE), *TALK)
-    again = Draft(memory._database, "default", below=MEMORY, keys=keys, guard=WritePolicy(organizer.seen[0]))
+    again = Draft(
+        memory._parts.shared.database, "default", below=MEMORY, keys=keys, guard=WritePolicy(organizer.seen[0])
+    )
     organizer.rules.organize(organizer.seen[0], again)
     assert [(edit.before, edit.after) for edit in again.changes] == []
 
@@ -538,8 +540,8 @@ def test_two_facts_of_one_record_never_end_one_another(memory: Memory, clock: Fa
     mara = memory.agent(User("cli", "mara", "main"))
     for text in ("I live in Porto.", "I moved. I live in Lisbon now."):
         memory.append(mara, UserMessage(text, speaker="Mara"))
-        memory.sleep(mara)
-        memory.process()
+        memory.end_session(mara)
+        memory.organize()
         clock.turn(days=1)
     page = memory.documents.read("~/memory/people/mara")
     assert {fact.text: fact.current for fact in parse_facts(page.body)}.items() >= {
@@ -735,7 +737,7 @@ def test_data_that_repeats_or_echoes_a_word_does_not_fail_the_run(memory: Memory
     echo = ToolResult("Customer Mara lives in Porto near Ribeira.", name="crm", provenance="web")
     learn(memory, memory.agent(ALICE), echo, UserMessage("I moved to Lisbon.", "Mara"))
     learn(memory, memory.agent(ALICE), echo)
-    assert not memory.inbox("pending", "dead")
+    assert not memory.inbox.list("pending", "dead")
     assert "moved to Lisbon" in tree(memory)["~/memory/people/mara"]
 
 

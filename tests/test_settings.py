@@ -106,8 +106,8 @@ def test_a_memory_is_opened_with_the_settings_of_its_home(file: Path, monkeypatc
         assert memory.settings.storage.synchronous == "normal"
         alice = memory.agent(User("cli", "alice", "main"))
         memory.append(alice, UserMessage("one"))
-        assert memory.sessions(alice)[0].invalidated_at is None
-        assert memory.append(alice, UserMessage("two")) == memory.sessions(alice)[0].invalidated_at
+        assert memory.sessions.list(alice)[0].invalidated_at is None
+        assert memory.append(alice, UserMessage("two")) == memory.sessions.list(alice)[0].invalidated_at
 
 
 def test_names_in_the_environment_may_have_many_underscores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,8 +276,8 @@ def test_an_empty_unknown_section_names_the_nearest_too(file: Path) -> None:
 def test_history_that_nobody_removes_is_not_promised_to_go(tmp_path: Path) -> None:
     """K1: nobody is to rely on what is not done; a home that sets it opens all the same."""
     with Memory.open(tmp_path, continuity={"retain_history_days": 30}) as memory:
-        assert memory.health().status == "yellow"
-        assert "retain_history_days has no effect" in " ".join(memory.health().reasons)
+        assert memory.admin.health().status == "yellow"
+        assert "retain_history_days has no effect" in " ".join(memory.admin.health().reasons)
 
 
 def test_experiences_can_be_for_every_kind_of_agent_that_is_organized() -> None:
@@ -396,8 +396,8 @@ def test_the_page_explains_every_key() -> None:
 def test_each_user_has_a_folder_of_its_own(tmp_path: Path) -> None:
     """C0, K3."""
     home = Home(tmp_path)
-    assert home.user("default") == tmp_path / "users" / "default"
-    assert home.user("work") == tmp_path / "users" / "work"
+    assert home.user_folder("default") == tmp_path / "users" / "default"
+    assert home.user_folder("work") == tmp_path / "users" / "work"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -405,7 +405,7 @@ def test_each_user_has_a_folder_of_its_own(tmp_path: Path) -> None:
 def test_a_user_never_leaves_its_folder(tmp_path: Path, name: str) -> None:
     """S3."""
     with pytest.raises(InputError, match="cannot name a user"):
-        Home(tmp_path).user(name)
+        Home(tmp_path).user_folder(name)
     with pytest.raises(InputError, match="cannot name a user"):
         Memory.open(tmp_path / "home", name)
     assert not (tmp_path / "home").exists()
@@ -416,10 +416,10 @@ def test_one_user_does_not_see_another(tmp_path: Path) -> None:
     with Memory.open(tmp_path, "mine") as mine, Memory.open(tmp_path, "yours") as yours:
         alice = mine.agent(User("cli", "alice", "main"))
         mine.append(alice, UserMessage("a secret"))
-        assert yours.agents() == []
+        assert yours.agents.list() == []
         assert yours.agent(User("cli", "alice", "main")).id != alice.id
         with pytest.raises(LookupError):
-            yours.transcript(alice)
+            yours.sessions.transcript(alice)
 
 
 def test_nothing_but_the_database_appears_in_a_home(tmp_path: Path) -> None:
@@ -430,7 +430,7 @@ def test_nothing_but_the_database_appears_in_a_home(tmp_path: Path) -> None:
         for number in range(10):
             memory.append(alice, UserMessage(f"number {number}"))
         memory.end_turn(alice)
-        memory.sleep(alice)
+        memory.end_session(alice)
         assert {path.name for path in home.rglob("*")} <= {
             "lifelong.db",
             "lifelong.db-wal",

@@ -70,7 +70,7 @@ def path(tmp_path: Path) -> Path:
 def test_the_writer_syncs_fully_unless_told_otherwise(tmp_path: Path, chosen: str | None, level: int) -> None:
     storage = {"synchronous": chosen} if chosen else {}
     with Memory.open(tmp_path, storage=storage) as memory:
-        assert memory._database.write(lambda tx: tx.one("PRAGMA synchronous")) == (level,)
+        assert memory._parts.shared.database.write(lambda tx: tx.one("PRAGMA synchronous")) == (level,)
 
 
 def test_the_file_is_in_wal_mode_and_references_are_kept(sqlite: SQLite) -> None:
@@ -361,8 +361,8 @@ def test_six_processes_open_a_fresh_home_at_once(tmp_path: Path) -> None:
     assert [process.returncode for process in processes] == [0] * 6
     assert sorted(int(out) for out, _ in ends) == [1, 2, 3, 4, 5, 6]
     with Memory.open(tmp_path / "home") as memory:
-        assert len(memory.agents()) == 1
-        assert len(memory.history(memory.sessions(memory.agents()[0])[0])) == 6
+        assert len(memory.agents.list()) == 1
+        assert len(memory.sessions.history(memory.sessions.list(memory.agents.list()[0])[0])) == 6
 
 
 def test_eight_threads_open_a_fresh_home_at_once(tmp_path: Path) -> None:
@@ -418,9 +418,9 @@ def test_a_memorys_backup_is_a_home_of_its_own(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "home") as memory:
         alice = memory.agent(ALICE)
         memory.append(alice, UserMessage("I moved to Lisbon."))
-        memory.backup(tmp_path / "other" / "lifelong.db")
+        memory.admin.backup(tmp_path / "other" / "lifelong.db")
     with Memory.open(tmp_path / "other") as copy:
-        assert "I moved to Lisbon." in copy.transcript(alice.id)
+        assert "I moved to Lisbon." in copy.sessions.transcript(alice.id)
         assert copy.append(alice.id, UserMessage("And on to Porto.")) == 2
 
 
@@ -461,13 +461,13 @@ def test_check_reports_a_damaged_file(tmp_path: Path, part: float) -> None:
     with Memory.open(tmp_path) as memory:
         alice = memory.agent(ALICE)
         memory.append_many(alice, [UserMessage(f"{number} " * 100) for number in range(4_000)])
-        assert memory.check() == []
+        assert memory.admin.check() == []
     page = int(path.stat().st_size * part) // 4096 * 4096
     with path.open("r+b") as file:
         file.seek(page)
         file.write(bytes(range(256)) * 16)
     with Memory.open(tmp_path) as memory:
-        found = memory.check()
+        found = memory.admin.check()
     assert found
     assert all(sentence.startswith("The file is damaged: ") for sentence in found)
 
@@ -721,12 +721,12 @@ def test_a_disk_that_fills_up_is_said_and_loses_nothing_acknowledged(small_disk:
         acknowledged, error = append_until_full(memory, alice)
         assert str(small_disk / "lifelong.db") in str(error)
         assert "free some space" in str(error)
-        stored = [recorded.id for recorded in memory.history(memory.sessions(alice)[0])]
+        stored = [recorded.id for recorded in memory.sessions.history(memory.sessions.list(alice)[0])]
         assert stored == acknowledged
     with Memory.open(small_disk) as memory:
-        stored = [recorded.id for recorded in memory.history(memory.sessions(alice.id)[0])]
+        stored = [recorded.id for recorded in memory.sessions.history(memory.sessions.list(alice.id)[0])]
         assert stored == acknowledged
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 def test_work_goes_on_once_there_is_room_again(small_disk: Path) -> None:
@@ -736,7 +736,7 @@ def test_work_goes_on_once_there_is_room_again(small_disk: Path) -> None:
         append_until_full(memory, alice)
         (small_disk / "filling").unlink()
         newest = memory.append(alice, UserMessage("there is room"))
-        assert memory.history(memory.sessions(alice)[0])[-1].id == newest
+        assert memory.sessions.history(memory.sessions.list(alice)[0])[-1].id == newest
 
 
 def test_a_worker_says_in_one_sentence_that_the_disk_is_full(
@@ -748,11 +748,11 @@ def test_a_worker_says_in_one_sentence_that_the_disk_is_full(
         append_until_full(memory, alice)
         caplog.clear()
         with pytest.raises(StorageFull, match="free some space"):
-            memory.process()
+            memory.organize()
         assert [record for record in caplog.records if record.exc_info] == []
-        assert memory.health().marked == 1
+        assert memory.admin.health().marked == 1
         subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
-        assert memory.process().finished > 0
+        assert memory.organize().finished > 0
 
 
 def test_a_home_on_a_full_disk_is_refused(small_disk: Path) -> None:
@@ -775,8 +775,8 @@ def test_an_existing_home_on_a_full_disk_is_refused_and_kept(small_disk: Path) -
         memory.append(alice.id, UserMessage("x" * 100_000))
     (small_disk / "filling").unlink()
     with Memory.open(small_disk / "home") as memory:
-        assert "before" in memory.transcript(alice.id)
-        assert memory.check() == []
+        assert "before" in memory.sessions.transcript(alice.id)
+        assert memory.admin.check() == []
 
 
 def test_a_file_that_may_not_grow_is_said_with_what_to_do(tmp_path: Path) -> None:
@@ -792,7 +792,7 @@ def test_a_file_that_may_not_grow_is_said_with_what_to_do(tmp_path: Path) -> Non
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         last = memory.append(alice, UserMessage("after"))
-        assert [recorded.id for recorded in memory.history(alice)] == [first, last]
+        assert [recorded.id for recorded in memory.sessions.history(alice)] == [first, last]
 
 
 def append_until_full(memory: Memory, agent: Agent) -> tuple[list[int], StorageFull]:

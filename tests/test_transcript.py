@@ -145,10 +145,10 @@ def test_the_cut_is_a_setting(tmp_path_factory: pytest.TempPathFactory) -> None:
     with Memory.open(tmp_path_factory.mktemp("home"), collect={"tool_result_chars": 10}) as memory:
         alice = memory.agent(User("cli", "alice", "main"))
         memory.append(alice, ToolResult("0123456789abc"))
-        text = memory.transcript(alice)
+        text = memory.sessions.transcript(alice)
         assert "[cut: 10 of 13 characters shown]" in text
-        assert memory.history(memory.sessions(alice)[0])[0].record == ToolResult(
-            "0123456789abc", at=memory.history(memory.sessions(alice)[0])[0].at
+        assert memory.sessions.history(memory.sessions.list(alice)[0])[0].record == ToolResult(
+            "0123456789abc", at=memory.sessions.history(memory.sessions.list(alice)[0])[0].at
         )
 
 
@@ -206,7 +206,7 @@ def test_the_form_follows_from_the_kind_of_agent(tmp_path_factory: pytest.TempPa
     with Memory.open(tmp_path_factory.mktemp("home")) as memory:
         alice = memory.agent(User("cli", "alice", "main"))
         memory.append(alice, UserMessage("hello"))
-        assert memory.transcript(alice).startswith(f"{FOREGROUND}\n\n## User [r1, ")
+        assert memory.sessions.transcript(alice).startswith(f"{FOREGROUND}\n\n## User [r1, ")
         for kind in (
             Cron("c"),
             Task("t"),
@@ -217,7 +217,7 @@ def test_the_form_follows_from_the_kind_of_agent(tmp_path_factory: pytest.TempPa
         ):
             agent = memory.agent(kind)
             memory.append(agent, UserMessage("go"))
-            assert memory.transcript(agent).startswith(f"{BACKGROUND}\n\n## System Message [r")
+            assert memory.sessions.transcript(agent).startswith(f"{BACKGROUND}\n\n## System Message [r")
 
 
 # Its own echo

@@ -17,10 +17,11 @@ from typing import Any
 
 import pytest
 
-from lifelong import Memory, User, UserMessage
+from lifelong import Memory, Store, User, UserMessage
 from lifelong.errors import ConfigError, RunBudgetExceeded, StorageUnavailable
-from lifelong.serve.worker import _Users, run
+from lifelong.serve.worker import _status_notes, run
 from lifelong.testing import ScriptedOrganizer
+from lifelong.wiring import SharedParts
 from tests.model_servers import ModelServer, Reply, call, results, say
 
 WORKER = [sys.executable, "-m", "lifelong", "worker"]
@@ -81,7 +82,7 @@ def talk(home: Path, *people: str, user: str = "default", **settings: Any) -> No
         for name in people:
             agent = memory.agent(User("cli", name.lower(), "main"))
             memory.append(agent, UserMessage("I live in Porto.", name))
-            memory.sleep(agent)
+            memory.end_session(agent)
 
 
 def known(home: Path, user: str = "default", **settings: Any) -> set[str]:
@@ -140,11 +141,11 @@ def test_a_worker_serves_every_user_and_counts_them_all(tmp_path: Path) -> None:
 def test_a_user_without_an_agent_is_served_too(tmp_path: Path) -> None:
     """K3, R1: what was only written down there is found by its meaning."""
     with Memory.open(tmp_path, user="work") as memory:
-        memory.notes("tester").store("suite", "The whole suite takes seven minutes.")
+        memory.notes.worker("tester").store("suite", "The whole suite takes seven minutes.")
     assert once(tmp_path).returncode == 0
     with Memory.open(tmp_path, user="work") as memory:
-        assert [hit.kind for hit in memory.recall("How long does the suite take?")] == ["note"]
-        assert memory.unindexed() == 0
+        assert [hit.kind for hit in memory.search("How long does the suite take?")] == ["note"]
+        assert memory.admin.unindexed() == 0
 
 
 def test_it_keeps_the_journal_of_every_user(tmp_path: Path, spawn: Spawn) -> None:
@@ -210,9 +211,9 @@ def test_it_works_until_it_is_told(tmp_path: Path, spawn: Spawn, number: signal.
     talk(tmp_path, "Mara")
     worker = spawn(tmp_path, "--json", **RULES)
     with Memory.open(tmp_path) as memory:
-        wait_for(lambda: memory.inbox("done"))
+        wait_for(lambda: memory.inbox.list("done"))
         talk(tmp_path, "Bob")
-        wait_for(lambda: len(memory.inbox("done")) == 2)
+        wait_for(lambda: len(memory.inbox.list("done")) == 2)
     assert worker.poll() is None
     assert json.loads(end(worker, number))["organized"] == 2
 
@@ -246,10 +247,10 @@ def test_two_workers_share_the_work(tmp_path: Path, spawn: Spawn) -> None:
     with ModelServer(together) as server, Memory.open(tmp_path) as memory:
         workers = [spawn(tmp_path, "--json", **asking(server)) for _ in range(2)]
         wait_for(both_ask.is_set)
-        wait_for(lambda: len(memory.inbox("done")) == 6)
+        wait_for(lambda: len(memory.inbox.list("done")) == 6)
         assert [json.loads(end(worker))["health"] for worker in workers] == ["green", "green"]
         assert len(server.requests) == 6
-        assert all(item.attempts == 1 and item.losses == 0 for item in memory.inbox("done"))
+        assert all(item.attempts == 1 and item.losses == 0 for item in memory.inbox.list("done"))
 
 
 @pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
@@ -272,15 +273,15 @@ def test_what_a_killed_worker_held_is_finished_by_another(
         wait_for(lambda: len(server.requests) == 2)
         first.kill()
         first.wait()
-        (item,) = memory.inbox()
+        (item,) = memory.inbox.list()
         assert (item.state, memory.documents.changesets()) == ("leased", [])
         second = spawn(tmp_path / "other" if storage else home, "--json", **asking(server), **where, **SOON_LOST)
-        wait_for(lambda: memory.inbox("done"))
+        wait_for(lambda: memory.inbox.list("done"))
         assert json.loads(end(second))["organized"] == 1
-        (item,) = memory.inbox()
+        (item,) = memory.inbox.list()
         assert (item.state, item.losses) == ("done", 1)
         assert len(memory.documents.changesets()) == 1
-        assert memory.check() == []
+        assert memory.admin.check() == []
 
 
 # The same in this process
@@ -301,17 +302,17 @@ def test_a_signal_ends_it_and_what_failed_is_said(tmp_path: Path, capsys: pytest
     with Memory.open(tmp_path, organizer=organizer, worker={"tick_seconds": 0.05}) as memory:
         mara = memory.agent(User("cli", "mara", "main"))
         memory.append(mara, UserMessage("I live in Porto.", "Mara"))
-        memory.sleep(mara)
+        memory.end_session(mara)
 
         def end() -> None:
-            while not memory.inbox("dead"):
+            while not memory.inbox.list("dead"):
                 time.sleep(0.02)
             os.kill(os.getpid(), signal.SIGTERM)
 
         before = signal.getsignal(signal.SIGTERM)
         ending = threading.Thread(target=end)
         ending.start()
-        told = run(memory, once=False, as_json=False)
+        told = run(memory.store, once=False, as_json=False)
         ending.join()
         assert signal.getsignal(signal.SIGTERM) is before
     assert (told["failed"], told["health"]) == (1, "red")
@@ -323,35 +324,33 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """O5: it looks for new users again."""
-    monkeypatch.setattr("lifelong.serve.worker.LOOK_AGAIN", 0.01)
+    monkeypatch.setattr("lifelong.background.DISCOVER_EVERY", 0.01)
     talk(tmp_path, "Bob", user="work")
     looks = 0
-    users = Memory.users
+    users = SharedParts.users
 
-    def look(memory: Memory) -> list[str]:
+    def look(shared: SharedParts) -> list[str]:
         nonlocal looks
         looks += 1
         if looks == 1:
             raise StorageUnavailable
         if looks == 4:
             os.kill(os.getpid(), signal.SIGTERM)
-        return users(memory)
+        return users(shared)
 
-    monkeypatch.setattr(Memory, "users", look)
-    with Memory.open(tmp_path) as memory:
-        run(memory, once=False, as_json=False)
+    monkeypatch.setattr(SharedParts, "users", look)
+    with Store.open(tmp_path, worker={"tick_seconds": 0.05}) as store:
+        run(store, once=False, as_json=False)
     assert "cannot be reached" in " ".join(capsys.readouterr().err.split())
     assert looks >= 4
 
 
 def test_a_database_that_cannot_be_asked_is_what_a_worker_tells(tmp_path: Path) -> None:
     """O6: it goes on, and the server beside it says why nothing is done."""
-    memory = Memory.open(tmp_path)
-    every = _Users(memory, ExitStack())
-    assert [*every.new()] == [memory]
-    assert every.remarks() == {"default": []}
-    memory.close()
-    assert every.remarks() == {"": ["This memory is closed. Open it again with Memory.open(home)."]}
+    store = Store.open(tmp_path)
+    assert _status_notes(store) == {"default": []}
+    store.close()
+    assert _status_notes(store) == {"": ["This memory is closed. Open it again with Memory.open(home)."]}
 
 
 # Which organizer
@@ -366,10 +365,10 @@ def test_a_model_that_cannot_be_used_leaves_the_work_to_the_rules_and_says_so(
     with Memory.open(tmp_path, models=models) as memory:
         mara = memory.agent(User("cli", "mara", "main"))
         memory.append(mara, UserMessage("I live in Porto.", "Mara"))
-        memory.sleep(mara)
-        assert memory.process().finished == 1
+        memory.end_session(mara)
+        assert memory.organize().finished == 1
         assert memory.documents.changesets()[0].organizer == "rules"
-        health = memory.health()
+        health = memory.admin.health()
     assert health.status == "yellow"
     assert "The rules organize instead of the model" in health.reasons[0]
     with pytest.raises(ConfigError, match="its model cannot be used"):

@@ -31,9 +31,9 @@ def main(home: str, storage: str, name: str, count: int) -> None:
             record_id = insist(partial(memory.append, agent, UserMessage(text), key=text))
             say(f"ok {record_id} {agent.id} {text}")
             if number % 40 == 39:
-                insist(partial(memory.reset, agent, "a new day"))
+                insist(partial(memory.sessions.reset, agent, "a new day"))
             if number % 50 == 49:
-                insist(partial(memory.sleep, agent))
+                insist(partial(memory.end_session, agent))
 
 
 def insist(call: Callable[[], T]) -> T:

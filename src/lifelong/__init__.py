@@ -1,29 +1,30 @@
 """lifelong: durable long-term memory for AI agents.
 
-    turns ─▶ history ─▶ marks ─▶ inbox ─▶ organizer ─▶ changesets ─▶ documents ─┐
-      │      collect/            organize/ (rules | llm)                     │
-      ├────▶ turn summaries ─▶ MEMORY.md ─▶ compaction ─▶ LONGMEMORY.md ─────┤
-      │      journal/                                                        ▼
-      └───────────────────────────────────────────────▶ items ─▶ index ─▶ recall/
+    records ─▶ history ─▶ marks ─▶ inbox ─▶ memory-agent ─▶ changesets ─▶ documents ─┐
+      │        collect/            organize/ (rules | llm)                           │
+      ├──────▶ turn summaries ─▶ MEMORY.md ─▶ compaction ─▶ LONGMEMORY.md ───────────┤
+      │        journal/                                                              ▼
+      └──────────────────────────────────────────────────────▶ items ─▶ index ─▶ search, context
+                                                                         recall/
 
-`collect` stores every turn before it acknowledges it, and marks the sessions that hold something new. `organize`
-makes documents of what is marked, in the background; `journal` keeps pages that people read, and keeps them small.
+`collect` stores every record before it acknowledges it, and marks the sessions that hold something new. `organize`
+makes documents of what is marked, in the background; `journal` keeps files that people read, and keeps them small.
 `recall` finds all of it. `serve` is how to reach it: commands, a page, HTTP, MCP, hooks.
 
 Eight files, read in this order, tell the whole:
 
-1  types.py                    what travels: records, agents, sessions, documents, items, hits
-2  memory.py                   what can be done with a memory, one method each (`reading.py`: what it can be asked)
-3  wiring.py                    what a memory is made of, and how its settings choose it
-4  collect/recorder.py            a turn comes in: stored, findable and marked in one transaction
-5  organize/dispatch.py        what is marked becomes a transcript in an inbox, exactly once
+1  types.py                   what travels: records, agents, sessions, documents, items, hits
+2  memory.py                  Memory and Store: what can be done, one method each (`namespaces.py`: the rest)
+3  wiring.py                  what a memory is made of, and how its settings choose it
+4  collect/recorder.py        a record comes in: stored, findable and marked in one transaction
+5  organize/dispatch.py       what is marked becomes a transcript in an inbox, exactly once
 6  organize/memory_agent.py   a transcript becomes a changeset of documents, all of it or nothing
-7  journal/service.py       turns become lines of MEMORY.md, and old lines few words
-8  recall/search.py            a question in, hits out
+7  journal/service.py         turns become lines of MEMORY.md, and old lines become few
+8  recall/search.py           a question in, hits out
 
 They stand on `storage/base.py` (rows), `models/` (who thinks, who embeds), `vectors/` (what is near), and on what
-every stage shares: `gate` (what may come in), `secrecy`, `errors`, `background`, `tooling`, `remembered`. `config`
-and `sections` read the settings, `home` is the folder, `aio` the same calls awaited, `testing` the doubles.
+every stage shares: `validation`, `redaction`, `errors`, `periodic`, `tools`. `settings` reads the settings, `home`
+is the folder, `background` runs the threads, `aio` has the same calls awaited, `testing` the doubles.
 """
 
 import importlib
@@ -43,10 +44,17 @@ if typing.TYPE_CHECKING:
         User,
     )
     from lifelong.errors import LifelongError
-    from lifelong.memory import Memory
+    from lifelong.memory import Memory, Store
+    from lifelong.models.embedders.base import Embedder
+    from lifelong.organize.facts import Fact
+    from lifelong.organize.health import Health, Receipt
+    from lifelong.organize.organizer import Organizer
+    from lifelong.tools import Tool
     from lifelong.types import (
         Agent,
         AssistantMessage,
+        Document,
+        Hit,
         LifecycleResult,
         Note,
         Record,
@@ -59,6 +67,42 @@ if typing.TYPE_CHECKING:
         UserMessage,
     )
 
+_MODULE_OF = {
+    "App": "collect.descriptors",
+    "Agent": "types",
+    "AssistantMessage": "types",
+    "AsyncMemory": "aio",
+    "Cron": "collect.descriptors",
+    "Descriptor": "collect.descriptors",
+    "Document": "types",
+    "Embedder": "models.embedders.base",
+    "Fact": "organize.facts",
+    "Health": "organize.health",
+    "Hit": "types",
+    "LifecycleResult": "types",
+    "LifelongError": "errors",
+    "Memory": "memory",
+    "MemoryAgent": "collect.descriptors",
+    "Note": "types",
+    "Organizer": "organize.organizer",
+    "Permanent": "collect.descriptors",
+    "Receipt": "organize.health",
+    "Record": "types",
+    "Session": "types",
+    "Store": "memory",
+    "StoredRecord": "types",
+    "Subagent": "collect.descriptors",
+    "System": "collect.descriptors",
+    "SystemMessage": "types",
+    "Task": "collect.descriptors",
+    "Tool": "tools",
+    "ToolCall": "types",
+    "ToolResult": "types",
+    "Turn": "types",
+    "User": "collect.descriptors",
+    "UserMessage": "types",
+}
+
 __all__ = [
     "Agent",
     "App",
@@ -66,19 +110,28 @@ __all__ = [
     "AsyncMemory",
     "Cron",
     "Descriptor",
+    "Document",
+    "Embedder",
+    "Fact",
+    "Health",
+    "Hit",
     "LifecycleResult",
     "LifelongError",
     "Memory",
     "MemoryAgent",
     "Note",
+    "Organizer",
     "Permanent",
+    "Receipt",
     "Record",
     "Session",
+    "Store",
     "StoredRecord",
     "Subagent",
     "System",
     "SystemMessage",
     "Task",
+    "Tool",
     "ToolCall",
     "ToolResult",
     "Turn",
@@ -89,13 +142,12 @@ __all__ = [
 if not typing.TYPE_CHECKING:  # which knows the names from above
 
     def __getattr__(name: str) -> object:
-        """A public name, imported when it is first asked for: `lifelong --help` asks for none."""
-        if name in __all__:
-            for module in ("types", "errors", "collect.descriptors", "memory", "aio"):
-                if found := vars(importlib.import_module(f"lifelong.{module}")).get(name):
-                    globals()[name] = found
-                    return found
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        """Return a public name, imported when it is first asked for: `lifelong --help` asks for none."""
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"lifelong.{_MODULE_OF[name]}"), name)
+        globals()[name] = found
+        return found
 
     def __dir__() -> list[str]:
         return __all__

@@ -13,10 +13,14 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 from lifelong.errors import MemoryClosed
 from lifelong.journal.journal import Journal
 from lifelong.journal.notes import Notes
-from lifelong.memory import Memory
+from lifelong.journal.service import JournalService
+from lifelong.memory import DEFAULT_USER, Memory
+from lifelong.models.embedders.base import Embedder
+from lifelong.namespaces import Admin, AgentDirectory, InboxView, NotesDirectory, SessionDirectory
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.organizer import Organizer
 from lifelong.recall.experiences import Experiences
+from lifelong.recall.relations import RelationFinder
 from lifelong.types import Clock, utc_now
 
 P = ParamSpec("P")
@@ -96,6 +100,8 @@ class AsyncJournal(Face):
     day = awaited(Journal.day)
     records_of_days = awaited(Journal.records_of_days)
     long_memory = awaited(Journal.long_memory)
+    context = awaited(JournalService.context)
+    compact = awaited(JournalService.compact)
 
 
 class AsyncNotes(Face):
@@ -116,14 +122,79 @@ class AsyncExperiences(Face):
     add = awaited(Experiences.add)
     query = awaited(Experiences.query)
     list = awaited(Experiences.list)
+    extract = awaited(Experiences.extract)
+
+
+class AsyncAgents(Face):
+    """`memory.agents` for event loops."""
+
+    list = awaited(AgentDirectory.list)
+    find = awaited(AgentDirectory.find)
+    get = awaited(AgentDirectory.get)
+    advance = awaited(AgentDirectory.advance)
+
+
+class AsyncSessions(Face):
+    """`memory.sessions` for event loops."""
+
+    get = awaited(SessionDirectory.get)
+    list = awaited(SessionDirectory.list)
+    recent = awaited(SessionDirectory.recent)
+    history = awaited(SessionDirectory.history)
+    transcript = awaited(SessionDirectory.transcript)
+    size = awaited(SessionDirectory.size)
+    reset = awaited(SessionDirectory.reset)
+    compact_context = awaited(SessionDirectory.compact_context)
+
+
+class AsyncInbox(Face):
+    """`memory.inbox` for event loops."""
+
+    list = awaited(InboxView.list)
+    counts = awaited(InboxView.counts)
+    retry = awaited(InboxView.retry)
+
+
+class AsyncAdmin(Face):
+    """`memory.admin` for event loops."""
+
+    health = awaited(Admin.health)
+    status_notes = awaited(Admin.status_notes)
+    check = awaited(Admin.check)
+    verify = awaited(Admin.verify)
+    rebuild = awaited(Admin.rebuild)
+    index = awaited(Admin.index)
+    unindexed = awaited(Admin.unindexed)
+    backup = awaited(Admin.backup)
+    ledger = awaited(Admin.ledger)
+    stats = awaited(Admin.stats)
+    users = awaited(Admin.users)
+    ended = awaited(Admin.ended)
+    recall_log = awaited(Admin.recall_log)
+
+
+class AsyncRelations(Face):
+    """`memory.relations` for event loops."""
+
+    of = awaited(RelationFinder.of)
+    entities = awaited(RelationFinder.entities)
+
+
+class AsyncNotesDirectory(Face):
+    """`memory.notes` for event loops."""
+
+    workers = awaited(NotesDirectory.workers)
+
+    def worker(self, name: str) -> AsyncNotes:
+        """Return the notes of a worker."""
+        return AsyncNotes(self._memory.notes.worker(name), self._memory, self._threads)
 
 
 class AsyncMemory(Face):
     """`Memory` for event loops.
 
-    async with await AsyncMemory.open("home") as memory:
-        alice = await memory.agent(User("cli", "alice", "main"))
-        await memory.append(alice, UserMessage("I moved to Lisbon in May."))
+    async with await AsyncMemory.open("home", user="mara") as memory:
+        await memory.add("I moved to Lisbon in May.")
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -133,65 +204,64 @@ class AsyncMemory(Face):
     async def open(
         cls,
         home: str | Path,
-        user: str = "default",
+        user: str = DEFAULT_USER,
         *,
         clock: Clock = utc_now,
         organizer: Organizer | None = None,
+        embedder: Embedder | None = None,
         **settings: Mapping[str, object],
     ) -> Self:
-        opening = partial(Memory.open, home, user, clock=clock, organizer=organizer, **settings)
+        opening = partial(Memory.open, home, user, clock=clock, organizer=organizer, embedder=embedder, **settings)
         return cls(await asyncio.to_thread(opening))
 
-    agent = awaited(Memory.agent)
-    agents = awaited(Memory.agents)
-    find_agent = awaited(Memory.find_agent)
-    get_agent = awaited(Memory.get_agent)
+    add = awaited(Memory.add)
     append = awaited(Memory.append)
     append_many = awaited(Memory.append_many)
+    agent = awaited(Memory.agent)
     end_turn = awaited(Memory.end_turn)
-    reset = awaited(Memory.reset)
-    compact_context = awaited(Memory.compact_context)
-    sleep = awaited(Memory.sleep)
-    advance = awaited(Memory.advance)
-    process = awaited(Memory.process)
-    tools = awaited(Memory.tools)
-    inbox = awaited(Memory.inbox)
-    inbox_counts = awaited(Memory.inbox_counts)
-    retry = awaited(Memory.retry)
+    end_session = awaited(Memory.end_session)
     receipt = awaited(Memory.receipt)
-    health = awaited(Memory.health)
-    remarks = awaited(Memory.remarks)
-    ledger = awaited(Memory.ledger)
-    recall = awaited(Memory.recall)
-    recalls = awaited(Memory.recalls)
-    feedback = awaited(Memory.feedback)
-    relations = awaited(Memory.relations)
-    entities = awaited(Memory.entities)
+    organize = awaited(Memory.organize)
+    search = awaited(Memory.search)
+    context = awaited(Memory.context)
     list = awaited(Memory.list)
-    ended = awaited(Memory.ended)
     correct = awaited(Memory.correct)
     pin = awaited(Memory.pin)
     unpin = awaited(Memory.unpin)
-    context = awaited(Memory.context)
-    verify = awaited(Memory.verify)
-    rebuild = awaited(Memory.rebuild)
-    unindexed = awaited(Memory.unindexed)
-    index = awaited(Memory.index)
-    session_context = awaited(Memory.session_context)
-    compact_journal = awaited(Memory.compact_journal)
-    session = awaited(Memory.session)
-    sessions = awaited(Memory.sessions)
-    recent_sessions = awaited(Memory.recent_sessions)
-    history = awaited(Memory.history)
-    transcript = awaited(Memory.transcript)
-    context_size = awaited(Memory.context_size)
-    totals = awaited(Memory.totals)
-    workers = awaited(Memory.workers)
-    users = awaited(Memory.users)
-    backup = awaited(Memory.backup)
-    check = awaited(Memory.check)
+    feedback = awaited(Memory.feedback)
+    tools = awaited(Memory.tools)
     start = awaited(Memory.start)
     stop = awaited(Memory.stop)
+
+    @property
+    def agents(self) -> AsyncAgents:
+        """The user's agents."""
+        return AsyncAgents(self._memory.agents, self._memory, self._threads)
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """The conversations of the user's agents."""
+        return AsyncSessions(self._memory.sessions, self._memory, self._threads)
+
+    @property
+    def inbox(self) -> AsyncInbox:
+        """The transcripts on their way to the memory-agents."""
+        return AsyncInbox(self._memory.inbox, self._memory, self._threads)
+
+    @property
+    def admin(self) -> AsyncAdmin:
+        """Health, checks, the index, backups, costs."""
+        return AsyncAdmin(self._memory.admin, self._memory, self._threads)
+
+    @property
+    def relations(self) -> AsyncRelations:
+        """How people, projects and things are related."""
+        return AsyncRelations(self._memory.relations, self._memory, self._threads)
+
+    @property
+    def notes(self) -> AsyncNotesDirectory:
+        """The notes that workers keep from job to job."""
+        return AsyncNotesDirectory(self._memory.notes, self._memory, self._threads)
 
     @property
     def documents(self) -> AsyncDocuments:
@@ -200,18 +270,15 @@ class AsyncMemory(Face):
 
     @property
     def journal(self) -> AsyncJournal:
-        """MEMORY.md, the pages of the days, LONGMEMORY.md. An error where `continuity.journal_enabled` is off."""
+        """MEMORY.md, the day files and LONGMEMORY.md. Most calls raise `ConfigError` where
+        `continuity.journal_enabled` is off."""
         return AsyncJournal(self._memory.journal, self._memory, self._threads)
 
     @property
     def experiences(self) -> AsyncExperiences:
-        """The user's experiences: add, query, list. An error where `continuity.experience_store_enabled` is
-        off."""
+        """The user's experiences: add, query, list. Raises `ConfigError` where
+        `continuity.experience_store_enabled` is off."""
         return AsyncExperiences(self._memory.experiences, self._memory, self._threads)
-
-    def notes(self, worker: str) -> AsyncNotes:
-        """What a worker keeps from job to job."""
-        return AsyncNotes(self._memory.notes(worker), self._memory, self._threads)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._memory.close)

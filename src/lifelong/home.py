@@ -23,8 +23,8 @@ class Home:
     def settings(self) -> Path:
         return self.path / "lifelong.toml"
 
-    def user(self, name: str) -> Path:
-        """The folder of a user's own files. It appears with the first of them."""
+    def user_folder(self, name: str) -> Path:
+        """Return the folder of a user's own files. It appears with the first of them."""
         return self.path / "users" / validate_user(name)
 
     def users(self) -> list[str]:
@@ -55,3 +55,19 @@ class Home:
         return StorageUnavailable(
             f"The home {self.path} cannot be used: {error.strerror}. Name a folder that can be read and written."
         )
+
+
+def existing_home(path: str | Path) -> Home:
+    """Return the home, if there is a memory in it or the settings of one. Raise `StorageUnavailable` otherwise: a
+    typing mistake must not make a new home."""
+    from lifelong.settings import Settings
+
+    home = Home(path)
+    home.check()
+    made = home.settings.exists() or (home.database.exists() and home.database.stat().st_size > 0)
+    if not (made or Settings.load(home.settings).storage.url.get_secret_value()):
+        raise StorageUnavailable(
+            f"There is no memory at {home.path}. Name its home with --home or LIFELONG_HOME, or make one: "
+            "lifelong init"
+        )
+    return home

@@ -1,87 +1,87 @@
-"""Memory: the whole of lifelong behind one object. The only place where parts are put together."""
+"""Memory and Store: the whole of lifelong behind two objects.
+
+A `Store` is a home that is open: one database, one set of threads, whatever number of users. A `Memory` is what
+one user of it has: the everyday verbs, and namespaces for the rest.
+"""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from lifelong.collect.agents import Agents
-from lifelong.collect.descriptors import Descriptor, validate_descriptor
+from lifelong.collect.descriptors import Descriptor, User, validate_descriptor
+from lifelong.collect.messages import to_records
+from lifelong.errors import MemoryClosed, UserNotFound
 from lifelong.home import Home
-from lifelong.journal.compaction import Result
-from lifelong.journal.journal import Journal
-from lifelong.journal.notes import Notes
+from lifelong.journal.service import JournalService
 from lifelong.journal.tools import remember_this
+from lifelong.namespaces import Admin, AgentDirectory, InboxView, NotesDirectory, SessionDirectory, id_of
 from lifelong.organize.documents import DocumentStore
-from lifelong.organize.inbox import Inbox
+from lifelong.organize.health import Receipt
 from lifelong.organize.organizer import Organizer
 from lifelong.organize.tools import document_tools
 from lifelong.organize.worker import WorkDone
-from lifelong.reading import Reading, id_of
-from lifelong.storage.base import Database, Transaction
+from lifelong.storage.base import Transaction
 from lifelong.tools import Tool
-from lifelong.types import Agent, Clock, Hit, ItemKind, LifecycleResult, Record, Session, Turn, utc_now
-from lifelong.validation import validate_path, validate_position, validate_time, validate_user
-from lifelong.wiring import Wiring, open_database
+from lifelong.types import Agent, Clock, Hit, ItemKind, Record, Turn, utc_now
+from lifelong.validation import validate_record_id, validate_time, validate_user
+from lifelong.wiring import SharedParts, UserParts, open_database
 
 if TYPE_CHECKING:
+    from lifelong.models.embedders.base import Embedder
+    from lifelong.recall.experiences import Experiences
     from lifelong.recall.feedback import Verdict
+    from lifelong.recall.recall_log import Scorable
+    from lifelong.recall.relations import RelationFinder
     from lifelong.settings import Settings
 
 T = TypeVar("T")
 
+DEFAULT_USER = "default"
 
-class Memory(Reading):
-    """The memory of one user in one home.
 
-        with Memory.open("home") as memory:
-            alice = memory.agent(User("cli", "alice", "main"))
-            memory.append(alice, UserMessage("I moved to Lisbon in May."))
+class Store:
+    """A home that is open, for all its users.
 
-    Safe to share between threads. Opening starts nothing; `start` runs the background work; `close` (or
-    leaving the `with`) stops it and then lets the database go. Wherever an agent is asked for, an `Agent`
-    or its id will do.
+        with Store.open("home") as store:
+            store.user("mara").add("I moved to Lisbon in May.")
+
+    Safe to share between threads. Opening starts nothing; `start` runs the background work for every user;
+    `close` (or leaving the `with`) stops it and then lets the database go. Nothing of one user ever reaches
+    another's search, context, journal or documents: use one user per end user.
     """
 
-    def __init__(
-        self,
-        home: Home,
-        user: str,
-        settings: Settings,
-        database: Database,
-        clock: Clock,
-        organizer: Organizer | None = None,
-    ) -> None:
-        self.home = home
-        self.user = user
-        self.settings = settings
-        self._clock = clock
-        self._database = database
-        self._whole = Wiring(settings, home, user, database, clock, organizer)
-        self._whole.mending.look()
-        self._notes: dict[str, Notes] = {}
+    def __init__(self, parts: SharedParts) -> None:
+        self.home = parts.home
+        self.settings = parts.settings
+        self._parts = parts
+        self._memories: dict[str, Memory] = {}
+        self._lock = threading.Lock()
+        self._known = {DEFAULT_USER}  # users that hold something
         self._closed = False
+        parts.repair.look()
 
     @classmethod
     def open(
         cls,
         home: str | Path,
-        user: str = "default",
         *,
         clock: Clock = utc_now,
         organizer: Organizer | None = None,
+        embedder: Embedder | None = None,
         **settings: Mapping[str, object],
     ) -> Self:
         """Open a home, and make it if it is not there. Settings go by section:
-        `Memory.open("home", collect={"turn_threshold": 8})`. A `organizer` of one's own takes the place of the
-        one that the settings name."""
-        from lifelong.settings import Settings  # half a second that importing lifelong need not take
+        `Store.open("home", collect={"turn_threshold": 8})`. An `organizer` or `embedder` of your own takes the
+        place of the one that the settings name."""
+        from lifelong.settings import Settings  # pydantic takes a while, and importing lifelong need not
 
-        validate_user(user)
         validate_time(clock(), "The clock's time")
         place = Home(home)
         place.check()
@@ -89,196 +89,66 @@ class Memory(Reading):
         place.ensure()
         database = open_database(place, loaded.storage)
         try:
-            return cls(place, user, loaded, database, clock, organizer)
+            return cls(SharedParts(loaded, place, database, clock, organizer, embedder))
         except BaseException:
             database.close()
             raise
 
-    # Agents
-
-    def agent(self, descriptor: Descriptor) -> Agent:
-        """The one agent of this descriptor, made on first use."""
-        validate_descriptor(descriptor)
-        known = self._read(lambda tx: Agents(tx).find(self.user, descriptor))
-        if known and known.descriptor == descriptor:
-            return known
-        now = self._clock()
-        return self._write(
-            lambda tx: Agents(tx).resolve(self.user, descriptor, now, self._parts.lifecycle.sleep_due(now))
-        )
-
-    # Turns
-
-    def append(self, agent: Agent | str, record: Record, *, key: str | None = None) -> int:
-        """Store what was said; its id, once it is durable. With an idempotency `key`, a retry stores
-        nothing and returns the first id."""
-        return self._parts.turns.append(id_of(agent), record, key)
-
-    def append_many(
-        self, agent: Agent | str, records: Iterable[Record], *, keys: Iterable[str | None] | None = None
-    ) -> builtins.list[int]:  # `list` is a method here
-        """Store several records in order, all or none; their ids, once they are durable."""
-        return self._parts.turns.append_many(id_of(agent), records, keys)
-
-    def end_turn(self, agent: Agent | str) -> Turn | None:
-        """Say that the agent's turn is over. Gives what was said since the last one ended, if anything."""
-        return self._parts.turns.end_turn(id_of(agent))
-
-    def reset(self, agent: Agent | str, message: str | None = None, *, emergency: bool = False) -> Session:
-        """End the agent's session, mark it, and open a new one. `emergency`: the context overflowed."""
-        return self._parts.turns.reset(id_of(agent), message, emergency=emergency)
-
-    def compact_context(self, agent: Agent | str, summary: str) -> Session:
-        """Like reset, with a summary of what came before as the new session's first record."""
-        return self._parts.turns.compact_context(id_of(agent), summary)
-
-    # Lifecycle
-
-    def sleep(self, agent: Agent | str) -> None:
-        """Put the agent to sleep now, and mark its session."""
-        self._parts.lifecycle.sleep(self.user, id_of(agent), self._clock())
-        self._whole.wake()
-
-    def advance(self, now: datetime | None = None) -> LifecycleResult:
-        """Act on the deadlines of the whole home that have come by `now`; tell what became of this
-        user's agents. Any process may call it."""
-        return self._parts.lifecycle.advance(
-            self._clock() if now is None else validate_time(now, "now"), self.user
-        )
-
-    # Organizing
-
-    def process(self) -> WorkDone:
-        """Do everything that is due now, in this thread: deadlines, marked sessions, the inbox of the whole
-        home. For scripts, notebooks and tests; `start` does the same in the background."""
-        processed = self._parts.workers[0].run_until_idle()
-        self._whole.catch_up()
-        return processed
-
-    @property
-    def documents(self) -> DocumentStore:
-        """The user's documents: read, write, walk, compare, and go back in time."""
-        return self._parts.documents
-
-    def tools(self, author: str = "agent", agent: Agent | str | None = None) -> tuple[Tool, ...]:
-        """Of documents, of recall and, where they are on, of the journal and of experiences, for an agent. The
-        author signs documents."""
-        journal = (remember_this(self.journal),) if self._parts.continuity.is_on else ()
-        return (*document_tools(self.documents, author), *self._recall_tools(agent), *journal)
-
-    def retry(self, item_id: int | None = None) -> int:
-        """Try an inbox item again now, or every one that failed for good. How many there were."""
-        if item_id is not None:
-            validate_position(item_id, "The item's id")
-            self._read(lambda tx: Inbox(tx).get(self.user, item_id))
-        now = self._clock()
-        retried = self._write(lambda tx: Inbox(tx).retry(self.user, now, item_id))
-        self._whole.wake()
-        return retried
-
-    # What is remembered
-
-    def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> None:
-        """Say that a hit was `useful`, `wrong` or `outdated`: it is found earlier or later from now on, within
-        bounds. What is outdated ends, unless it was said in a talk."""
-        if recall_id is not None:
-            self._parts.recall_log.get(recall_id)
-        self._parts.upkeep.feedback(item, verdict, recall_id)
-
-    def correct(self, item: str, text: str) -> Hit:
-        """Say what is so instead of an item. Your word is kept as a record of its own, and is found from now on;
-        the item ends, and is found below it."""
-        return self._parts.upkeep.correct(item, text)
-
-    def pin(self, item: str) -> None:
-        """Have an item in every context from now on."""
-        self._parts.upkeep.pin(item)
-
-    def unpin(self, item: str) -> None:
-        """Take the pin off again."""
-        self._parts.upkeep.unpin(item)
-
-    def list(
-        self,
-        kind: ItemKind | None = None,
-        subject: str | None = None,
-        since: datetime | None = None,
-        limit: int = 100,
-        before: str | None = None,
-    ) -> builtins.list[Hit]:
-        """Everything that is remembered, what came last first. `subject` is a name or some words: what it said,
-        what its documents say, and what holds all its words. `before` is the id of the last hit of the page
-        before."""
-        return self._parts.upkeep.listed(kind, subject, since, limit, before)
-
-    # The journal and notes
-
-    @property
-    def journal(self) -> Journal:
-        """MEMORY.md, the pages of the days, LONGMEMORY.md. An error where `continuity.journal_enabled` is off."""
-        return self._parts.continuity.journal
-
-    def session_context(self, tokens: int | None = None) -> str:
-        """What of the journal opens a session, within `continuity.session_memory_cap`, or within so many tokens.
-        Empty where there is no journal."""
-        return self._parts.continuity.session_context(tokens)
-
-    def compact_journal(self, *, force: bool = False) -> Result:
-        """Compact MEMORY.md now if it is over its limits; with `force`, in any case."""
-        return self._parts.continuity.compact(force=force)
-
-    def notes(self, worker: str) -> Notes:
-        """What a worker keeps from job to job."""
-        found = Notes(self.home.user(self.user), worker, self._parts.query, clock=self._clock)
-        return self._notes.setdefault(worker, found)
-
-    # The home
-
-    def backup(self, target: str | Path) -> None:
-        """Write a whole copy of the database to a new file while work goes on."""
+    def user(self, name: str = DEFAULT_USER) -> Memory:
+        """Return the memory of a user: always the same one for the same name. A user is made by the first thing
+        that is stored for it."""
+        validate_user(name)
         self._check_open()
-        self._database.backup(validate_path(target, "The backup"))
+        with self._lock:
+            if name not in self._memories:
+                self._memories[name] = Memory(self, self._parts.user(name))
+            return self._memories[name]
 
-    def check(self) -> builtins.list[str]:
-        """Read the whole database and say what is wrong with it, a sentence each. Nothing wrong: empty."""
+    def existing_user(self, name: str = DEFAULT_USER) -> Memory:
+        """Return the memory of a user that holds something, or of the default one. Raise `UserNotFound` for
+        another: a typing mistake must not make a user."""
+        if validate_user(name) not in self._known:
+            self._known.update(self.users())
+            if name not in self._known:
+                names = ", ".join(sorted(self._known))
+                raise UserNotFound(f"Nothing is known of the user {name!r}. Name one of these: {names}.")
+        return self.user(name)
+
+    def users(self) -> list[str]:
+        """Return the default user, and all that hold something."""
         self._check_open()
-        return self._database.check()
-
-    def rebuild(self) -> None:
-        """Make the index of the home anew from what it is derived from. `process` or a worker does the work;
-        meanwhile recall goes on with what is there."""
-        self._parts.mending.rebuild()
-        self._parts.indexer.background.wake()
-
-    def index(self) -> int:
-        """Do some of the indexing that is due, in this thread. How much it was; 0: there is none."""
-        return self._parts.indexer.run()
+        return sorted({DEFAULT_USER, *self._parts.users()})
 
     def start(self) -> None:
-        """Run the background work in threads of this process. Safe to call twice."""
-        self._parts.continuity.start()
-        self._parts.indexer.background.start()
-        for worker in self._parts.workers:
-            worker.start()
+        """Run the background work of every user in threads of this process. Safe to call twice."""
+        self._check_open()
+        self._parts.background.start(every_user=True)
 
     def stop(self) -> WorkDone:
-        """End the background work for good: what runs is finished, and nothing follows. What it did in all."""
-        for worker in self._whole.workers:  # they begin the longest work
-            worker.stop()
-        self._whole.continuity.stop()
-        self._whole.stop_indexing()
-        return sum((worker.done for worker in self._whole.workers), WorkDone())
+        """End the background work for good: what runs is finished, and nothing follows. Return what it did."""
+        return self._parts.background.stop()
+
+    def set_worker_notes(self, notes: Mapping[str, Sequence[str]]) -> None:
+        """Take over what a worker in another process says of its work, by user; under "", for every user. Health
+        repeats it."""
+        self._parts.worker_notes = notes
+
+    def organize(self) -> WorkDone:
+        """Do everything that is due now for every user, in this thread."""
+        self._check_open()
+        done = self._parts.background.run_until_idle()
+        for name in self.users():
+            self._parts.user(name).catch_up()
+        return done
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""
         self.stop()
         was_open, self._closed = not self._closed, True
-        for notes in self._notes.values():
-            notes.wait()
-        self._whole.close()
+        for memory in self._memories.values():
+            memory.notes.close()
         if was_open:
-            self._whole.continuity.close()
-        self._database.close()
+            self._parts.close()
 
     @property
     def closed(self) -> bool:
@@ -292,6 +162,284 @@ class Memory(Reading):
     ) -> None:
         self.close()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise MemoryClosed
+
+
+class Memory:
+    """The memory of one user in one home.
+
+        with Memory.open("home", user="mara") as memory:
+            memory.add("I moved to Lisbon in May.")
+            memory.search("Where do I live?")
+
+    Safe to share between threads. Opening starts nothing; `start` runs the background work; `close` (or leaving
+    the `with`) stops it and then lets the database go. Wherever an agent is asked for, an `Agent` or its id will
+    do; where none is named, the user's default agent is meant.
+    """
+
+    def __init__(self, store: Store, parts: UserParts, *, owns_store: bool = False) -> None:
+        self.store = store
+        self.home = store.home
+        self.settings: Settings = store.settings
+        self.user = parts.name
+        self._user_parts = parts
+        self._owns_store = owns_store
+        self._clock = parts.shared.clock
+        self.agents = AgentDirectory(self._open_parts)
+        self.sessions = SessionDirectory(self._open_parts)
+        self.inbox = InboxView(self._open_parts)
+        self.notes = NotesDirectory(self._open_parts)
+        self.admin = Admin(self._open_parts)
+
+    @classmethod
+    def open(
+        cls,
+        home: str | Path,
+        user: str = DEFAULT_USER,
+        *,
+        clock: Clock = utc_now,
+        organizer: Organizer | None = None,
+        embedder: Embedder | None = None,
+        **settings: Mapping[str, object],
+    ) -> Memory:
+        """Open the memory of one user; closing it closes the home. Settings go by section:
+        `Memory.open("home", collect={"turn_threshold": 8})`. An `organizer` or `embedder` of your own takes the
+        place of the one that the settings name. For several users of a home, open a `Store`."""
+        validate_user(user)
+        store = Store.open(home, clock=clock, organizer=organizer, embedder=embedder, **settings)
+        memory = store.user(user)
+        memory._owns_store = True
+        return memory
+
+    # Adding
+
+    def add(
+        self,
+        what: object,
+        *,
+        agent: Agent | Descriptor | str | None = None,
+        at: datetime | None = None,
+        key: str | None = None,
+        speaker: str = "",
+    ) -> builtins.list[str]:
+        """Store what was said and return the ids of its records ("r33"), once they are durable.
+
+        `what` is a string (the user's word), one message or a list of messages: OpenAI chat messages and Responses
+        items, Anthropic messages, LangChain messages, or records of lifelong. All of it is stored or none. `at` is
+        when it was said, `speaker` who said it, where the messages do not say. With an idempotency `key`, a retry
+        stores nothing and returns the first ids."""
+        records = to_records(what, at=at, speaker=speaker)
+        keys = None if key is None else [key, *(f"{key}/{n}" for n in range(2, len(records) + 1))]
+        return [f"r{record_id}" for record_id in self.append_many(self._agent_of(agent), records, keys=keys)]
+
+    def append(self, agent: Agent | str, record: Record, *, key: str | None = None) -> int:
+        """Store one record and return its number, once it is durable. With an idempotency `key`, a retry stores
+        nothing and returns the first number."""
+        return self._parts.shared.recorder.append(self.user, id_of(agent), record, key)
+
+    def append_many(
+        self, agent: Agent | str, records: Iterable[Record], *, keys: Iterable[str | None] | None = None
+    ) -> builtins.list[int]:  # `list` is a method here
+        """Store several records in order, all or none, and return their numbers, once they are durable."""
+        return self._parts.shared.recorder.append_many(self.user, id_of(agent), records, keys)
+
+    def agent(self, descriptor: Descriptor | None = None) -> Agent:
+        """Return the one agent of this descriptor, made on first use; without one, the user's default agent."""
+        descriptor = descriptor or default_descriptor(self.user)
+        validate_descriptor(descriptor)
+        known = self._read(lambda tx: Agents(tx).find(self.user, descriptor))
+        if known and known.descriptor == descriptor:
+            return known
+        now = self._clock()
+        due = self._parts.shared.lifecycle.sleep_due(now)
+        return self._write(lambda tx: Agents(tx).resolve(self.user, descriptor, now, due))
+
+    def end_turn(self, agent: Agent | str | None = None) -> Turn | None:
+        """Say that the agent's turn is over. Return what was said since the last one ended, if anything."""
+        return self._parts.shared.recorder.end_turn(self.user, id_of(self._agent_of(agent)))
+
+    def end_session(self, agent: Agent | str | None = None) -> None:
+        """Say that the conversation is over: the agent sleeps, and what is new is marked to be organized."""
+        self._parts.shared.lifecycle.sleep(self.user, id_of(self._agent_of(agent)), self._clock())
+        self._parts.shared.wake()
+
+    def receipt(self, record: int | str) -> Receipt:
+        """Return how far a record has come: stored, queued, organized, searchable, or failed and why."""
+        record_id = validate_record_id(record)
+        return self._read(lambda tx: self._parts.receipt(tx, record_id))
+
+    # Organizing
+
+    def organize(self) -> WorkDone:
+        """Do everything that is due now, in this thread: deadlines, marked sessions, the inbox of the whole home.
+        For scripts, notebooks and tests; `start` does the same in the background."""
+        done = self._parts.shared.background.run_until_idle()
+        self._parts.catch_up()
+        return done
+
+    def start(self) -> None:
+        """Run the background work in threads of this process. Safe to call twice."""
+        self._parts.shared.background.start()
+
+    def stop(self) -> WorkDone:
+        """End the background work for good: what runs is finished, and nothing follows. Return what it did."""
+        return self.store.stop()
+
+    # Recalling
+
+    def search(
+        self,
+        query: str,
+        top_k: int = 5,
+        *,
+        agent: Agent | str | None = None,
+        kinds: Iterable[ItemKind] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        explain: bool = False,
+    ) -> builtins.list[Hit]:
+        """Return what the user's memory knows about a question, best first: records, facts, journal, notes,
+        experiences. Narrow it to one agent's conversations, to some kinds, to what was said in [since, until), or
+        to what was known `as_of` a past time. `explain` adds what each score is made of."""
+        from lifelong.recall.search import validate_scope
+
+        parts = self._parts
+        scope = validate_scope(id_of(agent) if agent else "", kinds, since, until, as_of)
+        hits = parts.recall.search(query, top_k, scope, explain=explain)
+        parts.recall_log.note("search", scope.agent_id, query, hits)
+        return hits
+
+    def context(
+        self, message: str | None = None, *, agent: Agent | str | None = None, tokens: int | None = None
+    ) -> str:
+        """Return what to put before an agent's next turn, fenced as data: what is pinned, the journal, and past
+        experiences about the message, or about what the agent last talked of. Within
+        `continuity.session_memory_cap`, or within so many tokens; empty where there is nothing to say."""
+        return self._parts.context_builder.context(id_of(self._agent_of(agent)), message, tokens)
+
+    @property
+    def relations(self) -> RelationFinder:
+        """How people, projects and things are related: `relations.of(name)`, `relations.entities()`."""
+        return self._parts.relations
+
+    # What is remembered
+
+    def list(
+        self,
+        kind: ItemKind | None = None,
+        subject: str | None = None,
+        since: datetime | None = None,
+        limit: int = 100,
+        before: str | None = None,
+    ) -> builtins.list[Hit]:
+        """Return everything that is remembered, what came last first. `subject` is a name or some words: what it
+        said, what its documents say, and what holds all its words. `before` is the id of the last hit of the page
+        before."""
+        return self._parts.curation.listed(kind, subject, since, limit, before)
+
+    def correct(self, item: str, text: str) -> Hit:
+        """Say what is true instead of an item. Your word is kept as a record of its own and is found from now on;
+        the item ends, and ranks below it."""
+        return self._parts.curation.correct(item, text)
+
+    def pin(self, item: str) -> None:
+        """Have an item in every context from now on."""
+        self._parts.curation.pin(item)
+
+    def unpin(self, item: str) -> None:
+        """Take the pin off again."""
+        self._parts.curation.unpin(item)
+
+    def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> None:
+        """Say that a hit was `useful`, `wrong` or `outdated`: it ranks higher or lower from now on, within bounds.
+        What is outdated ends, unless it is a record."""
+        if recall_id is not None:
+            self._parts.recall_log.get(recall_id)
+        self._parts.curation.feedback(item, verdict, recall_id)
+
+    # What is kept, and where
+
+    @property
+    def documents(self) -> DocumentStore:
+        """The user's documents: read, write, walk, compare, and go back in time."""
+        return self._parts.documents
+
+    @property
+    def journal(self) -> JournalService:
+        """MEMORY.md, the day files and LONGMEMORY.md: append, remember, read, compact. Most calls raise
+        `ConfigError` where `continuity.journal_enabled` is off."""
+        return self._parts.journal
+
+    @property
+    def experiences(self) -> Experiences:
+        """The user's experiences: add, query, list. Raises `ConfigError` where
+        `continuity.experience_store_enabled` is off."""
+        return self._parts.experiences
+
+    def tools(self, author: str = "agent", agent: Agent | str | None = None) -> tuple[Tool, ...]:
+        """Return the tools of documents, of recall and, where they are on, of the journal and of experiences, for
+        an agent. The author signs documents."""
+        journal = (remember_this(self.journal),) if self.journal.enabled else ()
+        return (*document_tools(self.documents, author), *self._recall_tools(agent), *journal)
+
+    def _recall_tools(self, agent: Agent | str | None) -> tuple[Tool, ...]:
+        from lifelong.recall.tools import recall_tools
+
+        agent_id = id_of(agent) if agent else ""
+
+        def recall(query: str, top_k: int) -> builtins.list[Hit]:
+            hits = self._parts.recall.search(query, top_k)
+            note(query, hits)
+            return hits
+
+        def note(query: str, found: Sequence[Scorable]) -> None:
+            self._parts.recall_log.note("tool", agent_id, query, found)
+
+        experiences = self._parts.experience_tools(agent_id or None, note)
+        return (*recall_tools(recall, self.relations.of), *experiences)
+
+    # Closing
+
+    def close(self) -> None:
+        """Close the home, if this memory opened it. Safe to call twice. A memory of a `Store` closes with it."""
+        if self._owns_store:
+            self.store.close()
+
+    @property
+    def closed(self) -> bool:
+        return self.store.closed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _agent_of(self, agent: Agent | Descriptor | str | None) -> Agent | str:
+        return agent if isinstance(agent, Agent | str) else self.agent(agent)
+
+    def _open_parts(self) -> UserParts:
+        if self.store.closed:
+            raise MemoryClosed
+        return self._user_parts
+
+    @property
+    def _parts(self) -> UserParts:
+        """What the memory is made of, as long as it is open."""
+        return self._open_parts()
+
+    def _read(self, work: Callable[[Transaction], T]) -> T:
+        return self._parts.shared.database.read(work)
+
     def _write(self, work: Callable[[Transaction], T]) -> T:
-        self._check_open()
-        return self._database.write(work)
+        return self._parts.shared.database.write(work)
+
+
+def default_descriptor(user: str) -> User:
+    """Return who talks where no agent is named. What is learned speaks of the user by this name."""
+    return User("lifelong", "user" if user == DEFAULT_USER else user, "main")

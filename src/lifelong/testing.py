@@ -52,10 +52,10 @@ class ScriptedOrganizer:
         self.seen: list[Transcript] = []
         self.waiting = ""
 
-    def waits(self) -> str:
+    def blocked_reason(self) -> str:
         return self.waiting
 
-    def remark(self) -> str:
+    def status_note(self) -> str:
         return ""
 
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:

@@ -103,6 +103,13 @@ def validate_time(value: object, what: str) -> datetime:
     return moment
 
 
+def validate_record_id(record: object) -> int:
+    """Return the number of a record that was named by it, or as "r33"."""
+    if isinstance(record, str) and record[:1] == "r" and record[1:].isascii() and record[1:].isdigit():
+        record = int(record[1:20])
+    return validate_position(record, "The record's id")
+
+
 def plain_json(value: object, what: str, limit: int, depth: int = DEEPEST) -> Json:
     """The value as JSON says it: nothing lost, nothing changed on the way."""
     match value:

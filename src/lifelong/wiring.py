@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from lifelong.background import BackgroundWork
+from lifelong.collect.agents import Agents
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.recorder import Recorder
 from lifelong.errors import ConfigError, StorageUnavailable
@@ -20,6 +24,7 @@ from lifelong.journal.notes import Query
 from lifelong.journal.service import JournalService
 from lifelong.models.providers import unusable
 from lifelong.organize.dispatch import Dispatcher
+from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.health import Receipt, receipt
 from lifelong.organize.inbox import Inbox
@@ -27,103 +32,177 @@ from lifelong.organize.memory_agent import MemoryAgentRunner, RetryPolicy
 from lifelong.organize.organizer import Organizer
 from lifelong.organize.rules.conflicts import keys
 from lifelong.organize.rules.organizer import RulesOrganizer
-from lifelong.organize.worker import WorkDone, Worker
-from lifelong.recall.experience_service import ExperienceService
 from lifelong.recall.feedback import corrected, ended_lines
 from lifelong.recall.file_sync import FileSync
-from lifelong.recall.index_writer import file_document, file_turns, ready
+from lifelong.recall.index_writer import index_document
 from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
+from lifelong.recall.vector_rows import VectorRows
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
+from lifelong.tools import Tool
 from lifelong.types import Clock
 
 if TYPE_CHECKING:
     from lifelong.models.embedders.base import Embedder
+    from lifelong.recall.context import ContextBuilder
     from lifelong.recall.curation import Curation
+    from lifelong.recall.experiences import Experiences
     from lifelong.recall.indexing import Indexer
-    from lifelong.recall.recall_log import RecallLog
+    from lifelong.recall.recall_log import RecallLog, RecallLogWriter
     from lifelong.recall.relations import RelationFinder
     from lifelong.recall.search import Recall
+    from lifelong.recall.tools import Note
     from lifelong.settings import Settings
     from lifelong.settings_sections import StorageSettings
     from lifelong.vectors.base import Vectors
 
+MAX_LOADED_INDEXES = 50  # users whose index is held in memory at once
 
-class Wiring:
-    """What one memory is made of, put together."""
+
+class SharedParts:
+    """Hold what all users of a home share: the database, the models, what stores records, the background work."""
 
     def __init__(
         self,
         settings: Settings,
         home: Home,
-        user: str,
         database: Database,
         clock: Clock,
-        organizer: Organizer | None,
+        organizer: Organizer | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
-        self.user = user
-        self._settings = settings
-        self._home = home
-        self._database = database
-        self._clock = clock
-        self.embedders = open_embedders(settings)
+        self.settings = settings
+        self.home = home
+        self.database = database
+        self.clock = clock
+        self.embedders = open_embedders(settings, embedder)
         self.lifecycle = open_lifecycle(settings, database)
-        self.mending = IndexRepair(database)
-        extract = (lambda: self.experiencing.extract()) if settings.continuity.experience_store_enabled else None
-        self.continuity = JournalService(
-            *(settings.continuity, home, user, database, clock),
-            summarize=open_summarize(settings, database, clock, user),
-            extract=extract,
-            ended=partial(ended_lines, database, user),
-            resync=lambda: self.indexer.look(),
-        )
-        self.experiencing: ExperienceService = ExperienceService(
-            *(settings.continuity, database, user, clock, self.continuity),
-            embedders=lambda: self.embedders,
-            indexer=lambda: self.indexer,
-            vectors=lambda: open_vectors(settings, home, user, database),
-            recall=lambda: self.recall,
-            on_injected=lambda agent_id, focus, hits: self.recall_log.note("injection", agent_id, focus, hits),
-        )
-        self.turns = Recorder(
-            database,
-            user,
-            self.lifecycle,
-            clock,
+        self.repair = IndexRepair(database)
+        self.recorder = Recorder(
+            *(database, self.lifecycle, self.repair, clock),
             turn_threshold=settings.collect.turn_threshold,
             max_record_chars=settings.collect.max_record_chars,
-            make_ready=ready,
-            file=file_turns,
-            mend=self.mending.mend,
             on_mark=self.wake,
-            on_said=self._said,
+            on_append=self._appended,
         )
         self.organizer = organizer or open_organizer(settings, database, clock)
-        self._handover = open_handover(settings, database, self.lifecycle, clock)
-        self._memory_agents = open_memory_agents(settings, database, self.organizer, clock)
-        tick = settings.worker.tick_seconds
-        self.workers = [Worker(self._round, clock, tick) for _ in range(settings.worker.threads)]
-        self.documents = DocumentStore(database, user, clock, keys, file_document)
-        self.query = open_query(settings, database, clock, user)
+        self.dispatcher = open_dispatcher(settings, database, self.lifecycle, clock)
+        self.memory_agent = open_memory_agent(settings, database, self.organizer, clock)
+        self.background = BackgroundWork(self)
+        self.worker_notes: Mapping[str, Sequence[str]] = {}
+        self._users: dict[str, UserParts] = {}
+        self.opening = threading.RLock()
+        self._loaded: OrderedDict[str, Recall] = OrderedDict()
+        self._loading = threading.Lock()
+
+    def user(self, name: str) -> UserParts:
+        """Return the parts of a user, put together on first use."""
+        with self.opening:
+            if name not in self._users:
+                self._users[name] = UserParts(self, name)
+            return self._users[name]
+
+    def open_users(self) -> list[UserParts]:
+        """Return the users that were asked for in this process."""
+        with self.opening:
+            return list(self._users.values())
+
+    def users(self) -> list[str]:
+        """Return the users of the home that hold something: an agent, a document, an experience, files."""
+        rows = self.database.read(
+            lambda tx: {*Agents(tx).owners(), *DocumentRows(tx, "").owners(), *VectorRows(tx).owners()}
+        )
+        return sorted(rows | {*self.home.users()})
 
     @cached_property
     def indexer(self) -> Indexer:
         from lifelong.recall.indexing import Indexer
 
-        by_words = () if self._settings.continuity.memory_embeddings_enabled else ("journal",)
-        given = (self._database, self.embedders, self._clock)
-        return Indexer(*given, by_words=by_words, files=self._files(), tend=self.experiencing.tend)
+        by_words = () if self.settings.continuity.memory_embeddings_enabled else ("journal",)
+        return Indexer(
+            *(self.database, self.embedders, self.clock),
+            by_words=by_words,
+            files=lambda: [one for user in self.open_users() for one in user.files],
+            backfill=lambda: sum(user.backfill_experiences() for user in self.open_users()),
+        )
 
-    def _files(self) -> list[FileSync]:
-        """What lies in the user's folder."""
-        root, pages = self._home.user(self.user), self.continuity.pages
-        alone = not self._settings.storage.url.get_secret_value()
-        files = partial(FileSync, self._database, self.user, self._clock, alone=alone)
+    @cached_property
+    def recall_log_writer(self) -> RecallLogWriter:
+        from lifelong.recall.recall_log import RecallLogWriter
+
+        return RecallLogWriter(self.database)
+
+    def use_index(self, owner: str, recall: Recall) -> None:
+        """Note that a user's index in memory is in use; of too many, the one that was not used longest goes."""
+        with self._loading:
+            self._loaded[owner] = recall
+            self._loaded.move_to_end(owner)
+            idle = [self._loaded.popitem(last=False)[1] for _ in range(len(self._loaded) - MAX_LOADED_INDEXES)]
+        for one in idle:
+            one.unload()
+
+    def wake(self) -> None:
+        """Organize now what was marked."""
+        self.background.wake()
+
+    def stop_indexing(self) -> None:
+        if "indexer" in self.__dict__:
+            self.indexer.background.stop()
+
+    def close(self) -> None:
+        """Finish what was submitted, write what waits, and let the database go."""
+        for user in self.open_users():
+            user.close()
+        self.recorder.close()
+        if "recall_log_writer" in self.__dict__:
+            self.recall_log_writer.close()
+        self.database.close()
+
+    def status_notes(self) -> list[str]:
+        """Return what a person should know of the work that this process does for every user; some are empty."""
+        notes = [self.organizer.blocked_reason(), self.organizer.status_note(), self.dispatcher.error]
+        return [*notes, self.repair.remark, *self.background.status_notes()]
+
+    def _appended(self, owner: str, agent_id: str) -> None:
+        self.user(owner).journal.touched(agent_id)
+        if "indexer" in self.__dict__:
+            self.indexer.background.wake()
+
+
+class UserParts:
+    """Hold what belongs to one user: documents, journal, index, experiences. Each is opened on first use."""
+
+    def __init__(self, shared: SharedParts, name: str) -> None:
+        self.shared = shared
+        self.name = name
+        self._settings = shared.settings.continuity
+        self._database = shared.database
+        self._clock = shared.clock
+        self.experience_kinds = frozenset(("user", *self._settings.inject_for))
+        self.journal = JournalService(
+            *(self._settings, shared.home, name, shared.database, shared.clock),
+            summarize=open_summarize(shared.settings, shared.database, shared.clock, name),
+            extract=self._extract if self._settings.experience_store_enabled else None,
+            ended=partial(ended_lines, shared.database, name),
+            resync=lambda: shared.indexer.look(),
+        )
+        self.documents = DocumentStore(shared.database, name, shared.clock, keys, index_document)
+
+    @cached_property
+    def query(self) -> Query | None:
+        return open_query(self.shared.settings, self._database, self._clock, self.name)
+
+    @cached_property
+    def files(self) -> list[FileSync]:
+        """What lies in the user's folder and can be found."""
+        root, journal = self.shared.home.user_folder(self.name), self.journal
+        alone = not self.shared.settings.storage.url.get_secret_value()
+        files = partial(FileSync, self._database, self.name, self._clock, alone=alone)
         return [
             files(
                 "journal",
-                lambda: journal_pages(pages) if self.continuity.is_on else [],
+                lambda: journal_pages(journal.files) if journal.enabled else [],
                 partial(journal_items, root=root),
             ),
             files("note", lambda: note_pages(root), partial(note_items, root=root)),
@@ -133,78 +212,129 @@ class Wiring:
     def recall(self) -> Recall:
         from lifelong.recall.search import Recall  # numpy takes a while, and who only appends needs none
 
-        zone = ZoneInfo(self._settings.continuity.time_zone)
-        return Recall(self._database, self.user, self._clock, self.indexer, self.mending, zone)
+        zone = ZoneInfo(self._settings.time_zone)
+        return Recall(
+            *(self._database, self.name, self._clock, self.shared.indexer, self.shared.repair),
+            zone,
+            on_use=self.shared.use_index,
+        )
 
     @cached_property
     def recall_log(self) -> RecallLog:
         from lifelong.recall.recall_log import RecallLog
 
-        return RecallLog(self._database, self.user, self._clock)
+        return RecallLog(self._database, self.name, self._clock, self.shared.recall_log_writer)
 
     @cached_property
-    def relating(self) -> RelationFinder:
+    def relations(self) -> RelationFinder:
         from lifelong.recall.relations import RelationFinder
 
-        return RelationFinder(self._database, self.user, self._clock)
+        return RelationFinder(self._database, self.name, self._clock)
 
     @cached_property
-    def upkeep(self) -> Curation:
+    def curation(self) -> Curation:
         from lifelong.recall.curation import Curation
 
+        shared = self.shared
         return Curation(
-            *(self._database, self.user, self._clock, self.documents, self.turns, self.lifecycle.sleep_due),
-            journal=lambda: self.continuity.journal.append,
+            *(self._database, self.name, self._clock, self.documents, shared.recorder, shared.lifecycle.sleep_due),
+            journal=self.journal,
         )
+
+    @cached_property
+    def _experiences(self) -> Experiences:
+        from lifelong.recall.dedup import word_sense
+        from lifelong.recall.experiences import Experiences
+
+        shared = self.shared
+        return Experiences(
+            *(self._database, self.name, self._clock),
+            lambda: shared.indexer,
+            lambda: open_vectors(shared.settings, shared.home, self.name, self._database),
+            threshold=self._settings.experience_uniqueness_threshold,
+            most=self._settings.experience_max_count,
+            alike=word_sense(shared.embedders[-1]),
+            journal=self.journal,
+        )
+
+    @property
+    def has_experiences(self) -> bool:
+        """Whether the store of experiences is on."""
+        return self._settings.experience_store_enabled
+
+    @property
+    def experiences(self) -> Experiences:
+        if not self._settings.experience_store_enabled:
+            raise ConfigError(
+                "The store of experiences is off. Switch it on with experience_store_enabled = true in the "
+                "section [continuity] of lifelong.toml."
+            )
+        with self.shared.opening:
+            return self._experiences
+
+    def _extract(self) -> None:
+        self.experiences.extract()
+
+    def backfill_experiences(self) -> int:
+        """Make some of the experiences' vectors that are missing. Return how much there was to do."""
+        return self.experiences.backfill() if self._settings.experience_store_enabled else 0
+
+    @cached_property
+    def context_builder(self) -> ContextBuilder:
+        from lifelong.recall.context import ContextBuilder
+
+        wanted = self._settings.experience_store_enabled and self._settings.inject_experience_context
+        return ContextBuilder(
+            *(self._database, self.name, self.journal, self.recall, self.recall_log),
+            self.experiences if wanted else None,
+            kinds=self.experience_kinds,
+            cap=self._settings.session_memory_cap,
+        )
+
+    def experience_tools(self, agent_id: str | None, note: Note) -> tuple[Tool, ...]:
+        """Return `query_experiences`, for main sessions and the kinds of agent that the settings name. Nobody
+        named: for a main session. `note` is called with what was asked, and what came back."""
+        from lifelong.recall.tools import query_experiences
+
+        if not self._settings.experience_store_enabled:
+            return ()
+        if agent_id is not None:
+            agent = self._database.read(lambda tx: Agents(tx).standing(self.name, agent_id))
+            if agent.kind not in self.experience_kinds:
+                return ()
+        return (query_experiences(self.experiences, note),)
 
     def catch_up(self) -> None:
         """Write down what is not in the journal, the index and the recall log yet, in the calling thread."""
-        self.continuity.write_all()
-        self.indexer.run_until_idle()
-        self.experiencing.flush()
-        if "recall_log" in self.__dict__:
-            self.recall_log.flush()
+        self.journal.write_all()
+        self.shared.indexer.run_until_idle()
+        if "_experiences" in self.__dict__:
+            self._experiences.flush()
+        if "recall_log_writer" in self.shared.__dict__:
+            self.shared.recall_log_writer.flush()
 
     def close(self) -> None:
-        """Finish what was submitted, and let go of what is open."""
-        self.turns.close()
-        self.experiencing.close()
-        if "recall_log" in self.__dict__:
-            self.recall_log.close()
-
-    def stop_indexing(self) -> None:
-        if "indexer" in self.__dict__:
-            self.indexer.background.stop()
-
-    def _said(self, agent_id: str) -> None:
-        self.continuity.touched(agent_id)
-        if "indexer" in self.__dict__:
-            self.indexer.background.wake()
+        """Write down what is left, and let go of what is open."""
+        self.journal.close()
+        if "_experiences" in self.__dict__:
+            self._experiences.close()
 
     def receipt(self, tx: Transaction, record_id: int) -> Receipt:
-        """Where a record is now."""
-        found = receipt(tx, self.user, record_id)
-        if found.stage == "organized" and Items(tx, self.user).is_indexed(record_id):
+        """Return where a record is now."""
+        found = receipt(tx, self.name, record_id)
+        if found.stage == "organized" and Items(tx, self.name).is_indexed(record_id):
             return replace(found, stage="searchable")
         return found
 
-    def remarks(self) -> list[str]:
-        """What a person should know of the work that this process does, a sentence each."""
-        said = [self.organizer.waits(), self.organizer.remark(), self._handover.error, *self.continuity.remarks()]
-        said += [self.mending.remark, self.experiencing.error, *(one.error for one in self.workers)]
-        said += self.indexer.remarks(self.user) if "indexer" in self.__dict__ else []
-        said += [self.recall.error] if "recall" in self.__dict__ else []
-        return list(dict.fromkeys(redact(remark) for remark in said if remark))
-
-    def wake(self) -> None:
-        """There is something to organize."""
-        for worker in self.workers:
-            worker.wake()
-
-    def _round(self, now: datetime, stopping: Callable[[], bool]) -> WorkDone:
-        self.continuity.keep_up()
-        self.lifecycle.advance(now, self.user)
-        return WorkDone(self._handover.run(now, stopping), *self._memory_agents.work(stopping))
+    def status_notes(self) -> list[str]:
+        """Return what a person should know of the work that this process does, a sentence each."""
+        notes = [*self.shared.status_notes(), *self.journal.status_notes()]
+        notes += [self._experiences.error] if "_experiences" in self.__dict__ else []
+        notes += self.shared.indexer.remarks(self.name) if "indexer" in self.shared.__dict__ else []
+        notes += [self.recall.error] if "recall" in self.__dict__ else []
+        for whose in ("", self.name):
+            notes += self.shared.worker_notes.get(whose, ())
+        return list(dict.fromkeys(redact(note) for note in notes if note))
 
 
 def open_organizer(settings: Settings, database: Database, clock: Clock) -> Organizer:
@@ -248,10 +378,10 @@ def open_query(settings: Settings, database: Database, clock: Clock, user: str) 
     return Question(models, database, clock, user)
 
 
-def open_embedders(settings: Settings) -> Sequence[Embedder]:
-    """The one that is configured, and the bundled one, whose vectors may still be there."""
-    chosen = open_embedder(settings)
-    if settings.embeddings.provider == "static":
+def open_embedders(settings: Settings, given: Embedder | None) -> Sequence[Embedder]:
+    """Return the one that was given or is configured, and the bundled one, whose vectors may still be there."""
+    chosen = given or open_embedder(settings)
+    if not given and settings.embeddings.provider == "static":
         return (chosen,)
     from lifelong.models.embedders.static import StaticEmbedder
 
@@ -267,7 +397,7 @@ def open_lifecycle(settings: Settings, database: Database) -> Lifecycle:
     )
 
 
-def open_handover(settings: Settings, database: Database, lifecycle: Lifecycle, clock: Clock) -> Dispatcher:
+def open_dispatcher(settings: Settings, database: Database, lifecycle: Lifecycle, clock: Clock) -> Dispatcher:
     return Dispatcher(
         *(database, lifecycle, corrected, clock),
         batch_records=settings.organize.batch_records,
@@ -276,7 +406,7 @@ def open_handover(settings: Settings, database: Database, lifecycle: Lifecycle, 
     )
 
 
-def open_memory_agents(
+def open_memory_agent(
     settings: Settings, database: Database, organizer: Organizer, clock: Clock
 ) -> MemoryAgentRunner:
     patience = RetryPolicy(
@@ -286,7 +416,7 @@ def open_memory_agents(
         longest=timedelta(seconds=settings.worker.retry_longest_seconds),
     )
     given = (database, organizer, clock, patience, corrected)
-    return MemoryAgentRunner(*given, keys=keys, context_chars=settings.organize.context_chars, file=file_document)
+    return MemoryAgentRunner(*given, keys=keys, context_chars=settings.organize.context_chars, file=index_document)
 
 
 def open_database(home: Home, storage: StorageSettings) -> Database:
@@ -340,7 +470,7 @@ def open_vectors(settings: Settings, home: Home, user: str, database: Database) 
     if store == "chroma":
         from lifelong.vectors.chroma import ChromaVectors
 
-        folder = home.user(user) / settings.continuity.experience_store_path
+        folder = home.user_folder(user) / settings.continuity.experience_store_path
         return ChromaVectors(settings.vectors.chroma_url or folder)
     if store == "pgvector":
         from lifelong.vectors.pgvector import PgVectors

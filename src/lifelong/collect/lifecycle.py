@@ -66,9 +66,9 @@ class Lifecycle:
 
         self._database.write(work)
 
-    def advance(self, now: datetime, owner: str) -> LifecycleResult:
+    def advance(self, now: datetime, owner: str | None = None) -> LifecycleResult:
         """Act on every deadline of the home that has come, each in a short transaction of its own; tell
-        what became of this owner's agents. An agent that cannot be carried on is logged and left as it
+        what became of this owner's agents, or of all. An agent that cannot be carried on is logged and left as it
         is; a database that can do nothing just now ends it."""
         reached: dict[AgentState, list[str]] = {"sleeping": [], "dead": []}
         for agent_id in self._due(now):
@@ -79,7 +79,7 @@ class Lifecycle:
             except LifelongError as error:
                 log.error("agent %s could not be carried on and stays as it is: %s", agent_id, error)
                 continue
-            if agent and agent.owner == owner:
+            if agent and owner in (None, agent.owner):
                 reached[agent.state].append(agent.id)
         return LifecycleResult(tuple(reached["sleeping"]), tuple(reached["dead"]))
 

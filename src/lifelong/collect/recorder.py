@@ -11,6 +11,8 @@ from lifelong.collect.history import History, RecordRow, StoredTurn, digest, to_
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import InputError, LifelongError, OutcomeUnknown, StorageError
+from lifelong.recall.index_writer import analyze_record, index_records
+from lifelong.recall.repair import IndexRepair
 from lifelong.storage.base import Database, Transaction
 from lifelong.storage.group_commit import GroupCommitter
 from lifelong.types import Clock, Record, Session, SystemMessage, Turn, to_micros
@@ -33,6 +35,7 @@ class Entry(NamedTuple):
 class Batch(NamedTuple):
     """Records for one agent that are stored together or not at all."""
 
+    owner: str
     agent_id: str
     entries: Sequence[Entry]
     now: datetime
@@ -43,57 +46,45 @@ class Batch(NamedTuple):
 
 Ids = list[int]
 
-FileTurns = Callable[[Transaction, str, Sequence[StoredTurn], datetime], None]
-"""Makes records of an owner findable, in the transaction that stores them."""
-
-MakeReady = Callable[[Record], object]
-"""Does what of that can be done before: the transaction holds up everybody who writes."""
-
 Outcome = Ids | BaseException | None
 """What became of a batch. None: another transaction holds the agent's row, and the batch has to wait for
 it by itself, so that the others of its group do not."""
 
 
 class Recorder:
-    """Everything that writes history for the agents of one owner. `file` makes it findable, after `make_ready`;
-    `mend` says whether an error was the index's, and is mended. `on_mark` is called after a transaction that may
-    have marked a session, `on_said` after one that may have completed a turn of an agent."""
+    """Write history for every user of a home. Records become searchable in the transaction that stores them.
+    `on_mark` is called after a transaction that may have marked a session, `on_append` with the owner and the
+    agent after one that may have completed a turn."""
 
     def __init__(
         self,
         database: Database,
-        owner: str,
         lifecycle: Lifecycle,
+        repair: IndexRepair,
         clock: Clock,
         *,
         turn_threshold: int,
         max_record_chars: int,
-        make_ready: MakeReady,
-        file: FileTurns,
-        mend: Callable[[], bool],
         on_mark: Callable[[], None],
-        on_said: Callable[[str], None],
+        on_append: Callable[[str, str], None],
     ) -> None:
         self._database = database
-        self._owner = owner
         self._lifecycle = lifecycle
+        self._repair = repair
         self._clock = clock
         self._threshold = turn_threshold
         self._limit = max_record_chars
-        self._make_ready = make_ready
-        self._file = file
-        self._mend = mend
         self._on_mark = on_mark
-        self._on_said = on_said
-        self._gather: GroupCommitter[Batch, Ids | None] = GroupCommitter(self._store_group, "lifelong-append")
+        self._on_append = on_append
+        self._committer: GroupCommitter[Batch, Ids | None] = GroupCommitter(self._store_group, "lifelong-append")
 
-    def append(self, agent_id: str, record: Record, key: str | None = None) -> int:
-        """Store one record; its id, once it is durable."""
+    def append(self, owner: str, agent_id: str, record: Record, key: str | None = None) -> int:
+        """Store one record and return its id once it is durable."""
         now = self._clock()
-        return self._take_in(Batch(agent_id, (self._entry(record, key, to_micros(now)),), now))[0]
+        return self._take_in(Batch(owner, agent_id, (self._entry(record, key, to_micros(now)),), now))[0]
 
     def append_many(
-        self, agent_id: str, records: Iterable[Record], keys: Iterable[str | None] | None = None
+        self, owner: str, agent_id: str, records: Iterable[Record], keys: Iterable[str | None] | None = None
     ) -> Ids:
         """Store records in order, all or none. A record whose key was seen before is not stored again:
         its first id stands in its place."""
@@ -104,37 +95,37 @@ class Recorder:
         now = self._clock()
         arrived = to_micros(now)
         entries = [self._entry(record, key, arrived) for record, key in zip(records, keys, strict=True)]
-        return self._take_in(Batch(agent_id, entries, now)) if entries else []
+        return self._take_in(Batch(owner, agent_id, entries, now)) if entries else []
 
-    def end_turn(self, agent_id: str) -> Turn | None:
+    def end_turn(self, owner: str, agent_id: str) -> Turn | None:
         """The agent's turn is over: what was said since the last one ended. None when nothing was."""
         now = self._clock()
 
         def work(tx: Transaction) -> Turn | None:
-            agent = Agents(tx).take(self._owner, agent_id)
+            agent = Agents(tx).take(owner, agent_id)
             self._lifecycle.touch(tx, agent, now)
             session = Sessions(tx).active(agent.id)
             newest = session and History(tx).max_id(session.id)
             return Sessions(tx).end_turn(session.id, newest, now) if session and newest else None
 
         turn = self._database.write(work)
-        self._on_said(agent_id)
+        self._on_append(owner, agent_id)
         return turn
 
-    def reset(self, agent_id: str, message: str | None = None, *, emergency: bool = False) -> Session:
+    def reset(self, owner: str, agent_id: str, message: str | None = None, *, emergency: bool = False) -> Session:
         """Close the agent's session and open a new one. The old one is marked first."""
         if message is not None:
             validate_text(message, "The reset message", self._limit)
         now = self._clock()
 
         def work(tx: Transaction) -> Session:
-            agent = Agents(tx).take(self._owner, agent_id)
+            agent = Agents(tx).take(owner, agent_id)
             self._lifecycle.touch(tx, agent, now)
             return self._next_session(tx, agent, now, message or (OVERFLOWED if emergency else None))
 
-        return self._marking(agent_id, work)
+        return self._marking(owner, agent_id, work)
 
-    def compact_context(self, agent_id: str, summary: str) -> Session:
+    def compact_context(self, owner: str, agent_id: str, summary: str) -> Session:
         """Like reset, with the summary as the first record of the new session: said by the system, not
         by the user."""
         if not validate_text(summary, "The summary", self._limit).strip():
@@ -143,31 +134,31 @@ class Recorder:
         opening = Entry(to_row(SystemMessage(summary, summary=True), to_micros(now), self._limit), None)
 
         def work(tx: Transaction) -> Session:
-            agent = Agents(tx).take(self._owner, agent_id)
+            agent = Agents(tx).take(owner, agent_id)
             session = self._next_session(tx, agent, now, None)
-            self._store_alone(tx, Batch(agent.id, (opening,), now))
+            self._store_alone(tx, Batch(owner, agent.id, (opening,), now))
             return session
 
-        return self._marking(agent_id, work)
+        return self._marking(owner, agent_id, work)
 
     def close(self) -> None:
-        self._gather.close()
+        self._committer.close()
 
     def _entry(self, record: Record, key: str | None, arrived: int) -> Entry:
         written = to_row(record, arrived, self._limit)
         checked = None if key is None else validate_name(key, "The key", LONGEST_KEY)
-        return Entry(written, checked, self._make_ready(record))
+        return Entry(written, checked, analyze_record(record))
 
     def _take_in(self, batch: Batch) -> Ids:
-        ids = self._gather.submit(batch)
+        ids = self._committer.submit(batch)
         if ids is None:
-            return self._marking(batch.agent_id, lambda tx: self._store_alone(tx, batch))
-        self._on_said(batch.agent_id)
+            return self._marking(batch.owner, batch.agent_id, lambda tx: self._store_alone(tx, batch))
+        self._on_append(batch.owner, batch.agent_id)
         return ids
 
-    def _marking(self, agent_id: str, work: Callable[[Transaction], T]) -> T:
+    def _marking(self, owner: str, agent_id: str, work: Callable[[Transaction], T]) -> T:
         done = self._written(work)
-        self._on_said(agent_id)
+        self._on_append(owner, agent_id)
         self._on_mark()
         return done
 
@@ -177,7 +168,7 @@ class Recorder:
         try:
             return self._database.write(work)
         except StorageError as error:
-            if isinstance(error, OutcomeUnknown) or not self._mend():
+            if isinstance(error, OutcomeUnknown) or not self._repair.mend():
                 raise
             return self._database.write(work)
 
@@ -216,7 +207,7 @@ class Recorder:
                 outcomes.append(None)
                 continue
             try:
-                outcomes.append(intake.take(batch, agent, self._owner))
+                outcomes.append(intake.take(batch, agent))
             except LifelongError as error:
                 outcomes.append(error)
         if not intake.rows:
@@ -250,18 +241,20 @@ class Recorder:
             if active[agent_id][1] or new > self._threshold
         ]
         sessions.mark(marks)
-        said = [
-            StoredTurn(
-                record_id,
-                active[batch.agent_id][0],
-                batch.agent_id,
-                agents[batch.agent_id].kind,
-                entry.written,
-                ready=entry.ready,
+        stored: dict[str, list[StoredTurn]] = {}
+        for (batch, entry), record_id in zip(rows, ids, strict=True):
+            stored.setdefault(batch.owner, []).append(
+                StoredTurn(
+                    record_id,
+                    active[batch.agent_id][0],
+                    batch.agent_id,
+                    agents[batch.agent_id].kind,
+                    entry.written,
+                    ready=entry.ready,
+                )
             )
-            for (batch, entry), record_id in zip(rows, ids, strict=True)
-        ]
-        self._file(tx, self._owner, said, rows[0][0].now)
+        for owner, turns in stored.items():
+            index_records(tx, owner, turns, rows[0][0].now)
         history.insert_keys(
             [
                 (batch.agent_id, entry.key, record_id, digest(entry.written))
@@ -279,9 +272,9 @@ class _Intake:
         self.rows: list[tuple[Batch, Entry]] = []
         self._known = known
 
-    def take(self, batch: Batch, agent: AgentRow | None, owner: str) -> list[int]:
+    def take(self, batch: Batch, agent: AgentRow | None) -> list[int]:
         """A reference for each entry: the id of a record stored before, or ~n for the n-th new row."""
-        if agent is None or agent.owner != owner:
+        if agent is None or agent.owner != batch.owner:
             raise agent_not_found(batch.agent_id)
         self._check_retries(batch)
         if any(entry.key is None or (agent.id, entry.key) not in self._known for entry in batch.entries):

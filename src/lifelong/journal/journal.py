@@ -53,11 +53,16 @@ class Window(NamedTuple):
 class Journal:
     """Appends to the journal and reads it."""
 
-    def __init__(self, pages: JournalFiles, clock: Clock, zone: tzinfo, window: Window | None = None) -> None:
-        self.pages = pages
+    def __init__(self, files: JournalFiles, clock: Clock, zone: tzinfo, window: Window | None = None) -> None:
+        self._files = files
         self.zone = zone
         self._clock = clock
         self._window = window or Window()
+
+    @property
+    def files(self) -> JournalFiles:
+        """Return the files that the journal is kept in."""
+        return self._files
 
     def append(self, *records: JournalRecord) -> int:
         """Write records down, durable on return; one without a time gets the present one, one with a secret in
@@ -111,56 +116,56 @@ class Journal:
 
     def records(self) -> list[JournalRecord]:
         """The records of MEMORY.md, in its order."""
-        return _records(parse(self.pages.read(self.pages.memory)))
+        return _records(parse(self.files.read(self.files.memory)))
 
     def day(self, day: date) -> list[JournalRecord]:
         """The records of a day's page, in its order."""
         if type(day) is not date:  # a datetime has a zone of its own
             raise InputError(f"{day!r:.200} is no day. Give a date, e.g. date(2026, 3, 5).")
-        return _records(parse(self.pages.read(self.pages.day(day))))
+        return _records(parse(self.files.read(self.files.day(day))))
 
     def records_of_days(self, since: date | None = None) -> list[JournalRecord]:
         """The records of all days' pages, or of those from the day before this one on, as a day begins earlier in
         some places than in others. In their order."""
         first = (since - timedelta(days=1)).isoformat() if since else ""
-        pages = [page for page in self.pages.days() if page.stem >= first]
-        return [record for page in pages for record in _records(parse(self.pages.read(page)))]
+        pages = [page for page in self.files.days() if page.stem >= first]
+        return [record for page in pages for record in _records(parse(self.files.read(page)))]
 
     def long_memory(self) -> str:
         """LONGMEMORY.md as it stands; empty where there is none."""
-        return self.pages.read(self.pages.long_memory).decode("utf-8", "replace")
+        return self.files.read(self.files.long_memory).decode("utf-8", "replace")
 
     def _write(self, records: Sequence[JournalRecord], *, look: bool) -> int:
         """`look`: the records may have been written before, by somebody who was stopped in the middle."""
         days: dict[Path, list[JournalRecord]] = {}
         for record in records:
             day = (record.timestamp or self._clock()).date()
-            days.setdefault(self.pages.day(day), []).append(record)
-        with self.pages.writing():
+            days.setdefault(self.files.day(day), []).append(record)
+        with self.files.writing():
             if look:
                 days = {page: self._new(page, written) for page, written in days.items()}
             new = [record for written in days.values() for record in written]
             if not new:
                 return 0
             # MEMORY.md first: a page of a day is never rewritten, so what stands there stands in both.
-            memory = self._new(self.pages.memory, new) if look else new
+            memory = self._new(self.files.memory, new) if look else new
             added: list[tuple[Path, int]] = []
             try:
-                added.append(self._add(self.pages.memory, memory, HEADER))
+                added.append(self._add(self.files.memory, memory, HEADER))
                 for page, written in days.items():
                     added.append(self._add(page, written, f"# {page.stem}\n\n"))
             except JournalError:
-                self.pages.cut(*added)
+                self.files.cut(*added)
                 raise
             self._roll()
         return len(new)
 
     def _add(self, page: Path, records: Sequence[JournalRecord], header: str) -> tuple[Path, int]:
-        return page, self.pages.append(page, encode("".join(map(render, records))), header)
+        return page, self.files.append(page, encode("".join(map(render, records))), header)
 
     def _new(self, page: Path, records: Sequence[JournalRecord]) -> list[JournalRecord]:
         """Those that do not stand on the page."""
-        data = self.pages.read(page)
+        data = self.files.read(page)
         if {encode(json.dumps(record.id, ensure_ascii=False)) for record in records}.isdisjoint(_ID.findall(data)):
             return list(records)
         known = {record.id for record in _records(parse(data))}
@@ -172,13 +177,13 @@ class Journal:
         if self._window == Window():
             return
         try:
-            data = self.pages.read(self.pages.memory)
+            data = self.files.read(self.files.memory)
             if self._window.holds(data.count(b"- {"), len(data)):
                 return
             dropped, kept = _rolled(parse(data), self._window)
             if dropped:
-                self.pages.archive(ROLLED, together(dropped))
-                self.pages.replace(self.pages.memory, together(kept))
+                self.files.archive(ROLLED, together(dropped))
+                self.files.replace(self.files.memory, together(kept))
         except JournalError as error:
             log.warning("MEMORY.md is longer than it should be, nothing is lost: %s", error)
 

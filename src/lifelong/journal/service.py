@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("lifelong.journal")
 
 
-class JournalService:
-    """Everything that the section `[continuity]` of the settings switches on or off. `extract` makes experiences,
-    `ended` gives the ids of records that hold no longer, `resync` brings the index up to rewritten pages."""
+class JournalService(Journal):
+    """Keep one user's journal: everything that the section `[continuity]` of the settings switches on or off.
+    `extract` makes experiences, `ended` gives the ids of records that hold no longer, `resync` brings the index
+    up to rewritten files."""
 
     def __init__(
         self,
@@ -48,14 +49,15 @@ class JournalService:
         ended: Callable[[], Set[str]],
         resync: Callable[[], object],
     ) -> None:
+        files = JournalFiles(home.user_folder(user), settings.long_memory_path, settings.memory_archive_path)
+        window = Window(settings.memory_max_records, settings.memory_max_chars)
+        super().__init__(files, clock, ZoneInfo(settings.time_zone), window)
         self._settings = settings
-        self._clock = clock
         self._extract = extract
         self.ended = ended
-        pages = JournalFiles(home.user(user), settings.long_memory_path, settings.memory_archive_path)
-        zone = ZoneInfo(settings.time_zone)
-        self._journal = Journal(pages, clock, zone, Window(settings.memory_max_records, settings.memory_max_chars))
-        self._summaries = Summaries(database, user, self._journal, clock) if settings.journal_enabled else None
+        self._summaries: Summaries | None = None
+        if settings.journal_enabled:
+            self._summaries = Summaries(database, user, self, clock)
         limits = Limits(
             settings.memory_compaction_max_records,
             settings.memory_compaction_max_chars,
@@ -63,9 +65,9 @@ class JournalService:
             settings.long_memory_max_chars,
         )
         self._compaction = Compaction(
-            pages,
+            files,
             clock,
-            zone,
+            self.zone,
             limits,
             owner=f"user {user}, process {os.getpid()}",
             summarize=summarize,
@@ -73,7 +75,7 @@ class JournalService:
             resync=resync,
             ended=ended,
         )
-        self._schedules = self._open_schedules(database, f"{home.path}/{user}", user)
+        self.schedules = self._open_schedules(database, f"{home.path}/{user}", user)
 
     def _open_schedules(self, database: Database, seed: str, user: str) -> list[Schedule]:
         """When to extract and to compact. Extraction comes before each compaction, and at times of its own. A cron
@@ -82,7 +84,7 @@ class JournalService:
         interval = timedelta(milliseconds=settings.memory_compaction_interval_ms)
 
         def times(cron: str) -> Timetable:
-            return Timetable(self._journal.zone, cron, interval, seed=seed)
+            return Timetable(self.zone, cron, interval, seed=seed)
 
         def schedule(name: str, job: Callable[[], object], timetable: Timetable, row: str) -> Schedule:
             return Schedule(
@@ -103,21 +105,23 @@ class JournalService:
         return made
 
     @property
-    def is_on(self) -> bool:
-        return self._summaries is not None
+    def enabled(self) -> bool:
+        """Whether turns are written down."""
+        return self._settings.journal_enabled
 
     @property
-    def journal(self) -> Journal:
-        if not self.is_on:
+    def files(self) -> JournalFiles:
+        """Return the files; raise `ConfigError` where the journal is off."""
+        self.check_enabled()
+        return self._files
+
+    def check_enabled(self) -> None:
+        """Raise `ConfigError` where the journal is off."""
+        if not self.enabled:
             raise ConfigError(
                 "The journal is off. Switch it on with journal_enabled = true in the section [continuity] of "
                 "lifelong.toml."
             )
-        return self._journal
-
-    @property
-    def pages(self) -> JournalFiles:
-        return self._journal.pages
 
     def touched(self, agent_id: str) -> None:
         """Something was said that may complete a turn. Costs nothing."""
@@ -133,7 +137,7 @@ class JournalService:
         """Write down every turn that was completed, in whichever process. How many there were."""
         return self._summaries.write_all(wait=wait) if self._summaries else 0
 
-    def compact(self, *, force: bool) -> Result:
+    def compact(self, *, force: bool = False) -> Result:
         """Compact now what is due; with `force`, also where it is off or not needed."""
         if not (force or self._settings.memory_compaction_enabled):
             return Result(False, "Compaction is off: set continuity.memory_compaction_enabled, or force it.")
@@ -145,17 +149,18 @@ class JournalService:
             self._extract()
         return self._compaction.run(force=force)
 
-    def session_context(self, tokens: int | None, reserved: int = 0) -> str:
-        """Waits for nobody: what somebody else is writing is not in it. `reserved` is room, in characters or in
-        thirds of a token, that is left for others."""
+    def context(self, tokens: int | None = None, reserved: int = 0) -> str:
+        """Return what opens a session: long memory, MEMORY.md, today, yesterday, within `session_memory_cap` or so
+        many tokens; empty where the journal is off. It waits for nobody: what another process is writing is not in
+        it. `reserved` is room, in characters or in thirds of a token, that is left for others."""
         if tokens is not None and (type(tokens) is not int or tokens < 0):
             raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
-        if not self.is_on:
+        if not self.enabled:
             return ""
         self.keep_up()
         return session_context(
-            self._journal.pages,
-            self._journal.zone,
+            self._files,
+            self.zone,
             self._clock(),
             cap=max(0, self._settings.session_memory_cap - reserved),
             include_long_memory=self._settings.include_long_memory_in_session,
@@ -164,10 +169,10 @@ class JournalService:
             ended=self.ended(),
         )
 
-    def remarks(self) -> list[str]:
+    def status_notes(self) -> list[str]:
         """A sentence for each thing that a person should know of."""
         found = [self._summaries.elsewhere, self._summaries.error] if self._summaries else []
-        found += [schedule.error for schedule in self._schedules]
+        found += [schedule.error for schedule in self.schedules]
         if self._settings.retain_history_days is not None:
             found.append("continuity.retain_history_days has no effect: all of history is kept. Leave it out.")
         if self._settings.memory_compaction_enabled:
@@ -176,15 +181,6 @@ class JournalService:
             except LifelongError as error:
                 found.append(str(error))
         return [remark for remark in found if remark]
-
-    def start(self) -> None:
-        """Run extraction and compaction when they are due, in threads."""
-        for schedule in self._schedules:
-            schedule.start()
-
-    def stop(self) -> None:
-        for schedule in self._schedules:
-            schedule.stop()
 
     def close(self) -> None:
         """Write down what is left. What cannot be written is found the next time."""

@@ -77,7 +77,7 @@ class Summaries:
         self._clock = clock
         self._touched: set[str] = set()
         self._looked: datetime | None = None
-        now, pages = clock(), journal.pages
+        now, pages = clock(), journal.files
         home = pages.identity() if database.dialect == "postgres" else ""
         keeper, self._began = database.write(lambda tx: Progress(tx).keeper(owner, home, now))
         self.elsewhere = ""
@@ -124,7 +124,7 @@ class Summaries:
         self.error = ""
         for session in sessions:
             try:
-                with self._journal.pages.summarizing(wait=wait) as alone:
+                with self._journal.files.summarizing(wait=wait) as alone:
                     if alone:
                         written += self._write_session(session)
                     else:

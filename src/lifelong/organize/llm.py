@@ -72,13 +72,13 @@ class LlmOrganizer:
         self._spend = Spend(database, clock, settings.daily_cap_usd, settings.run_budget_usd)
         self._model = model
 
-    def waits(self) -> str:
+    def blocked_reason(self) -> str:
         """Why nothing can be organized at the moment; empty when it can."""
         asked = estimated_tokens(len(memory_agent_prompt()))
         call = cost_of(Tokens(asked, MOST_OUTPUT), self._settings).usd
         return self._spend.over_cap(self._spend.today(), min(call, self._settings.run_budget_usd))
 
-    def remark(self) -> str:
+    def status_note(self) -> str:
         return ""
 
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:

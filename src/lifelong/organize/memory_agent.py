@@ -101,7 +101,10 @@ class MemoryAgentRunner:
         finished = failed = 0
         over = time.monotonic() + A_WHILE
         while (
-            time.monotonic() < over and not stopping() and not self._organizer.waits() and (lease := self._fact())
+            time.monotonic() < over
+            and not stopping()
+            and not self._organizer.blocked_reason()
+            and (lease := self._fact())
         ):
             if self._run(lease):
                 finished += 1

@@ -57,11 +57,11 @@ class Organizer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def waits(self) -> str:
+    def blocked_reason(self) -> str:
         """Why nothing can be organized at the moment (the day's cap is reached …); empty when it can."""
         ...
 
-    def remark(self) -> str:
+    def status_note(self) -> str:
         """What a person should know of it though it works; empty when there is nothing."""
         ...
 

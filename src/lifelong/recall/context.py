@@ -7,17 +7,19 @@ Whatever cannot be recalled is left out and logged; a turn never fails for it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from lifelong.collect.agents import Agents
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError, LifelongError
+from lifelong.journal.service import JournalService
 from lifelong.journal.session_context import TOKEN, weight
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.fence import END, begin, line, safe
 from lifelong.recall.items import Items
+from lifelong.recall.recall_log import RecallLog
 from lifelong.recall.search import Recall, Scope, hit
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Hit, ItemKind, UserMessage
@@ -34,36 +36,32 @@ RECENT = 20  # records that are looked at for what the talk is about
 TOPIC = 3  # of these, the last so many say it where no user speaks
 LONGEST_FOCUS = 2_000  # characters
 
-OnInjected = Callable[[str, str, Sequence[Hit]], object]
-"""Told of the agent, the question and what was put into its turn."""
-
 
 class ContextBuilder:
-    """Makes the contexts of one owner's agents. `session_memory` gives what of the journal opens a session, within
-    so many tokens, so much of which is reserved; without experiences, only that and what is pinned. `kinds` are
-    the kinds of agent that get experiences; `cap` is the most characters where nobody names a budget in
-    tokens."""
+    """Build the contexts of one owner's agents: what is pinned, the journal, experiences where there are any.
+    `kinds` are the kinds of agent that get experiences; `cap` is the most characters where nobody names a budget
+    in tokens."""
 
     def __init__(
         self,
         database: Database,
         owner: str,
-        session_memory: Callable[[int | None, int], str],
-        recall: Callable[[], Recall],
+        journal: JournalService,
+        recall: Recall,
+        recall_log: RecallLog,
         experiences: Experiences | None,
         *,
         kinds: Collection[str],
         cap: int,
-        on_injected: OnInjected | None = None,
     ) -> None:
         self._database = database
         self._owner = owner
-        self._session_memory = session_memory
+        self._journal = journal
         self._recall = recall
+        self._recall_log = recall_log
         self._experiences = experiences
         self._kinds = kinds
         self._cap = cap
-        self._on_injected = on_injected
 
     def context(self, agent_id: str, message: str | None = None, tokens: int | None = None) -> str:
         """What to put before the agent's next turn; empty where there is nothing to say."""
@@ -78,7 +76,7 @@ class ContextBuilder:
         if left_out := [one.id for one in pinned if one not in shown]:
             log.warning("a context has no room for what is pinned: %s", ", ".join(left_out))
         reserved = page.taken + (page.room // RESERVED if wants else 0)
-        page.add(safe(self._session_memory(tokens, reserved)))
+        page.add(safe(self._journal.context(tokens, reserved)))
         if wants:
             shown += page.add_lines(HEADING, self._relevant(focus, but={one.id for one in pinned}))
         self._told(agent_id, focus, shown)
@@ -98,7 +96,7 @@ class ContextBuilder:
 
     def _search(self, focus: str, kind: ItemKind, count: int) -> list[Hit]:
         try:
-            found = self._recall().search(focus, 2 * count, Scope(kinds=(kind,)))
+            found = self._recall.search(focus, 2 * count, Scope(kinds=(kind,)))
         except LifelongError as error:
             log.warning("a turn begins without what was recalled: %s", error)
             return []
@@ -107,8 +105,8 @@ class ContextBuilder:
     def _told(self, agent_id: str, focus: str, shown: Sequence[Hit]) -> None:
         if self._experiences:
             self._experiences.use(one.id.partition(":")[2] for one in shown if one.kind == "experience")
-        if shown and self._on_injected:
-            self._on_injected(agent_id, focus, shown)
+        if shown:
+            self._recall_log.note("injection", agent_id, focus, shown)
 
 
 class _Page:

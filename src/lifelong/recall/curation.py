@@ -16,6 +16,7 @@ from lifelong.collect.sessions import Sessions
 from lifelong.errors import InputError, ItemNotFound, StaleWrite
 from lifelong.journal.key_facts import sentences
 from lifelong.journal.records import JournalRecord
+from lifelong.journal.service import JournalService
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.edits import PEOPLE, SUBJECTS, cleaned
@@ -59,7 +60,7 @@ class Curation:
         documents: DocumentStore,
         turns: Recorder,
         sleep_due: Callable[[datetime], datetime],
-        journal: Callable[[], Remember],
+        journal: JournalService,
     ) -> None:
         self._database = database
         self._owner = owner
@@ -145,7 +146,7 @@ class Curation:
         digest = blake2b(f"{found.name} {told}".encode(), digest_size=12).hexdigest()
         key = f"{found.name} {digest}"
         speaker = self._database.read(lambda tx: self._speaker(tx, found))
-        record_id = self._turns.append(self._agent(now), Note(told, speaker, provenance="user"), key)
+        record_id = self._turns.append(self._owner, self._agent(now), Note(told, speaker, provenance="user"), key)
         new = f"turn:{record_id}"
         if found.kind == "document":
             new = self._restate(found, told, record_id, now, speaker)
@@ -187,7 +188,10 @@ class Curation:
         shown = self._database.read(lambda tx: hit(tx, self._owner, found)).text
         if redact(told) == shown:
             raise InputError(f"{found.name} says that already. Say what is so instead.")
-        return self._journal() if found.kind == "journal" else None
+        if found.kind != "journal":
+            return None
+        self._journal.check_enabled()
+        return self._journal.append
 
     def _is_said_in(self, record_id: int | None, told: str) -> bool:
         """Whether this record is the correction: it was begun before."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError, LifelongError
+from lifelong.journal.service import JournalService
 from lifelong.journal.turn_summaries import summarized_by
 from lifelong.recall.analyzer import read
 from lifelong.recall.dedup import Alike, is_same, never, on_scale
@@ -70,6 +71,7 @@ class Experiences:
         threshold: float = 0.85,
         most: int = 5_000,
         alike: Alike = never,
+        journal: JournalService | None = None,
     ) -> None:
         self._database = database
         self._owner = owner
@@ -78,6 +80,7 @@ class Experiences:
         self._threshold = threshold
         self._most = most
         self._alike = alike
+        self._journal = journal
         self._lock = threading.Lock()
         self._uses: WriteBehind[Use] = WriteBehind(
             "experience-uses", "uses of experiences are not counted", self._count
@@ -237,9 +240,23 @@ class Experiences:
         self._vectors.forget()
         self._vectors.heal()
 
-    def tend(self) -> int:
-        """Some of the vectors that are still to be made. How much there was to do. Never fails."""
+    def extract(self) -> None:
+        """Repair the vectors; with a journal, add what is new in it."""
+        from lifelong.recall.extraction import extract
+
+        if not (self._journal and self._journal.enabled):
+            self.heal()
+            return
+        self._journal.write_all(wait=False)
+        extract(self._database, self._owner, self._clock, self, self._journal, self._journal.ended)
+
+    def backfill(self) -> int:
+        """Make some of the vectors that are missing. Return how much there was to do. Never fails."""
         return self._vectors.tend()
+
+    def missing(self) -> int:
+        """Return how many experiences wait for their vectors."""
+        return self._database.read(lambda tx: ExperienceRows(tx, self._owner).waiting())
 
     @property
     def error(self) -> str:

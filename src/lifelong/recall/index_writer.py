@@ -53,7 +53,7 @@ class AnalyzedRecord(NamedTuple):
     seen: AnalyzedText
 
 
-def ready(record: Record) -> AnalyzedRecord | None:
+def analyze_record(record: Record) -> AnalyzedRecord | None:
     """What takes its time is done before the transaction that stores a record. None: it is not found."""
     if isinstance(record, ToolCall) or (isinstance(record, SystemMessage) and record.summary):
         return None
@@ -62,7 +62,7 @@ def ready(record: Record) -> AnalyzedRecord | None:
     return AnalyzedRecord(speaker, text, analyze(text)) if text else None
 
 
-def file_turns(tx: Transaction, owner: str, said: Sequence[StoredTurn], now: datetime) -> None:
+def index_records(tx: Transaction, owner: str, said: Sequence[StoredTurn], now: datetime) -> None:
     """Records that were just stored, and were made ready before."""
     readied = [
         (one, one.ready)
@@ -72,7 +72,7 @@ def file_turns(tx: Transaction, owner: str, said: Sequence[StoredTurn], now: dat
     Items(tx, owner).add_seen([(_turn(one, it.speaker, it.text), it.seen) for one, it in readied], now)
 
 
-def refile_turns(tx: Transaction, owner: str, said: Sequence[StoredTurn], now: datetime) -> None:
+def reindex_records(tx: Transaction, owner: str, said: Sequence[StoredTurn], now: datetime) -> None:
     """Records that may be items already."""
     found = [(one, told) for one in said if one.agent_kind != MEMORY_AGENT and (told := _told(one.written))]
     Items(tx, owner).put([_turn(one, *told) for one, told in found], now)
@@ -128,7 +128,9 @@ def _content(data: str) -> dict[str, Any]:
     return {}
 
 
-def file_document(tx: Transaction, owner: str, document_id: str, document: Document | None, now: datetime) -> None:
+def index_document(
+    tx: Transaction, owner: str, document_id: str, document: Document | None, now: datetime
+) -> None:
     """Bring the items of a document up to what it says; none: it was deleted. What was said has ended where every
     fact made of it has, in whatever document, and holds again where one does, or where none is left."""
     items = Items(tx, owner)
@@ -148,18 +150,18 @@ def file_document(tx: Transaction, owner: str, document_id: str, document: Docum
     settle(tx, owner, citations.put(document_id, cites, now))
 
 
-def refile_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:
+def reindex_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:
     """A document that may be filed already, from its first version on: so it is found as of any time. What it
     cites may have become items only after it was filed."""
     gone: datetime | None = None
     for one in versions:
         if gone and gone != one.valid_from:
-            file_document(tx, owner, one.id, None, gone)
-        file_document(tx, owner, one.id, one, one.valid_from)
+            index_document(tx, owner, one.id, None, gone)
+        index_document(tx, owner, one.id, one, one.valid_from)
         gone = one.valid_to
     document_id = versions[-1].id
     if gone:
-        file_document(tx, owner, document_id, None, gone)
+        index_document(tx, owner, document_id, None, gone)
     settle(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
 
 

@@ -38,7 +38,7 @@ _one_at_a_time = threading.Lock()
 class Indexer:
     """Keeps the index of the whole home. `embedders` has the one that is configured first, and then others whose
     vectors it can still read. Of the kinds `by_words` no vectors are made. `files` are looked at now and then.
-    `tend` does a batch of what else is to be embedded, and says how much that was."""
+    `backfill` does a batch of what else is to be embedded, and says how much that was."""
 
     def __init__(
         self,
@@ -47,15 +47,15 @@ class Indexer:
         clock: Clock,
         *,
         by_words: Collection[str] = (),
-        files: Sequence[FileSync] = (),
-        tend: Callable[[], int] = lambda: 0,
+        files: Callable[[], Sequence[FileSync]] = tuple,
+        backfill: Callable[[], int] = lambda: 0,
     ) -> None:
         self._database = database
         self._embedders = embedders
         self._clock = clock
         self._by_words = by_words
         self._files = files
-        self._tend = tend
+        self._backfill = backfill
         self._looked = -LOOK_EVERY
         self._again = 0.0
         self._identities: dict[int, str] = {}
@@ -75,7 +75,7 @@ class Indexer:
 
     def run(self) -> int:
         """A batch of each owner. How many items it worked on."""
-        done = self._file_backlog() + self._look_at_files() + self._tend()
+        done = self._file_backlog() + self._look_at_files() + self._backfill()
         for owner in self._database.read(lambda tx: VectorRows(tx).owners(waiting=True)):
             done += self.index(owner)
         if wanted := self.wanted():
@@ -102,7 +102,7 @@ class Indexer:
         if time.monotonic() < self._looked + LOOK_EVERY:
             return 0
         self._looked = time.monotonic()
-        return sum(one.sync() for one in self._files)
+        return sum(one.sync() for one in self._files())
 
     def index(self, owner: str, limit: int = BATCH) -> int:
         """The oldest of an owner's items that wait. How many there were."""

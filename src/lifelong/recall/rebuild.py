@@ -17,7 +17,7 @@ from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.analyzer import analyze
 from lifelong.recall.experience_rows import refile_all
 from lifelong.recall.feedback import apply_all
-from lifelong.recall.index_writer import is_found, refile_document, refile_turns, text_of
+from lifelong.recall.index_writer import is_found, reindex_document, reindex_records, text_of
 from lifelong.recall.items import Items
 from lifelong.storage.base import EVERY, Row, Transaction
 from lifelong.types import from_micros
@@ -92,7 +92,7 @@ class IndexRebuild:
         """File the next records. The last id; none: that was all."""
         said = self._said(after, until)
         for owner, those in groupby(said, key=lambda one: one[0]):
-            refile_turns(self._tx, owner, [one for _, one in those], now)
+            reindex_records(self._tx, owner, [one for _, one in those], now)
         if len(said) == BATCH:
             return said[-1][1].record_id
         every = "(SELECT DISTINCT owner, id FROM documents) d"
@@ -111,7 +111,7 @@ class IndexRebuild:
             documents = DocumentRows(self._tx, owner)
             documents.lock(now)
             for _, id_ in those:
-                refile_document(self._tx, owner, documents.versions(id_))
+                reindex_document(self._tx, owner, documents.versions(id_))
         if len(rows) == DOCUMENTS_AT_ONCE:
             return after + len(rows)
         refile_all(self._tx, now)

@@ -55,20 +55,16 @@ class Recalled:
 class RecallLog:
     """Takes down what one owner's memory is asked: the newest `KEPT` recalls."""
 
-    def __init__(self, database: Database, owner: str, clock: Clock) -> None:
+    def __init__(self, database: Database, owner: str, clock: Clock, writer: RecallLogWriter) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
-        self._behind: WriteBehind[Recalled] = WriteBehind("recall-log", "recalls are not in the log", self._write)
+        self._writer = writer
 
     def note(self, purpose: Purpose, agent_id: str, question: str, hits: Sequence[Scorable]) -> None:
         """Take a recall down. Waits for no disk, and never fails."""
         scored = tuple(Scored(hit.id, hit.score, rank) for rank, hit in enumerate(hits, 1))
-        self._behind.note(Recalled(0, self._clock(), purpose, agent_id, question, scored))
-
-    def flush(self) -> None:
-        """Write what waits, now. Where that fails, it goes on waiting."""
-        self._behind.flush()
+        self._writer.note(self._owner, Recalled(0, self._clock(), purpose, agent_id, question, scored))
 
     def recent(self, limit: int) -> list[Recalled]:
         """The newest first."""
@@ -78,44 +74,63 @@ class RecallLog:
     def get(self, recall_id: int) -> Recalled:
         if type(recall_id) is not int or not 0 <= recall_id < EVERY:
             raise InputError(
-                f"The recall's id cannot be {recall_id!r:.200}. memory.recalls() gives those there are."
+                f"The recall's id cannot be {recall_id!r:.200}. memory.admin.recall_log() gives those there are."
             )
         for found in self._read("AND id = ?", recall_id):
             return found
-        raise RecallNotFound(f"The log has no recall {recall_id}. See memory.recalls() for those it has.")
+        raise RecallNotFound(f"The log has no recall {recall_id}. See memory.admin.recall_log() for those it has.")
+
+    def _read(self, which: str, number: int) -> list[Recalled]:
+        self._writer.flush()
+        sql = f"SELECT id, at, purpose, agent_id, question, hits FROM recalls WHERE owner = ? {which}"
+        return [_recalled(row) for row in self._database.read(lambda tx: tx.all(sql, self._owner, number))]
+
+
+class RecallLogWriter:
+    """Write the recalls of all owners behind the caller's back, several at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._behind: WriteBehind[tuple[str, Recalled]] = WriteBehind(
+            "recall-log", "recalls are not in the log", self._write
+        )
+
+    def note(self, owner: str, asked: Recalled) -> None:
+        """Take a recall down. Waits for no disk, and never fails."""
+        self._behind.note((owner, asked))
+
+    def flush(self) -> None:
+        """Write what waits, now. Where that fails, it goes on waiting."""
+        self._behind.flush()
 
     def close(self) -> None:
         """Write what waits, and end the thread."""
         self._behind.close()
 
-    def _read(self, which: str, number: int) -> list[Recalled]:
-        self.flush()
-        sql = f"SELECT id, at, purpose, agent_id, question, hits FROM recalls WHERE owner = ? {which}"
-        return [_recalled(row) for row in self._database.read(lambda tx: tx.all(sql, self._owner, number))]
-
-    def _write(self, asked: Sequence[Recalled]) -> None:
-        """Each with an id of its own and without secrets: cut afterwards, for half a secret is not found. The
-        oldest that are too many go."""
+    def _write(self, asked: Sequence[tuple[str, Recalled]]) -> None:
+        """Give each an id of its own, and redact it before it is cut, since half a secret is not found. Of each
+        owner, the oldest that are too many go."""
         rows = [
             (
-                self._owner,
+                owner,
                 to_micros(one.at),
                 one.purpose,
                 one.agent_id,
                 redact(one.question)[:LONGEST],
                 json.dumps(one.hits),
             )
-            for one in asked
+            for owner, one in asked
         ]
 
         def work(tx: Transaction) -> None:
             columns = "(owner, at, purpose, agent_id, question, hits)"
             tx.many(f"INSERT INTO recalls {columns} VALUES (?, ?, ?, ?, ?, ?)", rows)
-            tx.run(
-                "DELETE FROM recalls WHERE owner = ? AND id <= "
-                "(SELECT id FROM recalls WHERE owner = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                *(self._owner, self._owner, KEPT),
-            )
+            for owner in {owner for owner, _ in asked}:
+                tx.run(
+                    "DELETE FROM recalls WHERE owner = ? AND id <= "
+                    "(SELECT id FROM recalls WHERE owner = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                    *(owner, owner, KEPT),
+                )
 
         self._database.write(work)
 

@@ -123,7 +123,7 @@ class RelationFinder:
             lambda tx: _Looking(tx, self._owner, self._names(tx), None if ended else now).around(asked, limit)
         )
 
-    def entities(self, limit: int) -> list[str]:
+    def entities(self, limit: int = 100) -> list[str]:
         """Who and what is known by name: what most experiences name first, then what has documents only."""
         validate_count(limit, "The limit", 1, MOST)
 

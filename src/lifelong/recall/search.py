@@ -6,7 +6,7 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
@@ -74,6 +74,8 @@ class Recall:
         indexer: Indexer,
         mending: IndexRepair,
         zone: tzinfo = UTC,
+        *,
+        on_use: Callable[[str, Recall], None] = lambda owner, recall: None,
     ) -> None:
         self._database = database
         self._owner = owner
@@ -81,6 +83,7 @@ class Recall:
         self._indexer = indexer
         self._mending = mending
         self._zone = zone
+        self._on_use = on_use
         self._lock = threading.Lock()
         self._shelf: MemoryIndex | None = None
         self._ask_again = 0.0
@@ -104,12 +107,18 @@ class Recall:
         )
         return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
 
+    def unload(self) -> None:
+        """Let go of the index in memory; the next question reads it again."""
+        with self._lock:
+            self._shelf = None
+
     # Candidates
 
     def _candidates(
         self, question: str, scope: Scope, asked: datetime, pool: int
     ) -> tuple[View, Question, Numbers, Places]:
         shelf = self._fresh()
+        self._on_use(self._owner, self)
         view = shelf.view()
         asks = parse_query(question, asked, view.speakers)
         among = _within(view, slice(None), scope) if scope.narrow else None

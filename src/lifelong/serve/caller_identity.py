@@ -6,7 +6,7 @@ import getpass
 from hashlib import blake2b
 
 from lifelong.collect.descriptors import User
-from lifelong.serve.memories import DEFAULT
+from lifelong.memory import DEFAULT_USER
 
 LONGEST = 300  # bytes of a name that is kept as it is
 NOBODY = ("root", "")
@@ -15,7 +15,7 @@ NOBODY = ("root", "")
 def caller(connector: str, user: str, channel: str) -> User:
     """A program that a person uses: a channel each, e.g. `mcp` and the client's name. Names may be any text. The
     person goes by the user's name; in the default one, by their login, for that is who the facts speak of."""
-    return User(connector, user if user != DEFAULT else login(), _part(channel) or "client")
+    return User(connector, user if user != DEFAULT_USER else login(), _part(channel) or "client")
 
 
 def login() -> str:

@@ -67,19 +67,19 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Jso
     clock = _Clock(utc_now() - timedelta(days=DAYS + 1))  # the journal begins when it is first opened
     # An address or a model in the environment is somebody's real memory, and somebody's money.
     with Memory.open(place.path, clock=clock, storage={"url": ""}, organize={"organizer": "rules"}) as memory:
-        if memory.agents() and not _agents(memory):
+        if memory.agents.list() and not _agents(memory):
             raise InputError(TAKEN.format(place.path))
         if not _grow(memory, clock, console, pace):
             console = Console(quiet=True)  # all of it was shown before
         clock.now = utc_now()
         _organize(memory, clock)
-        memory.compact_journal()
-        memory.process()  # what compaction wrote can be found, too
+        memory.journal.compact()
+        memory.organize()  # what compaction wrote can be found, too
         long_memory = Panel(
             escape(memory.journal.long_memory()), title="LONGMEMORY.md: what compaction made of the older weeks"
         )
         console.print(_tree(memory, facts=True), "", long_memory, "")
-        asked = {question: memory.recall(question, 3) for question in QUESTIONS}
+        asked = {question: memory.search(question, 3) for question in QUESTIONS}
         for question, hits in asked.items():
             console.print(table(hits, f"recall  {question}"), "")
         checks = _checks(memory, asked)
@@ -96,10 +96,10 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Jso
             "journal": [record.text for record in memory.journal.records()],
             "long_memory": memory.journal.long_memory(),
             "experiences": len(memory.experiences.list(limit=1_000)),
-            "session_context": memory.session_context(),
+            "session_context": memory.journal.context(),
             "recall": plain(asked),
             "checks": {**checks},
-            "health": memory.health().status,
+            "health": memory.admin.health().status,
         }
 
 
@@ -146,16 +146,20 @@ def _grow(memory: Memory, clock: _Clock, console: Console, pace: float) -> bool:
                 live.update(view.after(agent, record), refresh=True)
                 time.sleep(pace)
             if talk.last:
-                memory.sleep(agent)
+                memory.end_session(agent)
             else:
-                memory.reset(agent)
+                memory.sessions.reset(agent)
     console.print(f"[green]✓[/] {view.stored} records of {len(told)} sessions were stored.\n")
     return True
 
 
 def _day_of_samples(memory: Memory, now: datetime) -> datetime:
     """Today; for a home that has samples, the day they were told from, so that they are the same."""
-    first = [memory.history(session) for agent in _agents(memory) for session in memory.sessions(agent)[:1]]
+    first = [
+        memory.sessions.history(session)
+        for agent in _agents(memory)
+        for session in memory.sessions.list(agent)[:1]
+    ]
     begun = min((records[0].at for records in first if records), default=None)
     return now if begun is None else now + (begun.date() - now.date()) + timedelta(days=DAYS)
 
@@ -163,29 +167,29 @@ def _day_of_samples(memory: Memory, now: datetime) -> datetime:
 def _agents(memory: Memory) -> list[Agent]:
     """Those of the samples that have spoken."""
     known = {talk.agent for talk in talks(utc_now())}
-    return [agent for agent in reversed(memory.agents()) if agent.descriptor in known]
+    return [agent for agent in reversed(memory.agents.list()) if agent.descriptor in known]
 
 
 def _is_over(memory: Memory, talk: Talk) -> bool:
     agent = next((agent for agent in _agents(memory) if agent.descriptor == talk.agent), None)
-    sessions = memory.sessions(agent) if agent else []
+    sessions = memory.sessions.list(agent) if agent else []
     if not agent or not talk.last:
         return len(sessions) > talk.number + 1
-    complete = len(sessions) > talk.number and len(memory.history(sessions[-1])) >= len(talk.records)
+    complete = len(sessions) > talk.number and len(memory.sessions.history(sessions[-1])) >= len(talk.records)
     return complete and agent.state == "sleeping"
 
 
 def _has_begun(memory: Memory, talk: Talk, agent: Agent) -> bool:
-    sessions = memory.sessions(agent)
-    return len(sessions) > talk.number and bool(memory.history(sessions[talk.number]))
+    sessions = memory.sessions.list(agent)
+    return len(sessions) > talk.number and bool(memory.sessions.history(sessions[talk.number]))
 
 
 def _organize(memory: Memory, clock: _Clock) -> None:
     """What is due, and what a run that was killed held: its lease has to end first."""
-    memory.process()
-    while (health := memory.health()).marked or health.waiting:
+    memory.organize()
+    while (health := memory.admin.health()).marked or health.waiting:
         clock.now += timedelta(seconds=memory.settings.worker.lease_seconds)
-        memory.process()
+        memory.organize()
 
 
 class _View:
@@ -246,7 +250,7 @@ def _tree(memory: Memory, *, facts: bool = False) -> Tree:
 def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
     """What must not be in a memory, looked for in everything that comes out of it."""
     hits = [*(hit for found in asked.values() for hit in found), *memory.list(limit=10_000)]
-    hits += [hit for secret in SECRETS for hit in memory.recall(secret, 20)]
+    hits += [hit for secret in SECRETS for hit in memory.search(secret, 20)]
     texts = [
         *(hit.text for hit in hits),
         *(
@@ -255,7 +259,7 @@ def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
             for version in memory.documents.versions(document.id)
         ),
         *(page.read_text(encoding="utf-8") for page in memory.home.path.rglob("*.md")),
-        *(memory.context(agent, QUESTIONS[0]) for agent in _agents(memory)),
+        *(memory.context(QUESTIONS[0], agent=agent) for agent in _agents(memory)),
     ]
     facts = [
         fact
@@ -281,11 +285,11 @@ def _is_planted(text: str) -> bool:
 
 
 def _summary(memory: Memory, agent: Agent) -> dict[str, Json]:
-    sessions = memory.sessions(agent)
+    sessions = memory.sessions.list(agent)
     return {
         "agent": agent.cache_key,
-        "state": memory.get_agent(agent.id).state,
+        "state": memory.agents.get(agent.id).state,
         "sessions": len(sessions),
-        "records": sum(len(memory.history(session)) for session in sessions),
+        "records": sum(len(memory.sessions.history(session)) for session in sessions),
         "organized_until": sessions[-1].processed_until,
     }

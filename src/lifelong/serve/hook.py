@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
 from lifelong.errors import InputError, LifelongError
-from lifelong.home import Home
-from lifelong.memory import Memory
+from lifelong.home import Home, existing_home
+from lifelong.memory import DEFAULT_USER, Memory
 from lifelong.serve.caller_identity import caller
-from lifelong.serve.memories import DEFAULT, existing_home
 from lifelong.settings import Settings
 from lifelong.types import Agent, AssistantMessage, UserMessage
 
@@ -43,7 +42,7 @@ _NOT_SAID = re.compile(
 """How that begins which the host puts into a person's message, or in the place of one."""
 
 
-def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, user: str = DEFAULT) -> None:
+def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, user: str = DEFAULT_USER) -> None:
     """Do what the event asks for, and write what the host should add to its context."""
     try:
         event = _event(stdin.read(LARGEST_EVENT + 1))
@@ -103,7 +102,7 @@ def _heard(memory: Memory, event: _Event, agent: Agent) -> str:
     """What to tell the host."""
     match event.hook_event_name:
         case "SessionStart":
-            told = memory.context(agent)
+            told = memory.context(agent=agent)
             if event.source in {"startup", "clear"}:
                 _end_session(memory, agent, "The host began a session.")
             return told
@@ -128,8 +127,8 @@ def _heard(memory: Memory, event: _Event, agent: Agent) -> str:
 
 
 def _end_session(memory: Memory, agent: Agent, why: str) -> None:
-    if memory.history(agent):
-        memory.reset(agent, why)
+    if memory.sessions.history(agent):
+        memory.sessions.reset(agent, why)
 
 
 def _store(memory: Memory, agent: Agent, event: _Event, turns: list[_Turn]) -> None:
@@ -159,7 +158,7 @@ def _known(memory: Memory, prompt: str) -> str:
 
     if len(prompt.split()) < LEAST_WORDS:
         return ""
-    hits = memory.recall(prompt[:2_000], HITS, kinds=("document", "experience", "note"))
+    hits = memory.search(prompt[:2_000], HITS, kinds=("document", "experience", "note"))
     lines = [line(one, prompt) for one in hits if one.until is None]
     return fenced([PREFACE, *lines]) if lines else ""
 

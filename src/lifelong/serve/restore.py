@@ -80,7 +80,7 @@ def _check(copy: Home, file: Path) -> None:
         raise StorageCorrupt(f"{file} is empty. Name a file that `lifelong backup` wrote.")
     try:
         with Memory.open(copy.path, storage=SQLITE, continuity={"journal_enabled": False}) as memory:
-            problems = memory.check()
+            problems = memory.admin.check()
     except StorageError as error:
         told = str(error).replace(str(copy.database), str(file))
         advice = "Nothing was changed; name a sound file that `lifelong backup` wrote."

@@ -22,10 +22,10 @@ from rich.console import Console
 
 from lifelong.errors import InputError, StorageUnavailable
 from lifelong.home import Home
+from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.http.app import create_app
 from lifelong.serve.http.connection import Connection
 from lifelong.serve.http.guard import LARGEST_HEADERS, is_loopback, name_of
-from lifelong.serve.memories import DEFAULT, Memories
 from lifelong.serve.terminal import show_log
 
 log = logging.getLogger("lifelong.serve")
@@ -49,7 +49,7 @@ def serve(
     port: int = PORT,
     token: str = "",
     hosts: Sequence[str] = (),
-    user: str = DEFAULT,
+    user: str = DEFAULT_USER,
     worker: bool = True,
     open_browser: bool = False,
 ) -> None:
@@ -58,21 +58,21 @@ def serve(
     alone, there must be a token."""
     token = _checked_token(token, host, hosts)
     show_log(Console(stderr=True), logging.WARNING, "lifelong", "uvicorn")
-    with Memories(home) as memories:
-        memories.get(user)
+    with Store.open(home) as store:
+        store.existing_user(user)
         with _listening(host, port) as listener:
             address = _address(listener, host)
-            shown = f"{address}/" if user == DEFAULT else f"{address}/?user={user}"
-            app = create_app(memories, token=token, hosts=[host, *hosts])
+            shown = f"{address}/" if user == DEFAULT_USER else f"{address}/?user={user}"
+            app = create_app(store, token=token, hosts=[host, *hosts])
 
             def ready() -> None:
                 more = "" if hosts or host not in ANY else OTHERS
-                sys.stdout.write(f"lifelong serves {memories.home.path} at {shown} (Ctrl-C ends it){more}\n")
+                sys.stdout.write(f"lifelong serves {store.home.path} at {shown} (Ctrl-C ends it){more}\n")
                 sys.stdout.flush()  # also into a pipe
                 if open_browser:
                     webbrowser.open(shown)
 
-            with _quiet_signals(), _worker(memories) if worker else nullcontext():
+            with _quiet_signals(), _worker(store) if worker else nullcontext():
                 _Server(app, ready).run([listener])
 
 
@@ -152,10 +152,10 @@ def _quiet_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _worker(memories: Memories) -> Iterator[None]:
+def _worker(store: Store) -> Iterator[None]:
     """A worker beside us, started again when it dies."""
     over = threading.Event()
-    keeper = threading.Thread(target=_keep_worker, args=(memories, over), name="lifelong-worker")
+    keeper = threading.Thread(target=_keep_worker, args=(store, over), name="lifelong-worker")
     keeper.start()
     try:
         yield
@@ -164,17 +164,17 @@ def _worker(memories: Memories) -> Iterator[None]:
         keeper.join()
 
 
-def _keep_worker(memories: Memories, over: threading.Event) -> None:
+def _keep_worker(store: Store, over: threading.Event) -> None:
     """What the worker says of itself, and that it ended, comes into the health of every memory."""
     while not over.is_set():
         said: dict[str, list[str]] = {}
         try:
-            process = _start_worker(memories.home)
+            process = _start_worker(store.home)
         except OSError as error:  # no memory or no processes left just now
             why = f"no worker can be started: {error}"
         else:
             with process:
-                listener = threading.Thread(target=_listen, args=(process, memories, said))
+                listener = threading.Thread(target=_listen, args=(process, store, said))
                 listener.start()
                 while process.poll() is None and not over.wait(0.2):
                     pass
@@ -184,7 +184,7 @@ def _keep_worker(memories: Memories, over: threading.Event) -> None:
         if not over.is_set():
             log.warning("%s. Another one is tried in %g s", why, PAUSE)
             note = f"Nothing is organized: {why}. Another one is tried every few seconds."
-            memories.hear({**said, "": [note, *said.get("", ())]})
+            store.set_worker_notes({**said, "": [note, *said.get("", ())]})
             over.wait(PAUSE)
 
 
@@ -199,14 +199,14 @@ def _start_worker(home: Home) -> subprocess.Popen[bytes]:
     )
 
 
-def _listen(process: subprocess.Popen[bytes], memories: Memories, said: dict[str, list[str]]) -> None:
+def _listen(process: subprocess.Popen[bytes], store: Store, said: dict[str, list[str]]) -> None:
     assert process.stdout
     for line in process.stdout:
         with suppress(ValueError):  # a library that prints
             if isinstance(told := json.loads(line), dict):
                 said.clear()
                 said.update(told)
-                memories.hear(told)
+                store.set_worker_notes(told)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

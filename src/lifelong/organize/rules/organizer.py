@@ -18,10 +18,10 @@ class RulesOrganizer:
         self._density = density
         self._instead_of = instead_of
 
-    def waits(self) -> str:
+    def blocked_reason(self) -> str:
         return ""
 
-    def remark(self) -> str:
+    def status_note(self) -> str:
         return f"The rules organize instead of the model: {self._instead_of}" if self._instead_of else ""
 
     def organize(self, transcript: Transcript, draft: Draft) -> Outcome:

@@ -12,7 +12,7 @@ import typer
 
 from lifelong.serve.cli.options import (
     DEFAULT_HOME,
-    DEFAULT_PROFILE,
+    DEFAULT_USER,
     HomeOption,
     JsonOption,
     TextArgument,
@@ -62,7 +62,7 @@ def append(
         bool, typer.Option("--jsonl", help="Read records from standard input, one JSON a line.")
     ] = False,
     home: HomeOption = DEFAULT_HOME,
-    user: UserOption = DEFAULT_PROFILE,
+    user: UserOption = DEFAULT_USER,
     as_json: JsonOption = False,
 ) -> None:
     """Store what was said. It is on disk when the command ends.
@@ -85,7 +85,7 @@ def append(
         with under_way(f"Storing {len(records):,} records …", quiet=as_json or not jsonl):
             ids = memory.append_many(who, records, keys=keys)
         if end:
-            memory.sleep(who)
+            memory.end_session(who)
     if as_json:
         print_json({"agent": who.cache_key, "ids": ids})
     elif ids:

@@ -13,7 +13,7 @@ import typer
 
 from lifelong.serve.cli.options import (
     DEFAULT_HOME,
-    DEFAULT_PROFILE,
+    DEFAULT_USER,
     Answer,
     HomeOption,
     JsonOption,
@@ -41,7 +41,7 @@ EVERY = 2.0  # seconds between two looks
 def status(
     watch: Annotated[bool, typer.Option("--watch", help="Look again every two seconds, until Ctrl-C.")] = False,
     home: HomeOption = DEFAULT_HOME,
-    user: UserOption = DEFAULT_PROFILE,
+    user: UserOption = DEFAULT_USER,
     as_json: JsonOption = False,
 ) -> None:
     """Show how much there is, what waits, what it cost today, and whether all is well. Exits with 1 on red.
@@ -81,7 +81,7 @@ def _watch(memory: Memory, *, as_json: bool) -> Never:
 
 
 def _looked(memory: Memory) -> tuple[Health, Stats, int]:
-    return memory.health(), memory.totals(), memory.unindexed()
+    return memory.admin.health(), memory.admin.stats(), memory.admin.unindexed()
 
 
 def _drawn(health: Health, totals: Stats, unindexed: int) -> Group:
@@ -111,7 +111,7 @@ def ledger(memory: Memory, limit: LimitOption = 20) -> Answer:
 
     Example: lifelong ledger --limit 50
     """
-    found = memory.ledger(limit)
+    found = memory.admin.ledger(limit)
     cells = [
         (
             *(one.at, one.purpose, one.model, one.state),
@@ -130,16 +130,17 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
 
     Example: lifelong doctor --home ~/.lifelong
     """
-    from lifelong.serve.memories import Memories, existing_home
+    from lifelong.home import existing_home
+    from lifelong.memory import Store
 
     problems: list[str] = []
-    with Memories(existing_home(home).path) as memories:
+    with Store.open(existing_home(home).path) as store:
         with under_way("Reading the whole database …", quiet=as_json):
-            problems += memories.get().check()
-        for user in () if problems else memories.users():
+            problems += store.user().admin.check()
+        for user in () if problems else store.users():
             with under_way(f"Reading the index of {user} …", quiet=as_json):
-                problems += memories.get(user).verify()
-        health = None if problems else memories.get().health()
+                problems += store.existing_user(user).admin.verify()
+        health = None if problems else store.user().admin.health()
     reasons = health.reasons if health else ()
     remarks = [] if health and health.status == "red" else [*reasons]
     problems += [] if remarks else reasons
@@ -166,7 +167,7 @@ def verify(memory: Memory) -> Answer:
 
     Example: lifelong verify --user work
     """
-    faults = memory.verify()
+    faults = memory.admin.verify()
     return Answer(
         {"sound": not faults, "faults": faults},
         lambda: _judged(faults, "The index is whole."),
@@ -182,7 +183,7 @@ def rebuild(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> Non
     """
     with existing(home) as memory:
         left = rebuilt(memory, console(quiet=as_json))
-        reasons = memory.health().reasons if left else ()
+        reasons = memory.admin.health().reasons if left else ()
     if as_json:
         print_json({"rebuilt": not left})
     elif left:
@@ -196,11 +197,11 @@ def rebuilt(memory: Memory, console: Console) -> int:
     again, goes on from there. How many items still wait, where no more can be done now."""
     from rich.progress import Progress
 
-    memory.rebuild()
+    memory.admin.rebuild()
     with Progress(console=console, transient=True) as progress:
-        total = memory.unindexed()
+        total = memory.admin.unindexed()
         task = progress.add_task("Making the index anew …", total=total)
-        while (left := memory.unindexed()) and memory.index():
+        while (left := memory.admin.unindexed()) and memory.admin.index():
             total = max(total, left)
             progress.update(task, total=total, completed=total - left)
     return left
@@ -217,7 +218,7 @@ def backup(
     """
     from shlex import quote
 
-    memory.backup(target)
+    memory.admin.backup(target)
     size = target.expanduser().stat().st_size
     told = f"{target} ({size:,} bytes). To restore it: lifelong restore {quote(str(target))} --home FOLDER"
     return Answer({"backup": target, "bytes": size}, lambda: done(told))

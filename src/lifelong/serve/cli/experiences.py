@@ -99,9 +99,12 @@ def relations(
     Example: lifelong relations Mara
     """
     if not name:
-        known, nobody = memory.entities(limit), "Nobody is known by name yet. Run: lifelong worker --once"
+        known, nobody = (
+            memory.relations.entities(limit),
+            "Nobody is known by name yet. Run: lifelong worker --once",
+        )
         return Answer(known, lambda: rows(("known by name",), [(one,) for one in known], nobody))
-    found = memory.relations(name, limit, ended=ended)
+    found = memory.relations.of(name, limit, ended=ended)
     near = f" Did you mean {', '.join(found.suggestions)}?" if found.suggestions else ""
     nothing = f"Nothing is related to {name!r}.{near}"
     cells = [

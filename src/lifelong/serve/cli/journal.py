@@ -77,7 +77,7 @@ def compact(
 
     Example: lifelong journal compact --force
     """
-    result = memory.compact_journal(force=force)
+    result = memory.journal.compact(force=force)
     if not result.ran:
         why = f"Nothing was compacted: {result.reason}.".replace("..", ".")
         return Answer(result, lambda: console().print(why, markup=False))

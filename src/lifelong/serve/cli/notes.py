@@ -23,7 +23,7 @@ def list_(memory: Memory) -> Answer:
 
     Example: lifelong notes list
     """
-    found = [{"worker": name, "bytes": memory.notes(name).size()} for name in memory.workers()]
+    found = [{"worker": name, "bytes": memory.notes.worker(name).size()} for name in memory.notes.workers()]
     empty = 'No worker keeps notes yet. See: lifelong notes store tester suite "…"'
     return Answer(found, lambda: rows(("worker", "bytes"), [tuple(one.values()) for one in found], empty))
 
@@ -34,7 +34,7 @@ def show(memory: Memory, worker: WorkerArgument) -> Answer:
 
     Example: lifelong notes show tester
     """
-    text = memory.notes(worker).load()
+    text = memory.notes.worker(worker).load()
     nothing = f"{worker} keeps no notes. See: lifelong notes list"
     return Answer({"worker": worker, "notes": text}, lambda: print_text(text or nothing))
 
@@ -50,5 +50,5 @@ def store(
 
     Example: lifelong notes store tester suite "The whole suite takes seven minutes."
     """
-    memory.notes(worker).store(key, given(text))
+    memory.notes.worker(worker).store(key, given(text))
     return Answer({"worker": worker, "key": key}, lambda: done(f"{worker} keeps the note {key}."))

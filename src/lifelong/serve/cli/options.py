@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lifelong.types import Agent
 
 DEFAULT_HOME = Path("~/.lifelong")
-DEFAULT_PROFILE = "default"
+DEFAULT_USER = "default"
 ID = re.compile(r"[0-9a-f]{32}")
 
 HomeOption = Annotated[
@@ -34,7 +34,7 @@ TextArgument = Annotated[str | None, typer.Argument(help="The text. Left out, or
 
 SHARED = {
     "home": (HomeOption, DEFAULT_HOME),
-    "user": (UserOption, DEFAULT_PROFILE),
+    "user": (UserOption, DEFAULT_USER),
     "as_json": (JsonOption, False),
 }
 """What the commands of a memory take, beside what is their own."""
@@ -66,7 +66,7 @@ def command(
     is said while it takes long. The answer is shown once the memory is closed."""
 
     def registered(work: Work) -> Work:
-        def run(home: Path, as_json: bool, user: str = DEFAULT_PROFILE, **given: object) -> None:
+        def run(home: Path, as_json: bool, user: str = DEFAULT_USER, **given: object) -> None:
             with existing(home, user, new=new) as memory, under_way(during, quiet=as_json):
                 answer = work(memory, **given)
             if as_json:
@@ -128,15 +128,13 @@ AsOfOption = Annotated[datetime | None, time_option("--as-of", "As it was at a p
 
 
 @contextmanager
-def existing(home: Path, user: str = DEFAULT_PROFILE, *, new: bool = False) -> Iterator[Memory]:
+def existing(home: Path, user: str = DEFAULT_USER, *, new: bool = False) -> Iterator[Memory]:
     """The memory in a home that is there already, of a user that is known, or of a `new` one."""
-    from lifelong.memory import Memory
-    from lifelong.serve.memories import check_known, existing_home
+    from lifelong.home import existing_home
+    from lifelong.memory import Store
 
-    with Memory.open(existing_home(home).path, user) as memory:
-        if not (new or user == DEFAULT_PROFILE):
-            check_known(user, memory.users(), by=" with --user")
-        yield memory
+    with Store.open(existing_home(home).path) as store:
+        yield store.user(user) if new else store.existing_user(user)
 
 
 def descriptor(name: str) -> Descriptor | None:
@@ -172,9 +170,9 @@ def the_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
     if described and new and not isinstance(described, Cron):  # one of those may have a name that stays
         return memory.agent(described)
     if ID.fullmatch(name):
-        return memory.get_agent(name)
+        return memory.agents.get(name)
     wanted = cache_key(described) if described else name
-    for agent in memory.agents():
+    for agent in memory.agents.list():
         if agent.cache_key == wanted:
             return agent
     if described and new:

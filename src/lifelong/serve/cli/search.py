@@ -51,7 +51,7 @@ def recall(
     """
     if not question.strip():
         raise typer.BadParameter("There is no question. Ask it in your own words")
-    found = memory.recall(
+    found = memory.search(
         question,
         top_k,
         agent=the_agent(memory, agent) if agent else None,
@@ -80,10 +80,10 @@ def context(
     """
     from lifelong.errors import AgentNotFound
 
-    who = the_agent(memory, agent) if agent else memory.find_agent("most-recent-foreground")
+    who = the_agent(memory, agent) if agent else memory.agents.find("most-recent-foreground")
     if who is None:
         raise AgentNotFound("Nobody has spoken in this user yet.")
-    text = memory.context(who, given(message) if message else None, tokens)
+    text = memory.context(given(message) if message else None, agent=who, tokens=tokens)
     nothing = "There is nothing to say yet. See: lifelong status"
     if tokens is not None:
         nothing = f"Nothing fits into {tokens:,} tokens, or there is nothing yet."
@@ -149,6 +149,6 @@ def feedback(
 
 def _on_nothing(memory: Memory) -> str:
     """Why a question may have found nothing, and what to do."""
-    if left := memory.unindexed():
+    if left := memory.admin.unindexed():
         return f"Nothing was found, but {left:,} records and items are not in the index yet. Run: lifelong worker"
     return "Nothing is known about that yet. Store turns with: lifelong append, or see: lifelong demo"

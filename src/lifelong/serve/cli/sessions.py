@@ -25,7 +25,7 @@ def agents(memory: Memory) -> Answer:
 
     Example: lifelong agents --json
     """
-    found = memory.agents()
+    found = memory.agents.list()
     cells = [(one.cache_key, one.state, one.active_at) for one in found]
     return Answer(found, lambda: rows(("agent", "state", "heard from"), cells, NOBODY))
 
@@ -40,8 +40,10 @@ def list_(
 
     Example: lifelong sessions list --agent cli/mara/main
     """
-    found = memory.sessions(the_agent(memory, agent))[::-1][:limit] if agent else memory.recent_sessions(limit)
-    names = {one.id: one.cache_key for one in memory.agents()}
+    found = (
+        memory.sessions.list(the_agent(memory, agent))[::-1][:limit] if agent else memory.sessions.recent(limit)
+    )
+    names = {one.id: one.cache_key for one in memory.agents.list()}
     cells = [
         (one.id, names.get(one.agent_id, one.agent_id), one.created_at, one.ended_at or "", one.processed_until)
         for one in found
@@ -62,12 +64,12 @@ def show(
     from lifelong.errors import AgentNotFound, SessionNotFound
 
     try:
-        whole = memory.sessions(the_agent(memory, session))[-1:]
+        whole = memory.sessions.list(the_agent(memory, session))[-1:]
     except AgentNotFound:
-        whole = [memory.session(session)]
+        whole = [memory.sessions.get(session)]
     if not whole:
         raise SessionNotFound(f"{session} has no session yet.")
-    said, text = memory.history(whole[0], after), memory.transcript(whole[0], after)
+    said, text = memory.sessions.history(whole[0], after), memory.sessions.transcript(whole[0], after)
     receipts = [memory.receipt(one.id) for one in said]
 
     def shown() -> None:
@@ -88,7 +90,7 @@ def list_inbox(
 
     Example: lifelong inbox list --state dead
     """
-    found = memory.inbox(*cast("list[State]", state or []), limit=limit)
+    found = memory.inbox.list(*cast("list[State]", state or []), limit=limit)
     cells = [
         (one.id, one.state, f"r{one.after + 1} to r{one.until}", one.attempts, one.created_at, one.error)
         for one in found
@@ -108,6 +110,6 @@ def retry(
 
     Example: lifelong inbox retry 7
     """
-    count = memory.retry(item)
+    count = memory.inbox.retry(item)
     told = f"{count} item(s) wait to be organized again. A worker takes them up: lifelong worker --once"
     return Answer({"retried": count}, lambda: done(told if count else "There was nothing to try again."))

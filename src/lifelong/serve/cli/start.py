@@ -13,7 +13,7 @@ import typer
 
 from lifelong.serve.cli.options import (
     DEFAULT_HOME,
-    DEFAULT_PROFILE,
+    DEFAULT_USER,
     HomeOption,
     JsonOption,
     UserOption,
@@ -79,7 +79,7 @@ def demo(
 @verbs.command()
 def serve(
     home: HomeOption = DEFAULT_HOME,
-    user: UserOption = DEFAULT_PROFILE,
+    user: UserOption = DEFAULT_USER,
     host: Annotated[
         str, typer.Option(help="The address to listen on. Off loopback, a token is needed.")
     ] = "127.0.0.1",
@@ -103,7 +103,7 @@ def serve(
 
     Example: lifelong serve --port 8377 --open
     """
-    from lifelong.serve.memories import existing_home
+    from lifelong.home import existing_home
 
     _extra("lifelong.serve.server").serve(
         existing_home(home).path,
@@ -120,7 +120,7 @@ def serve(
 @verbs.command()
 def mcp(
     home: HomeOption = DEFAULT_HOME,
-    user: UserOption = DEFAULT_PROFILE,
+    user: UserOption = DEFAULT_USER,
     agent: Annotated[
         str,
         typer.Option(
@@ -133,7 +133,7 @@ def mcp(
 
     Example: lifelong mcp --agent claude-code/mara/project
     """
-    from lifelong.serve.memories import existing_home
+    from lifelong.home import existing_home
 
     described = descriptor(agent) if agent else None
     if agent and not described:
@@ -142,7 +142,7 @@ def mcp(
 
 
 @verbs.command()
-def hook(home: HomeOption = DEFAULT_HOME, user: UserOption = DEFAULT_PROFILE) -> None:
+def hook(home: HomeOption = DEFAULT_HOME, user: UserOption = DEFAULT_USER) -> None:
     """Feed a coding agent's talk in: for its hooks, which give an event as JSON on standard input.
 
     Whatever goes wrong is a line on standard error: it always ends with 0, so that the host goes on.
@@ -170,7 +170,7 @@ def worker(
 
     try:
         with existing(home) as memory:
-            result = run(memory, once=once, as_json=as_json, beside=beside)
+            result = run(memory.store, once=once, as_json=as_json, beside=beside)
     except LifelongError as error:
         if beside:
             tell({"": [str(error)]})

@@ -25,43 +25,43 @@ def make_agent(descriptor: models.Descriptor, memory: AskedMemory) -> types.Agen
 @agents.get("", response_model=list[models.Agent])
 def list_agents(memory: AskedMemory) -> list[types.Agent]:
     """Every agent of the user, the one heard from last first."""
-    return memory().agents()
+    return memory().agents.list()
 
 
 @agents.get("/find", response_model=models.Agent | None)
 def find_agent(memory: AskedMemory, strategy: Strategy = "most-recent-foreground") -> types.Agent | None:
     """The agent heard from last of those the strategy matches; null where there is none."""
-    return memory().find_agent(strategy)
+    return memory().agents.find(strategy)
 
 
 @agents.get("/{agent_id}", response_model=models.Agent)
 def get_agent(agent_id: str, memory: AskedMemory) -> types.Agent:
     """The agent as it is now."""
-    return memory().get_agent(agent_id)
+    return memory().agents.get(agent_id)
 
 
 @agents.get("/{agent_id}/sessions")
 def list_agent_sessions(agent_id: str, memory: AskedMemory) -> list[Session]:
     """Every session of the agent, oldest first, the active one last."""
-    return memory().sessions(agent_id)
+    return memory().sessions.list(agent_id)
 
 
 @agents.post("/{agent_id}/sleep", status_code=204)
 def put_agent_to_sleep(agent_id: str, memory: AskedMemory) -> None:
     """Put the agent to sleep now, and mark its session, so that it is organized."""
-    memory().sleep(agent_id)
+    memory().end_session(agent_id)
 
 
 @agents.post("/{agent_id}/reset")
 def reset_agent(agent_id: str, reset: models.Reset, memory: AskedMemory) -> Session:
     """End the agent's session, mark it, and open a new one, which is the answer."""
-    return memory().reset(agent_id, reset.message, emergency=reset.emergency)
+    return memory().sessions.reset(agent_id, reset.message, emergency=reset.emergency)
 
 
 @agents.post("/{agent_id}/compact-context")
 def compact_context(agent_id: str, summary: models.Summary, memory: AskedMemory) -> Session:
     """Like reset, with a summary of what came before as the new session's first record."""
-    return memory().compact_context(agent_id, summary.summary)
+    return memory().sessions.compact_context(agent_id, summary.summary)
 
 
 @agents.post("/{agent_id}/end-turn")

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from lifelong.errors import LifelongError
+from lifelong.memory import Store
 from lifelong.serve.http import (
     agents,
     documents,
@@ -28,7 +29,6 @@ from lifelong.serve.http import (
     sessions,
 )
 from lifelong.serve.http.guard import Entry, Guard
-from lifelong.serve.memories import Memories
 
 API = "/api/v1"
 THREADS = 128  # calls at once: those that wait together share one commit
@@ -54,16 +54,16 @@ class App(FastAPI):
         return super().openapi()
 
 
-def create_app(memories: Memories, *, token: str = "", hosts: Sequence[str] = ()) -> FastAPI:
-    """The application over a home's memories, which stay the caller's to close. With a `token`, everything but the
+def create_app(store: Store, *, token: str = "", hosts: Sequence[str] = ()) -> FastAPI:
+    """The application over a home's store, which stay the caller's to close. With a `token`, everything but the
     login asks for it. It answers to loopback names and to `hosts`."""
     app = api()
     entry = Entry(token)
-    app.state.memories = memories
+    app.state.store = store
     app.state.watches = events.Watches()
     app.state.answered = Counter[int]()
     app.router.routes += login.routes(entry)
-    _mount(app, memories)
+    _mount(app, store)
     app.add_middleware(Guard, entry=entry, hosts=hosts, answered=app.state.answered)
     return app
 
@@ -88,16 +88,16 @@ def api() -> FastAPI:
     return app
 
 
-def _mount(app: FastAPI, memories: Memories) -> None:
+def _mount(app: FastAPI, store: Store) -> None:
     """MCP and the page, imported here, because they are slow to."""
     from lifelong.serve.mcp import http_app
     from lifelong.serve.page import lost, routes
 
-    endpoint = http_app(memories)
+    endpoint = http_app(store)
     app.state.running = endpoint.run
     app.router.routes.append(Route("/mcp", endpoint))
-    app.router.routes += routes(memories)
-    app.add_exception_handler(HTTPException, lost(memories))
+    app.router.routes += routes(store)
+    app.add_exception_handler(HTTPException, lost(store))
 
 
 @asynccontextmanager

@@ -42,9 +42,9 @@ class Look:
 def _look(memory: Memory, last: int | None = None) -> Look:
     """`last`: the newest changeset that was seen; without one, none is new."""
     overview = {
-        "health": plain(memory.health()),
-        "totals": plain(memory.totals()),
-        "unindexed": memory.unindexed(),
+        "health": plain(memory.admin.health()),
+        "totals": plain(memory.admin.stats()),
+        "unindexed": memory.admin.unindexed(),
     }
     new = _since(memory, last) if last is not None else memory.documents.changesets(1)
     return Look(json.dumps(overview), new[0].id if new else last or 0, () if last is None else tuple(new[::-1]))

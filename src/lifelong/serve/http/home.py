@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 
+from lifelong.memory import Store
 from lifelong.models.ledger import Call
 from lifelong.organize.health import Health
 from lifelong.serve.http import models
 from lifelong.serve.http.params import AskedMemory, Limit, RecordId
-from lifelong.serve.memories import Memories
 from lifelong.types import InboxItem, ItemState, Stats
 
 home = APIRouter(tags=["home"])
@@ -20,26 +20,26 @@ inbox = APIRouter(prefix="/inbox", tags=["inbox"])
 @home.get("/users")
 def list_users(request: Request) -> list[str]:
     """The default user, and all that hold something."""
-    memories: Memories = request.app.state.memories
-    return memories.users()
+    store: Store = request.app.state.store
+    return store.users()
 
 
 @home.get("/health")
 def get_health(memory: AskedMemory) -> Health:
     """Whether everything in the home is on its way: green, yellow or red, with the reasons."""
-    return memory().health()
+    return memory().admin.health()
 
 
 @home.get("/totals")
 def get_totals(memory: AskedMemory) -> Stats:
     """How much there is of everything in the user, and what the home spent today."""
-    return memory().totals()
+    return memory().admin.stats()
 
 
 @home.get("/ledger")
 def list_calls(memory: AskedMemory, limit: Limit = 100) -> list[Call]:
     """The user's calls of models and what each cost, newest first."""
-    return memory().ledger(limit)
+    return memory().admin.ledger(limit)
 
 
 @inbox.get("")
@@ -49,16 +49,16 @@ def list_inbox(
     limit: Limit = 100,
 ) -> list[InboxItem]:
     """The transcripts that are on their way to the memory-agents, or were; newest first."""
-    return memory().inbox(*state, limit=limit)
+    return memory().inbox.list(*state, limit=limit)
 
 
 @inbox.post("/retry")
 def retry_inbox(memory: AskedMemory) -> models.Retried:
     """Try every item again that failed for good."""
-    return models.Retried(retried=memory().retry())
+    return models.Retried(retried=memory().inbox.retry())
 
 
 @inbox.post("/{item_id}/retry")
 def retry_item(item_id: Annotated[RecordId, Path()], memory: AskedMemory) -> models.Retried:
     """Try one item again now."""
-    return models.Retried(retried=memory().retry(item_id))
+    return models.Retried(retried=memory().inbox.retry(item_id))

@@ -47,7 +47,7 @@ def remember_this(line: models.Remember, memory: AskedMemory) -> JournalRecord:
 @journal.get("/session-context")
 def get_session_context(memory: AskedMemory, tokens: Tokens = None) -> models.Text:
     """What of the journal opens a session. Empty where there is no journal."""
-    return models.Text(text=memory().session_context(tokens))
+    return models.Text(text=memory().journal.context(tokens))
 
 
 @journal.post("/compact")
@@ -55,13 +55,13 @@ def compact_journal(
     memory: AskedMemory, force: Annotated[bool, Query(description="Also below its limits.")] = False
 ) -> Result:
     """Compact MEMORY.md now if it is over its limits. The answer says what was done, or why nothing was."""
-    return memory().compact_journal(force=force)
+    return memory().journal.compact(force=force)
 
 
 @notes.get("")
 def list_workers(memory: AskedMemory) -> list[str]:
     """The names of the workers that keep notes."""
-    return memory().workers()
+    return memory().notes.workers()
 
 
 @notes.get("/{worker}/notes")
@@ -69,19 +69,19 @@ def load_notes(
     worker: str, memory: AskedMemory, cap: Annotated[int, Query(ge=0, le=1_000_000)] = 8000
 ) -> models.Text:
     """A worker's newest notes, whole, as many as fit into `cap` characters; secrets are taken out."""
-    return models.Text(text=memory().notes(worker).load(cap))
+    return models.Text(text=memory().notes.worker(worker).load(cap))
 
 
 @notes.put("/{worker}/notes/{key}", status_code=204)
 def store_note(worker: str, key: str, note: models.NoteOf, memory: AskedMemory) -> None:
     """Keep a note, in the place of an earlier one of that key. Too many are compacted in the background."""
-    memory().notes(worker).store(key, note.content)
+    memory().notes.worker(worker).store(key, note.content)
 
 
 @notes.post("/{worker}/compact")
 def compact_notes(worker: str, memory: AskedMemory) -> Compacted:
     """Compact a worker's notes now, if there are too many. The answer says what was done, or why nothing was."""
-    return memory().notes(worker).compact()
+    return memory().notes.worker(worker).compact()
 
 
 @experiences.get("")

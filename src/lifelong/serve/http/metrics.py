@@ -28,7 +28,7 @@ def get_metrics(request: Request, memory: AskedMemory) -> Exposition:
 
 
 def _lines(memory: Memory, answered: Counter[int]) -> Iterator[str]:
-    health, totals = memory.health(), memory.totals()
+    health, totals = memory.admin.health(), memory.admin.stats()
     waited = (datetime.now(UTC) - health.oldest).total_seconds() if health.oldest else 0.0
     yield from _metric("health", "0 green, 1 yellow, 2 red.", {"": STATUSES[health.status]})
     yield from _metric("marked_sessions", "Sessions that wait to be handed over.", {"": health.marked})
@@ -36,7 +36,7 @@ def _lines(memory: Memory, answered: Counter[int]) -> Iterator[str]:
     yield from _metric("queue_oldest_seconds", "How long the oldest of them has waited.", {"": max(0.0, waited)})
     yield from _metric("queue_dead", "Transcripts that failed for good.", {"": health.dead})
     yield from _metric(
-        "unindexed", "Records and items that wait for their place in the index.", {"": memory.unindexed()}
+        "unindexed", "Records and items that wait for their place in the index.", {"": memory.admin.unindexed()}
     )
     yield from _metric("cost_today_usd", "What models cost today.", {"": totals.cost_today})
     items = {f'user="{memory.user}",kind="{kind}"': count for kind, count in totals.items.items()}

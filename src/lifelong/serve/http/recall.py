@@ -25,8 +25,8 @@ async def recall_memory(question: models.Question, memory: AskedMemory) -> list[
     def ask() -> list[Hit]:
         asked = memory()
         if question.agent is not None:
-            asked.get_agent(question.agent)  # nothing found would hide the mistake
-        return asked.recall(**dict(question))
+            asked.agents.get(question.agent)  # nothing found would hide the mistake
+        return asked.search(**dict(question))
 
     return await run_in_threadpool(ask)
 
@@ -34,19 +34,19 @@ async def recall_memory(question: models.Question, memory: AskedMemory) -> list[
 @recall.post("/context")
 def get_context(of: models.ContextOf, memory: AskedMemory) -> models.Text:
     """What to put before an agent's next turn, fenced as data."""
-    return models.Text(text=memory().context(of.agent, of.message, of.tokens))
+    return models.Text(text=memory().context(of.message, agent=of.agent, tokens=of.tokens))
 
 
 @recall.get("/recalls", response_model=list[models.Recalled])
 def list_recalls(memory: AskedMemory, limit: Limit = 20) -> list[recall_log.Recalled]:
     """The log of recall, newest first: what was asked, and what came back."""
-    return memory().recalls(limit)
+    return memory().admin.recall_log(limit)
 
 
 @recall.get("/recalls/{recall_id}", response_model=models.Recalled)
 def get_recall(recall_id: Annotated[RecordId, Path()], memory: AskedMemory) -> recall_log.Recalled:
     """One recall of the log."""
-    return memory().recalls(recall_id=recall_id)[0]
+    return memory().admin.recall_log(recall_id=recall_id)[0]
 
 
 @items.get("")
@@ -94,10 +94,10 @@ def get_relations(
     ended: Annotated[bool, Query(description="Also what has stopped being true.")] = False,
 ) -> Relations:
     """Whom and what somebody or something is related to, the closest first, and what says so."""
-    return memory().relations(entity, limit, ended=ended)
+    return memory().relations.of(entity, limit, ended=ended)
 
 
 @relations.get("/entities")
 def list_entities(memory: AskedMemory, limit: Limit = 100) -> list[str]:
     """Who and what is known by name, what is named most often first."""
-    return memory().entities(limit)
+    return memory().relations.entities(limit)

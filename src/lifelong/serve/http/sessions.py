@@ -25,25 +25,25 @@ def list_sessions(
     before: Annotated[str | None, Query(description="The last session of the page before.")] = None,
 ) -> list[Session]:
     """The sessions of the user's agents, newest first, but for memory-agents'."""
-    return memory().recent_sessions(limit, before)
+    return memory().sessions.recent(limit, before)
 
 
 @sessions.get("/{session_id}")
 def get_session(session_id: str, memory: AskedMemory) -> Session:
     """The session as it is now. `invalidated_at` and `processed_until` are records' ids."""
-    return memory().session(session_id)
+    return memory().sessions.get(session_id)
 
 
 @sessions.get("/{session_id}/history", response_model=list[models.StoredRecord])
 def get_history(session_id: str, memory: AskedMemory, after: After = 0) -> list[types.StoredRecord]:
     """The session's records, in order. An agent's id stands for its newest session."""
-    return memory().history(session_id, after)
+    return memory().sessions.history(session_id, after)
 
 
 @sessions.get("/{session_id}/transcript")
 def get_transcript(session_id: str, memory: AskedMemory, after: After = 0) -> models.Text:
     """The session's records as Markdown. An agent's id stands for its newest session."""
-    return models.Text(text=memory().transcript(session_id, after))
+    return models.Text(text=memory().sessions.transcript(session_id, after))
 
 
 @receipts.get("/{record_id}")

@@ -18,12 +18,12 @@ from starlette.requests import Request
 
 from lifelong.collect.descriptors import Descriptor
 from lifelong.errors import LifelongError
+from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.error_hints import told
 from lifelong.serve.mcp import resources
 from lifelong.serve.mcp.prompts import PROMPTS, prompt
 from lifelong.serve.mcp.tools import OVERWRITES, READ_ONLY, WHEN, Seat, found, tools
-from lifelong.serve.memories import DEFAULT, Memories
 from lifelong.tools import Tool
 
 T = TypeVar("T")
@@ -38,11 +38,11 @@ INSTRUCTIONS = (
 )
 
 
-def server(memories: Memories, user: str = DEFAULT, agent: Descriptor | None = None) -> Server[dict[str, Any]]:
+def server(store: Store, user: str = DEFAULT_USER, agent: Descriptor | None = None) -> Server[dict[str, Any]]:
     """The server of a user's memory. Every client acts as this agent; without one, as a `user` agent of the
     client's name. Over HTTP a client may name another user, and itself, in its address:
     `/mcp?user=work&agent=cursor`."""
-    asked = _Asked(memories, user, agent)
+    asked = _Asked(store, user, agent)
     return Server(
         "lifelong",
         version=version("lifelong"),
@@ -61,8 +61,8 @@ def server(memories: Memories, user: str = DEFAULT, agent: Descriptor | None = N
 class _Asked:
     """Answers requests."""
 
-    def __init__(self, memories: Memories, user: str, agent: Descriptor | None) -> None:
-        self._memories = memories
+    def __init__(self, store: Store, user: str, agent: Descriptor | None) -> None:
+        self._store = store
         self._user = user
         self._agent = agent
 
@@ -111,7 +111,7 @@ class _Asked:
         known = context.session.client_params
         named = address.get("agent", "") or (known.client_info.name if known else "")
         client = "".join(filter(str.isprintable, named))[:100].strip() or "client"
-        memory = self._memories.get(user, new=user == self._user)
+        memory = self._store.user(user) if user == self._user else self._store.existing_user(user)
         return Seat(memory, memory.agent(self._agent or caller("mcp", user, client)), client)
 
 

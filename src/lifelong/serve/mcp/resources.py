@@ -72,7 +72,7 @@ def read(seat: Seat, uri: str) -> str:
         name = unquote(uri.removeprefix(JOURNAL))
         journal = seat.memory.journal
         if page := _pages(seat.memory).get(name):  # by name: a path never leads out
-            return fenced(iter([shown(journal.pages, page, journal.zone)]))
+            return fenced(iter([shown(journal.files, page, journal.zone)]))
         raise InputError(f"The journal has no page {name!r:.200}. List the resources for those that it has.")
     raise InputError(f"There is nothing at {uri!r:.200}. Use {CONTEXT}, {DOCUMENTS}… or {JOURNAL}…")
 
@@ -95,6 +95,6 @@ def _others(memory: Memory) -> list[types.Resource]:
 
 def _pages(memory: Memory) -> dict[str, Path]:
     """The journal's pages that there are, by their names: MEMORY.md, LONGMEMORY.md, the days, newest first."""
-    pages = memory.journal.pages
+    pages = memory.journal.files
     found = [pages.memory, pages.long_memory, *reversed(pages.days())]
     return {page.relative_to(pages.root).as_posix(): page for page in found if page.is_file()}

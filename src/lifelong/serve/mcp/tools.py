@@ -58,7 +58,7 @@ class Seat:
 
     def context(self, about: str | None = None, tokens: int | None = None) -> str:
         """What opens a session, fenced; else a sentence."""
-        if text := self.memory.context(self.agent, about, tokens):
+        if text := self.memory.context(about, agent=self.agent, tokens=tokens):
             return text
         off = "" if self.memory.settings.continuity.journal_enabled else OFF
         return (NOTHING if tokens is None else NO_ROOM.format(tokens)) + off
@@ -96,7 +96,7 @@ def _below_memory(one: Tool) -> Tool:
 
 def _store_memory(seat: Seat) -> Tool:
     def store(key: str, content: str, worker: str = "") -> str:
-        notes = seat.memory.notes(worker or _worker(seat.client))
+        notes = seat.memory.notes.worker(worker or _worker(seat.client))
         return note_tool(notes).call(key=key, content=content)
 
     whose = text("Whose note it is: letters, digits, '_' and '-'. Your program's name if left out.")

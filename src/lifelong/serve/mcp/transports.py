@@ -21,17 +21,17 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from lifelong.collect.descriptors import Descriptor
+from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.mcp.definition import server
-from lifelong.serve.memories import DEFAULT, Memories
 
 
-def run_stdio(home: str | Path, user: str = DEFAULT, agent: Descriptor | None = None) -> None:
+def run_stdio(home: str | Path, user: str = DEFAULT_USER, agent: Descriptor | None = None) -> None:
     """Serve one client over standard input and output, until it goes. The memory is opened once. It also organizes
     what is collected, since nobody else may; several such processes share the work."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input could not be interrupted
-    with Memories(home) as memories:
-        memories.get(user, new=True).start()
-        anyio.run(_serve, server(memories, user, agent))
+    with Store.open(home) as store:
+        store.user(user).start()
+        anyio.run(_serve, server(store, user, agent))
 
 
 async def _serve(served: Server[dict[str, Any]]) -> None:
@@ -61,16 +61,16 @@ def _unreadable(error: ValidationError) -> types.JSONRPCError:
     return types.JSONRPCError(jsonrpc="2.0", id=number if isinstance(number, int | str) else None, error=told)
 
 
-def http_app(memories: Memories) -> Endpoint:
+def http_app(store: Store) -> Endpoint:
     """The server as an ASGI app, to be put at a path of another one. It is used within `run`:
 
-        endpoint = http_app(memories)
+        endpoint = http_app(store)
         app.router.routes.append(Route("/mcp", endpoint))  # a Mount would redirect /mcp to /mcp/
         async with endpoint.run(): ...                     # around the app's life, in its lifespan
 
     It checks neither Host nor Origin nor a token: what stands before it does.
     """
-    return Endpoint(server(memories))
+    return Endpoint(server(store))
 
 
 class Endpoint:

@@ -61,8 +61,8 @@ def told(memory: Memory, changeset: Changeset) -> Told:
 def _by(memory: Memory, changeset: Changeset) -> str:
     if changeset.cause != "run":
         return changeset.author
-    session = memory.session(changeset.session_id)
-    return f"memory-agent of {called(memory.get_agent(session.agent_id))}"
+    session = memory.sessions.get(changeset.session_id)
+    return f"memory-agent of {called(memory.agents.get(session.agent_id))}"
 
 
 def _change(edit: Edit) -> Change:

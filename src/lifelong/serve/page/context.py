@@ -22,12 +22,11 @@ from starlette.routing import Route
 
 from lifelong.collect.descriptors import System, User
 from lifelong.errors import InputError, LifelongError
-from lifelong.memory import Memory
+from lifelong.memory import DEFAULT_USER, Memory, Store
 from lifelong.redaction import redact
 from lifelong.serve.error_hints import what_happened
 from lifelong.serve.http import problems
 from lifelong.serve.http.guard import COOKIE, is_page
-from lifelong.serve.memories import DEFAULT, Memories
 from lifelong.types import Agent
 from lifelong.validation import validate_position, validate_time
 
@@ -104,7 +103,7 @@ class Part(Generic[T]):
 class Visit:
     """A request, and the memory it is about."""
 
-    memories: Memories
+    store: Store
     path: str
     query: QueryParams
     form: Mapping[str, str] = field(default_factory=dict)
@@ -112,7 +111,7 @@ class Visit:
 
     @property
     def user(self) -> str:
-        return self.query.get("user") or DEFAULT
+        return self.query.get("user") or DEFAULT_USER
 
     @property
     def view(self) -> str:
@@ -121,7 +120,7 @@ class Visit:
 
     @cached_property
     def memory(self) -> Memory:
-        return self.memories.get(self.user)
+        return self.store.existing_user(self.user)
 
     @cached_property
     def zone(self) -> tzinfo:
@@ -168,7 +167,7 @@ class Visit:
     # What is shown
 
     def show(self, template: str, **values: object) -> Response:
-        about = {"zone": self.zone, "users": self.memories.users()}
+        about = {"zone": self.zone, "users": self.store.users()}
         return self.render(template, 200, **about, **values)
 
     def render(self, template: str, status: int, **values: object) -> Response:
@@ -181,7 +180,7 @@ class Visit:
     def url(self, path: str, anchor: str = "", **query: object) -> str:
         """An address on the page, in the same user, without what is empty."""
         given = {name: value for name, value in query.items() if value not in (None, "", [], ())}
-        if self.user != DEFAULT:
+        if self.user != DEFAULT_USER:
             given.setdefault("user", self.user)
         asked = urlencode(given, doseq=True)
         return path + (f"?{asked}" if asked else "") + (f"#{anchor}" if anchor else "")
@@ -229,11 +228,11 @@ class Visit:
             return moment
 
 
-def route(memories: Memories, path: str, look: Look, method: str = "GET") -> Route:
+def route(store: Store, path: str, look: Look, method: str = "GET") -> Route:
     """A route of the page. The look runs in a thread; what lifelong refuses is told on a page of its own."""
 
     async def answer(request: Request) -> Response:
-        visit = Visit(memories, request.url.path, request.query_params, has_login=COOKIE in request.cookies)
+        visit = Visit(store, request.url.path, request.query_params, has_login=COOKIE in request.cookies)
         try:
             form = await request.form(max_files=0, max_fields=50) if method == "POST" else {}
         except HTTPException:
@@ -257,24 +256,24 @@ def _sorry(visit: Visit, error: LifelongError) -> Response:
     if status == 500:
         problems.note(error)
         told = problems.INSIDE
-    return _apology(visit.memories, status, told, has_login=visit.has_login)
+    return _apology(visit.store, status, told, has_login=visit.has_login)
 
 
-def _apology(memories: Memories, status: int, told: str, *, has_login: bool) -> Response:
+def _apology(store: Store, status: int, told: str, *, has_login: bool) -> Response:
     """Without a user: it may be what is not there."""
-    elsewhere = Visit(memories, "", QueryParams(), has_login=has_login)
+    elsewhere = Visit(store, "", QueryParams(), has_login=has_login)
     title = SORRY.get(status, "It did not work")
     return elsewhere.render("error.html", status, zone=UTC, users=(), title=title, error=told)
 
 
-def lost(memories: Memories) -> Callable[[Request, Exception], Awaitable[Response]]:
+def lost(store: Store) -> Callable[[Request, Exception], Awaitable[Response]]:
     """What an application tells whoever is where nothing is: a person by a page, a program by a problem."""
 
     async def answer(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException) or not is_page(request.scope):
             return problems.answer(error)
         told = NOWHERE if error.status_code == 404 else f"{error.detail}. This address is for the page's forms."
-        return _apology(memories, error.status_code, told, has_login=COOKIE in request.cookies)
+        return _apology(store, error.status_code, told, has_login=COOKIE in request.cookies)
 
     return answer
 

@@ -36,10 +36,10 @@ def experiences(visit: Visit) -> Response:
 
 def relations(visit: Visit) -> Response:
     memory = visit.memory
-    entities = memory.entities(ENTITIES)
+    entities = memory.relations.entities(ENTITIES)
     asked = visit.text("entity") or (entities[0] if entities else "")
     ended = bool(visit.text("ended"))
-    found = memory.relations(asked, NEIGHBOURS, ended=ended) if asked else None
+    found = memory.relations.of(asked, NEIGHBOURS, ended=ended) if asked else None
     drawings = [draw(found, 760, 480), draw(found, 360, 440)] if found and found.neighbours else []
     return visit.show(
         "relations.html", entities=entities, asked=asked, ended=ended, found=found, drawings=drawings

@@ -25,7 +25,7 @@ def recall(visit: Visit) -> Response:
     top = visit.number("top", TOP)
     hits: Sequence[Hit] = ()
     if question:
-        hits = visit.memory.recall(
+        hits = visit.memory.search(
             question, top, kinds=cast(list[ItemKind], kinds), since=since, until=until, as_of=as_of, explain=True
         )
     largest = max((abs(part) for hit in hits for part in hit.parts.values()), default=1.0)

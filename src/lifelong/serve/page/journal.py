@@ -48,10 +48,10 @@ def journal(visit: Visit) -> Response:
             blocks=blocks(encode(text))[::-1],
             text=text,
             archived=_archived(memory.journal),
-            ended=memory.ended("journal"),
+            ended=memory.admin.ended("journal"),
         )
     if show == "context":
-        return visit.show("journal.html", is_on=True, show=show, context=memory.session_context())
+        return visit.show("journal.html", is_on=True, show=show, context=memory.journal.context())
     return _records(visit, memory.journal)
 
 
@@ -68,11 +68,11 @@ def _records(visit: Visit, journal: Journal) -> Response:
         show="records",
         days=_by_day(visit, part.shown),
         part=part,
-        ended=visit.memory.ended("journal"),
+        ended=visit.memory.admin.ended("journal"),
         counts=counts.most_common(),
         chosen=chosen,
         category=category,
-        pages=[page.stem for page in journal.pages.days()][::-1],
+        pages=[page.stem for page in journal.files.days()][::-1],
     )
 
 
@@ -89,10 +89,10 @@ def _time(record: JournalRecord) -> float:
 
 
 def _archived(journal: Journal) -> list[Archived]:
-    folder: Path = journal.pages.archive_folder
+    folder: Path = journal.files.archive_folder
     found = []
     for page in sorted(folder.glob("compacted-????-??.md"), reverse=True):
-        records = [line.record for line in parse(journal.pages.read(page)) if line.record][::-1]
+        records = [line.record for line in parse(journal.files.read(page)) if line.record][::-1]
         month = page.stem.removeprefix("compacted-")
         found.append(Archived(month, page.name, len(records), records[:ARCHIVED]))
     return found

@@ -15,9 +15,9 @@ def overview(visit: Visit) -> Response:
     memory = visit.memory
     return visit.show(
         "overview.html",
-        totals=memory.totals(),
-        health=memory.health(),
-        unindexed=memory.unindexed(),
+        totals=memory.admin.stats(),
+        health=memory.admin.health(),
+        unindexed=memory.admin.unindexed(),
         turns=memory.list("turn", limit=TURNS),
         changes=[told(memory, one) for one in memory.documents.changesets(CHANGESETS)],
     )

@@ -31,8 +31,8 @@ def sessions(visit: Visit) -> Response:
     """The newest by agent, or the one that is asked for."""
     memory = visit.memory
     if chosen := visit.text("id"):
-        return _session(visit, memory.session(chosen))
-    found = memory.recent_sessions(LISTED + 1, visit.text("before") or None)
+        return _session(visit, memory.sessions.get(chosen))
+    found = memory.sessions.recent(LISTED + 1, visit.text("before") or None)
     groups: dict[str, list[Session]] = {}
     for one in found[:LISTED]:
         groups.setdefault(one.agent_id, []).append(one)
@@ -49,7 +49,7 @@ def record(visit: Visit) -> Response:
 
 def _session(visit: Visit, session: Session) -> Response:
     memory, after = visit.memory, visit.number("after")
-    found = memory.history(session, after)
+    found = memory.sessions.history(session, after)
     records = [_said(memory, one) for one in found[:RECORDS]]
     return visit.show(
         "session.html",
@@ -72,5 +72,5 @@ def _said(memory: Memory, recorded: StoredRecord) -> Said:
 
 
 def _agent(memory: Memory, agent_id: str) -> tuple[Agent, str]:
-    agent = memory.get_agent(agent_id)
+    agent = memory.agents.get(agent_id)
     return agent, called(agent)

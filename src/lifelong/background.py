@@ -1,0 +1,98 @@
+"""What runs in the background of a home: organizing, journals, scheduled compaction and extraction, indexing.
+
+Everything it needs to know stands in the database, so any number of processes share the work.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lifelong.errors import LifelongError
+from lifelong.organize.worker import WorkDone, Worker
+from lifelong.periodic import PeriodicThread
+
+if TYPE_CHECKING:
+    from lifelong.wiring import SharedParts, UserParts
+
+log = logging.getLogger("lifelong")
+
+DISCOVER_EVERY = 5.0  # seconds between two looks for users that are new
+AFTER_FAILURE = 60.0  # seconds until a schedule that could not be read is asked again
+MAX_WAIT = 300.0  # seconds; a machine may have slept, or its clock been put right
+MIN_WAIT = 0.05
+
+
+class BackgroundWork:
+    """Run the background work of a home: in threads after `start`, or in the calling thread by
+    `run_until_idle`. The journals are those of the users that are open; with `every_user`, of all of the home."""
+
+    def __init__(self, shared: SharedParts) -> None:
+        worker = shared.settings.worker
+        self._shared = shared
+        self._every_user = False
+        self._discovered = -DISCOVER_EVERY
+        self.workers = [Worker(self._round, shared.clock, worker.tick_seconds) for _ in range(worker.threads)]
+        self._schedules = PeriodicThread("schedule", self._run_schedules, AFTER_FAILURE)
+
+    def start(self, *, every_user: bool = False) -> None:
+        """Start the threads. Safe to call twice."""
+        self._every_user = self._every_user or every_user
+        self._schedules.start()
+        self._shared.indexer.background.start()
+        for worker in self.workers:
+            worker.start()
+
+    def stop(self) -> WorkDone:
+        """Stop for good: what runs is finished, and nothing follows. Return what was done in all."""
+        for worker in self.workers:  # they begin the longest work
+            worker.stop()
+        self._schedules.stop()
+        self._shared.stop_indexing()
+        return sum((worker.done for worker in self.workers), WorkDone())
+
+    def wake(self) -> None:
+        """Organize now what was marked."""
+        for worker in self.workers:
+            worker.wake()
+
+    def run_until_idle(self) -> WorkDone:
+        """Organize everything that is due, in the calling thread."""
+        return self.workers[0].run_until_idle()
+
+    def status_notes(self) -> list[str]:
+        """Return what a person should know of the threads, a sentence each; some are empty."""
+        return [self._schedules.error, *(worker.error for worker in self.workers)]
+
+    def _round(self, now: datetime, stopping: Callable[[], bool]) -> WorkDone:
+        shared = self._shared
+        for user in self._users():
+            user.journal.keep_up()
+        shared.lifecycle.advance(now)
+        return WorkDone(shared.dispatcher.run(now, stopping), *shared.memory_agent.work(stopping))
+
+    def _run_schedules(self) -> float:
+        """Run what is due, one user after the other. Return how many seconds there are until the next."""
+        wait = MAX_WAIT
+        for user in self._users():
+            for schedule in user.journal.schedules:
+                if self._schedules.stopping():
+                    return MIN_WAIT
+                wait = min(wait, schedule.tick())
+        return max(wait, MIN_WAIT)
+
+    def _users(self) -> list[UserParts]:
+        if self._every_user and time.monotonic() >= self._discovered + DISCOVER_EVERY:
+            self._discovered = time.monotonic()
+            try:
+                known = len(self._shared.open_users())
+                for name in self._shared.users():
+                    self._shared.user(name)
+                if len(self._shared.open_users()) > known:
+                    self._schedules.wake()
+            except LifelongError as error:
+                log.warning("new users could not be looked for: %s", error)
+        return self._shared.open_users()

@@ -1,0 +1,300 @@
+"""What a memory offers beside its everyday verbs, grouped: `memory.agents`, `.sessions`, `.inbox`, `.notes`,
+`.admin`."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, get_args
+
+from lifelong.collect.agents import AgentRow, Agents
+from lifelong.collect.descriptors import KINDS, Strategy, is_foreground, matches
+from lifelong.collect.history import History
+from lifelong.collect.sessions import Sessions, session_not_found
+from lifelong.collect.transcript import transcript
+from lifelong.errors import AgentNotFound, InputError
+from lifelong.journal.notes import Notes
+from lifelong.models.ledger import Call, Ledger, day_of
+from lifelong.organize.document_rows import DocumentRows
+from lifelong.organize.health import Health, health
+from lifelong.organize.inbox import Inbox
+from lifelong.recall.items import Items
+from lifelong.storage.base import Transaction
+from lifelong.types import (
+    ITEM_KINDS,
+    Agent,
+    InboxItem,
+    ItemKind,
+    ItemState,
+    LifecycleResult,
+    Session,
+    Stats,
+    StoredRecord,
+)
+from lifelong.validation import validate_count, validate_name, validate_path, validate_position, validate_time
+
+if TYPE_CHECKING:
+    from lifelong.recall.recall_log import Recalled
+    from lifelong.wiring import UserParts
+
+T = TypeVar("T")
+
+FOUND_AT_ONCE = 20  # agents, so that one that cannot be read does not hide the next
+
+OpenParts = Callable[[], "UserParts"]
+"""Gives the user's parts, and raises `MemoryClosed` once the memory is closed."""
+
+
+def id_of(thing: Agent | Session | str) -> str:
+    """Return the id of an agent or a session that was named by itself or by its id."""
+    if isinstance(thing, Agent | Session):
+        return thing.id
+    if isinstance(thing, str):
+        return validate_name(thing, "An id")
+    raise InputError(
+        f"{thing!r:.200} is not an agent, a session or the id of one. Get an agent with memory.agent(descriptor)."
+    )
+
+
+class _Namespace:
+    def __init__(self, parts: OpenParts) -> None:
+        self._open_parts = parts
+
+    @property
+    def _parts(self) -> UserParts:
+        return self._open_parts()
+
+    @property
+    def _user(self) -> str:
+        return self._parts.name
+
+    def _read(self, work: Callable[[Transaction], T]) -> T:
+        return self._parts.shared.database.read(work)
+
+    def _now(self) -> datetime:
+        return self._parts.shared.clock()
+
+
+class AgentDirectory(_Namespace):
+    """List and find the agents of the user."""
+
+    def list(self) -> builtins.list[Agent]:
+        """Return every agent of the user, the one heard from last first."""
+        return self._read(lambda tx: Agents(tx).recent(self._user))
+
+    def find(self, strategy: Strategy) -> Agent | None:
+        """Return the agent heard from last of those the strategy matches; none where there is none."""
+        if strategy not in get_args(Strategy):
+            raise InputError(f"Unknown strategy {strategy!r:.200}. Use one of: {', '.join(get_args(Strategy))}.")
+        kinds = [kind for kind in KINDS if matches(kind, strategy)]
+        return next(iter(self._read(lambda tx: Agents(tx).recent(self._user, kinds, FOUND_AT_ONCE))), None)
+
+    def get(self, agent: Agent | str) -> Agent:
+        """Return the agent as it is now."""
+        return self._read(lambda tx: Agents(tx).get(self._user, id_of(agent)))
+
+    def advance(self, now: datetime | None = None) -> LifecycleResult:
+        """Act on the deadlines of the whole home that have come by `now`, and return what became of this user's
+        agents. Any process may call it."""
+        moment = self._now() if now is None else validate_time(now, "now")
+        return self._parts.shared.lifecycle.advance(moment, self._user)
+
+
+class SessionDirectory(_Namespace):
+    """Read the conversations of the user's agents, and begin new ones."""
+
+    def get(self, session: Session | str) -> Session:
+        """Return the session as it is now."""
+        return self._read(lambda tx: Sessions(tx).get(self._user, id_of(session)))
+
+    def list(self, agent: Agent | str) -> builtins.list[Session]:
+        """Return every session of the agent, oldest first, the active one last."""
+        return self._read(lambda tx: Sessions(tx).of_agent(Agents(tx).standing(self._user, id_of(agent)).id))
+
+    def recent(self, limit: int = 100, before: Session | str | None = None) -> builtins.list[Session]:
+        """Return the sessions of the user's agents, newest first, without those of memory-agents. `before` is the
+        last one of the page before."""
+        validate_count(limit, "The limit")
+
+        def look(tx: Transaction) -> builtins.list[Session]:
+            last = Sessions(tx).get(self._user, id_of(before)) if before else None
+            return Sessions(tx).recent(self._user, limit, last)
+
+        return self._read(look)
+
+    def history(self, of: Agent | Session | str, after: int = 0) -> builtins.list[StoredRecord]:
+        """Return the records of a session after this id, in order. For an agent: those of its newest session."""
+        return self._records(of, after)[0]
+
+    def transcript(self, of: Agent | Session | str, after: int = 0) -> str:
+        """Return a session's records after this id as Markdown. For an agent: those of its newest session."""
+        records, agent = self._records(of, after)
+        limit = self._parts.shared.settings.collect.tool_result_chars
+        return transcript(records, foreground=is_foreground(agent.kind), tool_result_chars=limit)
+
+    def size(self, of: Agent | Session | str) -> int:
+        """Return how many characters a session's records hold. For an agent: its newest one's."""
+
+        def look(tx: Transaction) -> int:
+            session, _ = self._session_of(tx, of)
+            return History(tx).size(session.id) if session else 0
+
+        return self._read(look)
+
+    def reset(self, agent: Agent | str, message: str | None = None, *, emergency: bool = False) -> Session:
+        """End the agent's session, mark it, and open a new one. `emergency`: the context overflowed."""
+        return self._parts.shared.recorder.reset(self._user, id_of(agent), message, emergency=emergency)
+
+    def compact_context(self, agent: Agent | str, summary: str) -> Session:
+        """Do what `reset` does, with a summary of what came before as the new session's first record."""
+        return self._parts.shared.recorder.compact_context(self._user, id_of(agent), summary)
+
+    def _records(self, of: Agent | Session | str, after: int) -> tuple[builtins.list[StoredRecord], AgentRow]:
+        validate_position(after, "`after`")
+
+        def look(tx: Transaction) -> tuple[builtins.list[StoredRecord], AgentRow]:
+            session, agent = self._session_of(tx, of)
+            return History(tx).find_since_id(session.id, after) if session else [], agent
+
+        return self._read(look)
+
+    def _session_of(self, tx: Transaction, of: Agent | Session | str) -> tuple[Session | None, AgentRow]:
+        """Return a session and its agent, whichever of the two was named; of an agent, its newest session."""
+        session = None if isinstance(of, Agent) else Sessions(tx).find(self._user, id_of(of))
+        if session:
+            return session, Agents(tx).standing(self._user, session.agent_id)
+        if isinstance(of, Session):
+            raise session_not_found(of.id)
+        try:
+            agent = Agents(tx).standing(self._user, id_of(of))
+        except AgentNotFound as error:
+            raise AgentNotFound(str(error).replace("No agent", "No session and no agent", 1)) from error
+        return Sessions(tx).newest(agent.id), agent
+
+
+class InboxView(_Namespace):
+    """Look at the transcripts on their way to the memory-agents, and try failed ones again."""
+
+    def list(self, *states: ItemState, limit: int = 100) -> builtins.list[InboxItem]:
+        """Return the user's items in these states (none named: in any), newest first."""
+        unknown = [state for state in states if state not in get_args(ItemState)]
+        if unknown:
+            raise InputError(f"Unknown state {unknown[0]!r:.200}. Use some of: {', '.join(get_args(ItemState))}.")
+        return self._read(lambda tx: Inbox(tx).find(self._user, states, validate_count(limit, "The limit")))
+
+    def counts(self) -> dict[ItemState, int]:
+        """Return how many items are in each state, without the states that have none."""
+        return self._read(lambda tx: Inbox(tx).counts(self._user))
+
+    def retry(self, item_id: int | None = None) -> int:
+        """Try an item again now, or every one that failed for good. Return how many there were."""
+        if item_id is not None:
+            validate_position(item_id, "The item's id")
+            self._read(lambda tx: Inbox(tx).get(self._user, item_id))
+        now = self._now()
+        retried = self._parts.shared.database.write(lambda tx: Inbox(tx).retry(self._user, now, item_id))
+        self._parts.shared.wake()
+        return retried
+
+
+class NotesDirectory(_Namespace):
+    """Open the notes that workers keep from job to job."""
+
+    def __init__(self, parts: OpenParts) -> None:
+        super().__init__(parts)
+        self._opened: dict[str, Notes] = {}
+
+    def worker(self, name: str) -> Notes:
+        """Return the notes of a worker."""
+        parts = self._parts
+        found = Notes(parts.shared.home.user_folder(parts.name), name, parts.query, clock=parts.shared.clock)
+        return self._opened.setdefault(name, found)
+
+    def workers(self) -> builtins.list[str]:
+        """Return the names of the workers that keep notes."""
+        folder = self._parts.shared.home.user_folder(self._user) / "workers"
+        return sorted(place.name for place in folder.iterdir() if place.is_dir()) if folder.is_dir() else []
+
+    def close(self) -> None:
+        """Wait for compactions that are under way."""
+        for notes in self._opened.values():
+            notes.wait()
+
+
+class Admin(_Namespace):
+    """Look after the home: health, checks, the index, backups, costs."""
+
+    def health(self) -> Health:
+        """Return whether everything in the home is on its way: green, yellow or red, with the reasons."""
+        overdue = timedelta(seconds=self._parts.shared.settings.worker.overdue_seconds)
+        notes = self.status_notes()
+        return self._read(lambda tx: health(tx, self._user, self._now(), overdue, notes))
+
+    def status_notes(self) -> builtins.list[str]:
+        """Return what a person should know of the work that this process does, a sentence each."""
+        return self._parts.status_notes()
+
+    def check(self) -> builtins.list[str]:
+        """Read the whole database and return what is wrong with it, a sentence each; empty where nothing is."""
+        return self._parts.shared.database.check()
+
+    def verify(self) -> builtins.list[str]:
+        """Read the user's whole index and return what is wrong with it, a sentence each."""
+        return self._parts.shared.repair.verify(self._user)
+
+    def rebuild(self) -> None:
+        """Make the index of the home again from what it is derived from. `organize` or a worker does the work;
+        meanwhile search goes on with what is there."""
+        self._parts.shared.repair.rebuild()
+        self._parts.shared.indexer.background.wake()
+
+    def index(self) -> int:
+        """Do some of the indexing that is due, in this thread. Return how much it was; 0: there is none."""
+        return self._parts.shared.indexer.run()
+
+    def unindexed(self) -> int:
+        """Return how many records and items of the home, and experiences of the user, wait for the index."""
+        parts = self._parts
+        missing = parts.experiences.missing() if parts.has_experiences else 0
+        return parts.shared.indexer.left() + missing
+
+    def backup(self, target: str | Path) -> None:
+        """Write a whole copy of the database to a new file while work goes on."""
+        self._parts.shared.database.backup(validate_path(target, "The backup"))
+
+    def ledger(self, limit: int = 100) -> builtins.list[Call]:
+        """Return the user's calls of models and what each cost, newest first."""
+        return self._read(lambda tx: Ledger(tx).recent(self._user, validate_count(limit, "The limit")))
+
+    def stats(self) -> Stats:
+        """Return how much there is of everything the user has, and what the home spent today."""
+
+        def look(tx: Transaction) -> Stats:
+            return Stats(
+                agents=Agents(tx).count(self._user),
+                sessions=Sessions(tx).count(self._user),
+                documents=DocumentRows(tx, self._user).count(),
+                items=Items(tx, self._user).counts(),
+                cost_today=Ledger(tx).spent_since(day_of(self._now())),
+            )
+
+        return self._read(look)
+
+    def users(self) -> builtins.list[str]:
+        """Return the users of the home that hold something."""
+        return self._parts.shared.users()
+
+    def ended(self, kind: ItemKind) -> dict[str, datetime]:
+        """Return what of a kind stopped being true, and when, by the id that a hit of it has."""
+        if kind not in ITEM_KINDS:
+            raise InputError(f"Unknown kind {kind!r:.200}. Use one of: {', '.join(ITEM_KINDS)}.")
+        found = self._read(lambda tx: Items(tx, self._user).ended(kind))
+        return {f"{kind}:{ref}": until for ref, until in found.items()}
+
+    def recall_log(self, limit: int = 20, *, recall_id: int | None = None) -> builtins.list[Recalled]:
+        """Return what was asked, newest first: by whom, what for, and what came back. Or the one of this id."""
+        if recall_id is not None:
+            return [self._parts.recall_log.get(recall_id)]
+        return self._parts.recall_log.recent(limit)
