@@ -8,13 +8,13 @@ of an error continues "Message 1 ".
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import groupby
-from typing import NoReturn, TypeAlias, cast, get_args
-from urllib.parse import urlsplit
+from typing import NoReturn, TypeAlias, cast
 
 from lifelong.errors import InputError
 from lifelong.types import Json, Record, SystemMessage, ToolCall, ToolResult, UserMessage
@@ -24,12 +24,11 @@ Piece: TypeAlias = str | Record
 MakeRecord: TypeAlias = Callable[[str, str], Record]
 """Makes a record of a text and the name of its speaker."""
 
-RECORDS = get_args(Record)
 CONTENTS = ("content", "tool_calls", "function_call", "invalid_tool_calls", "refusal", "audio")
 TEXTS = {"text", "refusal", "text-plain", "text-content", "structured-content", "speech"}
 FINDINGS = {"search_result", "web_search_result", "web_fetch_result", "file_search_result", "shell_result", "logs"}
 FINDINGS |= {"code_execution_result", "bash_code_execution_result", "tool_reference"}
-"""The parts of a tool's result that read as lines, one of each of these fields."""
+"""Parts of a tool's result that read as lines, one for each of the fields below."""
 _FINDING_FIELDS = (
     "title",
     "filename",
@@ -105,13 +104,13 @@ def read_content(content: object) -> list[Piece]:
     if content is None or isinstance(content, str):
         return [content] if content else []
     if isinstance(content, bytes | bytearray) or not (has_fields(content) or isinstance(content, Iterable)):
-        raise InputError(f'has a "content" that cannot be {content!r:.100}. Give text or a list of parts.')
+        raise InputError(f'has a "content" that cannot be {shown(content)}. Give text or a list of parts.')
     pieces: list[Piece] = []
     for part in [content] if has_fields(content) else cast("Iterable[object]", content):
         given = fields_of(part)
         read = [part] if isinstance(part, str) else read_part(type_of(given), given)
         if read is None:
-            what = f"of the unknown type {type_of(given)!r:.100}" if given else f"that cannot be {part!r:.100}"
+            what = f"of the unknown type {shown(type_of(given))}" if given else f"that cannot be {shown(part)}"
             raise InputError(f"has a part {what}. Did you mean {example_of(type_of(given), 'text')}?")
         pieces += read
     return pieces
@@ -152,12 +151,12 @@ def read_call(kind: str, item: object) -> tuple[ToolCall, *tuple[ToolResult, ...
     """Return a tool call, and its result where the call of a hosted tool carries it."""
     given = fields_of(item)
     given = {**given, **fields_of(given.get("function") or given.get("custom"))}  # OpenAI Chat nests them
-    name = text_of(given, "name", "tool_name")
-    if not name and kind.endswith(_NAMED_ENDINGS):
+    hosted = "" if kind.endswith(_NAMED_ENDINGS) else kind.removesuffix("_call")
+    name = text_of(given, "name", "tool_name") or hosted
+    if not name:
         raise InputError(
-            f"has a tool call without a name: {item!r:.100}. Did you mean {_EXAMPLES['function_call']}?"
+            f"has a tool call without a name: {shown(item)}. Did you mean {_EXAMPLES['function_call']}?"
         )
-    name = name or kind.removesuffix("_call")
     call_id = text_of(given, "call_id", "tool_call_id", "id")
     field = next((field for field in _ARGUMENTS if given.get(field) is not None), "")
     arguments = _arguments(field, given.get(field))
@@ -221,7 +220,7 @@ def _result_text(value: object, kind: str = "") -> str:
     if None not in texts:
         return "\n\n".join(text for text in texts if text)
     try:
-        return json.dumps(value, ensure_ascii=False, default=_jsonable)
+        return json.dumps(_without_data(value), ensure_ascii=False, default=str)
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"has a tool result that JSON cannot hold: {error}. Give it as text.") from error
 
@@ -235,11 +234,17 @@ def _part_text(part: object, kind: str) -> str | None:
     return "\n\n".join(cast("list[str]", read_part(kind, given))) if is_part else None
 
 
-def _jsonable(value: object) -> object:
+def _without_data(value: object) -> object:
+    """Return a value for JSON, with a placeholder for each file."""
     if isinstance(value, bytes | bytearray):
         return f"[{len(value):,} bytes]"
-    text = _part_text(value, "")
-    return text if text is not None else fields_of(value) if has_fields(value) else str(value)
+    if isinstance(value, list | tuple):
+        return [_without_data(part) for part in value]
+    if not has_fields(value):
+        return value
+    given = fields_of(value)
+    text = _part_text(given, "") if type_of(given) in MEDIA else None
+    return {key: _without_data(part) for key, part in given.items()} if text is None else text
 
 
 def _placeholder(kind: str, part: Fields) -> str:
@@ -248,11 +253,9 @@ def _placeholder(kind: str, part: Fields) -> str:
     names = [text_of(found, field) for field in _MEDIA_NAMES for found in nested]
     name = next((name for name in names if name and not name.startswith("data:")), "")
     if "://" in name:
-        name = urlsplit(name).path.rstrip("/").rpartition("/")[2]
-    media_types = [text_of(found, "media_type", "mime_type", "mimeType").partition("/")[0] for found in nested]
-    label = MEDIA[kind]
-    if label == "file":
-        label = next((media_type for media_type in media_types if media_type in MEDIA), label)
+        name = re.sub(r"^[^:]*://[^/]*/?|[?#].*", "", name).rstrip("/").rpartition("/")[2]
+    kinds = [text_of(found, "media_type", "mime_type", "mimeType").partition("/")[0] for found in nested]
+    label = next((top for top in kinds if MEDIA[kind] == "file" and top in MEDIA), MEDIA[kind])
     placeholder = f"[{label}: {' '.join(name.split())[:100]}]" if name else f"[{label}]"
     source = fields_of(part.get("source") or part.get("resource"))
     is_text = source.get("type", "text") == "text"
@@ -280,17 +283,17 @@ def time_of(given: Fields) -> datetime | None:
         moment = None
     if not isinstance(moment, datetime):
         advice = 'Give seconds or milliseconds since 1970, or text such as "2026-03-01T09:30:00Z".'
-        raise InputError(f'has a "{field}" that is not a time: {value!r:.100}. {advice}')
+        raise InputError(f'has a "{field}" that is not a time: {shown(value)}. {advice}')
     if moment.utcoffset() is None:
         raise InputError(
-            f'has a "{field}" without a time zone: {value!r:.100}. Add "Z" or an offset like "+02:00".'
+            f'has a "{field}" without a time zone: {shown(value)}. Add "Z" or an offset like "+02:00".'
         )
     return moment
 
 
 def has_fields(thing: object) -> bool:
     """Tell whether this is a dict, a pydantic model, a dataclass or an object that looks like a message."""
-    if thing is None or isinstance(thing, Mapping | str | type | RECORDS):
+    if thing is None or isinstance(thing, Mapping | str | type | Record):
         return isinstance(thing, Mapping)
     is_message = hasattr(thing, "content") and (hasattr(thing, "type") or hasattr(thing, "role"))
     return callable(getattr(thing, "model_dump", None)) or is_dataclass(thing) or is_message
@@ -313,7 +316,7 @@ def list_of(given: Fields, name: str) -> list[object]:
     """Return the list in this field."""
     value = given.get(name)
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable | None):
-        raise InputError(f'has a "{name}" that is not a list: {value!r:.100}. Give a list.')
+        raise InputError(f'has a "{name}" that is not a list: {shown(value)}. Give a list.')
     return list(value or ())
 
 
@@ -329,9 +332,17 @@ def type_of(given: Fields) -> str:
     return bare if bare in TEXTS or bare in MEDIA else kind
 
 
-def nearest(word: object, known: Iterable[str], otherwise: str) -> str:
+def shown(value: object) -> str:
+    """Return how a value reads in a message, cut short."""
+    try:
+        return f"{value!r:.100}"
+    except ValueError:  # a whole number of more digits than Python writes
+        return f"a very long {type(value).__name__}"
+
+
+def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return the known word that is most like this one."""
-    return next(iter(get_close_matches(str(word).lower(), known, 1, 0.5)), otherwise)
+    return next(iter(get_close_matches(word[:100].lower(), known, 1, 0.5)), otherwise)
 
 
 def example_of(kind: str, otherwise: str) -> str:

@@ -14,7 +14,6 @@ from lifelong.collect.message_parts import (
     FINDINGS,
     MEDIA,
     NOT_SAID,
-    RECORDS,
     TEXTS,
     Fields,
     MakeRecord,
@@ -29,6 +28,7 @@ from lifelong.collect.message_parts import (
     read_content,
     read_part,
     read_result,
+    shown,
     text_of,
     time_of,
     type_of,
@@ -53,15 +53,15 @@ def to_records(what: object, *, at: datetime | None = None, speaker: str = "") -
     itself, `speaker` the name of a user who has none. Raise InputError if one message cannot be read."""
     is_pair = isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], str) and what[0] in _ROLES
     messages: Iterable[object] = [what]
-    if not (is_pair or isinstance(what, str | RECORDS) or has_fields(what)):
+    if not (is_pair or isinstance(what, str | Record) or has_fields(what)):
         if isinstance(what, bytes | bytearray | type) or not isinstance(what, Iterable):
-            raise InputError(f"A message cannot be {what!r:.100}. {_TAKEN}")
+            raise InputError(f"A message cannot be {shown(what)}. {_TAKEN}")
         messages = what
     tool_names: dict[str, str] = {}
     records: list[Record] = []
     for number, message in enumerate(messages, 1):
         try:
-            read = [message] if isinstance(message, RECORDS) else _with_tool_names(_read(message), tool_names)
+            read = [message] if isinstance(message, Record) else _with_tool_names(_read(message), tool_names)
         except InputError as error:
             raise InputError(f"Message {number} {error}") from error
         records += with_time(read, at)
@@ -80,7 +80,7 @@ def _read(message: object) -> list[Record]:
             raise InputError(f"is a {type(message).__name__}. Give one flat list of messages.")
         message = {"role": message[0], "content": message[1]}  # LangChain's ("human", "text")
     if not has_fields(message):
-        raise InputError(f"cannot be {message!r:.100}. {_TAKEN}")
+        raise InputError(f"cannot be {shown(message)}. {_TAKEN}")
     given = fields_of(message)
     if "role" in given or "content" in given:
         read = _read_message(given)
@@ -104,7 +104,7 @@ def _read(message: object) -> list[Record]:
 def _read_message(given: Fields) -> list[Record]:
     """Read a message with a role, or an item of OpenAI's Responses, which has a type instead."""
     role, kind = given.get("role"), type_of(given)
-    if given.get("type") in NOT_SAID:
+    if text_of(given, "type") in NOT_SAID:
         return []
     if role is None:
         pieces = read_part(kind, given)
@@ -151,12 +151,12 @@ def _unknown_role(given: Fields, kind: str) -> str:
     """Say what is wrong with the message, and which known one it is nearest to."""
     role = given.get("role")
     if role is not None:
-        near = nearest(role, _ROLES, "")
+        near = nearest(text_of(given, "role"), _ROLES, "")
         advice = f'Did you mean "{near}"?' if near else f"Use one of: {', '.join(_ROLES)}."
-        return f"has the unknown role {role!r:.100}. {advice}"
+        return f"has the unknown role {shown(role)}. {advice}"
     if kind in TEXTS or kind in MEDIA or kind in FINDINGS:
         return f'is only a part. Did you mean {{"role": "user", "content": [{{"type": "{kind}", …}}]}}?'
     if kind and kind != "message":
-        return f"has the unknown type {kind!r:.100}. Did you mean {example_of(kind, 'message')}?"
+        return f"has the unknown type {shown(kind)}. Did you mean {example_of(kind, 'message')}?"
     meant = given.get(nearest("role", map(str, given), ""))
     return f'has no "role". Did you mean {_EXAMPLE.format(meant if meant in tuple(_ROLES) else "user")}?'
