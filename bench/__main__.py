@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append, cli, journal, organize, quality, recall, serve, uniqueness, vectors
+from bench import append, cli, journal, organize, quality, recall, serve, uniqueness, users, vectors
 
 PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "append": append.run,
@@ -20,6 +20,7 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "uniqueness": uniqueness.run,
     "cli": cli.run,
     "serve": serve.run,
+    "users": users.run,
 }
 
 RESULTS = Path(__file__).parent / "results"

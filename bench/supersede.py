@@ -2,8 +2,8 @@
 
 `updates_plain.json` and `updates_idiomatic.json` hold pairs that somebody says weeks apart, in plain words and in
 idioms. Half of them are updates of many kinds; half only look like one. Each pair goes through the whole product,
-in a user of its own. The rules were not written with them in sight, so what is printed names a pair and not
-what it says.
+in a user of its own. Nothing is fitted to them (see `DATA.md`), so what is printed names a pair and not what
+it says.
 """
 
 from __future__ import annotations

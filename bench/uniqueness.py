@@ -1,8 +1,9 @@
 """Whether an experience that is there is known again, and no look-alike is taken for it (SPEC R5).
 
 `uniqueness_pairs.json` holds two halves: the rules were made with the first in sight, the second is for the figure
-alone, so its texts are not printed. In each, about as many paraphrases as look-alikes, which differ in a number, a
-name, a date, a negation, a direction, a tense or the thing that is spoken of. One hand wrote both, and the rules.
+alone, so its texts are not printed (see `DATA.md`). In each, about as many paraphrases as look-alikes, which
+differ in a number, a name, a date, a negation, a direction, a tense or the thing that is spoken of. One hand wrote
+both, and the rules.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench.uniqueness import halves, outcome
+from bench.uniqueness import Half, halves, outcome
 
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall.dedup import differs, is_same, on_scale, word_sense
@@ -12,12 +12,74 @@ from lifelong.recall.entities import named
 ALIKE = word_sense(StaticEmbedder())
 
 
-@pytest.mark.parametrize("half", ["development", "held_out"])
-def test_few_are_merged_wrongly_and_few_are_missed(half: str) -> None:
-    """R5: false merges under 2 %, missed merges under 20 %, also for pairs that the rules were not made with."""
-    found = outcome(halves()[half])
-    assert found.false_merges < 2, found.wrong
-    assert found.missed_merges < 20, found.wrong
+SAME = """
+The kayak rental closes at dusk. | At dusk the kayak rental closes.
+Ottilie is afraid of thunder. | Ottilie is scared of thunder.
+The invoice bounced because the VAT number was missing. | Because the VAT number was missing, the invoice bounced.
+Bashir has been vegan since 2019. | Since 2019 Bashir has been a vegan.
+The chapel roof was repaired by Ludovic. | Ludovic repaired the chapel roof.
+Yusra prefers trains to planes. | Yusra would rather take a train than a plane.
+We decided to postpone the regatta. | The decision was to postpone the regatta.
+The cache has to be cleared after each deploy. | After every deploy the cache must be cleared.
+Henrike gave Tadeusz the key. | Tadeusz was given the key by Henrike.
+The cellar floods when it rains heavily. | When there is heavy rain, the cellar floods.
+Roksana plays the cello in a quartet. | Roksana is a cellist in a quartet.
+The bridge is closed for repairs until May. | Until May the bridge is shut for repairs.
+Wilhelmina bought a second-hand piano. | Wilhelmina purchased a used piano.
+The nightly job crashed because of a full disk. | The nightly job failed, as the disk was full.
+Ottilie's flight leaves at 6:40. | The flight that Ottilie takes leaves at 6:40.
+Restarting the router fixed the connection. | The connection was fixed by restarting the router.
+The museum is free on Sundays. | On Sundays the museum costs nothing.
+Bashir speaks Pashto and Dari. | Bashir speaks Dari and Pashto.
+Ludovic cannot eat gluten. | Ludovic can't eat gluten.
+The greenhouse needs a new pane of glass. | A new pane of glass is needed in the greenhouse.
+"""
+
+LOOK_ALIKES = """
+The kayak rental closes at dusk. | The kayak rental closes at dawn.
+Ottilie is afraid of thunder. | Ottilie is not afraid of thunder.
+Bashir has been vegan since 2019. | Bashir has been vegan since 2021.
+Ludovic repaired the chapel roof. | Ludovic repaired the chapel door.
+Yusra prefers trains to planes. | Yusra prefers planes to trains.
+We decided to postpone the regatta. | We decided to cancel the regatta.
+The cache has to be cleared after each deploy. | The cache has to be cleared before each deploy.
+Henrike gave Tadeusz the key. | Tadeusz gave Henrike the key.
+The cellar floods when it rains heavily. | The attic floods when it rains heavily.
+Roksana plays the cello in a quartet. | Roksana plays the viola in a quartet.
+The bridge is closed until May. | The bridge is closed until March.
+Wilhelmina bought a piano. | Wilhelmina sold a piano.
+The nightly job crashed because of a full disk. | The weekly job crashed because of a full disk.
+Ottilie's flight leaves at 6:40. | Ottilie's flight lands at 6:40.
+The museum is free on Sundays. | The museum is free on Mondays.
+Bashir speaks Pashto and Dari. | Bashir speaks Pashto and Urdu.
+Ludovic cannot eat gluten. | Ludovic can eat gluten.
+The greenhouse needs a new pane. | The greenhouse needed a new pane.
+The ferry holds 40 cars. | The ferry holds 14 cars.
+Tadeusz moved from Graz to Linz. | Tadeusz moved from Linz to Graz.
+The upper field is rented out. | The lower field is rented out.
+The pump runs on diesel. | The pump runs on petrol.
+Henrike is Ludovic's aunt. | Henrike is Ludovic's niece.
+All of the hens were sold. | None of the hens were sold.
+The loan is repaid monthly. | The loan is repaid yearly.
+"""
+
+
+def pairs(table: str) -> list[tuple[str, str]]:
+    return [(one, other) for one, _, other in (line.partition(" | ") for line in table.strip().splitlines())]
+
+
+FRESH: Half = {"same": pairs(SAME), "different": {"look-alike": pairs(LOOK_ALIKES)}}
+"""Written when the rules were finished, and not used to change them."""
+
+
+@pytest.mark.parametrize("half", [FRESH, halves()["held_out"]], ids=["fresh", "held_out"])
+def test_few_are_merged_wrongly_and_few_are_missed(half: Half) -> None:
+    """R5: false merges under 2 %, missed merges under 20 %, for pairs that the rules were not made with. A failure
+    does not print their texts, so that nobody writes a rule for them."""
+    found = outcome(half)
+    wrong = [(one.kind, one.why) for one in found.wrong]
+    assert found.false_merges < 2, wrong
+    assert found.missed_merges < 20, wrong
 
 
 def test_a_higher_threshold_merges_less() -> None:

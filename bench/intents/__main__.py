@@ -1,4 +1,4 @@
-"""Fit the weights, say how good they are on writers they have not seen, and write `intents.json`."""
+"""Fit the weights, print how good they are on each writer when fitted to the others, and write `intents.json`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lifelong.organize.rules.intents import FILE, SCALE, SURE, features, likelih
 
 HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "src" / "lifelong" / "organize" / "rules" / FILE
-UNSEEN = ("unseen-idiomatic", "unseen-plain")
+HELD_OUT = ("development-idiomatic", "development-plain")
 KINDS = ("standing", "once", "telling", "chatter")
 TOLD = 16000  # statements of the judge's pairs
 SEEN = 2  # sentences in which a feature stands, at least
@@ -88,16 +88,24 @@ def taken(weights: dict[str, Weights], sentences: Sequence[Sentence]) -> dict[tu
     return {(one, kind): 100 * counts[one, kind] / kinds[kind] for one in weights for kind in kinds}
 
 
-def _lines(weights: dict[str, list[int]]) -> str:
-    """As JSON, in lines of some length."""
-    lines = ["{"]
+def weights() -> dict[str, list[int]]:
+    """Fit to every writer that is not held out, and return the weights that are stored."""
+    seen = [sentence for sentence in sentences() if sentence.writer not in HELD_OUT] + told()
+    fitted = [fit(seen, one) for one in SURE]
+    stored = {feature: [round(known[feature] * SCALE) for known in fitted] for feature in fitted[0]}
+    return {feature: both for feature, both in stored.items() if any(both)}
+
+
+def lines(weights: dict[str, list[int]]) -> str:
+    """Return the weights as JSON, in lines of at most WIDTH characters."""
+    made = ["{"]
     for feature, both in sorted(weights.items()):
         entry = f"{json.dumps(feature, ensure_ascii=False)}: [{both[0]}, {both[1]}],"
-        if len(lines) == 1 or len(lines[-1]) + len(entry) >= WIDTH:
-            lines.append(entry)
+        if len(made) == 1 or len(made[-1]) + len(entry) >= WIDTH:
+            made.append(entry)
         else:
-            lines[-1] += f" {entry}"
-    return "\n".join([*lines[:-1], lines[-1].removesuffix(","), "}\n"])
+            made[-1] += f" {entry}"
+    return "\n".join([*made[:-1], made[-1].removesuffix(","), "}\n"])
 
 
 def main() -> None:
@@ -105,16 +113,13 @@ def main() -> None:
     print(f"{len(written):,} sentences\n\n{'':18}{'taken for standing':>40}{'taken for once':>40}")
     print(f"{'writer':18}" + 2 * "".join(f"{kind:>10}" for kind in KINDS))
     for writer in sorted({sentence.writer for sentence in written}):
-        others = [sentence for sentence in written if sentence.writer not in {writer, *UNSEEN}] + also
+        others = [sentence for sentence in written if sentence.writer not in {writer, *HELD_OUT}] + also
         theirs = [sentence for sentence in written if sentence.writer == writer]
         shares = taken({one: fit(others, one) for one in SURE}, theirs)
         cells = [shares.get((one, kind)) for one in SURE for kind in KINDS]
         print(f"{writer:18}" + "".join(f"{'' if cell is None else f'{cell:.1f}%':>10}" for cell in cells))
-    seen = [sentence for sentence in written if sentence.writer not in UNSEEN] + also
-    fitted = [fit(seen, one) for one in SURE]
-    stored = {feature: [round(weights[feature] * SCALE) for weights in fitted] for feature in fitted[0]}
-    kept = {feature: both for feature, both in stored.items() if any(both)}
-    TARGET.write_text(_lines(kept), encoding="utf-8")
+    kept = weights()
+    TARGET.write_text(lines(kept), encoding="utf-8")
     print(f"\n{TARGET.name}: {len(kept):,} features, {TARGET.stat().st_size:,} bytes")
 
 

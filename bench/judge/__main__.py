@@ -1,4 +1,4 @@
-"""Fit the judge, say how good it is on writers it has not seen, and write `judge.bin`."""
+"""Fit the judge, print how good it is on each writer when fitted to the others, and write `judge.bin`."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ class Memory:
         when it was said, `speaker` who said it, where the messages do not say. With an idempotency `key`, a retry
         stores nothing and returns the first ids."""
         records = to_records(what, at=at, speaker=speaker)
-        keys = None if key is None else [key, *(f"{key}/{n}" for n in range(2, len(records) + 1))]
+        keys = None if key is None or not records else [key, *(f"{key}/{n}" for n in range(2, len(records) + 1))]
         return [f"r{record_id}" for record_id in self.append_many(self._agent_of(agent), records, keys=keys)]
 
     def append(self, agent: Agent | str, record: Record, *, key: str | None = None) -> int:
