@@ -22,7 +22,7 @@ from bench.haystacks import Asked, Haystack, Said
 from bench.processing import cpu_seconds
 from lifelong import AssistantMessage, Memory, User, UserMessage
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall.analyzer import content_words
+from lifelong.text.words import content_words
 
 DEPTH = 100  # turns that are asked for
 POOL = 200  # turns that full text and vectors give to their fusion

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.measure import Call
-from lifelong.recall.analyzer import content_words
+from lifelong.text.words import content_words
 
 Vectors = NDArray[np.float32]
 BATCH = 5_000

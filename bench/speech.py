@@ -16,7 +16,7 @@ from random import Random
 from bench.embedder import folder
 from lifelong import UserMessage
 from lifelong.models.embedders.static import TOKENIZER
-from lifelong.recall.analyzer import content_words, is_stop
+from lifelong.text.words import content_words, is_stop
 
 SESSION = 20  # turns
 SPEAKERS = ("Ada", "Bruno", "Chloe", "Dmitri", "Elena", "Farid", "Greta", "Hiro")

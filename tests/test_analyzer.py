@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifelong import Agent, Memory, UserMessage
-from lifelong.recall.analyzer import DATED, NAMED, NUMBER, TELLS, content_words, read, stem_number
+from lifelong.recall.analyzer import DATED, NAMED, NUMBER, TELLS, read, stem_number
 from lifelong.recall.query import parse_query
-from lifelong.recall.time_ranges import Period, period
+from lifelong.text.time_ranges import Period, period
+from lifelong.text.words import content_words
 
 ASKED = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)  # a Wednesday
 

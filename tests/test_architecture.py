@@ -13,7 +13,7 @@ SRC = Path(__file__).parent.parent / "src" / "lifelong"
 
 BASE = {
     *("types", "errors", "validation", "redaction", "bounded_cache", "periodic", "tools"),
-    *("storage.base", "storage.group_commit"),
+    *("storage.base", "storage.group_commit", "text"),
 }
 """What every stage may build on."""
 
@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "tools": {"errors"},
     "validation": {"errors", "types"},
     "redaction": {"bounded_cache"},
+    "text": {"text"},
     "home": {"errors", "validation", "settings"},
     "storage": {"storage", "errors", "types"},
     "vectors": {"vectors", *BASE},
@@ -194,6 +195,7 @@ def test_the_eight_files_that_tell_the_whole_are_there() -> None:
         ("collect.recorder", "from ..organize import worker"),
         ("collect.recorder", "import lifelong.memory"),
         ("organize.worker", "from lifelong.recall import search"),
+        ("text.words", "from lifelong.recall.analyzer import read"),
         ("organize.worker", "from lifelong.settings import Settings"),
         ("storage.sqlite", "from lifelong.collect.agents import Agents"),
         ("memory", "from lifelong.serve.cli import main"),

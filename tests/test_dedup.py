@@ -7,7 +7,7 @@ from bench.uniqueness import Half, halves, outcome
 
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall.dedup import differs, is_same, on_scale, word_sense
-from lifelong.recall.entities import named
+from lifelong.text.names import named
 
 ALIKE = word_sense(StaticEmbedder())
 

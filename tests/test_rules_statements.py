@@ -11,7 +11,7 @@ import pytest
 from lifelong import AssistantMessage, Note, SystemMessage, ToolCall, ToolResult, UserMessage
 from lifelong.organize.organizer import Transcript
 from lifelong.organize.rules.statements import Statement, find_statements
-from lifelong.organize.rules.words import either
+from lifelong.text.words import either
 from lifelong.types import Record, StoredRecord
 
 MUCH = 20  # what is cubic took more than thirty times as long

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifelong.journal import summarize as condensing
-from lifelong.journal.key_facts import PERIOD, Specific, clauses, missing, specifics
+from lifelong.journal.key_facts import Specific, missing, specifics
 from lifelong.journal.summarize import Item, condense
+from lifelong.text.sentences import PERIOD, clauses
 
 DAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 TALK = (

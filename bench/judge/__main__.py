@@ -23,7 +23,7 @@ from lifelong.organize.rules.features import Pair, alone
 from lifelong.organize.rules.judging import FILE, SCALE
 from lifelong.organize.rules.reading import read
 from lifelong.organize.rules.statements import find_statements
-from lifelong.organize.rules.stems import stem
+from lifelong.text.stems import canonical
 from lifelong.types import StoredRecord
 
 PAIRS = Path(__file__).parent / "pairs"
@@ -90,7 +90,7 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _told(writer: str, speaker: str, old: str, new: str, supersedes: bool) -> Told:
-    me = stem(speaker.lower())
+    me = canonical(speaker.lower())
     pair = Pair(read(old), read(new), me)
     topic = [feature for make, given in pair.topic() for feature in make(*given)]
     change = [feature for make, given in pair.change() for feature in make(*given)]

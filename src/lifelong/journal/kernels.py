@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lifelong.journal.key_facts import Word, nearest, word_set
+from lifelong.journal.key_facts import nearest
+from lifelong.text.names import Word
+from lifelong.text.words import word_set
 
 REACH = 3  # words to the next that says something
 LONGEST = 6  # words of a name or date, to each side

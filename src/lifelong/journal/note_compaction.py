@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lifelong.errors import InputError, JournalError, ModelError
-from lifelong.journal.key_facts import missing, specifics, words
+from lifelong.journal.key_facts import missing, specifics
 from lifelong.journal.note_files import (
     COMPACTED,
     DISK,
@@ -28,6 +28,7 @@ from lifelong.journal.note_files import (
     total_memory_size,
 )
 from lifelong.redaction import has_secret, redact
+from lifelong.text.names import words
 from lifelong.types import Clock, utc_now
 
 log = logging.getLogger("lifelong.journal")

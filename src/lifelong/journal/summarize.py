@@ -22,7 +22,9 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from lifelong.journal.kernels import WORTH, Pair, around, forms, merged, pairs
-from lifelong.journal.key_facts import LABEL, PERIOD, Word, clauses, proper, word_set, words
+from lifelong.text.names import Word, proper, words
+from lifelong.text.sentences import LABEL, PERIOD, clauses
+from lifelong.text.words import word_set
 
 AT_ONCE = 400_000  # characters that are weighed against each other; more are condensed piece by piece
 FEWEST = 600  # characters of such a piece

@@ -23,11 +23,11 @@ from lifelong.collect.transcript import without_injected
 from lifelong.errors import LifelongError
 from lifelong.journal.files import IDENTITY
 from lifelong.journal.journal import Journal
-from lifelong.journal.key_facts import sentences
 from lifelong.journal.progress import Pending, Progress
 from lifelong.journal.records import JournalRecord
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
+from lifelong.text.sentences import sentences
 from lifelong.types import Agent, AssistantMessage, Clock, Note, StoredRecord, SystemMessage, UserMessage
 
 log = logging.getLogger("lifelong.journal")

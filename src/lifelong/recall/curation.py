@@ -14,7 +14,6 @@ from lifelong.collect.history import History
 from lifelong.collect.recorder import Recorder
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import InputError, ItemNotFound, StaleWrite
-from lifelong.journal.key_facts import sentences
 from lifelong.journal.records import JournalRecord
 from lifelong.journal.service import JournalService
 from lifelong.organize.document_rows import DocumentRows
@@ -23,7 +22,7 @@ from lifelong.organize.edits import PEOPLE, SUBJECTS, cleaned
 from lifelong.organize.facts import INFERRED, Fact, parse_fact, restated
 from lifelong.organize.rules.speakers import third_person
 from lifelong.organize.rules.voices import called, sayable
-from lifelong.recall.analyzer import fold, read
+from lifelong.recall.analyzer import read
 from lifelong.recall.feedback import FeedbackRows, Verdict
 from lifelong.recall.index_writer import ref_of, stated, text_of
 from lifelong.recall.items import Found, Items
@@ -31,6 +30,8 @@ from lifelong.recall.search import hit
 from lifelong.recall.supersession import line_of
 from lifelong.redaction import redact
 from lifelong.storage.base import EVERY, Database, Transaction
+from lifelong.text.sentences import sentences
+from lifelong.text.words import fold
 from lifelong.types import ITEM_KINDS, Clock, Document, Hit, ItemKind, Note
 from lifelong.validation import validate_count, validate_name, validate_text, validate_time
 

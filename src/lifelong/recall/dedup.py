@@ -16,11 +16,12 @@ from functools import lru_cache
 from itertools import takewhile
 from math import log
 
-from lifelong.journal.key_facts import Word, clauses, proper, word_set, words
 from lifelong.models.embedders.base import Embedder
-from lifelong.organize.rules.speakers import PARTICIPLE, PAST
-from lifelong.recall.analyzer import UNSPACED, content_words, fold, is_stop, stem
-from lifelong.recall.antonyms import are_opposites, are_synonyms
+from lifelong.text.antonyms import are_opposites, are_synonyms
+from lifelong.text.names import Word, proper, words
+from lifelong.text.sentences import clauses
+from lifelong.text.stems import PARTICIPLE, PAST, stem
+from lifelong.text.words import UNSPACED, content_words, fold, is_stop, word_set
 
 NEAR_OF_STATIC = 0.65
 """The bundled model puts paraphrases from this cosine on, where others have about 0.85."""

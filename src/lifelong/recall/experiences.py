@@ -21,7 +21,6 @@ from lifelong.journal.service import JournalService
 from lifelong.journal.turn_summaries import summarized_by
 from lifelong.recall.analyzer import read
 from lifelong.recall.dedup import Alike, is_same, never, on_scale
-from lifelong.recall.entities import named
 from lifelong.recall.experience_rows import Experience, ExperienceRows
 from lifelong.recall.experience_vectors import ExperienceVectors, Serving
 from lifelong.recall.indexing import Indexer
@@ -29,6 +28,7 @@ from lifelong.recall.supersession import has_ended
 from lifelong.recall.write_behind import WriteBehind
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
+from lifelong.text.names import named
 from lifelong.types import PROVENANCES, Clock, Provenance
 from lifelong.validation import validate_count, validate_name, validate_text, validate_time
 

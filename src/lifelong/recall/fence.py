@@ -7,7 +7,8 @@ import re
 from collections import deque
 from collections.abc import Iterable, Set
 
-from lifelong.recall.analyzer import content_words, fold, stem
+from lifelong.text.stems import stem
+from lifelong.text.words import content_words, fold
 from lifelong.types import Hit, new_id
 
 END = "</lifelong-context>"

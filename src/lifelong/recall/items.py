@@ -17,10 +17,8 @@ from typing import NamedTuple
 from lifelong.recall.analyzer import ASSISTANT, PERSON, AnalyzedText, analyze
 from lifelong.redaction import find_secrets, has_secret
 from lifelong.storage.base import EVERY, Param, Row, Transaction
+from lifelong.text.names import NAMELESS
 from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
-
-NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "agent", "system"))
-"""What a speaker is called who has no name."""
 
 _NEW = (
     "items (owner, kind, ref, thread, agent_id, session_id, record_id, speaker, trust, at, since, until, "

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lifelong.recall.analyzer import ASSISTANT, fold
-from lifelong.recall.items import NAMELESS
+from lifelong.recall.analyzer import ASSISTANT
 from lifelong.storage.base import Row
+from lifelong.text.names import NAMELESS
+from lifelong.text.words import fold
 from lifelong.types import ITEM_KINDS, PROVENANCES
 from lifelong.vectors.base import unpacked
 from lifelong.vectors.nearest import Nearest, roomy

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 
-from lifelong.recall.analyzer import DATED, NAMED, NUMBER, content_words, fold, is_stop, stem, stem_number
-from lifelong.recall.time_ranges import Period, period
+from lifelong.recall.analyzer import DATED, NAMED, NUMBER, stem_number
+from lifelong.text.stems import stem
+from lifelong.text.time_ranges import Period, period
+from lifelong.text.words import content_words, fold, is_stop
 
 LONGEST = 4_000  # characters of a question that are read
 FRAMED = 0.4  # what a word counts that says how is asked, and not about what

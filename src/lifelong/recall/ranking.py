@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from lifelong.recall.analyzer import ASKS, ASSISTANT, PERSON, TELLS
 from lifelong.recall.memory_index import NEVER, NOBODY, Around, Numbers, Places, View, distinct
 from lifelong.recall.query import Question
-from lifelong.recall.time_ranges import Period
+from lifelong.text.time_ranges import Period
 from lifelong.types import ITEM_KINDS, PROVENANCES, to_micros
 
 WEIGHTS: Mapping[str, float] = {

@@ -18,10 +18,11 @@ from typing import Literal, NamedTuple, TypeAlias
 from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
 from lifelong.organize.edits import targets
 from lifelong.organize.rules.filing import TITLES
-from lifelong.recall.analyzer import UNSPACED, content_words, fold, read
+from lifelong.recall.analyzer import read
 from lifelong.recall.items import Found, Items
 from lifelong.recall.search import hit
 from lifelong.storage.base import Database, Transaction
+from lifelong.text.words import UNSPACED, content_words, fold
 from lifelong.types import Clock, Hit
 from lifelong.validation import validate_count, validate_name
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lifelong.collect.agents import Agents
 from lifelong.errors import InputError, LifelongError, StorageError
 from lifelong.organize.document_rows import DocumentRows
-from lifelong.recall.analyzer import asks, fold
+from lifelong.recall.analyzer import asks
 from lifelong.recall.index_writer import text_of
 from lifelong.recall.indexing import Indexer
 from lifelong.recall.items import Found, Items
@@ -27,6 +27,7 @@ from lifelong.recall.repair import IndexRepair
 from lifelong.recall.vector_rows import VectorRows
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Row, Transaction
+from lifelong.text.words import fold
 from lifelong.types import ITEM_KINDS, Clock, Hit, ItemKind, to_micros
 from lifelong.validation import validate_count, validate_text, validate_time
 

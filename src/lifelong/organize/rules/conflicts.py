@@ -8,8 +8,8 @@ from typing import Literal
 
 from lifelong.organize.rules.judging import likelihood
 from lifelong.organize.rules.reading import LONGEST, NEGATION, SMALL, Reading, read
-from lifelong.organize.rules.stems import stem
-from lifelong.organize.rules.words import listed
+from lifelong.text.stems import canonical
+from lifelong.text.words import word_set
 
 Verdict = Literal["same", "supersedes", "different"]
 
@@ -23,7 +23,7 @@ chat with each other tell of feelings and doings, and seldom of a change."""
 
 _SOMEBODY = "Somebody"
 _SENTENCES = re.compile(r"[.!?;] +\w")
-_TURNING = listed("up down out off over to from into will would rarely")
+_TURNING = word_set("up down out off over to from into will would rarely")
 _TELLING = ("neg", "hypo", "end", "past")  # words that turn what a fact says
 
 
@@ -43,7 +43,7 @@ def keys(sentence: str) -> frozenset[str]:
 
 def subject_key(name: str) -> str:
     """The key that every sentence about somebody has."""
-    return stem(name.split(" ", 1)[0].lower())
+    return canonical(name.split(" ", 1)[0].lower())
 
 
 def judge(old: str, new: str, speaker: str = "", sure: float = SURE) -> Verdict:

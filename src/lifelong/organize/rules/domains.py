@@ -3,7 +3,7 @@ in one of these domains are worth comparing even where they share no other word.
 
 from __future__ import annotations
 
-from lifelong.organize.rules.stems import stem
+from lifelong.text.stems import canonical
 
 _DOMAINS = """
 home: live reside residence move relocate settle house flat apartment condo studio bungalow cottage townhouse
@@ -121,7 +121,7 @@ def table(text: str) -> dict[str, tuple[str, ...]]:
     for group in text.replace("\n ", " ").strip().splitlines():
         name, _, words = group.partition(":")
         for word in words.split():
-            for form in {word, stem(word)} - _BARE:
+            for form in {word, canonical(word)} - _BARE:
                 found.setdefault(form, {})[name] = None
     return {word: tuple(names) for word, names in found.items()}
 

@@ -6,10 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lifelong.organize.rules.leaning import LEANS
 from lifelong.organize.rules.sentences import tell
-from lifelong.organize.rules.words import content_words
+from lifelong.text.words import FUNCTION, WORD
 
 FLOOR = 1.5  # what a sentence must be worth to be kept
 GIST = 0.4  # the share of a record's words that its fact should hold
@@ -21,6 +22,12 @@ _LAST = 1_000_000  # the place of a picture: after all that was said
 
 _ARTICLE = re.compile(r"\b(?:an?|the) ")
 _PHOTO = re.compile(r"^(?:an? )?(?:photo(?:graphy|graph)?|picture|image)\b")
+
+
+@lru_cache(maxsize=256)
+def content_words(text: str) -> frozenset[str]:
+    """The distinct words that are not mere grammar, lower-cased."""
+    return frozenset([word for word in WORD.findall(text.lower()) if len(word) > 1 and word not in FUNCTION])
 
 
 @dataclass(frozen=True, slots=True)

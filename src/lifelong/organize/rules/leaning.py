@@ -6,18 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from lifelong.organize.rules.words import COMMON, FUNCTION, MONTHS, WEEKDAYS, listed
+from lifelong.text.words import COMMON, FUNCTION, MONTHS, WEEKDAYS, word_set
 
 LEANS = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _PERSON = re.compile(r"(?:(he|she)('s|'d|'ll)?|(his|her))(?= [a-z])", re.IGNORECASE)
-_HERS = listed(
+_HERS = word_set(
     """sister mother mom mum wife daughter girlfriend aunt niece grandmother grandma granny fiancée mrs ms miss
     stepmother stepdaughter"""
 )
-_HIS = listed(
+_HIS = word_set(
     """brother father dad husband son boyfriend uncle nephew grandfather grandpa fiancé mr stepfather stepson"""
 )
-_ANYBODYS = listed(
+_ANYBODYS = word_set(
     """boss manager colleague coworker friend neighbor neighbour partner roommate flatmate teacher doctor dentist
     therapist cousin landlord landlady coach mentor client patient student professor supervisor dog cat puppy
     kitten"""
@@ -33,7 +33,7 @@ _MENTION = re.compile(
     r"|(?<![.!?:] )(?<!^)(?<!\b(?:in|at|to|on|by|of) )(?<!\b(?:the|for|via) )(?<!\b(?:from|near|into|than) )"
     rf"(?<!called )(?<!named )\b(?P<name>{_NAME})(?!'s? [A-Z])"
 )
-_NOBODY = {*FUNCTION, *COMMON, *MONTHS, *WEEKDAYS} | listed("english german french spanish christmas easter")
+_NOBODY = {*FUNCTION, *COMMON, *MONTHS, *WEEKDAYS} | word_set("english german french spanish christmas easter")
 _NAMELESS = re.compile(
     rf"\b(?:girl|boy|wom[ae]n|m[ae]n|lady|guy|kids?|child|baby|person|people|someone|somebody|{_KIN})\b"
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lifelong.organize.rules.speakers import conjugated, third_person
-from lifelong.organize.rules.words import FUNCTION
+from lifelong.text.words import FUNCTION
 
 _MOST_WORDS = 10
 _VERB = re.compile(

@@ -10,8 +10,8 @@ from functools import lru_cache
 from zlib import crc32
 
 from lifelong.organize.rules.domains import DOMAINS, table
-from lifelong.organize.rules.stems import pairs, stem
-from lifelong.organize.rules.words import MONTHS, WEEKDAYS, listed
+from lifelong.text.stems import canonical, pairs
+from lifelong.text.words import MONTHS, WEEKDAYS, word_set
 
 LONGEST = 600  # characters of a fact that are read
 
@@ -20,20 +20,20 @@ _WORD = re.compile(
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
-SMALL = listed(
+SMALL = word_set(
     """a an the of to in on at by for with from into onto as and or but so is are was were be been being am has
     have had do does did will would can could it its this that these those there here he she they them his her
     their him who which what when where we us our i me my you your s t than then very just about because while
     after before up out off over down through all some any every each one own if not no never also too"""
 )
-AUXILIARIES = listed(
+AUXILIARIES = word_set(
     """is are was were be been being am has have had do does did will would can could should may might must isn't
     aren't wasn't weren't hasn't haven't hadn't don't doesn't didn't won't can't"""
 )
-_OF_LATE = listed("now currently today nowadays lately recently new newly finally")
-_BEFORE_VERB = AUXILIARIES | listed("not now also still just really finally")
-_ARTICLES = listed("the a an our my his her their")
-_MONTHS = listed("jan feb mar apr jun jul aug sep sept oct nov dec").union(MONTHS)
+_OF_LATE = word_set("now currently today nowadays lately recently new newly finally")
+_BEFORE_VERB = AUXILIARIES | word_set("not now also still just really finally")
+_ARTICLES = word_set("the a an our my his her their")
+_MONTHS = word_set("jan feb mar apr jun jul aug sep sept oct nov dec").union(MONTHS)
 _DAYS = frozenset(WEEKDAYS)
 _NUMBERS = pairs("zero:0 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11 twelve:12")
 _ASPECTS = """
@@ -110,7 +110,7 @@ def read(fact: str) -> Reading:
     tokens = _WORD.findall(fact[:LONGEST])
     words = tuple(token.lower().replace("\u2019", "'") for token in tokens)
     bases = [word.removesuffix("'s") for word in words]
-    stems = tuple(map(stem, bases))
+    stems = tuple(map(canonical, bases))
     kinds = "".join(
         _kind(n, token, base, words) for n, (token, base) in enumerate(zip(tokens, bases, strict=True))
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 
-from lifelong.organize.rules.words import WORD, either, listed, spotting, weight
+from lifelong.text.words import WORD, either, spotting, weight, word_set
 
 LONGEST = 20_000  # characters of one record that are looked at; what is longer was pasted, not said
 
@@ -31,18 +30,13 @@ _WITHOUT = {  # an apostrophe
     "ive": "I've",
     **{
         f"{word}nt": f"{word}n't"
-        for word in listed("do does did ca could wo would should is are was were have has had")
+        for word in word_set("do does did ca could wo would should is are was were have has had")
     },
-    **{f"{word}s": f"{word}'s" for word in listed("that what she")},
-    **{f"{word}re": f"{word}'re" for word in listed("you they")},
+    **{f"{word}s": f"{word}'s" for word in word_set("that what she")},
+    **{f"{word}re": f"{word}'re" for word in word_set("you they")},
 }
 _UNMARKED = re.compile(rf"\b(?:{'|'.join(_WITHOUT)})\b")
 _CAPTION = re.compile(r"\[shared image:\s*([^\]\n]{3,300})\]")
-_END = re.compile(  # what stands before the mark is looked at behind it: so the search goes from mark to mark
-    r"[.!?…](?<!\b[A-Z].)(?<!\b(?:Mr|Dr|Ms|St|vs).)(?<!\bMrs.)(?<!(?:e\.g|i\.e|a\.m|p\.m).)[.!?…]*[\"')\]]*(?:\s+|$)"
-    r"|\n+|[。\uff01\uff1f]"
-)
-
 _OPENING = re.compile(
     "(?:"
     + either(
@@ -129,18 +123,6 @@ def without_captions(text: str) -> tuple[str, list[str]]:
     if "[shared image:" not in text:
         return text, []
     return _CAPTION.sub("", text), _CAPTION.findall(text)
-
-
-def sentences(text: str) -> Iterable[str]:
-    """Each sentence with the mark that ends it."""
-    start = 0
-    for end in _END.finditer(text):
-        sentence = text[start : end.end()].strip()
-        start = end.end()
-        if sentence:
-            yield sentence
-    if rest := text[start:].strip():
-        yield rest
 
 
 @lru_cache(maxsize=256)

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import re
 
-from lifelong.organize.rules.stems import PASTS
-from lifelong.organize.rules.words import PRAISE, listed
+from lifelong.text.stems import PARTICIPLE, PAST
+from lifelong.text.words import PRAISE, word_set
 
-_SAME = listed("put set let cut hit hurt shut spread split cost")  # now as then
-PAST = (PASTS - {"read", "cost"}) | listed(
-    """caught drew fought forgot hid meant rode shot threw understood dealt fed hung lit shook sank stole stuck
-    struck swore tore been hurt shut spread split swept wept dug spun lent burnt learnt dreamt leapt
-    froze blew fled sought crept slid stung swung shrank bled bred laid forgave sped knelt
-    misread"""
-)
-"""Forms of the past that do not end in -ed."""
-PARTICIPLE = re.compile(r"[a-z]+(?:en|wn|rn|ne|un)")  # "seen" needs an auxiliary, "saw" does not
+_SAME = word_set("put set let cut hit hurt shut spread split cost")  # now as then
 _FIRST = re.compile(r"\b(?:my|our|me|us|finally|(?:19|20)\d\d)\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:re|mis|over|under|out|un|fore|with)(?=[a-z]{3})")
-_FIXED = listed(
+_FIXED = word_set(
     """can could will would shall should may might must can't couldn't won't wouldn't shouldn't mustn't ought used
     didn't hadn't wasn't had and or but to in on at for of with the a an as if when while who that not both bit"""
 )
 _AUXILIARY = {"gotta": "has to", "wanna": "wants to", "gonna": "is going to"} | dict(
     pair.split(":")
-    for pair in listed("am:is are:is were:was weren't:wasn't aren't:isn't have:has haven't:hasn't don't:doesn't")
+    for pair in word_set("am:is are:is were:was weren't:wasn't aren't:isn't have:has haven't:hasn't don't:doesn't")
 )
 _PLURAL = {"am": "are", "was": "were", "wasn't": "weren't", "gotta": "have to", "wanna": "want to"}
 _CLITIC = {"m": "is", "re": "is", "ve": "has", "ll": "will", "d": "would", "s": "is"}
@@ -53,7 +45,7 @@ _SECOND_VERB = re.compile(
     r"|study|help|dance)(?= (?:to|my|the|an?|it|in|at|as|for|on|with|that|their|alone|[a-z]+ing)\b))\b"
 )
 _TOGETHER = re.compile(r"(?:(?:my|our|the) [\w'-]+(?: [A-Z]\w+)?|[A-Z][\w-]+(?<!ed)) and ", re.IGNORECASE)
-_NO_VERB = listed("""in on at to for with and or but as about by from of the a an if when while who that not""")
+_NO_VERB = word_set("""in on at to for with and or but as about by from of the a an if when while who that not""")
 _BARE = re.compile(
     rf"((?:{_ADVERB}\s+)*)(?:((?:not )?[a-z]+in[g'])|(gonna|not sure)"
     r"|(been|never been)|(need|want|love|like|hope|plan|prefer|hate|work|live"
@@ -64,7 +56,7 @@ _BARE = re.compile(
 _DONE_TO_ME = re.compile(
     r"(?:took|made|cost|gave|helped|taught|reminded|brought|reminds|makes|helps|gives) (?:me|us)\b"
 )
-_NO_DOING = PRAISE | listed("nothing something anything everything being knowing during morning evening wedding")
+_NO_DOING = PRAISE | word_set("nothing something anything everything being knowing during morning evening wedding")
 _FIRST_CLAUSE = re.compile(r"[;:]|,? (?:because|but|while|since|if)\b|, and (?:it|I|we|they|he|she)\b")
 _FINITE = re.compile(
     r"\b(?:is|\w+n't|was|are|were|has|have|had|can|will|would|must|should|could|makes?|helps?|brings?|feels?"

@@ -16,7 +16,6 @@ from datetime import datetime
 
 from lifelong.organize.facts import Source
 from lifelong.organize.organizer import Transcript
-from lifelong.organize.rules.dates import absolute
 from lifelong.organize.rules.deeds import failure, is_datum, is_deed, is_work
 from lifelong.organize.rules.domains import DOMAINS
 from lifelong.organize.rules.gist import FLOOR, Unit, alone, gists, joined_text, photo
@@ -26,7 +25,6 @@ from lifelong.organize.rules.questions import is_fragment, joined
 from lifelong.organize.rules.sentences import (
     own_words,
     prose,
-    sentences,
     tell,
     telling,
     trimmed,
@@ -35,11 +33,13 @@ from lifelong.organize.rules.sentences import (
 )
 from lifelong.organize.rules.speakers import third_person
 from lifelong.organize.rules.subjects import Subjects, subjects
-from lifelong.organize.rules.tongues import is_foreign, is_wish, tells
 from lifelong.organize.rules.voices import Said, names, voices
 from lifelong.organize.rules.wishes import is_lasting, wanted
 from lifelong.organize.rules.worth import Category, category, is_request, is_told_to_assistant, worth
 from lifelong.redaction import has_secret
+from lifelong.text.dates import absolute
+from lifelong.text.languages import is_foreign, is_wish, tells
+from lifelong.text.sentences import marked_sentences as sentences
 from lifelong.types import ToolResult
 
 LASTING = frozenset(("preferences", "decisions", "lessons"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lifelong.organize.rules.voices import Said
-from lifelong.organize.rules.words import MONTHS, WEEKDAYS, listed
+from lifelong.text.words import MONTHS, WEEKDAYS, word_set
 
 _READ = 2_000  # characters of a text that are looked at
 _NAME = r"[A-Z][a-z\u00e0-\u024f]+(?:-[A-Z][a-z]+)?"
@@ -39,7 +39,7 @@ _LEADING = re.compile(
     rf"(?:{_NAME}(?: {_NAME})?'s (?:\w+ )?(?:{_KIN}),? )?((?:{_NAME} ?){{1,3}})(?='s |(?<= )[a-z])"
 )
 _CAPITAL = re.compile(r"(?<=[\w,] )[A-Z][\w-]+")
-_NOT_NAMES = listed(
+_NOT_NAMES = word_set(
     """The This That These Those My Our Your His Her Their Its It He She They We You There Here When While After
     Before If Since Because Although Though But And So Also Then Now Today Yesterday Tomorrow Every Each All Some
     Many Most Both No None One Two Three Someone Everyone Nobody Who What Which Other Based Home Mr Mrs Ms Dr"""

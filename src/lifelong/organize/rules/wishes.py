@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lifelong.organize.rules.intents import Intent
-from lifelong.organize.rules.words import FUNCTION, listed
+from lifelong.text.words import FUNCTION, word_set
 
 _FROM_NOW = r"from (?:now|here|today|this point) on(?:wards?)?|in (?:the )?future|going forward"
 _SINCE = re.compile(rf"\b(?:{_FROM_NOW})", re.IGNORECASE)
@@ -35,7 +35,7 @@ _FOR_ME = re.compile(r"\b(?:me|us|my|our)\b", re.IGNORECASE)
 _SELF = re.compile(r"\b(?:i|we|my|our)\b", re.IGNORECASE)
 _FOR_IT = {"your": "its", "yours": "its", "yourself": "itself"}
 _YOUR = re.compile(r"\byour(?:s|self)?\b", re.IGNORECASE)
-_VERBS = listed(
+_VERBS = word_set(
     """add address answer ask assume avoid be begin book bring build call check choose cite close comment
     commit confirm convert correct create cut default delete do document double-check draft drop end explain
     export favour flag focus follow format get give go group handle help highlight hold ignore include

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from lifelong.organize.rules.words import WORD, either, is_praise, weight
+from lifelong.text.words import WORD, either, is_praise, weight
 
 Category = Literal["people", "projects", "preferences", "decisions", "lessons", "events"]
 

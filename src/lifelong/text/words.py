@@ -7,7 +7,8 @@ are all uncommon here, so a long sentence of any language counts as informative.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 WORD = re.compile(r"[^\W_]+(?:['+][^\W_]+)*")
@@ -31,7 +32,7 @@ def either(alternatives: str) -> str:
     return f"(?:{'|'.join(parts)})"
 
 
-def listed(words: str) -> frozenset[str]:
+def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
@@ -41,7 +42,7 @@ MONTHS = (
     *("august", "september", "october", "november", "december"),
 )
 
-FUNCTION = listed(
+FUNCTION = word_set(
     """a an the this that these those some any each every all both few more most other another such same own i me
     my mine myself you your yours yourself he him his himself she her hers herself it its itself we us our ours
     ourselves they them their theirs themselves who whom whose which what when where why how there here am is
@@ -57,7 +58,7 @@ FUNCTION = listed(
     thanks thank"""
 )
 
-COMMON = listed(
+COMMON = word_set(
     """able actually ago agree almost already alright although amazing amount anybody anyone anything anyway
     appreciate area ask asked asking awesome away awhile back bad beautiful became become began begin believe
     best bet better big bit blast bring bringing brings brought busy call called came care chance change chat
@@ -84,7 +85,7 @@ COMMON = listed(
     worked working world worry worth wrong year years yesterday"""
 )
 
-PRAISE = listed(
+PRAISE = word_set(
     """admirable amazing amazed awesome bad beautiful best blast blessed brave brilliant calming cool crazy cute
     delicious enjoyable epic excellent excited exciting fab fabulous fantastic fun funny glad good gorgeous
     grateful great happy hard healing helpful impressive incredible inspiring inspirational intense interesting
@@ -93,12 +94,6 @@ PRAISE = listed(
     terrific thankful thrilled thrilling tough unforgettable uplifting useful wild wonderful worth"""
 )
 """What people call things they talk about: true of anything, so it says little."""
-
-
-@lru_cache(maxsize=256)
-def content_words(text: str) -> frozenset[str]:
-    """The distinct words that are not mere grammar, lower-cased."""
-    return frozenset([word for word in WORD.findall(text.lower()) if len(word) > 1 and word not in FUNCTION])
 
 
 @lru_cache(maxsize=16_384)
@@ -128,3 +123,74 @@ def is_praise(words: Iterable[str]) -> bool:
             if telling > 1:
                 return False
     return praises
+
+
+STOP = frozenset(
+    """a an the of to in on at for and or is are was were be been being am do does did doing done i me my mine
+    myself you your yours we our us they them their he him his she her hers it its this that these those with
+    from by as have has had having what which who whom whose when where why how can could would should will
+    shall may might must about into over than then so if but not no any some there here just also very too up
+    out off again more most much many such both each other own same all only dont don doesn didn isn wasn
+    aren weren won t s re ve ll d m im ive let lets get got""".split()
+)
+FIRST_PERSON = frozenset("i my me we our us mine myself i'm i've i'd i'll we're we've we'll we'd".split())
+
+NUMBERS = frozenset(
+    """one two three four five six seven eight nine ten eleven twelve dozen once twice couple half hundred thousand
+    first second third""".split()
+)
+TIMES = frozenset(
+    """yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years day days
+    morning mornings evening evenings night nights since recently just soon now january february march april may
+    june july august september october november december monday tuesday wednesday thursday friday saturday sunday
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays summer winter spring fall birthday
+    christmas""".split()
+)
+
+FOLDED_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[\u2600-\u27bf\U0001f300-\U0001faff]")  # or a picture
+_NO_BLANKS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+UNSPACED = re.compile(f"[{_NO_BLANKS}]+")
+_PARTS = re.compile(f"[{_NO_BLANKS}]+|[^{_NO_BLANKS}]+")
+_FIRST_WORD = "\u3400"  # from here on, Han and Hangul, a character may be a word
+
+
+def fold(text: str) -> str:
+    """Without case and accents, and with one kind of apostrophe."""
+    text = text.lower()
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFKD", text.replace("\u2019", "'")).casefold()
+    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFKC", bare)
+
+
+def content_words(text: str) -> list[str]:
+    """The words that say something, in order."""
+    folded = fold(text)
+    return contents(FOLDED_WORD.findall(folded), folded)
+
+
+def contents(words: list[str], folded: str) -> list[str]:
+    """What of the words says something; of one with an apostrophe ("l'hotel"), the parts that do."""
+    whole = [word.removesuffix("'s") for word in _apart(words, folded)]
+    parts = [word.split("'") if "'" in word else [word] for word in whole if not is_stop(word)]
+    return [part for some in parts for part in some if len(some) == 1 or (len(part) > 1 and not is_stop(part))]
+
+
+def is_stop(word: str) -> bool:
+    return word in STOP or word.partition("'")[0] in STOP
+
+
+def _apart(words: list[str], folded: str) -> list[str]:
+    """The words, those of a script that sets no blanks taken apart into pairs of characters and characters."""
+    if folded.isascii() or not UNSPACED.search(folded):
+        return words
+    return [piece for word in words for part in _PARTS.findall(word) for piece in _characters(part)]
+
+
+def _characters(part: str) -> Iterator[str]:
+    if len(part) == 1 or not UNSPACED.match(part):
+        yield part
+        return
+    yield from (part[at : at + 2] for at in range(len(part) - 1))
+    yield from (character for character in part if character >= _FIRST_WORD)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lifelong.organize.rules.dates import absolute
+from lifelong.text.dates import absolute
 
 THURSDAY = datetime(2023, 5, 25, 13, 14, tzinfo=UTC)
 

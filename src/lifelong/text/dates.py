@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
-from lifelong.organize.rules.speakers import PARTICIPLE, PAST
-from lifelong.organize.rules.words import MONTHS, WEEKDAYS, either
+from lifelong.text.stems import PARTICIPLE, PAST
+from lifelong.text.words import MONTHS, WEEKDAYS, either
 
 _SEASONS = {"spring": 4, "summer": 7, "fall": 10, "autumn": 10, "winter": 1}
 _ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from lifelong.recall.analyzer import stem
+from lifelong.text.stems import stem
 
 OPPOSITES = """increase decrease; increase reduce; rise fall; raise lower; grow shrink; more less; more fewer;
 most least; before after; up down; up drop; up fall; down rise; on off; enable disable; add remove; open close;

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+
+import Stemmer
+
+_stemmer = Stemmer.Stemmer("english", 0)
 
 _PASTS = """
 went:go gone:go did:do done:finish had:have bought:buy ate:eat eaten:eat drank:drink drunk:drink drove:drive
@@ -30,12 +35,24 @@ def pairs(text: str) -> dict[str, str]:
 IRREGULAR = pairs(_PASTS + _OTHERS)
 """The forms of a word that no ending tells."""
 
-PASTS = frozenset(pairs(_PASTS))
-"""Past forms that do not end in -ed."""
+PAST = (frozenset(pairs(_PASTS)) - {"read", "cost"}) | frozenset(
+    """caught drew fought forgot hid meant rode shot threw understood dealt fed hung lit shook sank stole stuck
+    struck swore tore been hurt shut spread split swept wept dug spun lent burnt learnt dreamt leapt
+    froze blew fled sought crept slid stung swung shrank bled bred laid forgave sped knelt
+    misread""".split()
+)
+"""Forms of the past that do not end in -ed."""
+PARTICIPLE = re.compile(r"[a-z]+(?:en|wn|rn|ne|un)")  # "seen" needs an auxiliary, "saw" does not
+
+
+@lru_cache(maxsize=10_000)
+def stem(word: str) -> str:
+    """The stem of a folded word: an English one's; what is not ASCII stays."""
+    return str(_stemmer.stemWord(IRREGULAR.get(word, word))) if word.isascii() else word
 
 
 @lru_cache(maxsize=16_384)
-def stem(word: str) -> str:
+def canonical(word: str) -> str:
     """What the forms of a word, and words that mean the same, have in common. The word is in lower case."""
     root = _root(word)
     return _CANONICAL.get(root, root)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from lifelong.organize.rules.words import FUNCTION, WORD, listed
+from lifelong.text.words import FUNCTION, WORD, word_set
 
-_SMALL = listed(
+_SMALL = word_set(
     """der das den dem ein eine einen einem einer und oder aber nicht kein keine keinen ist sind war bin bist hat
     haben
     wird werden wurde mit von zu zum zur auf für bei nach aus seit über unter noch nur auch schon sehr mal doch
@@ -21,7 +21,7 @@ _SMALL = listed(
     il gli uno ma non è sono della del dei nel nella di per tra che quando perché molto anche ciao grazie
     het een niet geen zijn naar ook maar voor bij dat deze omdat hij zij hallo bedankt dank"""
 )
-_FIRST = listed(
+_FIRST = word_set(
     """ich mich mein meine meinen meiner meinem wir uns unser unsere unseren
     yo mi mis nos nosotros nuestro nuestra soy estoy vivo tengo trabajo prefiero odio gusta gustan encanta llamo
     je j mon mes nous notre nos
@@ -30,12 +30,14 @@ _FIRST = listed(
     ik mij mijn wij ons onze"""
 )
 _SIGNS = _SMALL | _FIRST
-_LASTING = listed("immer nie niemals siempre nunca toujours jamais sempre mai altijd nooit")
-_SUBJECT = listed(
+_LASTING = word_set("immer nie niemals siempre nunca toujours jamais sempre mai altijd nooit")
+_SUBJECT = word_set(
     "ich wir yo nosotros soy estoy tengo je j nous eu nós sou estou moro tenho io noi ho abito ik wij"
 )
-_WANTS = listed("möchte will mag hätte quiero prefiero veux voudrais préfère quero prefiro voglio vorrei wil wilt")
-_ENGLISH = FUNCTION - _SMALL - _FIRST - listed("in on an so was am will also over at as do no me a i")
+_WANTS = word_set(
+    "möchte will mag hätte quiero prefiero veux voudrais préfère quero prefiro voglio vorrei wil wilt"
+)
+_ENGLISH = FUNCTION - _SMALL - _FIRST - word_set("in on an so was am will also over at as do no me a i")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _SHORTEST = 6  # letters of a sentence in a script where no space may be between words
 

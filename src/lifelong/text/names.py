@@ -1,0 +1,206 @@
+"""The people, projects and places that a text names, as it writes them.
+
+A guess from capitals,: several in a row are one name. Where a sentence begins, a word
+is a name if another sentence shows it, or if it does something, as "Ada prefers" and "Tom moved" say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from lifelong.text.sentences import clauses
+from lifelong.text.stems import PAST
+from lifelong.text.words import word_set
+
+Kind = Literal["number", "name", "date", "negation", "content", "filler"]
+
+_HAN = "々\u3040-\u30ff\u3400-\u9fff"  # written without spaces: a run of them is one word
+_TOKEN = re.compile(rf"[{_HAN}]+|[^\s—\u2013…{_HAN}]+")
+_EDGES = (
+    ".,;:!?\"'()[]{}<>*_~`|-=،؛؟«»\u201c\u201d\u2018\u2019„。\uff0c、\uff01\uff1f\uff1a\uff1b\uff08\uff09《》「」"
+)
+_ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:T[\d:.+Z-]+)?")
+
+_NEGATIONS = word_set(
+    "not no never none nothing nobody nowhere neither nor without cannot nicht kein keine keinen keiner "
+    "keinem nie niemals ohne nichts ne pas jamais sans rien nunca sin ninguno ninguna não nem sem не нет без "
+    "ни никогда non senza لا لم لن ليس ليست بدون غير"
+)
+_DATES = word_set(
+    "january february march april may june july august september october november december jan feb mar apr "
+    "jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday januar februar "
+    "märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag janvier "
+    "février avril juin juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio "
+    "julio agosto septiembre octubre noviembre diciembre"
+)
+_TWO_TO_TWENTY = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+)
+_NUMBERS = {word: str(number) for number, word in enumerate(_TWO_TO_TWENTY.split(), start=2)} | {
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "hundred": "100",
+    "thousand": "1000",
+    "million": "1000000",
+}
+_FILLERS = word_set(
+    "a an the and or but if so of to in on at for from by with about into onto over after before up down out "
+    "off as than then that this these those it its i me my mine we us our ours you your yours he him his she "
+    "her hers they them their is are was were be been being am do does did done doing have has had having "
+    "will would can could should shall might must just really very too also there here what when where who "
+    "whom which how why all any some more most much many such own same other another again still even ever "
+    "only quite rather pretty yeah yes yep yup oh ooh aww wow woah whoa hey hi hello thanks thank bye well "
+    "okay ok sure please congrats let lets get gets got getting gotta gonna wanna go goes going gone like one "
+    "ones myself yourself himself herself itself ourselves themselves im ive dont doesnt didnt cant wont "
+    "because while though although until since through der das den dem des ein eine einen einem einer und "
+    "oder aber ist sind waren bin haben ich du er sie es wir ihr mich mir sich zu auf mit von für bei nach "
+    "aus als auch noch nur wie wer dass le la les un une et est sont el los las una y son que en في من على "
+    "إلى عن أن هذا هذه كان كانت و"
+)
+_VERBS = word_set("is was are were has had have will would can could said says asked asks wants wanted")
+_CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
+
+NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "agent", "system"))
+"""What a speaker is called who has no name."""
+
+MOST = 20  # of one text
+_NOBODY = NAMELESS | word_set(
+    "customer client patient team everyone everybody someone somebody nobody today yesterday tomorrow tonight "
+    "mr mrs ms dr kb mb gb tb am pm usd eur gbp anyway note tip lesson update question answer booked noted "
+    "corrected moved added changed fixed updated removed sent ordered agreed decided understood"
+)
+
+_BEFORE_NAMES = word_set(
+    "ask tell call meet email visit invite remind thank thanks hello hey dear contact join help send give pay see "
+    "follow use try book push order welcome congratulate now then later soon maybe perhaps recently finally "
+    "meanwhile apparently"
+)
+"""What a sentence may begin with where a name follows."""
+
+
+class Word(NamedTuple):
+    """A word of a sentence. `value` is what it says, whatever the spelling: small letters, numbers in digits,
+    every negation "not". It stands at `start` to `end`, without the punctuation around it."""
+
+    value: str
+    kind: Kind
+    start: int
+    end: int
+
+
+def words(text: str, names: frozenset[str] = frozenset()) -> list[Word]:
+    """The words of a clause. `names`: capitalised words that are names even where a clause begins."""
+    found: list[Word] = []
+    opening = True
+    for token in _TOKEN.finditer(text):
+        raw = token[0]
+        bare = raw.strip(_EDGES)
+        if bare:
+            start = token.start() + raw.index(bare)
+            value, kind = _read(bare, opening, names)
+            found.append(Word(value, kind, start, start + len(bare)))
+        opening = raw.endswith((":", '"', "\u201d")) or (opening and not bare)
+    if found and found[0].kind == "content" and text[0].isupper() and _acts(found):
+        found[0] = found[0]._replace(kind="name")
+    return found
+
+
+def proper(texts: Iterable[str]) -> frozenset[str]:
+    """The words that these clauses write with a capital where no clause begins, and hardly ever without."""
+    capital: Counter[str] = Counter()
+    small: Counter[str] = Counter()
+    for text in texts:
+        for at, word in enumerate(words(text)):
+            if word.kind == "name" and at:
+                capital[word.value] += 1
+            elif word.kind == "content" and text[word.start].islower():
+                small[word.value] += 1
+    return frozenset(word for word, times in capital.items() if times > small[word])
+
+
+def _acts(found: Sequence[Word]) -> bool:
+    """Whether a clause begins like "Caroline has" or "Caroline said"."""
+    return len(found) > 1 and found[1].value in _VERBS
+
+
+def _read(bare: str, opening: bool, names: frozenset[str]) -> tuple[str, Kind]:
+    low = bare.lower().replace("\u2019", "'")
+    stem = low
+    for clitic in _CLITICS:
+        stem = stem.removesuffix(clitic)
+    capital = bare[0].isupper()
+    if low in _NEGATIONS or low.endswith("n't"):
+        return "not", "negation"
+    if any(map(str.isdigit, bare)):
+        return low, "date" if _ISO.fullmatch(bare) else "number"
+    if low in _NUMBERS:
+        return _NUMBERS[low], "number"
+    if capital and stem in _DATES:
+        return stem, "date"
+    if stem in _FILLERS or stem == "may" or not any(map(str.isalnum, bare)):
+        return stem, "filler"
+    if capital and (
+        not opening or stem in names or (len(stem) > 1 and not bare[1:].islower() and "'" not in bare)
+    ):
+        return stem, "name"
+    return stem, "content"
+
+
+def named(text: str) -> tuple[str, ...]:
+    """Each once, in order; however often and with whatever capitals it is written."""
+    parts = list(clauses(text))
+    known = proper(part.text for part in parts)
+    found: dict[str, str] = {}
+    for part in parts:
+        if part.label[:1].isupper():
+            found.setdefault(part.label.lower(), part.label)
+        for name in _names(part.text, words(part.text, known)):
+            found.setdefault(name.lower(), name)
+    return tuple(name for key, name in found.items() if key not in _NOBODY and len(key) > 1)[:MOST]
+
+
+def _names(text: str, found: list[Word]) -> Iterator[str]:
+    start = end = -1
+    for at, word in enumerate(found):
+        if word.kind == "name" or (at == 0 and (_does(text, found) or _leads(text, found))):
+            if start < 0 or text[end : word.start] != " ":
+                if start >= 0:
+                    yield _bare(text[start:end])
+                start = word.start
+            end = word.end
+        elif start >= 0:
+            yield _bare(text[start:end])
+            start = -1
+    if start >= 0:
+        yield _bare(text[start:end])
+
+
+def _does(text: str, found: list[Word]) -> bool:
+    """Whether a clause begins with somebody who does something, and not with several things."""
+    if len(found) < 2 or found[0].kind != "content" or not text[found[0].start].isupper():
+        return False
+    if text[found[0].start : found[0].end].endswith(("'s", "\u2019s")):
+        return True
+    who, does = found[0].value, found[1].value
+    if who.endswith(("ing", "ly")) or text[found[1].start].isupper():
+        return False
+    is_third = does.endswith("s") and not does.endswith("ss")
+    return is_third or (not who.endswith("s") and (does.endswith("ed") or does in PAST))
+
+
+def _leads(text: str, found: list[Word]) -> bool:
+    """Whether a clause begins with the first word of a longer name."""
+    if len(found) < 2 or found[0].kind != "content" or found[1].kind != "name":
+        return False
+    first = text[found[0].start : found[0].end]
+    joined = text[found[0].end : found[1].start] == " "
+    return joined and first[0].isupper() and first.isalpha() and first.lower() not in _NOBODY | _BEFORE_NAMES
+
+
+def _bare(name: str) -> str:
+    return name.removesuffix("'s").removesuffix("\u2019s")
