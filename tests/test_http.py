@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from lifelong import Memory, errors
+from lifelong import errors
 from lifelong.memory import Store
+from lifelong.namespaces import Admin
 from lifelong.serve.http import problems
 from lifelong.serve.http.app import create_app
 from tests.http_api import MARA, Api
@@ -386,10 +387,10 @@ def test_every_error_has_its_status() -> None:
 def test_nor_does_the_page(
     app: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(memory: Memory) -> None:
+    def fail(admin: Admin) -> None:
         raise errors.StorageCorrupt("page 7 of /home/mara/lifelong.db is damaged")
 
-    monkeypatch.setattr(Memory, "health", fail)
+    monkeypatch.setattr(Admin, "health", fail)
     answer = app.client.get("/")
     assert answer.status_code == 500
     assert "mara" not in answer.text

@@ -5,26 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
-from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
 from pydantic import AwareDatetime, BeforeValidator, Field
 
-from lifelong.memory import Memory
+from lifelong.memory import Memory, Store
 
-PROFILE = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+USER_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(_DAY.pattern + r"[Tt ]\d", re.ASCII)
 
 
 async def _asked(
     request: Request,
-    user: Annotated[str, Query(pattern=PROFILE, description="Whose memory.")] = "default",
+    user: Annotated[str, Query(pattern=USER_PATTERN, description="Whose memory.")] = "default",
 ) -> Callable[..., Memory]:
-    """Gives the memory that is asked; `new`: also one of a user that has no agent yet. Called in the thread of
-    the call, because opening one reads from the disk."""
-    return partial(request.app.state.memories.get, user)
+    """Return a function that gives the user's memory; with `new`, also that of a user who holds nothing yet. It is
+    called in the thread that answers, because it may read from the disk."""
+    store: Store = request.app.state.store
+
+    def memory(*, new: bool = False) -> Memory:
+        return store.user(user) if new else store.existing_user(user)
+
+    return memory
 
 
 def _written(value: object) -> object:
