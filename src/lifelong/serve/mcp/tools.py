@@ -74,7 +74,7 @@ def found(seat: Seat, name: str) -> Tool:
     """The tool of this name. One that is switched off says how to switch it on."""
     known = tools(seat)
     if name == "remember_this" and name not in known:
-        _ = seat.memory.journal
+        seat.memory.journal.check_enabled()
     if name == "query_experiences" and name not in known:
         _ = seat.memory.experiences
     if name not in known:
