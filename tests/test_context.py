@@ -241,7 +241,7 @@ def test_what_was_corrected_does_not_come_back(knowing: Memory) -> None:
 def test_bad_input_is_said(knowing: Memory) -> None:
     """R8."""
     with pytest.raises(AgentNotFound):
-        knowing.context("nobody")
+        knowing.context("Hello.", agent="nobody")
     ada = knowing.agent(ADA)
     for message, tokens in ((7, None), ("x", -1), ("x", 1.5), ("x", True)):
         with pytest.raises(InputError):

@@ -599,7 +599,7 @@ def test_a_correction_that_was_cut_short_is_made_again(
     """R11, C10: the person's word is a record first; the same call then ends what it began, with no second one."""
     say(memory, mara, PORTO)
     with monkeypatch.context() as patch:
-        patch.setattr("lifelong.recall.feedback.Opinions.correct", _killed)
+        patch.setattr("lifelong.recall.feedback.FeedbackRows.correct", _killed)
         with pytest.raises(KeyboardInterrupt):
             memory.correct("turn:1", LISBON)
     assert texts(memory.list()) == [LISBON, PORTO]
@@ -609,7 +609,7 @@ def test_a_correction_that_was_cut_short_is_made_again(
 
 
 @pytest.mark.parametrize(
-    "step", ["opinions.Opinions.correct", "upkeep.Upkeep._end_facts_of", "upkeep.Upkeep._repin"]
+    "step", ["feedback.FeedbackRows.correct", "curation.Curation._end_facts_of", "curation.Curation._repin"]
 )
 @pytest.mark.parametrize("kind", ["turn", "document", "journal"])
 def test_a_correction_that_was_cut_short_anywhere_is_made_again(
