@@ -38,11 +38,11 @@ import itertools, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from lifelong.journal.journal import Journal, Window
-from lifelong.journal.files import Pages
+from lifelong.journal.files import JournalFiles
 
 root, name, count, window = sys.argv[1:]
 now = datetime(2026, 2, 24, 10, tzinfo=UTC)
-journal = Journal(Pages(Path(root)), lambda: now, UTC, Window(int(window)) if window else None)
+journal = Journal(JournalFiles(Path(root)), lambda: now, UTC, Window(int(window)) if window else None)
 print("ready", flush=True)
 for number in itertools.islice(itertools.count(), int(count) or None):
     print(journal.remember(f"{name} says {number} " + "x" * (number % 50)).id, flush=True)

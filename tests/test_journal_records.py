@@ -290,8 +290,8 @@ def test_one_compaction_runs_and_a_crash_frees_the_lock(pages: JournalFiles) -> 
     """O26: held by another process it is not taken; when that one is killed, it is."""
     hold = (
         "import sys, time; from datetime import UTC, datetime; from pathlib import Path\n"
-        "from lifelong.journal.files import Pages\n"
-        "with Pages(Path(sys.argv[1])).compacting('other', datetime.now(UTC)) as mine:\n"
+        "from lifelong.journal.files import JournalFiles\n"
+        "with JournalFiles(Path(sys.argv[1])).compacting('other', datetime.now(UTC)) as mine:\n"
         "    print(mine, flush=True); time.sleep(60)"
     )
     now = datetime(2026, 3, 5, tzinfo=UTC)

@@ -72,7 +72,9 @@ def test_off_means_no_file_and_no_context(home: Path, clock: FakeClock) -> None:
         assert memory.journal.compact().reason.startswith("Compaction is off")
         assert "remember_this" not in [tool.name for tool in memory.tools()]
         with pytest.raises(ConfigError, match="journal_enabled = true"):
-            _ = memory.journal
+            memory.journal.remember("Deploys go out on Tuesday.")
+        with pytest.raises(ConfigError, match="journal_enabled = true"):
+            memory.journal.records()
         assert memory.admin.health().status == "green"
     assert not (home / "users").exists()
 
@@ -423,7 +425,7 @@ def test_who_compacts_notes_must_be_there(home: Path, choice: str, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    "call", [lambda memory: memory.journal, lambda memory: memory.session_context()], ids=["journal", "context"]
+    "call", [lambda memory: memory.journal, lambda memory: memory.context()], ids=["journal", "context"]
 )
 def test_a_closed_memory_has_no_journal(home: Path, call: Callable[[Memory], object]) -> None:
     memory = Memory.open(home, continuity=ON)

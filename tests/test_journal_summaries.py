@@ -86,8 +86,8 @@ def test_a_turn_is_written_when_the_next_message_arrives(
     "end",
     [
         lambda memory, agent: memory.end_turn(agent),
-        lambda memory, agent: memory.reset(agent),
-        lambda memory, agent: memory.compact_context(agent, "They spoke about the car."),
+        lambda memory, agent: memory.sessions.reset(agent),
+        lambda memory, agent: memory.sessions.compact_context(agent, "They spoke about the car."),
     ],
 )
 def test_a_turn_is_written_when_it_is_said_to_end(
@@ -328,14 +328,14 @@ from datetime import UTC
 from pathlib import Path
 from lifelong import Memory, User, UserMessage
 from lifelong.journal.journal import Journal
-from lifelong.journal.files import Pages
+from lifelong.journal.files import JournalFiles
 from lifelong.journal.turn_summaries import Summaries
 from lifelong.types import utc_now
 
 home, name = sys.argv[1:]
 with Memory.open(home) as memory:
-    journal = Journal(Pages(Path(home) / "user"), utc_now, UTC)
-    summaries = Summaries(memory._database, "default", journal, utc_now)
+    journal = Journal(JournalFiles(Path(home) / "user"), utc_now, UTC)
+    summaries = Summaries(memory._parts.shared.database, "default", journal, utc_now)
     agent = memory.agent(User("cli", name, "main"))
     for number in range(10**6):
         memory.append(agent, UserMessage(f"{name} asks question number {number}?"))

@@ -39,9 +39,11 @@ class BackgroundWork:
         self._schedules = PeriodicThread("schedule", self._run_schedules, AFTER_FAILURE)
 
     def start(self, *, every_user: bool = False) -> None:
-        """Start the threads. Safe to call twice."""
+        """Start the threads. Safe to call twice. Where nothing is scheduled, there is no thread for it."""
         self._every_user = self._every_user or every_user
-        self._schedules.start()
+        continuity = self._shared.settings.continuity
+        if continuity.memory_compaction_enabled or continuity.experience_store_enabled:
+            self._schedules.start()
         self._shared.indexer.background.start()
         for worker in self.workers:
             worker.start()

@@ -77,6 +77,8 @@ class SharedParts:
         self.database = database
         self.clock = clock
         self.embedders = open_embedders(settings, embedder)
+        if settings.continuity.notes_query != "auto":
+            open_query(settings, database, clock, "")  # what is asked for by name must be usable
         self.lifecycle = open_lifecycle(settings, database)
         self.repair = IndexRepair(database)
         self.recorder = Recorder(
