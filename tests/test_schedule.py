@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from lifelong import Memory
 from lifelong.errors import ConfigError, JournalError
 from lifelong.journal.schedule import Schedule, Timetable
 from lifelong.testing import FakeClock, in_threads
+from tests.conftest import until
 
 NIGHTLY = "0 3 * * *"
 HOUR = timedelta(hours=1)
@@ -187,76 +190,96 @@ def test_never_two_at_a_time(clock: FakeClock) -> None:
     assert runs == 1, "the one that was due"
 
 
-# The thread
+# In the background
 
 
-def test_it_runs_in_a_thread_of_its_own_and_survives_failures(clock: FakeClock) -> None:
-    """O25, S2, guardrail 1, SC2: `start` returns at once; a failing job does not end the schedule."""
-    rows = Rows(clock.now - HOUR)
-    names, ran_thrice = list[str](), threading.Event()
+def compacting(home: Path, clock: FakeClock) -> Memory:
+    """A memory whose compaction is due each hour, and never without work."""
+    settings: dict[str, object] = {
+        "journal_enabled": True,
+        "memory_compaction_enabled": True,
+        "memory_compaction_interval_ms": 3_600_000,
+        "memory_compaction_max_records": 3,
+        "memory_compaction_min_age_days": 0,
+    }
+    memory = Memory.open(home, clock=clock, continuity=settings)
+    write(memory)
+    memory.journal.schedules[0].tick()  # the schedule begins now
+    clock.turn(hours=2)
+    return memory
 
-    def job() -> None:
-        names.append(threading.current_thread().name)
+
+def write(memory: Memory) -> None:
+    for number in range(9):
+        memory.journal.remember(f"Ferry {number} to Cacilhas does not leave before {number + 7}:40.")
+
+
+def compacted(memory: Memory) -> bool:
+    return any(record.category == "compaction" for record in memory.journal.records())
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "lifelong-schedule"]
+
+
+def test_a_run_that_fails_does_not_end_the_thread(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O25, S2, guardrail 1, SC2: `start` returns at once; the next run comes when it is due."""
+    monkeypatch.setattr("lifelong.background.MAX_WAIT", 0.01)
+    with compacting(tmp_path, clock) as memory:
+        archive = tmp_path / "users/default/archive"
+        archive.write_text("a file where a folder must be")
+        memory.start()
+        memory.start()
+        assert len(threads()) == 1
+        until(lambda: any("The scheduled compaction failed" in note for note in memory.journal.status_notes()))
+        assert memory.admin.health().status != "green"
+        archive.unlink()
         clock.turn(hours=2)
-        if len(names) >= 3:
-            ran_thrice.set()
-        raise RuntimeError("again")
-
-    it = schedule(clock, rows, job=job)
-    it.start()
-    it.start()
-    assert ran_thrice.wait(30)
-    it.stop()
-    assert set(names) == {"lifelong-schedule"}
-    assert "again" in it.error
+        until(lambda: compacted(memory))
+        until(lambda: not any("failed" in note for note in memory.journal.status_notes()))
 
 
 def test_rows_that_cannot_be_read_do_not_end_the_thread(
-    clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """O25"""
-    monkeypatch.setattr("lifelong.journal.schedule.AFTER_FAILURE", 0.01)
-    failures = [JournalError("no database")] * 2
-    ran = threading.Event()
-
-    class Broken(Rows):
-        def last_run(self) -> datetime | None:
-            if failures:
-                raise failures.pop()
-            return self.last
-
-    it = schedule(clock, Broken(clock.now - HOUR), job=ran.set)
-    it.start()
-    assert ran.wait(30)
-    it.stop()
-    assert caplog.text.count("no database") == 2
+    monkeypatch.setattr("lifelong.background.AFTER_FAILURE", 0.01)
+    with compacting(tmp_path, clock) as memory:
+        database = memory._parts.shared.database
+        database.write(lambda tx: tx.run("ALTER TABLE schedules RENAME TO elsewhere"))
+        memory.start()
+        until(lambda: caplog.text.count("no such table: schedules") >= 2)
+        database.write(lambda tx: tx.run("ALTER TABLE elsewhere RENAME TO schedules"))
+        until(lambda: compacted(memory))
 
 
-def test_stop_waits_for_the_running_job_and_nothing_follows(clock: FakeClock) -> None:
+def test_stop_waits_for_the_running_job_and_nothing_follows(tmp_path: Path, clock: FakeClock) -> None:
     """O25: the trap was a timer that went on after stop."""
-    began, go_on = threading.Event(), threading.Event()
-    done: list[str] = []
-
-    def job() -> None:
-        began.set()
-        assert go_on.wait(30)
-        clock.turn(hours=9)
-        done.append("done")
-
-    it = schedule(clock, Rows(clock.now - HOUR), job=job)
-    it.start()
-    assert began.wait(30)
-    stopping = threading.Thread(target=it.stop)
-    stopping.start()
-    stopping.join(0.05)
-    assert stopping.is_alive(), "it waits"
-    go_on.set()
-    stopping.join(30)
-    it.start()
-    it.stop()
-    assert done == ["done"], "though it was due again"
-    assert "lifelong-schedule" not in [thread.name for thread in threading.enumerate()]
+    with compacting(tmp_path, clock) as memory:
+        began = tmp_path / "users/default/tmp/memory-compaction.lock"
+        stopping = threading.Thread(target=memory.stop)
+        with memory.journal.files.writing():  # the compaction waits for this
+            memory.start()
+            until(began.exists)
+            stopping.start()
+            stopping.join(0.05)
+            assert stopping.is_alive(), "it waits"
+            clock.turn(hours=9)
+        stopping.join(30)
+        assert compacted(memory), "what ran was finished"
+        assert threads() == []
+        write(memory)
+        before = memory.journal.records()
+        memory.start()
+        memory.stop()
+        assert threads() == []
+        assert memory.journal.records() == before, "though it was due again"
 
 
-def test_a_schedule_that_was_never_started_can_be_stopped(clock: FakeClock) -> None:
-    schedule(clock, Rows()).stop()
+def test_memory_that_was_never_started_can_be_stopped(tmp_path: Path, clock: FakeClock) -> None:
+    """O25"""
+    with compacting(tmp_path, clock) as memory:
+        memory.stop()
+        assert not compacted(memory)

@@ -1,7 +1,7 @@
 """When background work of a user runs: by a cron expression or at an interval.
 
-When it ran last is kept by whoever makes the schedule, so a run that was missed while nothing was up is made up
-for once. Two processes may find the same run due; a job that must be alone has a lock of its own.
+The time of the last run is stored, so that runs that were missed while no process was up are made up for by one.
+Two processes may find the same run due; a job that must run alone takes a lock.
 """
 
 from __future__ import annotations
@@ -15,27 +15,23 @@ from hashlib import sha256
 from cronsim import CronSim, CronSimError
 
 from lifelong.errors import ConfigError, LifelongError
-from lifelong.periodic import PeriodicThread
 from lifelong.types import Clock
 
 log = logging.getLogger("lifelong.journal")
 
-JITTER = timedelta(minutes=5)
-LONGEST_WAIT = 300.0  # seconds; a machine may have slept, or its clock been put right
-SHORTEST_WAIT = 0.05
-AFTER_FAILURE = 60.0  # seconds until it is asked again when it ran last
+MAX_JITTER = timedelta(minutes=5)
 
 
 class Timetable:
-    """The times of runs, in a zone. Many homes with the same times run a little later each, by up to `jitter` or a
-    tenth of the time between two runs: `seed` decides, and it is always the same for the same home."""
+    """Calculate the times of runs, in a time zone. So that homes with the same times do not all run at once, each
+    runs later by up to `jitter` or a tenth of the time between two runs; the delay follows from `seed`."""
 
     def __init__(
         self,
         zone: tzinfo,
         cron: str = "",
         interval: timedelta = timedelta(),
-        jitter: timedelta = JITTER,
+        jitter: timedelta = MAX_JITTER,
         seed: str = "",
     ) -> None:
         self._zone = zone
@@ -49,12 +45,12 @@ class Timetable:
             self.next_run(datetime(2026, 1, 1, tzinfo=zone))
         except (CronSimError, StopIteration) as error:
             raise ConfigError(
-                f"{cron!r} is no cron expression that comes true ({error}). Write one like '0 3 * * *': every "
-                "night at three."
+                f"{cron!r} is not a cron expression, or never comes true ({error}). Write one like '0 3 * * *': "
+                "every night at three."
             ) from error
 
     def next_run(self, last: datetime) -> datetime:
-        """The first run after `last`."""
+        """Return when the first run after `last` is due."""
         if not self._cron:
             return last.astimezone(UTC) + self._interval + self._delay(self._interval)
         times = CronSim(self._cron, last.astimezone(self._zone))
@@ -66,11 +62,9 @@ class Timetable:
 
 
 class Schedule:
-    """Runs a job when it is due, in a thread of its own.
+    """Run a job when it is due. `background.py` calls `tick` from its thread; two runs never overlap.
 
-    Never two runs at a time. `start` is idempotent. `stop` waits for the running job, and nothing follows it, also
-    if `start` comes too late. `last_run` says when it ran last, `ran` keeps it; before the first run, that is when
-    the schedule began."""
+    `last_run` returns when it ran last, `ran` stores it; before the first run, that is when the schedule began."""
 
     def __init__(
         self,
@@ -88,12 +82,12 @@ class Schedule:
         self._last_run = last_run
         self._ran = ran
         self._running = threading.Lock()
-        self._background = PeriodicThread("schedule", self._step, AFTER_FAILURE)
         self.error = ""
         """What went wrong when it ran last; empty where nothing did."""
 
     def next_run(self) -> datetime:
-        """When it is due: in the past, if it is overdue. A clock that was ahead is forgotten."""
+        """Return when it is due: in the past, if it is overdue. A last run in the future (the clock was ahead) is
+        replaced by now."""
         now = self._clock()
         last = self._last_run()
         if last is None or last > now:
@@ -101,19 +95,13 @@ class Schedule:
         return self._timetable.next_run(last)
 
     def tick(self) -> float:
-        """Run if it is due, in the calling thread. How many seconds there are until the next run."""
+        """Run if it is due, in the calling thread. Return how many seconds there are until the next run."""
         with self._running:
             if self.next_run() <= self._clock():
                 began = self._clock()
                 self._run()
                 self._ran(began)
         return (self.next_run() - self._clock()).total_seconds()
-
-    def start(self) -> None:
-        self._background.start()
-
-    def stop(self) -> None:
-        self._background.stop()
 
     def _run(self) -> None:
         self.error = ""
@@ -126,6 +114,3 @@ class Schedule:
                 *(self._name, error),
                 exc_info=not isinstance(error, LifelongError),
             )
-
-    def _step(self) -> float:
-        return min(max(self.tick(), SHORTEST_WAIT), LONGEST_WAIT)
