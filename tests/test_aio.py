@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,36 +12,71 @@ import apsw
 import pytest
 
 from lifelong import AsyncMemory, Memory, User, UserMessage
-from lifelong.aio import THREADS, AsyncDocuments, AsyncJournal, AsyncNotes, awaited
+from lifelong.aio import (
+    THREADS,
+    AsyncAdmin,
+    AsyncAgents,
+    AsyncDocuments,
+    AsyncExperiences,
+    AsyncInbox,
+    AsyncJournal,
+    AsyncNotes,
+    AsyncNotesDirectory,
+    AsyncRelations,
+    AsyncSessions,
+    awaited,
+)
 from lifelong.errors import AgentNotFound, ForeignDatabase, InputError, MemoryClosed
 from lifelong.journal.journal import Journal
 from lifelong.journal.notes import Notes
+from lifelong.journal.service import JournalService
+from lifelong.namespaces import Admin, AgentDirectory, InboxView, NotesDirectory, SessionDirectory
 from lifelong.organize.documents import DocumentStore
+from lifelong.recall.experiences import Experiences
+from lifelong.recall.relations import RelationFinder
 from lifelong.testing import FakeClock
-from tests.test_memory import CALLS
+from tests.test_memory import CALLS, NAMESPACES
 
 ALICE = User("cli", "alice", "main")
-PARTS = {"notes"}  # a call that only hands out an object
+PARTS = {"notes.worker"}  # a call that only hands out an object
+FACES: dict[type, type] = {
+    Memory: AsyncMemory,
+    DocumentStore: AsyncDocuments,
+    Notes: AsyncNotes,
+    AgentDirectory: AsyncAgents,
+    SessionDirectory: AsyncSessions,
+    InboxView: AsyncInbox,
+    NotesDirectory: AsyncNotesDirectory,
+    Admin: AsyncAdmin,
+    RelationFinder: AsyncRelations,
+}
+NO_CALLS = {"closed", "folder"}  # properties that are read without waiting
 
 
 def public(kind: type) -> set[str]:
     return {name for name in dir(kind) if not name.startswith("_")}
 
 
-def test_it_has_exactly_the_calls_of_memory() -> None:
-    assert isinstance(vars(Memory)["closed"], property), "the one public name that is neither call nor part"
-    assert public(AsyncMemory) == public(Memory) - {"closed"}
-    assert public(AsyncDocuments) == public(DocumentStore)
-    assert public(AsyncJournal) == public(Journal)
-    assert public(AsyncNotes) == public(Notes) - {"folder"}
+@pytest.mark.parametrize("behind", FACES, ids=lambda kind: kind.__name__)
+def test_it_has_exactly_the_calls_of_what_is_behind(behind: type) -> None:
+    added = set(NAMESPACES) if behind is Memory else set()  # attributes there, properties here
+    hidden = {"close"} if behind is NotesDirectory else set()
+    assert public(FACES[behind]) == (public(behind) - NO_CALLS - hidden) | added
 
 
-def test_each_call_is_the_one_of_the_same_name() -> None:
-    calls = {name: call for name, call in vars(AsyncMemory).items() if isinstance(call, awaited)}
-    assert set(calls) == {*CALLS, "stop"} - PARTS
+@pytest.mark.parametrize(
+    ("behind", "face"), [*FACES.items(), (JournalService, AsyncJournal), (Experiences, AsyncExperiences)]
+)
+def test_each_call_is_the_one_of_the_same_name(behind: type, face: type) -> None:
+    calls = {name: call for name, call in vars(face).items() if isinstance(call, awaited)}
+    assert calls
     for name, call in calls.items():
-        assert call._call is getattr(Memory, name)
-        assert call.__doc__ == getattr(Memory, name).__doc__
+        assert call._call is getattr(behind, name)
+        assert call.__doc__ == getattr(behind, name).__doc__
+
+
+def test_the_journal_has_every_call_of_its_files() -> None:
+    assert public(AsyncJournal) == public(Journal) - {"files"} | {"context", "compact"}
 
 
 def test_experiences_are_awaited_too(tmp_path: Path) -> None:
@@ -58,10 +94,6 @@ def test_experiences_are_awaited_too(tmp_path: Path) -> None:
 
 
 def test_documents_are_awaited_too(tmp_path: Path) -> None:
-    for name, call in vars(AsyncDocuments).items():
-        if isinstance(call, awaited):
-            assert call._call is getattr(DocumentStore, name)
-
     async def main() -> str:
         async with await AsyncMemory.open(tmp_path) as memory:
             await memory.documents.write(slug="plans", title="Plans", description="", body="Sail.")
@@ -143,7 +175,7 @@ def test_a_call_is_a_real_coroutine(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with await AsyncMemory.open(tmp_path) as memory:
-            assert all(inspect.iscoroutinefunction(getattr(memory, name)) for name in CALLS.keys() - PARTS)
+            assert all(inspect.iscoroutinefunction(attrgetter(name)(memory)) for name in CALLS.keys() - PARTS)
             task = asyncio.create_task(memory.agent(ALICE), name="resolve")
             assert task.get_name() == "resolve"
             alice = await task
@@ -208,7 +240,7 @@ def test_leaving_the_async_with_closes_it(tmp_path: Path) -> None:
         memory._memory.agents.list()
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - PARTS))
 def test_a_closed_memory_says_so_on_every_call(tmp_path: Path, name: str) -> None:
     async def main() -> None:
         memory = await AsyncMemory.open(tmp_path)
@@ -216,9 +248,9 @@ def test_a_closed_memory_says_so_on_every_call(tmp_path: Path, name: str) -> Non
         await memory.close()
         assert memory._memory.closed
         with pytest.raises(MemoryClosed, match=r"Memory\.open"):
-            await getattr(memory, name)(*CALLS[name])
+            await attrgetter(name)(memory)(*CALLS[name])
         with pytest.raises(MemoryClosed, match=r"Memory\.open"):
-            await asyncio.create_task(getattr(memory, name)(*CALLS[name]))
+            await asyncio.create_task(attrgetter(name)(memory)(*CALLS[name]))
 
     asyncio.run(main())
 

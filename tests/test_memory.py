@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from lifelong import Agent, Memory, Session, User, UserMessage
 from lifelong.errors import AgentNotFound, ConfigError, InputError, MemoryClosed, StorageUnavailable
+from lifelong.namespaces import Admin, AgentDirectory, InboxView, NotesDirectory, SessionDirectory
 from lifelong.organize.worker import WorkDone, Worker
 from lifelong.testing import FakeClock, in_threads
 from lifelong.types import utc_now
@@ -24,58 +26,63 @@ from tests.conftest import OpenMemory, until
 ALICE = User("cli", "alice", "main")
 
 CALLS: dict[str, tuple[Any, ...]] = {
-    "recall": ("Where do I live?",),
-    "recalls": (),
-    "feedback": ("turn:1", "useful"),
-    "relations": ("Mara",),
+    "add": ("I live in Lisbon.",),
+    "append": ("a", UserMessage("x")),
+    "append_many": ("a", [UserMessage("x")]),
+    "agent": (ALICE,),
+    "end_turn": ("a",),
+    "end_session": ("a",),
+    "receipt": ("r1",),
+    "organize": (),
+    "start": (),
+    "search": ("Where do I live?",),
+    "context": ("a",),
     "list": (),
-    "ended": ("journal",),
     "correct": ("turn:1", "x"),
     "pin": ("turn:1",),
     "unpin": ("turn:1",),
-    "context": ("a",),
-    "verify": (),
-    "unindexed": (),
-    "index": (),
-    "rebuild": (),
-    "agent": (ALICE,),
-    "agents": (),
-    "find_agent": ("most-recent-foreground",),
-    "get_agent": ("a",),
-    "append": ("a", UserMessage("x")),
-    "append_many": ("a", [UserMessage("x")]),
-    "end_turn": ("a",),
-    "reset": ("a",),
-    "compact_context": ("a", "what came before"),
-    "sleep": ("a",),
-    "advance": (),
-    "process": (),
+    "feedback": ("turn:1", "useful"),
     "tools": (),
-    "inbox": (),
-    "inbox_counts": (),
-    "retry": (),
-    "receipt": (1,),
-    "health": (),
-    "remarks": (),
-    "ledger": (),
-    "session_context": (),
-    "compact_journal": (),
-    "notes": ("researcher",),
-    "session": ("s",),
-    "sessions": ("a",),
-    "history": ("s",),
-    "transcript": ("a",),
-    "context_size": ("a",),
-    "recent_sessions": (),
-    "totals": (),
-    "workers": (),
-    "entities": (),
-    "users": (),
-    "backup": ("copy.db",),
-    "check": (),
-    "start": (),
+    "agents.list": (),
+    "agents.find": ("most-recent-foreground",),
+    "agents.get": ("a",),
+    "agents.advance": (),
+    "sessions.get": ("s",),
+    "sessions.list": ("a",),
+    "sessions.recent": (),
+    "sessions.history": ("s",),
+    "sessions.transcript": ("a",),
+    "sessions.size": ("a",),
+    "sessions.reset": ("a",),
+    "sessions.compact_context": ("a", "what came before"),
+    "inbox.list": (),
+    "inbox.counts": (),
+    "inbox.retry": (),
+    "notes.worker": ("researcher",),
+    "notes.workers": (),
+    "admin.health": (),
+    "admin.status_notes": (),
+    "admin.check": (),
+    "admin.verify": (),
+    "admin.rebuild": (),
+    "admin.index": (),
+    "admin.unindexed": (),
+    "admin.backup": ("copy.db",),
+    "admin.ledger": (),
+    "admin.stats": (),
+    "admin.users": (),
+    "admin.ended": ("journal",),
+    "admin.recall_log": (),
 }
-"""Every public call but `open` and `close`, with arguments it takes."""
+"""Every public call of a memory and of its namespaces but those that open and close, with arguments it takes."""
+
+NAMESPACES = {
+    "agents": AgentDirectory,
+    "sessions": SessionDirectory,
+    "inbox": InboxView,
+    "notes": NotesDirectory,
+    "admin": Admin,
+}
 
 
 def looping(tick: Callable[[], object], interval: float) -> Worker:
@@ -125,16 +132,29 @@ def test_what_was_stored_is_there_when_it_is_opened_again(open_memory: OpenMemor
         assert [r.id for r in memory.sessions.history(memory.sessions.list(alice)[0])] == ids
 
 
-def test_the_list_of_calls_is_whole() -> None:
-    public = {name for name, _ in inspect.getmembers(Memory, callable) if not name.startswith("_")}
-    assert public == {*CALLS, "open", "close", "stop"}
+def public_calls(kind: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(kind, callable) if not name.startswith("_")} - {"close"}
+
+
+def test_the_list_of_calls_is_whole(memory: Memory) -> None:
+    spaces = {name: type(space) for name, space in vars(memory).items() if type(space) in NAMESPACES.values()}
+    assert spaces == NAMESPACES
+    within = {f"{name}.{call}" for name, kind in NAMESPACES.items() for call in public_calls(kind)}
+    assert public_calls(Memory) - {"open", "stop"} | within == set(CALLS)
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_closed_memory_says_so_on_every_call(memory: Memory, name: str) -> None:
     memory.close()
     with pytest.raises(MemoryClosed, match=r"Memory\.open"):
-        getattr(memory, name)(*CALLS[name])
+        attrgetter(name)(memory)(*CALLS[name])
+
+
+@pytest.mark.parametrize("name", ["documents", "journal", "experiences", "relations"])
+def test_a_closed_memory_hands_out_no_part(memory: Memory, name: str) -> None:
+    memory.close()
+    with pytest.raises(MemoryClosed, match=r"Memory\.open"):
+        getattr(memory, name)
 
 
 def test_close_twice_and_from_many_threads(open_memory: OpenMemory) -> None:
@@ -202,7 +222,7 @@ def test_an_agent_goes_by_its_id_or_itself_and_nothing_else(memory: Memory, alic
     with pytest.raises(AgentNotFound, match="nobody"):
         memory.append("nobody", UserMessage("c"))
     with pytest.raises(
-        InputError, match=r"is no agent, no session and no id of one\. Get an agent with memory\.agent"
+        InputError, match=r"is not an agent, a session or the id of one\. Get an agent with memory\.agent"
     ):
         memory.append(ALICE, UserMessage("c"))  # type: ignore[arg-type]
     assert len(memory.sessions.history(memory.sessions.list(alice)[0])) == 2
@@ -491,5 +511,5 @@ def test_what_waits_and_what_ended_is_told(open_memory: OpenMemory) -> None:
     assert memory.admin.ended("journal") == {}
     memory.feedback(line, "outdated")
     assert memory.admin.ended("journal") == {line: memory.list("journal", limit=1)[0].until}
-    with pytest.raises(InputError, match="is no kind"):
+    with pytest.raises(InputError, match="Unknown kind"):
         memory.admin.ended("nope")  # type: ignore[arg-type]
