@@ -214,7 +214,7 @@ def test_recall_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> No
     answer = line("recall", "Lisbon", "--home", home, "--user", "typo")
     assert answer.code == 1
     assert "'typo'" in answer.err
-    assert "--user: default." in answer.err
+    assert "Name one of these: default." in answer.err
     with Memory.open(home) as memory:
         memory.organize()
     nothing = ["recall", "zebra", "--home", str(home), "--kind", "note"]

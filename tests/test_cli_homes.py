@@ -219,7 +219,7 @@ from lifelong.serve import restore
 copy, home, place, when = sys.argv[1:]
 owner, name = {
     "copyfile": (shutil, "copyfile"), "link": (os, "link"), "replace": (Path, "replace"),
-}.get(place, (restoring, place))
+}.get(place, (restore, place))
 real = getattr(owner, name)
 
 def killed(*words):

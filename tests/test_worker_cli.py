@@ -27,7 +27,7 @@ from tests.model_servers import ModelServer, Reply, call, results, say
 WORKER = [sys.executable, "-m", "lifelong", "worker"]
 QUICKLY = {"LIFELONG_WORKER_TICK_SECONDS": "0.1"}
 SOON_LOST = {"LIFELONG_WORKER_LEASE_SECONDS": "2"}
-RULES = {"LIFELONG_ORGANIZE_BRAIN": "rules"}
+RULES = {"LIFELONG_ORGANIZE_ORGANIZER": "rules"}
 
 NOTE = {"slug": "log", "title": "Log", "description": "", "body": "", "parent_path": "~/memory"}
 
@@ -100,7 +100,7 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
 def asking(server: ModelServer) -> dict[str, str]:
     """The environment of a worker whose model is on loopback."""
     return {
-        "LIFELONG_ORGANIZE_BRAIN": "llm",
+        "LIFELONG_ORGANIZE_ORGANIZER": "llm",
         "LIFELONG_MODELS_MODEL": "openai:gpt-4o-mini",
         "LIFELONG_MODELS_BASE_URL": server.base_url("openai"),
         "LIFELONG_MODELS_API_KEY": "k",
