@@ -22,6 +22,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from lifelong.journal.kernels import WORTH, Pair, around, forms, merged, pairs
+from lifelong.text.dates import MONTHS
 from lifelong.text.names import Word, proper, words
 from lifelong.text.sentences import LABEL, PERIOD, clauses
 from lifelong.text.words import word_set
@@ -42,7 +43,6 @@ _PERIOD = re.compile(rf"(?:\A|(?<=[.!?…])\s+){PERIOD.pattern}")
 _MEASURES = {"number", "date", "negation"}
 _DAYS = {"yesterday": -1, "tomorrow": 1}
 _DAY = re.compile(r"(?<!just )(?<!like )(?<!only )\b(?:yesterday|tomorrow)\b(?!['\u2019])")
-_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 _COURTESIES = word_set(
     "great cool awesome amazing nice glad happy sweet lovely wonderful beautiful fantastic incredible inspiring "
     "gorgeous stunning sounds looks agree agreed right true fun good love totally definitely absolutely exactly "
@@ -159,7 +159,7 @@ def _by_day(item: Item) -> Iterator[tuple[str, str]]:
 
     def dated(found: re.Match[str]) -> str:
         day = today + timedelta(days=_DAYS[found[0]])
-        return f"{day.day} {_MONTHS.split()[day.month - 1]}"
+        return f"{day.day} {MONTHS[day.month - 1][:3].title()}"
 
     fresh, *parts = _PERIOD.split(item.text)
     yield today.isoformat(), _DAY.sub(dated, fresh)

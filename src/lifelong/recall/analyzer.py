@@ -14,8 +14,9 @@ from zlib import crc32
 
 from lifelong.bounded_cache import BoundedCache
 from lifelong.redaction import find_secrets, suspicion
+from lifelong.text.dates import MONTHS, WEEKDAYS
 from lifelong.text.stems import stem
-from lifelong.text.words import FIRST_PERSON, FOLDED_WORD, NUMBERS, TIMES, contents, fold
+from lifelong.text.words import FIRST_PERSON, FOLDED_WORD, contents, fold, word_set
 
 LONGEST = 100_000  # characters of a text that are read
 
@@ -23,6 +24,15 @@ TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET, ASKS = (1 << bit for bit
 """What is known of a text: it speaks in the first person; it holds a number, a time, a name; a person said it, or
 an assistant without a name did; it held a secret, which was taken out; it asks, and tells nothing beside."""
 
+_NUMBERS = word_set(
+    """one two three four five six seven eight nine ten eleven twelve dozen once twice couple half hundred thousand
+    first second third"""
+)
+_TIMES = frozenset((*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS))) | word_set(
+    """yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years day days
+    morning mornings evening evenings night nights since recently just soon now summer winter spring fall birthday
+    christmas"""
+)
 _SUSPICIOUS = 1 << 8
 QUESTION = 12  # content words of a question that tells nothing beside
 _ASKS = re.compile(r"[?\u061f\uff1f]\s*$")
@@ -83,9 +93,9 @@ def _read_piece(piece: str) -> tuple[tuple[int, ...], int]:
     flags = _SUSPICIOUS if suspicion(piece) else 0
     if not FIRST_PERSON.isdisjoint(words):
         flags |= TELLS
-    if digits or not NUMBERS.isdisjoint(words):
+    if digits or not _NUMBERS.isdisjoint(words):
         flags |= NUMBER
-    if not TIMES.isdisjoint(words) or (digits and _DATE.search(folded)):
+    if not _TIMES.isdisjoint(words) or (digits and _DATE.search(folded)):
         flags |= DATED
     return tuple(map(stem_number, contents(words, folded))), flags
 

@@ -36,7 +36,7 @@ _LIGHT = word_set(
     "unabl abl accord realli take took"
 )
 """Stems of words that paraphrases put in and leave out."""
-_NUMBERS = word_set("sixty seventy eighty ninety once twice half dozen double triple")
+_NUMBERS = word_set("once twice half dozen double triple")
 CLOSED = word_set(
     "yesterday today tonight tomorrow morning afternoon evening night noon midnight weekend spring summer autumn "
     "winter last next again second minute hour day week month quarter year mother father sister brother son "

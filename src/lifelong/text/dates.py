@@ -7,17 +7,34 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
 from lifelong.text.stems import PARTICIPLE, PAST
-from lifelong.text.words import MONTHS, WEEKDAYS, either
+from lifelong.text.words import NUMBER_WORDS, either, word_set
+
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+MONTH_NUMBERS = {month[:3]: number for number, month in enumerate(MONTHS, 1)}
+MONTH_WORDS = frozenset((*MONTHS, *MONTH_NUMBERS, "sept"))
+DATE_WORDS = (
+    MONTH_WORDS
+    | frozenset(WEEKDAYS)
+    | word_set(
+        """januar februar märz mai juni juli oktober dezember
+        montag dienstag mittwoch donnerstag freitag samstag sonntag
+        janvier février avril juin juillet août septembre octobre novembre décembre
+        enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"""
+    )
+)
+"""Months and weekdays, also German, French and Spanish ones."""
 
 _SEASONS = {"spring": 4, "summer": 7, "fall": 10, "autumn": 10, "winter": 1}
-_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NUMBERS = {word: n for n, word in enumerate(_ONES, 1)} | {"fifteen": 15, "twenty": 20, "thirty": 30}
 _ABOUT = {"a": 1, "an": 1, "couple": 2, "few": 3, "several": 4}
-_COUNT = rf"\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|an?|several|{'|'.join(_NUMBERS)}"
+_COUNT = rf"\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|an?|several|{'|'.join(NUMBER_WORDS)}"
 _DAY = "|".join((*WEEKDAYS, "mon", "tues?", "wed", "thur?s?", "fri"))  # "sat" and "sun" are words, too
 _PART = "morning|afternoon|evening|night"
 _ANOTHER = rf"(?! (?:{_PART})s|,? (?:the )?\d|,? (?:(?:and|or|to|through) )?(?:{_DAY}|{'|'.join(MONTHS)})\b)"
-_MONTH = "|".join((*MONTHS, *(f"{month[:3]}\\.?" for month in MONTHS), "sept"))
+_MONTH = "|".join((*MONTHS, *(f"{month}\\.?" for month in MONTH_NUMBERS), "sept"))
 _NTH = r"\d{1,2}(?:st|nd|rd|th)?"
 _HABIT = re.compile(
     r"\b(?:birthday|anniversary|every|each|always|usually|often|annual\w*|yearly|born|holiday|celebrat\w+)\b",
@@ -48,7 +65,7 @@ _SPOT = re.compile(  # a word of each of them, in lower case: most sentences hav
         f"day|today|tonight|yesterday|tomorrow|week|month|year|{_PART}|{'|'.join((*_SEASONS, *MONTHS))}|{_DAY}"
         "|recently|lately|while"
     )
-    + rf"|(?:{'|'.join(month[:3] for month in MONTHS)}|sept)\b)"
+    + rf"|(?:{'|'.join(MONTH_NUMBERS)}|sept)\b)"
 )
 _ADVERB = r"(?: (?:also|not|never|all|still|just|now|only|both|finally|[a-z]+ly))*"
 _DONE = rf"(?:(?!hundred\b|shed\b)[a-z]+[^\We]ed|{'|'.join(sorted(PAST - {'been'}))})\b"
@@ -191,7 +208,7 @@ def _when(span: str, side: str, today: date) -> str:
         year = _nearest_year(_SEASONS[span], step, today) + (span == "winter" and not step and today.month > 6)
         return f"in winter {year - 1}/{year}" if span == "winter" else f"in {span} {year}"
     if span in MONTHS:
-        return f"in {span.capitalize()} {_nearest_year(MONTHS.index(span) + 1, step, today)}"
+        return f"in {span.capitalize()} {_nearest_year(MONTH_NUMBERS[span[:3]], step, today)}"
     return f"on {_day(_weekday(span, step, today))}"
 
 
@@ -213,7 +230,7 @@ def _in_month(found: re.Match[str], today: date) -> str:
     name, side = found["month"], _side(found)
     if name in _VERBS or not side:
         return found[0]
-    number = MONTHS.index(name.lower()) + 1
+    number = MONTH_NUMBERS[name[:3].lower()]
     return f"in {name.capitalize()} {_nearest_year(number, -1 if side == 'back' else 1, today, itself=True)}"
 
 
@@ -223,7 +240,7 @@ def _in_year(found: re.Match[str], today: date) -> str:
     name = found["first"] or found["second"]
     if not name[0].isupper() or _HABIT.search(found.string):
         return found[0]
-    number = next(n for n, month in enumerate(MONTHS, 1) if month.startswith(name[:3].lower()))
+    number = MONTH_NUMBERS[name[:3].lower()]
     nth = re.search(r"\d+", found["day"])
     days = [date(year, number, int(nth[0]) if nth else 0) for year in range(today.year - 1, today.year + 2)]
     side = "" if _TOWARDS.search(found.string, 0, found.start()) else _side(found)  # "slipped to 11 May"
@@ -247,7 +264,7 @@ _TELLERS: tuple[tuple[str, Callable[[re.Match[str], date], str]], ...] = (
 def _number(word: str) -> int:
     if word.isdigit():
         return int(word)
-    return _NUMBERS.get(word) or _ABOUT[word.removeprefix("a ").removesuffix(" of")]
+    return _ABOUT.get(word.removeprefix("a ").removesuffix(" of")) or NUMBER_WORDS[word]
 
 
 def _weekday(name: str, step: int, today: date) -> date:

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from lifelong.text.dates import DATE_WORDS
 from lifelong.text.sentences import clauses
 from lifelong.text.stems import PAST
-from lifelong.text.words import word_set
+from lifelong.text.words import NUMBER_WORDS, word_set
 
 Kind = Literal["number", "name", "date", "negation", "content", "filler"]
 
@@ -29,25 +30,7 @@ _NEGATIONS = word_set(
     "keinem nie niemals ohne nichts ne pas jamais sans rien nunca sin ninguno ninguna não nem sem не нет без "
     "ни никогда non senza لا لم لن ليس ليست بدون غير"
 )
-_DATES = word_set(
-    "january february march april may june july august september october november december jan feb mar apr "
-    "jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday januar februar "
-    "märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag janvier "
-    "février avril juin juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio "
-    "julio agosto septiembre octubre noviembre diciembre"
-)
-_TWO_TO_TWENTY = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-)
-_NUMBERS = {word: str(number) for number, word in enumerate(_TWO_TO_TWENTY.split(), start=2)} | {
-    "thirty": "30",
-    "forty": "40",
-    "fifty": "50",
-    "hundred": "100",
-    "thousand": "1000",
-    "million": "1000000",
-}
+_NUMBERS = {word: str(number) for word, number in NUMBER_WORDS.items() if number > 1}
 _FILLERS = word_set(
     "a an the and or but if so of to in on at for from by with about into onto over after before up down out "
     "off as than then that this these those it its i me my mine we us our ours you your yours he him his she "
@@ -140,7 +123,7 @@ def _read(bare: str, opening: bool, names: frozenset[str]) -> tuple[str, Kind]:
         return low, "date" if _ISO.fullmatch(bare) else "number"
     if low in _NUMBERS:
         return _NUMBERS[low], "number"
-    if capital and stem in _DATES:
+    if capital and stem in DATE_WORDS:
         return stem, "date"
     if stem in _FILLERS or stem == "may" or not any(map(str.isalnum, bare)):
         return stem, "filler"

@@ -8,18 +8,16 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
-WEEKDAYS = {
-    name: number for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
-}
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve".split()
-NUMBERS = {word: number for number, word in enumerate(_ONES)} | {"a": 1, "an": 1, "couple": 2, "few": 3}
+from lifelong.text.dates import MONTH_NUMBERS, MONTHS, WEEKDAYS
+from lifelong.text.words import NUMBER_WORDS
+
+_COUNTS = NUMBER_WORDS | {"a": 1, "an": 1, "couple": 2, "few": 3}
 
 DAY = timedelta(days=1)
 FURTHEST = 36_500  # days back
 
-_FULL = "january|february|march|april|may|june|july|august|september|october|november|december"
-_MONTH, _WEEKDAY, _NUMBER = rf"(?:{_FULL}|(?:{'|'.join(MONTHS)}|sept)\b\.?)", "|".join(WEEKDAYS), "|".join(NUMBERS)
+_FULL, _WEEKDAY, _NUMBER = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(_COUNTS)
+_MONTH = rf"(?:{_FULL}|(?:{'|'.join(MONTH_NUMBERS)}|sept)\b\.?)"
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 _DATES = (
     re.compile(rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})\b"),
@@ -46,7 +44,7 @@ _SAID_OTHERWISE = {"half a year": "6 months", "a fortnight": "2 weeks"}
 
 _SINCE = re.compile(r"\bsince\b")
 _TIMELY = re.compile(
-    rf"\d|{'|'.join(MONTHS)}|day\b|tonight|end\b|ago\b|earlier|back\b|last\b|past\b|previous|this\b"
+    rf"\d|{'|'.join(MONTH_NUMBERS)}|day\b|tonight|end\b|ago\b|earlier|back\b|last\b|past\b|previous|this\b"
 )
 """Without any of these a question speaks of no time."""
 
@@ -95,7 +93,7 @@ def _dated(text: str, asked: datetime) -> Period | None:
     for form in _DATES:
         if found := form.search(text):
             said = found.groupdict()
-            month = MONTHS.get(said["month"][:3]) or int(said["month"])
+            month = MONTH_NUMBERS.get(said["month"][:3]) or int(said["month"])
             first = _midnight(asked, int(said["year"]), month, int(said.get("day") or 1))
             return _day(first) if said.get("day") else _month(first)
     return None
@@ -104,11 +102,11 @@ def _dated(text: str, asked: datetime) -> Period | None:
 def _in_month(text: str, asked: datetime) -> Period | None:
     """A month, or a day of it, without a year: the last there was. "May" may be another word."""
     if (found := _MONTH_DAY.search(text)) and (found[1] or found[2] != "may"):
-        return _day(_latest(asked, MONTHS[found[2][:3]], int(found[3])))
+        return _day(_latest(asked, MONTH_NUMBERS[found[2][:3]], int(found[3])))
     if (found := _DAY_MONTH.search(text)) and (found[1] or found[3] != "may"):
-        return _day(_latest(asked, MONTHS[found[3][:3]], int(found[2])))
+        return _day(_latest(asked, MONTH_NUMBERS[found[3][:3]], int(found[2])))
     found = _IN_MONTH.search(text)
-    return _month(_latest(asked, MONTHS[found[1][:3]], 1)) if found else None
+    return _month(_latest(asked, MONTH_NUMBERS[found[1][:3]], 1)) if found else None
 
 
 def _latest(asked: datetime, month: int, day: int) -> datetime:
@@ -169,7 +167,7 @@ def _until(end: datetime, unit: str) -> Period:
 def _last(text: str, asked: datetime) -> Period | None:
     today = _today(asked)
     if found := _LAST_DAY.search(text):
-        return _day(today - ((today.weekday() - WEEKDAYS[found[1]]) % 7 or 7) * DAY)
+        return _day(today - ((today.weekday() - WEEKDAYS.index(found[1])) % 7 or 7) * DAY)
     if found := _LAST.search(text):
         count = _count(found[1]) if found[1] else 1
         return Period(today - min(_LENGTH[found[2]] * count, FURTHEST) * DAY, asked)
@@ -196,7 +194,7 @@ _READINGS: tuple[Callable[[str, datetime], Period | None], ...] = (
 
 
 def _count(number: str) -> int:
-    return int(number) if number.isdigit() else NUMBERS[number]
+    return int(number) if number.isdigit() else _COUNTS[number]
 
 
 def _midnight(like: datetime, year: int, month: int = 1, day: int = 1) -> datetime:

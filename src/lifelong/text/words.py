@@ -36,12 +36,6 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
-)
-
 FUNCTION = word_set(
     """a an the this that these those some any each every all both few more most other another such same own i me
     my mine myself you your yours yourself he him his himself she her hers herself it its itself we us our ours
@@ -135,17 +129,15 @@ STOP = frozenset(
 )
 FIRST_PERSON = frozenset("i my me we our us mine myself i'm i've i'd i'll we're we've we'll we'd".split())
 
-NUMBERS = frozenset(
-    """one two three four five six seven eight nine ten eleven twelve dozen once twice couple half hundred thousand
-    first second third""".split()
-)
-TIMES = frozenset(
-    """yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years day days
-    morning mornings evening evenings night nights since recently just soon now january february march april may
-    june july august september october november december monday tuesday wednesday thursday friday saturday sunday
-    mondays tuesdays wednesdays thursdays fridays saturdays sundays summer winter spring fall birthday
-    christmas""".split()
-)
+_SMALL_NUMBERS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty"""
+_TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
+NUMBER_WORDS = {
+    **{word: number for number, word in enumerate(_SMALL_NUMBERS.split())},
+    **{word: 10 * tens for tens, word in enumerate(_TENS.split(), start=3)},
+    "thousand": 1_000,
+    "million": 1_000_000,
+}
 
 FOLDED_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[\u2600-\u27bf\U0001f300-\U0001faff]")  # or a picture
 _NO_BLANKS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

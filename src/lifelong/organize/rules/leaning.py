@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from lifelong.text.words import COMMON, FUNCTION, MONTHS, WEEKDAYS, word_set
+from lifelong.text.dates import MONTHS, WEEKDAYS
+from lifelong.text.words import COMMON, FUNCTION, word_set
 
 LEANS = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _PERSON = re.compile(r"(?:(he|she)('s|'d|'ll)?|(his|her))(?= [a-z])", re.IGNORECASE)

@@ -10,8 +10,9 @@ from functools import lru_cache
 from zlib import crc32
 
 from lifelong.organize.rules.domains import DOMAINS, table
-from lifelong.text.stems import canonical, pairs
-from lifelong.text.words import MONTHS, WEEKDAYS, word_set
+from lifelong.text.dates import MONTH_WORDS, WEEKDAYS
+from lifelong.text.stems import canonical
+from lifelong.text.words import NUMBER_WORDS, word_set
 
 LONGEST = 600  # characters of a fact that are read
 
@@ -33,9 +34,8 @@ AUXILIARIES = word_set(
 _OF_LATE = word_set("now currently today nowadays lately recently new newly finally")
 _BEFORE_VERB = AUXILIARIES | word_set("not now also still just really finally")
 _ARTICLES = word_set("the a an our my his her their")
-_MONTHS = word_set("jan feb mar apr jun jul aug sep sept oct nov dec").union(MONTHS)
 _DAYS = frozenset(WEEKDAYS)
-_NUMBERS = pairs("zero:0 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11 twelve:12")
+_NUMBERS = {word: str(number) for word, number in NUMBER_WORDS.items() if number <= 12 and number != 1}
 _ASPECTS = """
 end: quit stop leave end finish cease resign retire drop ditch dump abandon scrap cancel axe shelve kill
  terminate close shut sell lose die passed break split divorce separate expire lapse cut remove delete uninstall
@@ -162,9 +162,9 @@ def _domains(words: tuple[str, ...], stems: tuple[str, ...]) -> dict[str, int]:
 def _kind(at: int, token: str, base: str, words: tuple[str, ...]) -> str:
     if not token[0].isalpha():
         beside = words[max(at - 1, 0) : at + 2]
-        return "d" if _YEAR.fullmatch(base) or not _MONTHS.isdisjoint(beside) else "n"
+        return "d" if _YEAR.fullmatch(base) or not MONTH_WORDS.isdisjoint(beside) else "n"
     is_name = token[0].isupper()
-    if is_name and (base in _MONTHS or base in _DAYS):
+    if is_name and (base in MONTH_WORDS or base in _DAYS):
         return "d"
     if base in _NUMBERS:
         return "n"

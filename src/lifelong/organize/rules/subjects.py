@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lifelong.organize.rules.voices import Said
-from lifelong.text.words import MONTHS, WEEKDAYS, word_set
+from lifelong.text.dates import MONTHS, WEEKDAYS
+from lifelong.text.words import word_set
 
 _READ = 2_000  # characters of a text that are looked at
 _NAME = r"[A-Z][a-z\u00e0-\u024f]+(?:-[A-Z][a-z]+)?"
