@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append, cli, journal, organize, quality, recall, serve, uniqueness, users, vectors
+from bench import append, cli, journal, organize, peers, quality, recall, serve, uniqueness, users, vectors
 
 PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "append": append.run,
@@ -21,6 +21,7 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "cli": cli.run,
     "serve": serve.run,
     "users": users.run,
+    "peers": peers.run,
 }
 
 RESULTS = Path(__file__).parent / "results"
