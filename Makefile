@@ -41,7 +41,7 @@ lock: $(READY)  ## pin what pyproject.toml asks for, with hashes
 	  --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
 
 clean:  ## remove the environment and everything that is made
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage bench/results demo-home
+	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage bench/results demo-home
 
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

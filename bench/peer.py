@@ -5,10 +5,9 @@
     python peer.py NAME search FOLDER DATA    ask all questions; print the numbers found and the seconds each took
     python peer.py NAME count  FOLDER DATA    print the numbers that are there
 
-DATA is a folder with `texts.json`, `questions.json` and their vectors (`texts.npy`, `questions.npy`); `sessions.json`
-may hold the texts again, as [speaker, text] by session. Peers get the
-vectors ready-made, which costs them nothing; lifelong makes its own. It imports nothing of this project, because the
-peers live in an environment of their own.
+DATA is a folder with `texts.json`, `questions.json` and their vectors (`texts.npy`, `questions.npy`). In it,
+`sessions.json` may hold the texts again, as [speaker, text] by session. Peers get the vectors ready-made, which costs
+them nothing; lifelong makes its own. Only its own class imports lifelong: the peers have another environment.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@
 - **kill -9**: adds that were acknowledged before the process was killed, and are gone afterwards.
 
 All get the same texts, and the peers the vectors of the bundled embedder, ready-made. mem0 runs without a model
-(`infer=False`). Each runs in a process of its own (`peer.py`); the peers in an environment that is built for this in
-`bench/results/peers`, with the newest releases.
+(`infer=False`). Each runs in a process of its own (`peer.py`); the peers in an environment that is built for this,
+`.venv-peers`, with the newest releases.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from lifelong.models.embedders.static import StaticEmbedder
 PACKAGES = ("mem0ai", "chromadb", "langgraph", "langgraph-checkpoint-sqlite", "sqlite-vec", "pysqlite3-binary")
 NAMES = ("lifelong", "fts5", "chroma", "langgraph", "mem0")
 PEER = Path(__file__).with_name("peer.py")
-ENVIRONMENT = Path(__file__).parent / "results" / "peers"
+ENVIRONMENT = Path(__file__).parent.parent / ".venv-peers"
 SIZE = int(os.environ.get("BENCH_PEERS_SIZE", "100000"))
 LARGEST = {"mem0": 10_000}  # turns; its local store takes 20 ms to insert one
 QUESTIONS = 40
