@@ -8,7 +8,20 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import append, cli, journal, organize, peers, quality, recall, serve, uniqueness, users, vectors
+from bench import (
+    append,
+    cli,
+    everyday,
+    journal,
+    organize,
+    peers,
+    quality,
+    recall,
+    serve,
+    uniqueness,
+    users,
+    vectors,
+)
 
 PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "append": append.run,
@@ -22,6 +35,7 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "serve": serve.run,
     "users": users.run,
     "peers": peers.run,
+    "everyday": everyday.run,
 }
 
 RESULTS = Path(__file__).parent / "results"

@@ -6,8 +6,8 @@
     python peer.py NAME count  FOLDER DATA    print the numbers that are there
 
 DATA is a folder with `texts.json`, `questions.json` and their vectors (`texts.npy`, `questions.npy`). In it,
-`sessions.json` may hold the texts again, as [speaker, text] by session. Peers get the vectors ready-made, which costs
-them nothing; lifelong makes its own. Only its own class imports lifelong: the peers have another environment.
+`sessions.json` may hold the texts again, as [speaker, text] by session. Peers get the vectors ready-made, which
+costs them nothing; lifelong makes its own. Only its class imports lifelong: the peers have another environment.
 """
 
 from __future__ import annotations
