@@ -6,16 +6,14 @@ that write no capitals have no names here, only numbers, dates and negations."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from lifelong.text.names import Word, proper, words
 from lifelong.text.sentences import clauses
+from lifelong.text.words import UNSPACED_NEGATION
 
 FARTHEST = 20  # words between a specific and what it belongs to
-
-_HAN_NOT = re.compile("[不没沒無无未别別]|ない")
 
 
 class Specific(NamedTuple):
@@ -38,7 +36,7 @@ def specifics(text: str) -> frozenset[Specific]:
                 found.add(Specific("negation", f"not {sentence[belongs].value}" if belongs is not None else "not"))
             elif word.kind == "number" or word.kind == "name" or word.kind == "date":
                 found.add(Specific(word.kind, word.value))
-            elif _HAN_NOT.search(word.value):
+            elif UNSPACED_NEGATION.search(word.value):
                 found.add(Specific("negation", f"not {word.value}"))
     return frozenset(found)
 
@@ -48,7 +46,7 @@ def missing(text: str, told: str) -> frozenset[Specific]:
     heard: set[str] = set()
     for label, _, part in clauses(told):
         values = {word.value for word in words(part)} | set(label.lower().split()) | {label.lower()}
-        denies = "not" in values or _HAN_NOT.search(part)
+        denies = "not" in values or UNSPACED_NEGATION.search(part)
         heard |= values | ({f"not {value}" for value in values} if denies else set())
     return frozenset(specific for specific in specifics(text) if specific.value not in heard)
 

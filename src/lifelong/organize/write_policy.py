@@ -15,6 +15,7 @@ from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError
 from lifelong.organize.facts import Fact, paragraphs, parse_fact, parse_facts
 from lifelong.organize.organizer import Transcript
+from lifelong.text.words import count_negations, is_stop
 from lifelong.types import Document, StoredRecord, ToolCall
 
 ABOUT_PEOPLE = ("~/memory/people", "~/memory/preferences", "~/memory/decisions")
@@ -29,10 +30,6 @@ KEPT = 0.5  # the share of a fact's words that must be left when it is told anew
 
 _WORD = re.compile(r"\w{4,}")
 _EXACT = re.compile(r"\d+(?:[.,:]\d+)*|(?<=[a-z,;] )[A-Z]\w+")
-_NOT = re.compile(r"\b(?:not?|never|none|nobody|nothing|without)\b|n't\b", re.IGNORECASE)
-_COMMON = frozenset(
-    ["user", "they", "their", "them", "that", "this", "with", "from", "have", "been", "will", "what"]
-)
 
 
 class WritePolicy:
@@ -196,7 +193,7 @@ def _says(text: str, fact: str) -> bool:
 def _exact(text: str) -> set[str]:
     """What must not be told in other words: numbers, names, and a "not"."""
     found = {word.lower() for word in _EXACT.findall(text)}
-    return found | {"not"} if _NOT.search(text) else found
+    return found | {"not"} if count_negations(text) else found
 
 
 def _source(cited: Sequence[StoredRecord], earlier: Sequence[Fact]) -> str:
@@ -236,4 +233,4 @@ def _text(recorded: StoredRecord) -> str:
 
 def _stems(text: str) -> set[str]:
     """The beginnings of the words that say something."""
-    return {word[:5] for word in _WORD.findall(text.lower()) if word not in _COMMON}
+    return {word[:5] for word in _WORD.findall(text.lower()) if word != "user" and not is_stop(word)}

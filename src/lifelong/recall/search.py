@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +26,7 @@ from lifelong.recall.repair import IndexRepair
 from lifelong.recall.vector_rows import VectorRows
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Row, Transaction
-from lifelong.text.words import fold
+from lifelong.text.words import count_negations
 from lifelong.types import ITEM_KINDS, Clock, Hit, ItemKind, to_micros
 from lifelong.validation import validate_count, validate_text, validate_time
 
@@ -45,8 +44,6 @@ LOOSE = 64  # items that wait for a vector and are given one on the way, where n
 AFTER_FAILURE = 30.0  # seconds in which an embedder that failed is not asked again: no question waits for it
 MOST = 1_000  # hits that can be asked for
 LONGEST = 1_000_000  # characters of a question that are taken
-
-_NEGATION = re.compile(r"\b(?:not|no|never|none|nothing|without|cannot|nicht|kein\w*)\b|n't\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +329,7 @@ def _text(found: Found) -> str:
 def _said(found: Found, text: str, stems: bytes) -> object:
     """What two items have in common that say the same: who spoke, the words, how often it is denied, and whether
     it asks. Nothing where there are no words to compare."""
-    return (found.speaker, found.trust, stems, len(_NEGATION.findall(fold(text))), asks(text)) if stems else None
+    return (found.speaker, found.trust, stems, count_negations(text), asks(text)) if stems else None
 
 
 def validate_scope(

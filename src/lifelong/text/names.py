@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from lifelong.text.dates import DATE_WORDS
 from lifelong.text.sentences import clauses
 from lifelong.text.stems import PAST
-from lifelong.text.words import NUMBER_WORDS, word_set
+from lifelong.text.words import FILLERS, NUMBER_WORDS, is_negation, word_set
 
 Kind = Literal["number", "name", "date", "negation", "content", "filler"]
 
@@ -25,26 +25,7 @@ _EDGES = (
 )
 _ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:T[\d:.+Z-]+)?")
 
-_NEGATIONS = word_set(
-    "not no never none nothing nobody nowhere neither nor without cannot nicht kein keine keinen keiner "
-    "keinem nie niemals ohne nichts ne pas jamais sans rien nunca sin ninguno ninguna não nem sem не нет без "
-    "ни никогда non senza لا لم لن ليس ليست بدون غير"
-)
 _NUMBERS = {word: str(number) for word, number in NUMBER_WORDS.items() if number > 1}
-_FILLERS = word_set(
-    "a an the and or but if so of to in on at for from by with about into onto over after before up down out "
-    "off as than then that this these those it its i me my mine we us our ours you your yours he him his she "
-    "her hers they them their is are was were be been being am do does did done doing have has had having "
-    "will would can could should shall might must just really very too also there here what when where who "
-    "whom which how why all any some more most much many such own same other another again still even ever "
-    "only quite rather pretty yeah yes yep yup oh ooh aww wow woah whoa hey hi hello thanks thank bye well "
-    "okay ok sure please congrats let lets get gets got getting gotta gonna wanna go goes going gone like one "
-    "ones myself yourself himself herself itself ourselves themselves im ive dont doesnt didnt cant wont "
-    "because while though although until since through der das den dem des ein eine einen einem einer und "
-    "oder aber ist sind waren bin haben ich du er sie es wir ihr mich mir sich zu auf mit von für bei nach "
-    "aus als auch noch nur wie wer dass le la les un une et est sont el los las una y son que en في من على "
-    "إلى عن أن هذا هذه كان كانت و"
-)
 _VERBS = word_set("is was are were has had have will would can could said says asked asks wants wanted")
 _CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
 
@@ -117,7 +98,7 @@ def _read(bare: str, opening: bool, names: frozenset[str]) -> tuple[str, Kind]:
     for clitic in _CLITICS:
         stem = stem.removesuffix(clitic)
     capital = bare[0].isupper()
-    if low in _NEGATIONS or low.endswith("n't"):
+    if is_negation(low):
         return "not", "negation"
     if any(map(str.isdigit, bare)):
         return low, "date" if _ISO.fullmatch(bare) else "number"
@@ -125,7 +106,7 @@ def _read(bare: str, opening: bool, names: frozenset[str]) -> tuple[str, Kind]:
         return _NUMBERS[low], "number"
     if capital and stem in DATE_WORDS:
         return stem, "date"
-    if stem in _FILLERS or stem == "may" or not any(map(str.isalnum, bare)):
+    if stem in FILLERS or stem == "may" or not any(map(str.isalnum, bare)):
         return stem, "filler"
     if capital and (
         not opening or stem in names or (len(stem) > 1 and not bare[1:].islower() and "'" not in bare)

@@ -36,21 +36,50 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-FUNCTION = word_set(
-    """a an the this that these those some any each every all both few more most other another such same own i me
-    my mine myself you your yours yourself he him his himself she her hers herself it its itself we us our ours
-    ourselves they them their theirs themselves who whom whose which what when where why how there here am is
-    are was were be been being have has had having do does did doing done will would shall should can could may
-    might must ought not no nor and or but if then else so than too very as at by for from in into of off on
-    onto out over to up down with without about above after again against along among around because before
-    behind below between beyond during except inside near once outside per since through throughout till toward
-    towards under until upon via within while although though unless whether yet also just only even still ever
-    never always i'm i've i'd i'll you're you've you'd you'll he's she's it's it'd it'll we're we've we'd we'll
-    they're they've they'd they'll that's there's here's what's who's where's how's let's don't doesn't didn't
-    isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't haven't hasn't hadn't ain't 'm 's 're
-    've 'll 'd im ive gonna wanna gotta yes yeah yep yup nope ok okay oh hey hi hello wow hmm haha lol please
-    thanks thank"""
+_GRAMMAR = word_set(
+    """a an the this that these those some any each all both more most other such same own i me my mine myself
+    you your yours he him his she her hers it its we us our they them their who whom whose which what when
+    where why how there here am is are was were be been being have has had having do does did doing done
+    will would shall should can could may might must not no and or but if then so than too very as at by for
+    from in into of off on out over to up with about again also just only im ive"""
 )
+
+FUNCTION = _GRAMMAR | word_set(
+    """every few another yourself himself herself itself ours ourselves theirs themselves ought nor else onto
+    down without above after against along among around because before behind below between beyond during
+    except inside near once outside per since through throughout till toward towards under until upon via
+    within while although though unless whether yet even still ever never always i'm i've i'd i'll you're
+    you've you'd you'll he's she's it's it'd it'll we're we've we'd we'll they're they've they'd they'll
+    that's there's here's what's who's where's how's let's don't doesn't didn't isn't aren't wasn't weren't
+    can't couldn't won't wouldn't shouldn't haven't hasn't hadn't ain't 'm 's 're 've 'll 'd gonna wanna
+    gotta yes yeah yep yup nope ok okay oh hey hi hello wow hmm haha lol please thanks thank"""
+)
+"""Words that say nothing by themselves, to the rules: grammar, greetings, assents."""
+
+STOP = _GRAMMAR | word_set(
+    """much many dont don doesn didn isn wasn aren weren won t s re ve ll d m let lets get got"""
+)
+"""Words that the index leaves out. The ranking is tuned to this list, and every stored row was read with it."""
+
+FILLERS = (_GRAMMAR - word_set("both each may no not whose")) | word_set(
+    """onto after before down ours really much many another still even ever quite rather pretty yeah yes yep
+    yup oh ooh aww wow woah whoa hey hi hello thanks thank bye well okay ok sure please congrats let lets
+    get gets got getting gotta gonna wanna go goes going gone like one ones yourself himself herself itself
+    ourselves themselves dont doesnt didnt cant wont because while though although until since through der
+    das den dem des ein eine einen einem einer und oder aber ist sind waren bin haben ich du er sie es wir
+    ihr mich mir sich zu auf mit von für bei nach aus als auch noch nur wie wer dass le la les un une et est
+    sont el los las una y son que en في من على إلى عن أن هذا هذه كان كانت و"""
+)
+"""Words that a summary may leave out, in the languages that people mix. Negations are not among them."""
+
+NEGATIONS = word_set(
+    """not no never none nothing nobody nowhere neither nor without cannot nicht kein keine keinen keiner keinem
+    nie niemals ohne nichts ne pas jamais sans rien nunca sin ninguno ninguna não nem sem не нет без ни никогда non
+    senza لا لم لن ليس ليست بدون غير"""
+)
+UNSPACED_NEGATION = re.compile("[不没沒無无未别別]|ない")
+
+FIRST_PERSON = word_set("i my me we our us mine myself i'm i've i'd i'll we're we've we'll we'd")
 
 COMMON = word_set(
     """able actually ago agree almost already alright although amazing amount anybody anyone anything anyway
@@ -119,16 +148,6 @@ def is_praise(words: Iterable[str]) -> bool:
     return praises
 
 
-STOP = frozenset(
-    """a an the of to in on at for and or is are was were be been being am do does did doing done i me my mine
-    myself you your yours we our us they them their he him his she her hers it its this that these those with
-    from by as have has had having what which who whom whose when where why how can could would should will
-    shall may might must about into over than then so if but not no any some there here just also very too up
-    out off again more most much many such both each other own same all only dont don doesn didn isn wasn
-    aren weren won t s re ve ll d m im ive let lets get got""".split()
-)
-FIRST_PERSON = frozenset("i my me we our us mine myself i'm i've i'd i'll we're we've we'll we'd".split())
-
 _SMALL_NUMBERS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen twenty"""
 _TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
@@ -167,6 +186,17 @@ def contents(words: list[str], folded: str) -> list[str]:
     whole = [word.removesuffix("'s") for word in _apart(words, folded)]
     parts = [word.split("'") if "'" in word else [word] for word in whole if not is_stop(word)]
     return [part for some in parts for part in some if len(some) == 1 or (len(part) > 1 and not is_stop(part))]
+
+
+def is_negation(word: str) -> bool:
+    """Tell whether a word, in lower case, denies: "never", "isn't", "nicht", "pas"."""
+    return word in NEGATIONS or word.endswith("n't")
+
+
+def count_negations(text: str) -> int:
+    """Return how often a text denies something."""
+    spaced = sum(map(is_negation, WORD.findall(text.lower().replace("\u2019", "'"))))
+    return spaced + len(UNSPACED_NEGATION.findall(text))
 
 
 def is_stop(word: str) -> bool:

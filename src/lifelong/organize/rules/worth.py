@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from lifelong.text.words import WORD, either, is_praise, weight
+from lifelong.text.words import FIRST_PERSON, WORD, either, is_praise, weight, word_set
 
 Category = Literal["people", "projects", "preferences", "decisions", "lessons", "events"]
 
@@ -36,7 +36,8 @@ _SERMON = re.compile(
     r"|it's (?:important|crucial|essential|vital|key|great|nice|amazing|awesome)|(?:is|are) (?:so "
     r"|really )?(?:important|crucial|essential|vital|key))\b"
 )
-_FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'll|our|me|us|mine)\b")
+_FITTED_WITHOUT = word_set("myself we'd")
+_FIRST = re.compile(rf"\b(?:{'|'.join(sorted(FIRST_PERSON - _FITTED_WITHOUT))})\b")
 _FACT = re.compile(
     r"\b"
     + either(
