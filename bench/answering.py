@@ -51,7 +51,7 @@ class Told:
             def answers(question: Asked) -> list[str]:
                 nonlocal now
                 now = question.at or self.until
-                hits = memory.search(question.text, DEPTH, kinds=("turn",))
+                hits = memory.search(question.text, DEPTH, kinds=("record",))
                 return [self.turns[hit.record_id] for hit in hits if hit.record_id is not None]
 
             yield answers

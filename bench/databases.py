@@ -44,7 +44,7 @@ class Script:
     @classmethod
     def of(cls, memory: Memory, statements: Sequence[Statement], record_id: int) -> Self:
         assert any(record_id in (params or ()) for _, params in statements), "every append marks here"
-        items = memory.list("turn", limit=1)
+        items = memory.list("record", limit=1)
         assert items[0].record_id == record_id
         item = memory._parts.shared.database.read(
             lambda tx: tx.all("SELECT id FROM items WHERE ref = ?", str(record_id))

@@ -180,11 +180,11 @@ def test_a_new_user_begins_with_append_only(home: Path, line: Line) -> None:
 
 def test_recall_narrows_and_explains(home: Path, line: Line) -> None:
     """R2: by kind, agent and time."""
-    hits = line.done("recall", "Who is allergic to nuts?", "--kind", "turn", "--kind", "document", "--json").json
-    assert {hit["kind"] for hit in hits} == {"turn", "document"}
+    hits = line.done("recall", "Who is allergic to nuts?", "--kind", "record", "--kind", "fact", "--json").json
+    assert {hit["kind"] for hit in hits} == {"record", "fact"}
     assert any("nuts" in hit["text"] for hit in hits)
     shown = line.done("recall", "Who is allergic to nuts?", "--explain", "--agent", "cli/mara/main").out
-    assert "turn:2" in shown
+    assert "r2" in shown
     assert "+" in shown
     assert line.done("recall", "nuts", "--since", "2099-01-01", "--json").json == []
     assert line.done("recall", "nuts", "--until", "2001-01-01", "--as-of", "2001-01-01", "--json").json == []
@@ -195,19 +195,19 @@ def test_recall_narrows_and_explains(home: Path, line: Line) -> None:
 
 def test_what_is_remembered_is_listed_corrected_pinned_and_judged(home: Path, line: Line) -> None:
     """R11, R10: what a person can do about it."""
-    listed = line.done("list", "--kind", "turn", "--json").json
+    listed = line.done("list", "--kind", "record", "--json").json
     assert [hit["text"] for hit in listed][-1] == SAID[0]
     assert SAID[0] in line.done("list", "--subject", "Lisbon").out
-    page = line.done("list", "--kind", "turn", "-n", 1, "--before", listed[0]["id"], "--json").json
+    page = line.done("list", "--kind", "record", "-n", 1, "--before", listed[0]["id"], "--json").json
     assert page == listed[1:2]
-    line.done("pin", "turn:2")
+    line.done("pin", "r2")
     assert SAID[1] in line.done("context", "--agent", "cli/mara/main", "--tokens", 500).out
-    assert line.done("pin", "turn:2", "--remove", "--json").json == {"id": "turn:2", "pinned": False}
-    told = line.done("correct", "turn:1", "I live in Porto.", "--json").json
+    assert line.done("pin", "r2", "--remove", "--json").json == {"id": "r2", "pinned": False}
+    told = line.done("correct", "r1", "I live in Porto.", "--json").json
     assert told["text"] == "I live in Porto."
     assert "useful" in line.done("feedback", told["id"], "useful").out
-    assert "Nothing remembered has the id" in line("pin", "turn:999").err
-    assert line("feedback", "turn:1", "splendid").code == 2
+    assert "Nothing remembered has the id" in line("pin", "r999").err
+    assert line("feedback", "r1", "splendid").code == 2
     assert "no agent" in line("context", "--agent", "x/y/z").err.lower()
 
 
@@ -217,7 +217,7 @@ def test_ids_can_be_copied_from_a_narrow_terminal(
 ) -> None:
     """R2: each stands in a line, whole."""
     ids = [hit["id"] for hit in line.done(*words, "--json").json]
-    assert any(len(one) > 50 for one in ids)
+    assert {one[0] for one in ids} >= {"r", "f"}
     for columns in ("80", "40"):
         monkeypatch.setenv("COLUMNS", columns)
         shown = line.done(*words).out.splitlines()
@@ -365,8 +365,8 @@ def test_status_ledger_doctor_verify_and_rebuild(home: Path, line: Line) -> None
     """O6: health, and what can be counted."""
     told = line.done("status", "--json").json
     assert told["health"]["status"] == "green"
-    assert told["totals"]["items"]["turn"] == 4
-    assert "4 turn" in line.done("status").out
+    assert told["totals"]["items"]["record"] == 4
+    assert "4 record" in line.done("status").out
     assert line.done("ledger", "--json").json == []
     assert "No model was called" in line.done("ledger").out
     assert line.done("doctor").out.startswith("✓")

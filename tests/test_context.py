@@ -99,7 +99,8 @@ def test_what_was_injected_is_not_the_focus_and_is_not_learned(knowing: Memory) 
     assert OTHERS[0] in shown(knowing.context(agent=ada))[0]
     assert knowing.sessions.transcript(ada).count("deploy") == 0
     assert (
-        knowing.search("deploy build server disk", kinds=["turn"])[0].text == "Who moved to Lisbon in the spring?"
+        knowing.search("deploy build server disk", kinds=["record"])[0].text
+        == "Who moved to Lisbon in the spring?"
     )
 
 
@@ -135,7 +136,7 @@ def test_secrets_are_never_in_it(open_memory: OpenMemory) -> None:
     ada = memory.agent(ADA)
     memory.experiences.add(f"The service uses the API key {key} in production.")
     memory.journal.remember("The door of the shed opens with 4711.", "note", "secret")
-    memory.pin(f"turn:{memory.append(ada, UserMessage(f'My API key is {key}, keep it.'))}")
+    memory.pin(f"r{memory.append(ada, UserMessage(f'My API key is {key}, keep it.'))}")
     context = memory.context("Which API key does the service use?", agent=ada)
     assert key not in context
     assert "4711" not in context
@@ -146,8 +147,8 @@ def test_pinned_items_are_always_in_it(knowing: Memory) -> None:
     """R8, R11: once, whatever it is about, for every agent; not when they have ended."""
     ada = knowing.agent(ADA)
     told = knowing.append(ada, UserMessage("Always answer in French, please."))
-    knowing.pin(f"turn:{told}")
-    knowing.pin(f"experience:{knowing.experiences.query(DEPLOY, 1)[0].id}")
+    knowing.pin(f"r{told}")
+    knowing.pin(knowing.experiences.query(DEPLOY, 1)[0].id)
     context = knowing.context("Why did the deploy fail?", agent=ada)
     assert context.index(PINNED) < context.index(HEADING)
     assert context.count("Always answer in French") == 1
@@ -167,7 +168,7 @@ def test_pinned_items_come_first_and_the_newest_of_them(
         memory.journal.remember(f"Line {number} of a journal that is longer than any context.")
     for number in range(3):
         clock.turn(minutes=1)
-        memory.pin(f"turn:{memory.append(ada, UserMessage(f'Rule {number} always holds.'))}")
+        memory.pin(f"r{memory.append(ada, UserMessage(f'Rule {number} always holds.'))}")
     context = memory.context(agent=ada)
     assert len(context) <= 1_000
     places = [context.index(f"Rule {number}") for number in (2, 1, 0)]
@@ -177,7 +178,7 @@ def test_pinned_items_come_first_and_the_newest_of_them(
     tight = memory.context(agent=ada, tokens=105)
     assert "Rule 2" in tight
     assert "Rule 0" not in tight
-    assert "no room for what is pinned: turn:2, turn:1" in caplog.text
+    assert "no room for what is pinned: r2, r1" in caplog.text
 
 
 def test_it_stays_within_a_budget_of_tokens(open_memory: OpenMemory) -> None:
@@ -191,7 +192,7 @@ def test_it_stays_within_a_budget_of_tokens(open_memory: OpenMemory) -> None:
         context = memory.context("Which ship was late in Lisbon?", agent=ada, tokens=tokens)
         assert weight(context) <= TOKEN * tokens
         assert all(line.endswith("in the port of Lisbon.") for line in shown(context))
-        assert bool(shown(context)) == (tokens >= 200)
+        assert bool(shown(context)) == (tokens >= 100)
         assert ("# Today" in context) == (tokens >= 200)
 
 
@@ -230,7 +231,7 @@ def test_what_was_corrected_does_not_come_back(knowing: Memory) -> None:
     """R8, R11, O11: neither by a query, nor by being told again."""
     ada = knowing.agent(ADA)
     id_ = knowing.experiences.query(DEPLOY, 1)[0].id
-    knowing.correct(f"experience:{id_}", "The deploy failed because the network was down.")
+    knowing.correct(id_, "The deploy failed because the network was down.")
     assert DEPLOY not in knowing.context("Why did the deploy fail?", agent=ada)
     assert DEPLOY not in [one.text for one in knowing.experiences.query("Why did the deploy fail?", 50)]
     assert DEPLOY not in [one.text for one in knowing.experiences.list()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +12,15 @@ import pytest
 
 from lifelong import Agent, Memory, System, User, UserMessage
 from lifelong.collect.recorder import Recorder
-from lifelong.errors import ConfigError, InputError, ItemNotFound, LifelongError, RecallNotFound, StaleWrite
+from lifelong.errors import (
+    ConfigError,
+    DocumentNotFound,
+    InputError,
+    ItemNotFound,
+    LifelongError,
+    RecallNotFound,
+    StaleWrite,
+)
 from lifelong.organize.documents import DocumentStore
 from lifelong.recall.items import Items
 from lifelong.storage.base import Database
@@ -28,7 +38,7 @@ def mara(memory: Memory) -> Agent:
 
 
 def say(memory: Memory, agent: Agent, *texts: str, speaker: str = "Mara") -> list[str]:
-    return [f"turn:{memory.append(agent, UserMessage(text, speaker=speaker))}" for text in texts]
+    return [f"r{memory.append(agent, UserMessage(text, speaker=speaker))}" for text in texts]
 
 
 def write(memory: Memory, slug: str, body: str, **content: Any) -> Document:
@@ -67,7 +77,7 @@ def experience(database: Database, clock: FakeClock, id_: str, text: str, owner:
         Items(tx, owner).put([Item("experience", id_, text, clock.now, trust="user")], clock.now)
 
     database.write(work)
-    return f"experience:{id_}"
+    return id_
 
 
 # List
@@ -78,9 +88,9 @@ def test_everything_is_listed_newest_first_and_in_pages(memory: Memory, mara: Ag
     said = say(memory, mara, "one thing", "two things", "three things")
     write(memory, "mara", "likes tea. [r1]")
     assert texts(memory.list()) == ["Mara likes tea.", "three things", "two things", "one thing"]
-    first = memory.list("turn", limit=2)
+    first = memory.list("record", limit=2)
     assert [hit.id for hit in first] == said[:0:-1]
-    assert [hit.id for hit in memory.list("turn", limit=2, before=first[-1].id)] == said[:1]
+    assert [hit.id for hit in memory.list("record", limit=2, before=first[-1].id)] == said[:1]
     assert memory.list(before=said[0]) == []
 
 
@@ -143,13 +153,13 @@ def test_a_subject_is_who_speaks_whom_it_is_about_or_what_it_names(memory: Memor
     said = say(memory, mara, "The sea is rough in March.")
     say(memory, mara, "Boats are dear.", speaker="Tom")
     named = say(memory, mara, "Ask mara about the boat.", speaker="Tom")
-    fact = write(memory, "mara", "The river floods each spring. [r1]")
+    write(memory, "mara", "The river floods each spring. [r1]")
     ids = [hit.id for hit in memory.list(subject="Mara")]
     assert ids[1:] == [*named, *said]
-    assert ids[0].startswith(f"document:{fact.id}#")
+    assert ids[0] == item(memory, "fact", "river").id
     assert texts(memory.list(subject="tom")) == ["Ask mara about the boat.", "Boats are dear."]
     assert texts(memory.list(subject="boats, dear")) == ["Boats are dear."]
-    assert texts(memory.list("document", subject="MARA")) == ["The river floods each spring."]
+    assert texts(memory.list("fact", subject="MARA")) == ["The river floods each spring."]
     assert texts(memory.list(subject="mara", limit=1, before=named[0])) == ["The sea is rough in March."]
     assert memory.list(subject="the of and") == []
 
@@ -171,12 +181,12 @@ def test_a_list_shows_no_secret_and_nothing_of_others(
 @pytest.mark.parametrize(
     ("arguments", "advice"),
     [
-        ({"kind": "turns"}, "Use one of: turn, document"),
+        ({"kind": "turns"}, "Use one of: record, fact"),
         ({"limit": 0}, "Ask for 1 to"),
         ({"limit": 10**6}, "Ask for 1 to"),
         ({"subject": " "}, "must not be empty"),
         ({"since": "May"}, "datetime with a time zone"),
-        ({"before": "turn:999"}, "An id is a kind and a name, e.g. 'turn:12'"),
+        ({"before": "r999"}, "Ids look like r12"),
     ],
 )
 def test_a_wrong_list_says_what_to_do(memory: Memory, arguments: dict[str, Any], advice: str) -> None:
@@ -193,7 +203,7 @@ def test_a_corrected_fact_stands_among_the_earlier_ones(memory: Memory, mara: Ag
     """R11, O11: with the day it ended and the record of the person's word, which the new fact cites."""
     said, _ = say(memory, mara, PORTO, "I like tea.")
     document = write(memory, "mara", "lives in Porto, near the river. [r1]\n\nlikes tea. [r2]")
-    old = item(memory, "document", "Porto")
+    old = item(memory, "fact", "Porto")
     new = memory.correct(old.id, LISBON)
     assert memory.documents.read(document.id).body == (
         "lives in Lisbon, near the sea. [r3]\n\nlikes tea. [r2]\n\n## Earlier\n\n"
@@ -201,7 +211,7 @@ def test_a_corrected_fact_stands_among_the_earlier_ones(memory: Memory, mara: Ag
     )
     assert (new.text, new.trust, new.record_id, new.until) == (LISBON, "user", 3, None)
     hits = {hit.id: hit for hit in memory.search("Where does Mara live?", 10)}
-    best = next(one for one in hits if one in (new.id, "turn:3"))
+    best = next(one for one in hits if one in (new.id, "r3"))
     for ended in (old.id, said):
         assert hits[ended].until is not None
         assert list(hits).index(ended) > list(hits).index(best)
@@ -222,14 +232,14 @@ def test_a_correction_tells_of_the_person_only_where_they_say_so(
     """R11: not every word that begins with "I" is the one who speaks."""
     say(memory, mara, PORTO)
     document = write(memory, "mara", "lives in Porto. [r1]")
-    memory.correct(item(memory, "document", "Porto").id, told)
+    memory.correct(item(memory, "fact", "Porto").id, told)
     assert memory.documents.read(document.id).body.startswith(f"{fact} [r2]")
 
 
 def test_a_correction_is_a_record_of_the_persons(memory: Memory, mara: Agent) -> None:
     """R11: history says who said it."""
     say(memory, mara, PORTO)
-    memory.correct("turn:1", LISBON)
+    memory.correct("r1", LISBON)
     (recorded,) = memory.sessions.history(memory.agent(System("corrections")))
     assert (recorded.record.type, recorded.record.provenance) == ("note", "user")
     assert memory.sessions.transcript(memory.agent(System("corrections"))).count(LISBON) == 1
@@ -239,21 +249,21 @@ def test_a_correction_can_be_rolled_back(memory: Memory, mara: Agent) -> None:
     """R11, O21."""
     say(memory, mara, PORTO)
     document = write(memory, "mara", "lives in Porto, near the river. [r1]")
-    old = item(memory, "document", "Porto")
+    old = item(memory, "fact", "Porto")
     memory.correct(old.id, LISBON)
     changeset = memory.documents.changesets(1)[0]
     assert (changeset.author, changeset.note) == ("person", f"Corrects {old.id}.")
     memory.documents.rollback(changeset.id)
     assert memory.documents.read(document.id).body == document.body
-    assert item(memory, "document", "Porto").until is None
-    assert item(memory, "turn", "Porto").until is None
+    assert item(memory, "fact", "Porto").until is None
+    assert item(memory, "record", "Porto").until is None
 
 
 def test_a_second_correction_joins_the_earlier_ones(memory: Memory, mara: Agent) -> None:
     """R11: also of a text that is no sentence about the title, and of many lines."""
     say(memory, mara, PORTO)
     document = write(memory, "mara", "lives in Porto. [r1]")
-    first = memory.correct(item(memory, "document", "Porto").id, "# She lives\n\nin Faro. [r1]")
+    first = memory.correct(item(memory, "fact", "Porto").id, "# She lives\n\nin Faro. [r1]")
     assert first.text == "She lives in Faro. [r1]"
     memory.correct(first.id, LISBON)
     assert memory.documents.read(document.id).body == (
@@ -265,9 +275,9 @@ def test_a_second_correction_joins_the_earlier_ones(memory: Memory, mara: Agent)
 def test_a_persons_own_text_is_replaced(memory: Memory) -> None:
     """R11: it cites nothing that could end; the version before has it."""
     document = write(memory, "mara", "Collects stamps.")
-    memory.correct(item(memory, "document", "stamps").id, "Collects coins.")
+    memory.correct(item(memory, "fact", "stamps").id, "Collects coins.")
     assert memory.documents.read(document.id).body == "Collects coins. [r1]"
-    assert texts(memory.list("document")) == ["Collects coins."]
+    assert texts(memory.list("fact")) == ["Collects coins."]
 
 
 def test_a_correction_survives_others_that_write(
@@ -283,7 +293,7 @@ def test_a_correction_survives_others_that_write(
             self.edit(document.id, self.read(document.id).version, append=more)
         return real(self, **content)
 
-    old = item(memory, "document", "Porto")
+    old = item(memory, "fact", "Porto")
     monkeypatch.setattr(DocumentStore, "write", beaten)
     memory.correct(old.id, LISBON)
     body = memory.documents.read(document.id).body
@@ -293,8 +303,8 @@ def test_a_correction_survives_others_that_write(
 
     others = (f"saw film {number}. [r1]" for number in range(99))
     with pytest.raises(StaleWrite, match="changed since it was read"):
-        memory.correct(item(memory, "document", "Lisbon").id, "Mara lives in Faro.")
-    assert item(memory, "turn", "Faro").trust == "user"
+        memory.correct(item(memory, "fact", "Lisbon").id, "Mara lives in Faro.")
+    assert item(memory, "record", "Faro").trust == "user"
 
 
 def test_a_corrected_turn_ends_and_is_found_below_the_correction(
@@ -303,7 +313,7 @@ def test_a_corrected_turn_ends_and_is_found_below_the_correction(
     """R11: whatever is learned from it later, and when the index is made anew."""
     (old,) = say(memory, mara, PORTO)
     new = memory.correct(old, "I live in Lisbon, near the sea.")
-    assert (new.kind, new.trust) == ("turn", "user")
+    assert (new.kind, new.trust) == ("record", "user")
 
     def check(memory: Memory) -> None:
         hits = {hit.id: hit for hit in memory.search("Where do I live?", 10)}
@@ -321,15 +331,15 @@ def test_the_facts_that_rest_on_a_corrected_turn_alone_end_with_it(memory: Memor
     """R11, O11: what another record says too, holds."""
     say(memory, mara, "I live in Porto and have a cat.", "My cat is black.")
     document = write(memory, "mara", "lives in Porto. [r1]\n\nhas a cat. [r1, r2]\n\nhas a black cat. [r2]")
-    new = memory.correct("turn:1", "Mara lives in Lisbon and has a cat.")
+    new = memory.correct("r1", "Mara lives in Lisbon and has a cat.")
     assert memory.documents.read(document.id).body == (
         "has a cat. [r1, r2]\n\nhas a black cat. [r2]\n\n## Earlier\n\n"
         "lives in Porto. [r1, until 2026-02-24 by r3]"
     )
     hits = [hit.id for hit in memory.search("Where does Mara live?", 10)]
-    assert hits.index(new.id) < hits.index(item(memory, "document", "Porto").id)
+    assert hits.index(new.id) < hits.index(item(memory, "fact", "Porto").id)
     memory.documents.rollback(memory.documents.changesets(1)[0].id)
-    assert item(memory, "turn", "Porto").until is not None, "the person's word stands"
+    assert item(memory, "record", "Porto").until is not None, "the person's word stands"
 
 
 def test_a_corrected_experience_ends(memory: Memory, database: Database, clock: FakeClock) -> None:
@@ -365,7 +375,7 @@ def test_a_corrected_line_of_the_journal_ends_and_another_is_learned(
     assert not [hit for hit in off.list() if "eleven" in hit.text], "nothing was changed"
 
 
-@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+@pytest.mark.parametrize("kind", ["record", "journal", "experience"])
 def test_a_correction_of_a_line_can_be_corrected_wherever_it_stands(
     open_memory: OpenMemory, kind: ItemKind
 ) -> None:
@@ -381,7 +391,7 @@ def test_a_correction_of_a_line_can_be_corrected_wherever_it_stands(
     memory.experiences.extract()
     memory.organize()
     wrong = [hit for hit in memory.list() if "at ten" in hit.text]
-    assert {hit.kind for hit in wrong} == {"turn", "journal", "experience"}
+    assert {hit.kind for hit in wrong} == {"record", "journal", "experience"}
     assert all(hit.until for hit in wrong)
     assert "at ten" not in memory.context("When does the harbour close?", agent=ada)
     assert "at eleven" in memory.search("When does the harbour close?")[0].text
@@ -412,7 +422,7 @@ def test_a_line_of_the_journal_and_its_experience_end_together(
     assert not [one for one in memory.experiences.list() if "at nine" in one.text]
 
 
-@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+@pytest.mark.parametrize("kind", ["record", "journal", "experience"])
 @pytest.mark.parametrize("is_summed_up", [True, False])
 def test_a_turn_ends_with_what_sums_it_up(
     open_memory: OpenMemory, clock: FakeClock, kind: ItemKind, is_summed_up: bool
@@ -424,7 +434,7 @@ def test_a_turn_ends_with_what_sums_it_up(
     memory.end_turn(ada)
     record = memory.append(ada, UserMessage("The harbour of Porto closes at nine in summer."))
     document = write(memory, "harbour", f"The harbour of Porto closes at nine. [r{record}]")
-    if is_summed_up or kind != "turn":
+    if is_summed_up or kind != "record":
         memory.end_turn(ada)
         memory.experiences.extract()
         memory.organize()
@@ -435,7 +445,7 @@ def test_a_turn_ends_with_what_sums_it_up(
     assert "until" in memory.documents.read(document.id).body
     for _ in range(2):
         old = [hit for hit in memory.list() if "at nine" in hit.text]
-        assert {"turn", "journal"} <= {hit.kind for hit in old}
+        assert {"record", "journal"} <= {hit.kind for hit in old}
         assert all(hit.until for hit in old)
         assert "at nine" not in memory.journal.context()
         memory.admin.rebuild()
@@ -465,7 +475,7 @@ def test_nothing_is_learned_from_a_corrected_turn_but_from_the_correction(
     memory.correct(old, LISBON)
     memory.sessions.reset(memory.agent(System("corrections")))
     memory.organize()
-    known = texts(memory.list("document"))
+    known = texts(memory.list("fact"))
     assert not [text for text in known if "Porto" in text]
     assert [text for text in known if "Lisbon" in text]
 
@@ -494,7 +504,7 @@ def test_a_corrected_fact_is_learned_where_it_stands_and_nowhere_else(
     """R11, O11: the person's word is not filed once more by the memory-agent; a rollback takes it back."""
     say(memory, mara, PORTO)
     organized(memory, mara)
-    old = item(memory, "document", "Porto")
+    old = item(memory, "fact", "Porto")
     new = memory.correct(old.id, told)
     assert (new.path, new.trust) == ("~/memory/people/mara", "user")
     by = f"r{new.record_id}"
@@ -502,11 +512,11 @@ def test_a_corrected_fact_is_learned_where_it_stands_and_nowhere_else(
     assert organized(memory) == {"people/mara": f"{fact} [{by}]\n\n## Earlier\n\n{ended}"}
     memory.documents.rollback(memory.documents.changesets(1)[0].id)
     memory = remade(memory, open_memory)
-    assert item(memory, "document", "Porto").until is None
+    assert item(memory, "fact", "Porto").until is None
 
 
 @pytest.mark.parametrize("speaker", ["Mara", ""])
-@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+@pytest.mark.parametrize("kind", ["record", "journal", "experience"])
 def test_a_correction_is_learned_as_the_word_of_whom_it_corrects(
     open_memory: OpenMemory, kind: ItemKind, speaker: str
 ) -> None:
@@ -551,7 +561,7 @@ def test_a_correction_of_nobodys_word_is_the_users(open_memory: OpenMemory) -> N
 def test_a_page_whose_title_is_no_name_is_corrected(memory: Memory) -> None:
     """R11: it is longer than a speaker's name may be."""
     document = write(memory, "mara", "lives in Porto. [r1]", title="Mara " * 60)
-    memory.correct(item(memory, "document", "Porto").id, "Somebody lives in Lisbon.")
+    memory.correct(item(memory, "fact", "Porto").id, "Somebody lives in Lisbon.")
     assert memory.documents.read(document.id).body.startswith("Somebody lives in Lisbon. [r1]")
 
 
@@ -567,12 +577,12 @@ def test_a_note_is_corrected_in_its_file(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("id_", "text", "advice"),
     [
-        ("turn:1", " \n", "The correction is empty"),
-        ("turn:1", PORTO, "says that already"),
-        ("turn:9", "x", "An id is a kind and a name, e.g. 'turn:12'"),
-        ("Porto", "x", "recall and list give it with every hit"),
+        ("r1", " \n", "The correction is empty"),
+        ("r1", PORTO, "says that already"),
+        ("r9", "x", "Ids look like r12"),
+        ("Porto", "x", "search and list give one with every hit"),
         ("", "x", "must not be empty"),
-        ("turn:1", "x" * 30_000, "the limit is 20,000"),
+        ("r1", "x" * 30_000, "the limit is 20,000"),
     ],
 )
 def test_a_wrong_correction_changes_nothing(memory: Memory, mara: Agent, id_: str, text: str, advice: str) -> None:
@@ -587,9 +597,9 @@ def test_a_wrong_correction_changes_nothing(memory: Memory, mara: Agent, id_: st
 def test_what_has_ended_is_not_corrected_again(memory: Memory, mara: Agent) -> None:
     """R11."""
     say(memory, mara, PORTO)
-    memory.correct("turn:1", LISBON)
+    memory.correct("r1", LISBON)
     with pytest.raises(InputError, match="ended on 2026-02-24 already"):
-        memory.correct("turn:1", "Mara lives in Faro.")
+        memory.correct("r1", "Mara lives in Faro.")
     assert len(memory.list()) == 2
 
 
@@ -601,17 +611,17 @@ def test_a_correction_that_was_cut_short_is_made_again(
     with monkeypatch.context() as patch:
         patch.setattr("lifelong.recall.feedback.FeedbackRows.correct", _killed)
         with pytest.raises(KeyboardInterrupt):
-            memory.correct("turn:1", LISBON)
+            memory.correct("r1", LISBON)
     assert texts(memory.list()) == [LISBON, PORTO]
-    memory.correct("turn:1", LISBON)
+    memory.correct("r1", LISBON)
     assert texts(memory.list()) == [LISBON, PORTO]
-    assert item(memory, "turn", "Porto").until is not None
+    assert item(memory, "record", "Porto").until is not None
 
 
 @pytest.mark.parametrize(
     "step", ["feedback.FeedbackRows.correct", "curation.Curation._end_facts_of", "curation.Curation._repin"]
 )
-@pytest.mark.parametrize("kind", ["turn", "document", "journal"])
+@pytest.mark.parametrize("kind", ["record", "fact", "journal"])
 def test_a_correction_that_was_cut_short_anywhere_is_made_again(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, step: str, kind: ItemKind
 ) -> None:
@@ -631,7 +641,7 @@ def test_a_correction_that_was_cut_short_anywhere_is_made_again(
     memory.organize()
     assert [hit.id for hit in memory.list() if hit.pinned] == [new.id]
     assert item(memory, kind, "Porto").until is not None
-    assert texts(memory.list("turn")) == [LISBON, "Mara lives in Porto."]
+    assert texts(memory.list("record")) == [LISBON, "Mara lives in Porto."]
     told = [record.text for record in memory.journal.records()]
     assert told == ["Mara lives in Porto.", *([LISBON] if kind == "journal" else [])]
     if kind != "journal":
@@ -676,19 +686,95 @@ def test_pins_of_files_and_documents_survive_a_rebuild(
     write(memory, "mara", "Collects stamps.")
     say(memory, mara, PORTO)
     memory.organize()
-    pinned = {item(memory, "note", "Rough").id, item(memory, "document", "stamps").id}
+    pinned = {item(memory, "note", "Rough").id, item(memory, "fact", "stamps").id}
     for id_ in pinned:
         memory.pin(id_)
     memory = remade(memory, open_memory)
     assert {hit.id for hit in memory.list() if hit.pinned} == pinned
 
 
-@pytest.mark.parametrize("id_", ["turn:7", "document:x#y", "thing:1", "nothing"])
+@pytest.mark.parametrize("id_", ["r7", "f00000000", "turn:7", "d1", "r", "f", "nothing"])
 def test_only_what_is_there_can_be_pinned(memory: Memory, id_: str) -> None:
     """R11."""
     for call in (memory.pin, memory.unpin):
-        with pytest.raises(ItemNotFound, match=r"An id is a kind and a name, e\.g\. 'turn:12'"):
+        with pytest.raises(ItemNotFound, match="Ids look like r12 or f3a91c07b"):
             call(id_)
+
+
+# Ids
+
+
+def test_every_verb_takes_an_id_that_can_be_typed(
+    memory: Memory, mara: Agent, database: Database, clock: FakeClock
+) -> None:
+    """R11: a letter for the kind and eight digits; less of them will do, and capitals as well."""
+    say(memory, mara, PORTO)
+    write(memory, "mara", "lives in Porto. [r1]")
+    experience(database, clock, f"e{'0' * 23}", "The harbour closes at nine.")
+    memory.notes.worker("researcher").store("sea", "Rough in March.")
+    memory.organize()
+    ids = {hit.kind: hit.id for hit in memory.list()}
+    assert ids["record"] == "r1"
+    assert re.fullmatch(r"f[0-9a-f]{8}", ids["fact"])
+    assert re.fullmatch(r"n[0-9a-f]{8}", ids["note"])
+    assert ids["experience"] == "e00000000"
+    for id_ in ids.values():
+        memory.pin(f" {id_.upper()}")
+        memory.feedback(id_[:5], "useful")
+        assert id_ in [hit.id for hit in memory.list() if hit.pinned]
+        memory.unpin(id_)
+    assert not [hit for hit in memory.list() if hit.pinned]
+    assert memory.list(before=ids["note"][:4]) == memory.list(before=ids["note"])
+    assert memory.receipt("r1").stage == memory.receipt(1).stage
+    assert memory.correct(ids["fact"].upper(), LISBON).id[0] == "f"
+
+
+def test_ids_that_begin_alike_are_shown_longer_and_told_apart(
+    memory: Memory, mara: Agent, database: Database, clock: FakeClock, open_memory: OpenMemory
+) -> None:
+    """R11."""
+    first, second = f"e{'ab' * 4}00{'0' * 13}", f"e{'ab' * 4}01{'0' * 13}"
+    experience(database, clock, first, "The harbour closes at nine.")
+    experience(database, clock, second, "The harbour opens at six.")
+    experience(database, clock, first, "Something of another user.", owner="tom")
+    assert {hit.id for hit in memory.list()} == {first[:11], second[:11]}
+    memory.pin(second[:11])
+    assert texts([hit for hit in memory.list() if hit.pinned]) == ["The harbour opens at six."]
+    with pytest.raises(ItemNotFound, match=f"Several items .*: {first[:11]}, {second[:11]}. Type more of it"):
+        memory.pin("eabab")
+    memory.pin(first)
+    assert len([hit for hit in memory.list() if hit.pinned]) == 2
+    assert {hit.id for hit in memory.list()} == {first[:11], second[:11]}
+
+
+def test_ids_outlive_a_rebuild(memory: Memory, mara: Agent, open_memory: OpenMemory) -> None:
+    """R11, R1: they follow from what the item is made of, and not from its place in the index."""
+    say(memory, mara, PORTO)
+    write(memory, "mara", "lives in Porto. [r1]")
+    memory.notes.worker("researcher").store("sea", "Rough in March.")
+    memory.organize()
+    before = {hit.id: hit.text for hit in memory.list()}
+    assert {hit.id: hit.text for hit in remade(memory, open_memory).list()} == before
+
+
+def test_a_document_is_named_by_the_beginning_of_its_id(memory: Memory, clock: FakeClock) -> None:
+    """O11: wherever a document is asked for."""
+    document = write(memory, "mara", "Likes tea.")
+    short = document.short_id
+    assert re.fullmatch(r"d[0-9a-f]{8}", short)
+    assert memory.documents.read(short.upper()) == memory.documents.read(document.id) == document
+    assert memory.documents.versions(short) == [document]
+    clock.now += timedelta(minutes=1)
+    content = {"slug": "mara", "title": "Mara", "description": "", "body": "Likes coffee."}
+    changed = memory.documents.write(document_id=short, expected_version=1, **content)
+    assert (changed.id, changed.version) == (document.id, 2)
+    assert memory.documents.facts(short[:5]) == memory.documents.facts(document.id)
+    assert "Likes coffee." in memory.documents.diff(short, 1, 2)
+    digits = Counter(write(memory, f"page-{number}", "Tea.").id[:2] for number in range(17))
+    with pytest.raises(DocumentNotFound, match="Several documents have an id that begins with 'd"):
+        memory.documents.read(digits.most_common(1)[0][0])
+    with pytest.raises(DocumentNotFound, match="has the id"):
+        memory.documents.read("d" + "0" * 20)
 
 
 # Feedback
@@ -717,7 +803,7 @@ def test_feedback_moves_what_is_found_within_bounds(memory: Memory, mara: Agent,
     assert nudge(remade(memory, open_memory), far) == -1
 
 
-@pytest.mark.parametrize("kind", ["turn", "journal", "experience"])
+@pytest.mark.parametrize("kind", ["record", "journal", "experience"])
 def test_feedback_is_on_all_that_is_shown_in_one_place(open_memory: OpenMemory, kind: ItemKind) -> None:
     """R10, R2: a turn, its line of the journal and the experience made of that, or another takes its place."""
     memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
@@ -749,16 +835,16 @@ def test_what_is_outdated_ends_unless_it_was_said(
     (said,) = say(memory, mara, PORTO)
     document = write(memory, "mara", "lives in Porto. [r1]\n\nlikes tea. [r1]")
     known = experience(database, clock, "e1", "The harbour closes at nine.")
-    fact = item(memory, "document", "Porto").id
+    fact = item(memory, "fact", "Porto").id
     memory.feedback(said, "outdated")
-    assert item(memory, "turn", "Porto").until is None
+    assert item(memory, "record", "Porto").until is None
     for id_ in (fact, known):
         memory.feedback(id_, "outdated")
     assert memory.documents.read(document.id).body.endswith(
         "likes tea. [r1]\n\n## Earlier\n\nlives in Porto. [r1, until 2026-02-24]"
     )
     memory.documents.edit(document.id, 2, append="likes rain. [r1]")
-    assert item(memory, "document", "Porto").until is not None
+    assert item(memory, "fact", "Porto").until is not None
     assert item(memory, "experience", "harbour").until == clock.now
     memory.feedback(fact, "outdated")
     assert memory.documents.read(document.id).version == 3
@@ -767,11 +853,11 @@ def test_what_is_outdated_ends_unless_it_was_said(
 def test_a_persons_own_text_that_is_outdated_stays_so(memory: Memory, open_memory: OpenMemory) -> None:
     """R10: whoever edits its document, and when the index is made anew."""
     document = write(memory, "mara", "Collects stamps.")
-    memory.feedback(item(memory, "document", "stamps").id, "outdated")
+    memory.feedback(item(memory, "fact", "stamps").id, "outdated")
     memory.documents.edit(document.id, 1, append="Collects coins.")
-    assert item(memory, "document", "stamps").until is not None
-    assert item(memory, "document", "coins").until is None
-    assert item(remade(memory, open_memory), "document", "stamps").until is not None
+    assert item(memory, "fact", "stamps").until is not None
+    assert item(memory, "fact", "coins").until is None
+    assert item(remade(memory, open_memory), "fact", "stamps").until is not None
 
 
 def test_feedback_names_the_recall_it_is_about(memory: Memory, mara: Agent, database: Database) -> None:
@@ -781,7 +867,7 @@ def test_feedback_names_the_recall_it_is_about(memory: Memory, mara: Agent, data
     recall_id = memory.admin.recall_log()[0].id
     memory.feedback(said, "useful", recall_id)
     rows = database.read(lambda tx: tx.all("SELECT owner, item, verdict, recall_id FROM feedback"))
-    assert rows == [("default", said, "useful", recall_id)]
+    assert rows == [("default", said.replace("r", "record:"), "useful", recall_id)]
     with pytest.raises(RecallNotFound, match="The log has no recall"):
         memory.feedback(said, "useful", recall_id + 1)
 
@@ -789,8 +875,8 @@ def test_feedback_names_the_recall_it_is_about(memory: Memory, mara: Agent, data
 @pytest.mark.parametrize(
     ("id_", "verdict", "advice"),
     [
-        ("turn:1", "good", "Use one of: useful, wrong, outdated"),
-        ("turn:9", "useful", "An id is a kind and a name, e.g. 'turn:12'"),
+        ("r1", "good", "Use one of: useful, wrong, outdated"),
+        ("r9", "useful", "Ids look like r12"),
         (7, "useful", "must be text"),
     ],
 )
@@ -812,5 +898,5 @@ def test_a_correction_is_stored_by_the_way_turns_come_in(
     say(memory, mara, PORTO)
     monkeypatch.setattr(Recorder, "append", _killed)
     with pytest.raises(KeyboardInterrupt):
-        memory.correct("turn:1", LISBON)
-    assert item(memory, "turn", "Porto").until is None
+        memory.correct("r1", LISBON)
+    assert item(memory, "record", "Porto").until is None

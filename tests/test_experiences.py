@@ -240,7 +240,7 @@ def test_the_oldest_of_the_least_used_go_and_pinned_ones_stay(open_memory: OpenM
     texts = [DEPLOY, TEA, "Tom moved to Lisbon in the spring.", "The printer on the second floor is broken."]
     ids = [store.add(text, at=clock.turn(seconds=1)) for text in texts]
     store.query("Who drinks green tea?", 1)
-    memory.pin(f"experience:{ids[0]}")
+    memory.pin(str(ids[0]))
     added = store.add("Marta is allergic to peanuts and to hazelnuts.", at=clock.turn(seconds=1))
     assert row_ids(store) == {ids[0], ids[1], ids[3], added}, "the third was the oldest that nobody needed"
     assert store.add("The contract with Globex ends on the last of June.", at=clock() - timedelta(days=9))
@@ -257,7 +257,7 @@ def test_a_full_store_keeps_what_is_new(open_memory: OpenMemory, clock: FakeCloc
     ]
     for _ in range(2):
         store.query(f"{DEPLOY} {TEA} Tom moved to Lisbon.", 3)
-    memory.feedback(f"experience:{old[2]}", "outdated")
+    memory.feedback(str(old[2]), "outdated")
     clock.turn(seconds=1)
     new = [
         store.add("The printer on the second floor is broken.", at=clock.turn(seconds=1)),
@@ -275,9 +275,9 @@ def test_what_has_ended_is_near_nothing(open_memory: OpenMemory, monkeypatch: py
     store = memory.experiences
     store.add(DEPLOY)
     ended = store.add("Because the mail server's disk was full, the deploy failed.")
-    memory.feedback(f"experience:{ended}", "outdated")
+    memory.feedback(str(ended), "outdated")
     assert store.add(DEPLOY_AGAIN) is None
-    memory.feedback(f"experience:{store.add(TEA)}", "outdated")
+    memory.feedback(str(store.add(TEA)), "outdated")
     store.heal()
     assert vector_ids(store) == {one.id for one in store.list()}
 
@@ -651,7 +651,7 @@ def test_what_the_tool_tells_is_not_learned_again(open_memory: OpenMemory) -> No
     ada = memory.agent(User("cli", "ada", "main"))
     memory.append(ada, ToolResult(answers[0], "query_experiences"))
     memory.organize()
-    assert memory.search("green tea in the afternoon", kinds=["turn"]) == []
+    assert memory.search("green tea in the afternoon", kinds=["record"]) == []
 
 
 def test_nothing_found_is_an_answer(open_memory: OpenMemory) -> None:

@@ -167,9 +167,9 @@ def test_a_turn_is_recalled_at_once(api: Api) -> None:
     (hit,) = api("recall_memory", {"query": "Where does Mara live?", "explain": True})
     assert (hit["record_id"], hit["agent_id"], hit["trust"]) == (record, agent, "user")
     assert hit["parts"]
-    for narrow in ({"kinds": ["document"]}, {"until": "2000-01-01T00:00:00Z"}, {"as_of": "2000-01-01T00:00:00Z"}):
+    for narrow in ({"kinds": ["fact"]}, {"until": "2000-01-01T00:00:00Z"}, {"as_of": "2000-01-01T00:00:00Z"}):
         assert api("recall_memory", {"query": "Mara", **narrow}) == []
-    assert len(api("recall_memory", {"query": "Mara", "agent": agent, "kinds": ["turn"]})) == 1
+    assert len(api("recall_memory", {"query": "Mara", "agent": agent, "kinds": ["record"]})) == 1
 
 
 def test_recall_is_logged_and_judged(api: Api) -> None:
@@ -186,8 +186,8 @@ def test_recall_is_logged_and_judged(api: Api) -> None:
     api("unpin_item", {"item": hit["id"]})
     assert "Monday" not in api("get_context", {"agent": agent, "message": "hello"})["text"]
     corrected = api("correct_item", {"item": hit["id"], "text": "The launch is on Friday the 13th."})
-    assert api("list_items", kind="turn", subject="launch", limit=1)[0]["text"] == corrected["text"]
-    api("pin_item", {"item": "turn:999"}, status=404)
+    assert api("list_items", kind="record", subject="launch", limit=1)[0]["text"] == corrected["text"]
+    api("pin_item", {"item": "r999"}, status=404)
     api("get_recall", recall_id=999, status=404)
 
 
@@ -286,10 +286,10 @@ def test_the_queue_and_the_home_are_shown(api: Api, store: Store) -> None:
     assert api("retry_inbox") == {"retried": 0}
     api("retry_item", item_id=item["id"])
     api("retry_item", item_id=999, status=404)
-    assert api("get_totals")["items"]["turn"] == 1
+    assert api("get_totals")["items"]["record"] == 1
     assert api("list_calls") == []
     figures = api("get_metrics")
-    assert 'lifelong_items{user="default",kind="turn"} 1\n' in figures
+    assert 'lifelong_items{user="default",kind="record"} 1\n' in figures
     assert "lifelong_queue_depth 0\n" in figures
     assert 'lifelong_http_requests_total{status="404"}' in figures
 

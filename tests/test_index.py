@@ -85,7 +85,7 @@ def test_a_whole_index_has_no_faults(full: Memory) -> None:
 @pytest.mark.parametrize(
     ("damage", "fault"),
     [
-        ("DELETE FROM items WHERE kind = 'turn' AND record_id % 2 = 0", "records cannot be found"),
+        ("DELETE FROM items WHERE kind = 'record' AND record_id % 2 = 0", "records cannot be found"),
         ("DELETE FROM item_vectors", "have no vector"),
         ("DELETE FROM item_words WHERE rowid % 2 = 0", "not in the full-text index"),
     ],
@@ -125,7 +125,7 @@ def test_an_older_database_is_indexed_in_the_background(
         tx.run("INSERT INTO unfiled SELECT 1, 0, max(id) FROM session_history")
 
     before = {hit.id for hit in full.search("heron", 200)}
-    assert any(id_.startswith("document:") for id_ in before)
+    assert any(id_.startswith("f") for id_ in before)
     database.write(as_before_recall)
     upgraded = open_memory()
     upgraded.organize()
@@ -422,7 +422,7 @@ def test_two_processes_see_what_the_other_stored(full: Memory, open_memory: Open
     for n in range(3):
         full.append(alice, UserMessage(f"The lynx number {n} purrs."))
         full.organize()
-        assert len([hit for hit in other.search("lynx", 10, kinds=("turn",)) if "lynx" in hit.text]) == n + 1
+        assert len([hit for hit in other.search("lynx", 10, kinds=("record",)) if "lynx" in hit.text]) == n + 1
 
 
 def test_what_is_new_gets_its_vector_on_the_way(memory: Memory, alice: Agent, database: Database) -> None:

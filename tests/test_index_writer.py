@@ -36,7 +36,7 @@ def test_a_record_that_cannot_be_read_is_left_out(
     with caplog.at_level(logging.WARNING):
         memory.organize()
     assert "cannot be" in caplog.text
-    found = {hit.record_id for hit in memory.search("lynx", 10, kinds=("turn",))}
+    found = {hit.record_id for hit in memory.search("lynx", 10, kinds=("record",))}
     assert found == {ids[0], ids[2]}
     assert memory.admin.verify() == []
 
@@ -79,7 +79,7 @@ def write(memory: Memory, slug: str, *facts: str) -> None:
 
 
 def has_ended(memory: Memory, record: int) -> bool:
-    [hit] = [hit for hit in memory.search("Porto", 10, kinds=("turn",)) if hit.record_id == record]
+    [hit] = [hit for hit in memory.search("Porto", 10, kinds=("record",)) if hit.record_id == record]
     return hit.until is not None
 
 
@@ -113,14 +113,14 @@ def test_a_sentence_that_is_so_again_holds(memory: Memory, porto: int) -> None:
     """R2, O11: also where the same sentence stands among the earlier ones."""
     ended = f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]"
     write(memory, "alice", f"Alice lives in Porto. [r{porto + 1}]", "## Earlier", ended)
-    [hit] = memory.search("Porto", 10, kinds=("document",))
+    [hit] = memory.search("Porto", 10, kinds=("fact",))
     assert hit.until is None
     assert has_ended(memory, porto)
 
 
 def test_what_a_person_corrected_stays_ended(memory: Memory, porto: int) -> None:
     """R2, R6: whatever documents say."""
-    memory.correct(f"turn:{porto}", "I live in Braga.")
+    memory.correct(f"r{porto}", "I live in Braga.")
     write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
     write(memory, "alice", "Alice likes tea.")
     assert has_ended(memory, porto)
@@ -254,12 +254,12 @@ def test_as_of_a_time_what_a_person_ended_later_does_not_show(
     write(memory, "alice", f"Alice lives in Porto. [r{porto}]")
     held = clock.turn(days=5)
     clock.turn(days=5)
-    [own] = [hit.id for hit in memory.list("document") if "yellow" in hit.text]
+    [own] = [hit.id for hit in memory.list("fact") if "yellow" in hit.text]
     if outdated:
         memory.feedback(own, "outdated")
         text = "The flat in Porto is yellow."
     else:
-        memory.correct(f"turn:{porto}", "I live in Braga.")
+        memory.correct(f"r{porto}", "I live in Braga.")
         text = "I live in Porto."
     told = clock.turn(days=5)
     clock.turn(days=5)
@@ -322,7 +322,7 @@ def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
 
         def look(tx: Transaction) -> list[str]:
             planned: Any = Planned(tx)
-            Items(planned, "default").ends("document", "d")
+            Items(planned, "default").ends("fact", "d")
             Citations(planned, "default").ended([1])
             Citations(planned, "default").of("d")
             Citations(planned, "default").surpassed([1])

@@ -38,10 +38,10 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "search": ("Where do I live?",),
     "context": ("a",),
     "list": (),
-    "correct": ("turn:1", "x"),
-    "pin": ("turn:1",),
-    "unpin": ("turn:1",),
-    "feedback": ("turn:1", "useful"),
+    "correct": ("r1", "x"),
+    "pin": ("r1",),
+    "unpin": ("r1",),
+    "feedback": ("r1", "useful"),
     "tools": (),
     "agents.list": (),
     "agents.find": ("most-recent-foreground",),
@@ -506,10 +506,11 @@ def test_what_waits_and_what_ended_is_told(open_memory: OpenMemory) -> None:
     memory.end_session(alice)
     memory.organize()
     assert memory.inbox.counts() == {"done": 1}
-    line = f"journal:{memory.journal.remember('Release weekly.').id}"
+    line = memory.journal.remember("Release weekly.").id
     memory.organize()
+    [hit] = [one for one in memory.list("journal") if one.text == "Release weekly."]
     assert memory.admin.ended("journal") == {}
-    memory.feedback(line, "outdated")
+    memory.feedback(hit.id, "outdated")
     assert memory.admin.ended("journal") == {line: memory.list("journal", limit=1)[0].until}
     with pytest.raises(InputError, match="Unknown kind"):
         memory.admin.ended("nope")  # type: ignore[arg-type]

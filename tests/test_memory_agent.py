@@ -276,7 +276,7 @@ def test_what_a_person_corrects_while_a_organizer_learns_it_does_not_hold(
         again = draft.edit(document.id, document.version, find="[r1]", replace=f"[r1, r{home}]")
         told = f"Alice lives in Porto. [r{home}]\n\nAlice lives with a black cat. [r{home}, r{cat}]"
         draft.edit(document.id, again.version, append=f"{told}\n\nAlice likes tea. [r{tea}]")
-        memory.correct(f"turn:{home}", "I live in Lisbon, with my cat.")
+        memory.correct(f"r{home}", "I live in Lisbon, with my cat.")
 
     organizer.script = [corrected]
     assert memory.organize().finished == 1
@@ -299,7 +299,7 @@ def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(
 
     def raced(transcript: Transcript, draft: Draft) -> None:
         log_records(transcript, draft)
-        memory.correct(f"turn:{record}", "I have a dog.")
+        memory.correct(f"r{record}", "I have a dog.")
         log = memory.documents.read("~/memory/log")
         memory.documents.edit(log.id, log.version, append="A person's remark.")
 
@@ -323,7 +323,7 @@ def test_a_correction_that_a_organizer_learns_while_it_is_made_holds(
         body=f"Alice lives in Porto. [r{home}]",
         parent_path="~/memory",
     )
-    (old,) = (hit.id for hit in memory.list("document") if "Porto" in hit.text)
+    (old,) = (hit.id for hit in memory.list("fact") if "Porto" in hit.text)
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -358,7 +358,7 @@ def test_a_run_of_which_nothing_is_left_changes_nothing(
         assert document
         [again] = [recorded.id for recorded in transcript.records]
         draft.edit(document.id, document.version, find=f"[r{first}]", replace=f"[r{first}, r{again}]")
-        memory.correct(f"turn:{again}", "I have a dog.")
+        memory.correct(f"r{again}", "I have a dog.")
 
     organizer.script = [corrected]
     say(memory, alice, "I have a cat, you know.")

@@ -128,13 +128,13 @@ def fill_7(tx: Transaction) -> None:
     """What version 7 added."""
     tx.run(
         "INSERT INTO items (owner, kind, ref, thread, agent_id, session_id, speaker, trust, at, since, text, "
-        "stems, length, flags) VALUES ('default', 'turn', '2', 's2', 'a1', 's2', '', 'user', ?, ?, '', ?, 1, 0)",
+        "stems, length, flags) VALUES ('default', 'record', '2', 's2', 'a1', 's2', '', 'user', ?, ?, '', ?, 1, 0)",
         *(BEFORE, BEFORE, b"stem"),
     )
     tx.run("INSERT INTO embedders (identity) VALUES ('static/1/256')")
     tx.run("INSERT INTO shelves VALUES ('default', 1, 0, NULL, NULL, 0)")
-    tx.run("INSERT INTO pins VALUES ('default', 'turn:2', ?)", BEFORE)
-    tx.run("INSERT INTO corrections VALUES ('default', 'turn:2', 3, ?)", BEFORE)
+    tx.run("INSERT INTO pins VALUES ('default', 'record:2', ?)", BEFORE)
+    tx.run("INSERT INTO corrections VALUES ('default', 'record:2', 3, ?)", BEFORE)
 
 
 def fill_8(tx: Transaction) -> None:

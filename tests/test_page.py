@@ -130,7 +130,7 @@ def test_an_empty_view_teaches(client: TestClient, view: str) -> None:
             ["Something needs you", "The model was overloaded.", "Changeset 2", "By hand", "She moved.", "$0.00"],
         ),
         ("/recall?q=Where+does+Mara+live", ["hits for", "lives in Lisbon", "web, data", "<rect", "+"]),
-        ("/browse?kind=document", ["<s>lives in Malmö", "until <time"]),
+        ("/browse?kind=fact", ["<s>lives in Malmö", "until <time"]),
         ("/browse?kind=experience", ["Anders Holm met in Lisbon"]),
         ("/browse?kind=note", ["Vendor 8841"]),
         ("/browse?subject=Anders+Holm", ["Anders Holm met in Lisbon"]),
@@ -178,7 +178,7 @@ def test_a_citation_leads_to_its_record(full: TestClient) -> None:
 
 def test_a_recall_can_be_narrowed(full: TestClient) -> None:
     """R3: kinds, a range of time, and what was known at a past time."""
-    assert "1 hit for" in shown(full, "/recall?q=Lisbon&top=1&kind=turn&since=2026-02-24&until=2026-02-24")
+    assert "1 hit for" in shown(full, "/recall?q=Lisbon&top=1&kind=record&since=2026-02-24&until=2026-02-24")
     assert "Nothing that is remembered" in shown(full, "/recall?q=Lisbon&until=2026-02-23")
     assert "Nothing that is remembered" in shown(full, "/recall?q=Lisbon&as_of=2026-02-20")
 
@@ -285,8 +285,8 @@ def test_a_long_text_can_be_read_whole(full: TestClient) -> None:
     memory = memory_of(full)
     told = f"It began. {'On and on it went. ' * 400}It ended in Oslo."
     record = memory.append(memory.agent(User("cli", "bo", "main")), UserMessage(told))
-    assert f"Show all {len(told):,} characters" in shown(full, "/browse?kind=turn")
-    assert "It ended in Oslo." in shown(full, "/browse?kind=turn")
+    assert f"Show all {len(told):,} characters" in shown(full, "/browse?kind=record")
+    assert "It ended in Oslo." in shown(full, "/browse?kind=record")
     html = shown(full, f"/records?id={record}")
     assert "It ended in Oslo." not in html
     whole = next(link for link in links(html) if "whole=" in link)
@@ -339,7 +339,7 @@ def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
     """R10, R11: feedback, pins and corrections from the page, which then stands where it stood."""
     memory = memory_of(full)
     item = memory.search("Casa do Fado", 1)[0].id
-    back = "/recall?q=Casa+do+Fado&kind=turn"
+    back = "/recall?q=Casa+do+Fado&kind=record"
     for what, said in (("useful", "useful"), ("wrong", "wrong"), ("outdated", "later")):
         answer = post(full, "/items", item=item, do=what, back=back, at="hit1")
         assert answer.status_code == 303
@@ -426,7 +426,7 @@ def test_what_cannot_be_shown_is_told(client: TestClient, address: str, status: 
 
 
 def test_a_form_with_a_file_is_told(full: TestClient) -> None:
-    answer = full.post("/items", data={"item": "turn:1"}, files={"file": b"x"})
+    answer = full.post("/items", data={"item": "r1"}, files={"file": b"x"})
     assert answer.status_code == 422
     assert "<h1>That cannot be taken</h1>" in answer.text
     assert "openapi" not in answer.text
@@ -435,8 +435,8 @@ def test_a_form_with_a_file_is_told(full: TestClient) -> None:
 def test_what_cannot_be_done_is_told(full: TestClient) -> None:
     assert post(full, "/rollback", id="77").status_code == 404
     assert post(full, "/retry", id="77").status_code == 404
-    assert post(full, "/items", item="turn:1", do="forget").status_code == 422
-    assert post(full, "/items", item="turn:1", do="correct", text="").status_code == 422
+    assert post(full, "/items", item="r1", do="forget").status_code == 422
+    assert post(full, "/items", item="r1", do="correct", text="").status_code == 422
     assert post(full, "/items", item="nope", do="pin").status_code == 404
     assert full.get("/journal?day=2026-99-99").status_code == 422
     assert full.get("/rollback?id=1").status_code == 405

@@ -86,7 +86,7 @@ def test_a_browser_is_told_why_it_is_refused(client: TestClient) -> None:
 
 def test_a_form_whose_login_has_ended_leads_to_the_login(client: TestClient) -> None:
     """S8: a person sees no JSON; a program still gets its problem."""
-    sent = client.post("/items", data={"item": "turn:1", "do": "pin"})
+    sent = client.post("/items", data={"item": "r1", "do": "pin"})
     assert (sent.status_code, sent.headers["location"]) == (303, "/login")
     answer = client.post("/api/v1/recall", json={"query": "tea"})
     assert (answer.status_code, answer.headers["content-type"]) == (401, "application/problem+json")

@@ -46,7 +46,7 @@ def test_a_turn_is_found_as_soon_as_it_is_stored(memory: Memory, alice: Agent) -
     record = memory.append(alice, UserMessage("I moved to Lisbon in May.", at=MARCH))
     [hit] = memory.search("Where is Lisbon in all this?")
     session = memory.sessions.list(alice)[0]
-    assert (hit.id, hit.kind, hit.text) == (f"turn:{record}", "turn", "I moved to Lisbon in May.")
+    assert (hit.id, hit.kind, hit.text) == (f"r{record}", "record", "I moved to Lisbon in May.")
     assert (hit.record_id, hit.session_id, hit.agent_id) == (record, session.id, alice.id)
     assert (hit.at, hit.trust, hit.until) == (MARCH, "user", None)
 
@@ -81,7 +81,7 @@ def test_a_memory_agent_s_talks_are_not_found(memory: Memory, alice: Agent) -> N
     tell(memory, alice, *(f"My heron number {n} is called Otto." for n in range(8)))
     memory.organize()
     assert memory.agents.list()
-    found = {hit.agent_id for hit in memory.search("heron Otto", 50) if hit.kind == "turn"}
+    found = {hit.agent_id for hit in memory.search("heron Otto", 50) if hit.kind == "record"}
     assert found == {alice.id}
 
 
@@ -91,13 +91,13 @@ def test_facts_are_found_where_they_stand(memory: Memory, alice: Agent) -> None:
         memory, alice, "My name is Alice.", "I work as a glassblower in Porto.", *("And so on." for _ in range(5))
     )
     memory.organize()
-    found = [hit for hit in memory.search("glassblower", 10) if hit.kind == "document"]
+    found = [hit for hit in memory.search("glassblower", 10) if hit.kind == "fact"]
     assert found
     assert found[0].path.startswith("~/memory/")
     assert found[0].record_id
     for changeset in memory.documents.changesets():
         memory.documents.rollback(changeset.id)
-    assert not [hit for hit in memory.search("glassblower", 10) if hit.kind == "document"]
+    assert not [hit for hit in memory.search("glassblower", 10) if hit.kind == "fact"]
 
 
 def test_a_person_s_own_document_is_found(memory: Memory) -> None:
@@ -179,7 +179,7 @@ def family(memory: Memory, alice: Agent) -> Memory:
 def test_the_turn_that_answers_comes_first(family: Memory, clock: FakeClock, question: str, answer: str) -> None:
     """R2: by words, meaning, who speaks, and when."""
     clock.now = MARCH + timedelta(days=39)
-    assert texts(family, question, top_k=1, kinds=("turn",)) == [answer]
+    assert texts(family, question, top_k=1, kinds=("record",)) == [answer]
 
 
 def test_yesterday_is_that_of_the_configured_zone(open_memory: OpenMemory, clock: FakeClock) -> None:
@@ -232,7 +232,7 @@ def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenM
     clock.now = later
     memory.organize()
     hits = memory.search("Where does Ann live?", 10)
-    facts = [hit for hit in hits if hit.kind == "document"]
+    facts = [hit for hit in hits if hit.kind == "fact"]
     ended = [hit for hit in facts if hit.until]
     assert [hit for hit in facts if "Lisbon" in hit.text and not hit.until]
     assert all("Porto" in hit.text for hit in ended)
@@ -262,7 +262,7 @@ def test_what_has_ended_in_part_stands_below_what_took_its_place(
         if anew:
             memory.admin.rebuild()
             memory.organize()
-        for kind in ("turn", "journal", "experience"):
+        for kind in ("record", "journal", "experience"):
             assert "Lisbon" in memory.search("Where do I live?", kinds=[kind])[0].text
             assert "nurse" in memory.search("What is my work as a nurse like?", kinds=[kind])[0].text
         assert "Berlin" in memory.search("Where do I live?", as_of=began + timedelta(hours=1))[0].text
@@ -281,7 +281,7 @@ def test_what_was_superseded_twice_stands_below_both(memory: Memory, alice: Agen
     )
     memory.documents.write(slug="phone", title="Phone", description="", body=body)
     memory.organize()
-    order = [hit.record_id for hit in memory.search("What is my phone number?", 10, kinds=["turn"])]
+    order = [hit.record_id for hit in memory.search("What is my phone number?", 10, kinds=["record"])]
     assert order == said[::-1]
 
 
@@ -331,7 +331,7 @@ def test_a_turn_and_what_sums_it_up_take_one_place(open_memory: OpenMemory) -> N
     memory.end_turn(ann)
     memory.experiences.extract()
     memory.organize()
-    for kind in ("turn", "journal", "experience"):
+    for kind in ("record", "journal", "experience"):
         assert memory.search("boiler man", kinds=[kind])[0].record_id == record
     assert [hit.record_id for hit in memory.search("When does the boiler man come?", 5)].count(record) == 1
 
@@ -447,7 +447,7 @@ def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
         ("x", {"top_k": 0}, "Ask for 1 to"),
         ("x", {"top_k": 1_001}, "Ask for 1 to"),
         ("x", {"kinds": ("dream",)}, "is no kind"),
-        ("x", {"kinds": "turn"}, "Give a list"),
+        ("x", {"kinds": "record"}, "Give a list"),
         ("x", {"kinds": 5}, "Give a list"),
         ("x", {"since": datetime(2026, 1, 1)}, "since"),  # noqa: DTZ001
         ("a\0b", {}, "question"),
@@ -488,9 +488,9 @@ def test_no_user_sees_another_s(
         alone.organize()
         mine = {" ".join(words) for user, words in said if user == "a"}
         for question in ("apple pear plum", "kiwi", "what about fig and lime"):
-            found = texts(a, question, top_k=50, kinds=("turn",))
+            found = texts(a, question, top_k=50, kinds=("record",))
             assert set(found) <= mine
-            assert found == texts(alone, question, top_k=50, kinds=("turn",))
+            assert found == texts(alone, question, top_k=50, kinds=("record",))
 
 
 def test_no_user_sees_another_s_on_either_database(open_memory: OpenMemory) -> None:

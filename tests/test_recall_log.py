@@ -93,7 +93,7 @@ def test_a_tool_is_in_the_log_with_whose_it_is(open_memory: OpenMemory) -> None:
         memory.admin.recall_log(), ["And the harbour?", "When does the harbour close?"], strict=True
     ):
         assert (told.purpose, told.agent_id, told.question) == ("tool", mara.id, question)
-        assert [hit.id for hit in told.hits] == [f"experience:{known}"]
+        assert [hit.id for hit in told.hits] == [(known or "")[:9]]
 
 
 def test_secrets_of_a_question_do_not_reach_the_embedder(
@@ -128,7 +128,7 @@ def test_secrets_do_not_reach_the_log(memory: Memory, mara: Agent) -> None:
 def test_a_tool_call_is_told_apart(memory: Memory, mara: Agent) -> None:
     """R10, R3: `recall_memory` answers with dates, ids and who said it, fenced, and is logged as a tool."""
     answer = tool_of(memory, "recall_memory").call(query="Where does Ana live?", top_k=1)
-    assert "My sister Ana is a vet in Porto. (2026-02-24, turn:" in answer
+    assert "My sister Ana is a vet in Porto. (2026-02-24, r" in answer
     assert "Mara, by user)" in answer
     assert without_injected(answer) == "", "it is not learned from"
     (told,) = memory.admin.recall_log()

@@ -79,7 +79,7 @@ def test_a_fact_relates_its_subject_to_those_it_names(memory: Memory) -> None:
     assert (tom.path, tom.weight, tom.how) == ("~/memory/people/tom-reed", 1.0, ("fact",))
     (hit,) = tom.evidence
     assert (hit.text, hit.trust, hit.path) == ("Mara works with Tom Reed on Atlas.", "user", found.path)
-    assert hit.id.startswith("document:")
+    assert hit.id.startswith("f")
     assert names(memory.relations.of("Tom Reed")) == ["Atlas", "Mara"], "who is named together is related, too"
 
 
@@ -121,7 +121,7 @@ def test_experiences_relate_what_they_name_together(memory: Memory, database: Da
         ("Cascais", 2.0, ("experience",), ""),
         ("Tom", 1.0, ("experience",), ""),
     ]
-    assert [hit.id for hit in found.neighbours[0].evidence] == ["experience:e2", "experience:e1"]
+    assert [hit.id for hit in found.neighbours[0].evidence] == ["e2", "e1"]
     assert names(memory.relations.of("cascais")) == ["Mara", "Tom"]
 
 
@@ -139,7 +139,7 @@ def test_what_has_ended_counts_only_when_asked_for(memory: Memory, clock: FakeCl
     write(memory, "~/memory/people/tom")
     write(memory, "~/memory/people/mara", "worked with Tom. [r1, until 2026-02-01 by r2]")
     live(memory._parts.shared.database, clock, "e1", "Mara lent Ana a boat.", "Mara", "Ana")
-    memory.feedback("experience:e1", "outdated")
+    memory.feedback("e1", "outdated")
     assert names(memory.relations.of("Mara")) == []
     found = memory.relations.of("Mara", ended=True)
     assert names(found) == ["Ana", "Tom"]
@@ -241,7 +241,7 @@ def test_the_tool_tells_it_in_lines(memory: Memory) -> None:
     write(memory, "~/memory/people/ana")
     answer = tool(memory, entity="mara")
     assert "Mara (~/memory/people/mara) is related to:\n- Tom (~/memory/people/tom, weight 1, by fact)" in answer
-    assert "  - Mara works with Tom. (2026-02-24, document:" in answer
+    assert "  - Mara works with Tom. (2026-02-24, f" in answer
     assert without_injected(answer) == ""
     assert tool(memory, entity="Marla") == "Nothing is known by that name. The nearest are: Mara."
     assert "recall_memory" in tool(memory, entity="xyzzy")

@@ -86,7 +86,7 @@ def test_values_have_one_plain_form(memory: Memory) -> None:
     }
     said = shown["history"][0]["record"]  # type: ignore[index, call-overload]
     assert said["type"] == "user_message"  # type: ignore[index, call-overload]
-    assert shown["totals"]["items"] == {"turn": 1}  # type: ignore[index, call-overload]
+    assert shown["totals"]["items"] == {"record": 1}  # type: ignore[index, call-overload]
     with pytest.raises(TypeError, match="object"):
         plain(object())
 

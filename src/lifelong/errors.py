@@ -88,7 +88,7 @@ class RecordNotFound(LifelongError, LookupError):
 
 
 class ItemNotFound(LifelongError, LookupError):
-    """Nothing remembered has that id. Recall and list give it with every hit."""
+    """Nothing remembered has that id. Search and list give it with every hit."""
 
 
 class RecallNotFound(LifelongError, LookupError):

@@ -287,11 +287,10 @@ class Admin(_Namespace):
         return self._parts.shared.users()
 
     def ended(self, kind: ItemKind) -> dict[str, datetime]:
-        """Return what of a kind stopped being true, and when, by the id that a hit of it has."""
+        """Return what of a kind stopped being true, and when; of the journal by the ids of its records."""
         if kind not in ITEM_KINDS:
             raise InputError(f"Unknown kind {kind!r:.200}. Use one of: {', '.join(ITEM_KINDS)}.")
-        found = self._read(lambda tx: Items(tx, self._user).ended(kind))
-        return {f"{kind}:{ref}": until for ref, until in found.items()}
+        return self._read(lambda tx: Items(tx, self._user).ended(kind))
 
     def recall_log(self, limit: int = 20, *, recall_id: int | None = None) -> builtins.list[Recalled]:
         """Return what was asked, newest first: by whom, what for, and what came back. Or the one of this id."""

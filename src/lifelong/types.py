@@ -34,6 +34,12 @@ def new_id() -> str:
     return f"{time.time_ns():016x}{secrets.token_hex(8)}"
 
 
+def new_document_id() -> str:
+    """Return the id of a new document. People name it by its beginning, so it begins at random. It looks like a
+    digest, which redaction leaves alone."""
+    return f"d{secrets.token_hex(12)[1:]}"
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -232,6 +238,11 @@ class Document:
     valid_to: datetime | None
     changeset_id: int
 
+    @property
+    def short_id(self) -> str:
+        """As much of the id as is shown; every call that takes an id takes its beginning."""
+        return self.id[:9]
+
 
 Cause = Literal["run", "edit", "rollback"]
 
@@ -287,8 +298,9 @@ class InboxItem:
 # What comes back
 
 
-ItemKind = Literal["turn", "document", "journal", "note", "experience"]
-"""What can be found: what was said, a document's fact, a line of the journal, a worker's note, an experience."""
+ItemKind = Literal["record", "fact", "journal", "note", "experience"]
+"""What can be found: a record of what was said, a fact of a document, a line of the journal, a worker's note, an
+experience."""
 
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
@@ -315,7 +327,8 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something that was found. `id` is `kind:ref`; `path` is where a person finds it, if it has a place; `trust`
+    """Something that was found. `id` is what every verb takes: "r33", or a letter for its kind and
+    digits; `path` is where a person finds it, if it has a place; `trust`
     is who said it; `until` is when it stopped being true (none: it holds); `parts` is what makes the score."""
 
     id: str

@@ -6,6 +6,7 @@ one changeset share their `valid_from`, so that a reader of any past time sees w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime
@@ -36,6 +37,8 @@ _CHANGESET = (
 )
 _FIND_CHANGESET = f"SELECT id, {_CHANGESET} FROM changesets WHERE owner = ?"
 
+_SHORT_ID = re.compile(r"d[0-9a-f]{1,22}", re.ASCII)
+
 _texts = attrgetter("slug", "title", "description", "body")
 
 When: TypeAlias = datetime | None
@@ -53,8 +56,26 @@ class DocumentRows:
 
     def find(self, document_id: str, as_of: When = None) -> Document | None:
         """The document as it is, or was; none where there is none."""
-        found = self.row(validate_name(document_id, "A document's id"), as_of)
+        found = self.row(self.full_id(validate_name(document_id, "A document's id")), as_of)
         return found and self.placed(found, as_of)
+
+    def full_id(self, document_id: str) -> str:
+        """Return the id that a short one stands for: its beginning, in capitals or not. Any other
+        is returned as it is. Raise `DocumentNotFound` where several begin so."""
+        typed = str(document_id).lower()
+        if not _SHORT_ID.fullmatch(typed):
+            return document_id
+        rows = self._tx.all(
+            "SELECT DISTINCT id FROM documents WHERE owner = ? AND id >= ? AND id < ? ORDER BY id LIMIT 4",
+            *(self._owner, typed, f"{typed}g"),  # which follows every digit
+        )
+        if len(rows) > 1 and rows[0][0] != typed:
+            fitting = ", ".join(row[0] for row in rows[:3])
+            raise DocumentNotFound(
+                f"Several documents have an id that begins with {document_id!r:.200}: {fitting}"
+                f"{' …' if rows[3:] else ''}. Type more of it."
+            )
+        return str(rows[0][0]) if rows else document_id
 
     def get(self, document_id: str) -> Document:
         if found := self.find(document_id):

@@ -111,7 +111,9 @@ class DocumentStore:
         """Every version, the first one first, also of a document that was deleted (by its id)."""
 
         def work(rows: DocumentRows) -> list[Document]:
-            return rows.versions(_get(rows, document, None).id if document.startswith("~") else document)
+            return rows.versions(
+                _get(rows, document, None).id if document.startswith("~") else rows.full_id(document)
+            )
 
         validate_name(document, "A document's id")
         if found := self._see(work):

@@ -26,7 +26,7 @@ from lifelong.organize.edits import (
 from lifelong.organize.facts import Fact, Known, Lead
 from lifelong.organize.write_policy import WritePolicy
 from lifelong.storage.base import EVERY, Database
-from lifelong.types import Document, Reference, new_id
+from lifelong.types import Document, Reference, new_document_id
 from lifelong.validation import validate_text
 
 T = TypeVar("T")
@@ -176,7 +176,7 @@ class Draft:
 
         def work(seen: Edited) -> Edit:
             current = _current(seen, document_id, expected_version) if document_id else None
-            was = current or Document(new_id(), 1, "", "", "", "", "", "", (), NOT_YET, None, 0)
+            was = current or Document(new_document_id(), 1, "", "", "", "", "", "", (), NOT_YET, None, 0)
             parent = _parent(seen, parent_id, parent_path)
             document = copy(
                 was,
@@ -219,11 +219,11 @@ class Draft:
         def work(seen: Edited) -> Edit:
             current = _current(seen, document_id, expected_version)
             self._check_place(current)
-            if document_id == MEMORY_ID:
+            if current.id == MEMORY_ID:
                 raise InputError(f"{MEMORY} stays where it is: memory-agents write below it.")
-            edit = Edit(document_id, current, None)
+            edit = Edit(current.id, current, None)
             seen.plus(edit).check(edit)
-            return Edit(document_id, self._before(current), None)
+            return Edit(current.id, self._before(current), None)
 
         self._keep(work)
 
@@ -283,7 +283,7 @@ def _current(seen: Edited, document_id: str, expected_version: int | None) -> Do
         raise InputError(f"Give expected_version, the version of {current.path} that was read, as a whole number.")
     if current.version != expected_version:
         was = 0 < expected_version < current.version
-        raise stale(current, seen.version(document_id, expected_version) if was else None, current)
+        raise stale(current, seen.version(current.id, expected_version) if was else None, current)
     return current
 
 

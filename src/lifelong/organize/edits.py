@@ -64,6 +64,11 @@ class Edited(DocumentRows):
         more._places = self._places
         return more
 
+    def full_id(self, document_id: str) -> str:
+        found = super().full_id(document_id)
+        begins = [id_ for id_ in self._edits if found == document_id and id_.startswith(document_id.lower())]
+        return begins[0] if len(begins) == 1 else found
+
     def row(self, document_id: str, as_of: When = None) -> Document | None:
         edit = self._edits.get(document_id)
         return edit.after if edit else super().row(document_id)

@@ -91,7 +91,7 @@ class ContextBuilder:
     def _relevant(self, focus: str, but: Collection[str]) -> list[Hit]:
         found = self._search(focus, "experience", MOST)
         if len(found) < ENOUGH:
-            found += self._search(focus, "document", ENOUGH - len(found))
+            found += self._search(focus, "fact", ENOUGH - len(found))
         return [one for one in found if one.id not in but]
 
     def _search(self, focus: str, kind: ItemKind, count: int) -> list[Hit]:
@@ -104,7 +104,7 @@ class ContextBuilder:
 
     def _told(self, agent_id: str, focus: str, shown: Sequence[Hit]) -> None:
         if self._experiences:
-            self._experiences.use(one.id.partition(":")[2] for one in shown if one.kind == "experience")
+            self._experiences.use(one.id for one in shown if one.kind == "experience")
         if shown:
             self._recall_log.note("injection", agent_id, focus, shown)
 

@@ -23,7 +23,7 @@ from lifelong.organize.facts import INFERRED, Fact, parse_fact, restated
 from lifelong.organize.rules.speakers import third_person
 from lifelong.organize.rules.voices import called, sayable
 from lifelong.recall.analyzer import read
-from lifelong.recall.feedback import FeedbackRows, Verdict
+from lifelong.recall.feedback import FeedbackRows, Verdict, parts
 from lifelong.recall.index_writer import ref_of, stated, text_of
 from lifelong.recall.items import Found, Items
 from lifelong.recall.search import hit
@@ -120,20 +120,22 @@ class Curation:
             raise InputError(f"{verdict!r:.200} is no verdict. Use one of: {', '.join(get_args(Verdict))}.")
         found = self._get(item)
         now = self._clock()
-        if verdict == "outdated" and found.kind == "document" and not found.until:
+        if verdict == "outdated" and found.kind == "fact" and not found.until:
             self._restate(found, None, None, now)
-        self._database.write(lambda tx: FeedbackRows(tx, self._owner).judge(item, verdict, recall_id, now))
+        self._database.write(lambda tx: FeedbackRows(tx, self._owner).judge(found.key, verdict, recall_id, now))
 
     def pin(self, item: str) -> None:
         """Have it in every context from now on."""
-        self._get(item)
-        now = self._clock()
-        self._database.write(lambda tx: FeedbackRows(tx, self._owner).pin(item, now))
+        key, now = self._get(item).key, self._clock()
+        self._database.write(lambda tx: FeedbackRows(tx, self._owner).pin(key, now))
 
     def unpin(self, item: str) -> None:
-        validate_name(item, "The item's id", LONGEST_ID)
-        if not self._database.write(lambda tx: FeedbackRows(tx, self._owner).unpin(item)):
-            self._get(item)
+        def work(tx: Transaction) -> None:
+            found = self._find(tx, item, gone=True)
+            if not FeedbackRows(tx, self._owner).unpin(found.key) and found.gone:
+                raise has_left(found)
+
+        self._database.write(work)
 
     # Correcting
 
@@ -144,21 +146,21 @@ class Curation:
         found = self._get(item)
         remember = self._check_correctable(found, told)
         now = self._clock()
-        digest = blake2b(f"{found.name} {told}".encode(), digest_size=12).hexdigest()
-        key = f"{found.name} {digest}"
+        digest = blake2b(f"{found.key} {told}".encode(), digest_size=12).hexdigest()
+        key = f"{found.key} {digest}"
         speaker = self._database.read(lambda tx: self._speaker(tx, found))
         record_id = self._turns.append(self._owner, self._agent(now), Note(told, speaker, provenance="user"), key)
-        new = f"turn:{record_id}"
-        if found.kind == "document":
+        new = f"record:{record_id}"
+        if found.kind == "fact":
             new = self._restate(found, told, record_id, now, speaker)
         if remember:
             at, [line] = self._database.read(lambda tx: (History(tx).said_at(record_id), line_of(tx, record_id)))
             remember(JournalRecord(line, "", "learned", told, "user", 1.0, at, "private-user"))
-        self._database.write(lambda tx: self._end(tx, item, record_id, now))
+        self._database.write(lambda tx: self._end(tx, found.key, record_id, now))
         self._end_facts_of(found, record_id, now)
         if found.pinned:
-            self._database.write(lambda tx: self._repin(tx, item, new, now))
-        return self._database.read(lambda tx: hit(tx, self._owner, self._find(tx, new)))
+            self._database.write(lambda tx: self._repin(tx, found.key, new, now))
+        return self._database.read(lambda tx: hit(tx, self._owner, self._at(tx, new)))
 
     def _end(self, tx: Transaction, item: str, by: int, now: datetime) -> None:
         """End an item. A run of a memory-agent that learned from it lands before, or sees this."""
@@ -169,12 +171,12 @@ class Curation:
         """End the facts that rest on a corrected turn alone. Where it was a line that sums the turn up, or the
         experience of it: those that it tells."""
         record = corrected.record_id
-        if corrected.kind == "document" or not record:
+        if corrected.kind == "fact" or not record:
             return
         for found in self._database.read(lambda tx: Items(tx, self._owner).facts_of(record)):
             document = self._documents.find(found.thread)
             fact = parse_fact((document and _paragraph(document, found.ref)) or "")
-            meant = corrected.kind == "turn" or (fact and _tells(corrected.text, fact.text))
+            meant = corrected.kind == "record" or (fact and _tells(corrected.text, fact.text))
             if fact and fact.records == (record,) and meant:
                 self._restate(found, None, by, now)
 
@@ -185,10 +187,12 @@ class Curation:
         if found.kind == "note":
             raise InputError(f"A note is corrected in its file: edit {found.thread} in the user's folder.")
         if found.until and not self._is_said_in(found.by_record, told):
-            raise InputError(f"{found.name} ended on {found.until:%Y-%m-%d} already. Correct what holds instead.")
+            raise InputError(
+                f"{found.short_id} ended on {found.until:%Y-%m-%d} already. Correct what holds instead."
+            )
         shown = self._database.read(lambda tx: hit(tx, self._owner, found)).text
         if redact(told) == shown:
-            raise InputError(f"{found.name} says that already. Say what is so instead.")
+            raise InputError(f"{found.short_id} says that already. Say what is so instead.")
         if found.kind != "journal":
             return None
         self._journal.check_enabled()
@@ -196,7 +200,7 @@ class Curation:
 
     def _is_said_in(self, record_id: int | None, told: str) -> bool:
         """Whether this record is the correction: it was begun before."""
-        said = self._database.read(lambda tx: Items(tx, self._owner).find("turn", str(record_id)))
+        said = self._database.read(lambda tx: Items(tx, self._owner).find("record", str(record_id)))
         return said is not None and text_of(said.type, said.data) == told
 
     def _agent(self, now: datetime) -> str:
@@ -210,7 +214,7 @@ class Curation:
     def _speaker(self, tx: Transaction, found: Found) -> str:
         """Whose word is corrected: who said it, whom it is about, or whom the agent it was said to talks to; empty
         where nobody can tell."""
-        said = Items(tx, self._owner).find("turn", str(found.record_id)) or found
+        said = Items(tx, self._owner).find("record", str(found.record_id)) or found
         session = Sessions(tx).peek(said.session_id)
         agent = Agents(tx).peek(session.agent_id) if session else None
         talks = agent and agent.owner == self._owner and Agents(tx).get(agent.owner, agent.id).descriptor
@@ -225,13 +229,13 @@ class Curation:
             document = self._documents.find(found.thread)
             paragraph = document and _paragraph(document, found.ref)
             if not (document and paragraph):
-                raise InputError(f"{found.name} has left its document meanwhile. List what there is now.")
+                raise InputError(f"{found.short_id} has left its document meanwhile. List what there is now.")
             fact = parse_fact(paragraph)
             new = _stated(document, told, record_id, speaker) if told and record_id else None
             if new and fact and fact.by == record_id:
-                return f"document:{ref_of(document, new)}"  # it was begun before, and came this far
+                return f"fact:{ref_of(document, new)}"  # it was begun before, and came this far
             if not fact and not new:
-                return found.name  # a person's own text: it cites nothing that could have ended
+                return found.key  # a person's own text: it cites nothing that could have ended
             ended = fact.ended(now, record_id) if fact else None
             try:
                 written = self._documents.write(
@@ -242,27 +246,32 @@ class Curation:
                     description=document.description,
                     body=restated(document.body, paragraph, new, ended),
                     author=AUTHOR,
-                    note=f"Corrects {found.name}." if record_id else f"{found.name} is outdated.",
+                    note=f"Corrects {found.short_id}." if record_id else f"{found.short_id} is outdated.",
                 )
             except StaleWrite:
                 if tries == 1:
                     raise
             else:
-                return f"document:{ref_of(written, new)}" if new else found.name
+                return f"fact:{ref_of(written, new)}" if new else found.key
         raise AssertionError("the last try returns or raises")
 
     def _get(self, item: str) -> Found:
         return self._database.read(lambda tx: self._find(tx, item))
 
-    def _find(self, tx: Transaction, item: str, *, gone: bool = False) -> Found:
-        kind, _, ref = validate_name(item, "The item's id", LONGEST_ID).partition(":")
-        found = Items(tx, self._owner).find(kind, ref) if kind in ITEM_KINDS else None
-        if found and (gone or not found.gone):
+    def _at(self, tx: Transaction, key: str) -> Found:
+        if found := Items(tx, self._owner).find(*parts(key)):
             return found
-        raise ItemNotFound(
-            f"Nothing remembered has the id {item!r:.200}. An id is a kind and a name, e.g. 'turn:12'; "
-            "recall and list give it with every hit."
-        )
+        raise ItemNotFound("What was said instead has left meanwhile. Search or list to see what there is.")
+
+    def _find(self, tx: Transaction, item: str, *, gone: bool = False) -> Found:
+        found = Items(tx, self._owner).look_up(validate_name(item, "The item's id", LONGEST_ID))
+        if found.gone and not gone:
+            raise has_left(found)
+        return found
+
+
+def has_left(found: Found) -> ItemNotFound:
+    return ItemNotFound(f"{found.short_id} has left what it stood in. Search or list to see what there is.")
 
 
 def _tells(line: str, fact: str) -> bool:

@@ -163,10 +163,10 @@ class ExperienceRows:
         return {row[0] for row in rows}
 
     def use(self, ids: Iterable[str], now: datetime) -> None:
-        """They came back to somebody."""
+        """Count that these came back to somebody. The beginning of an id will do, as a hit shows it."""
         self._tx.many(
-            "UPDATE experiences SET used = used + 1, used_at = ? WHERE owner = ? AND id = ?",
-            [(to_micros(now), self._owner, id_) for id_ in sorted(ids)],
+            "UPDATE experiences SET used = used + 1, used_at = ? WHERE owner = ? AND id >= ? AND id < ?",
+            [(to_micros(now), self._owner, id_, f"{id_}g") for id_ in sorted(ids)],
         )
 
     def evict(self, most: int, now: datetime, but: str = "") -> list[str]:

@@ -282,7 +282,9 @@ def checked(given: Experience) -> Experience:
     validate_text(given.session_id, "The session's id", 1_000)
     validate_text(given.record, "The record's id", 1_000)
     validate_time(given.at, "The experience's time")
-    return replace(given, id=blake2b(told.encode(), digest_size=12).hexdigest(), text=told, entities=named(told))
+    return replace(
+        given, id=f"e{blake2b(told.encode(), digest_size=12).hexdigest()[1:]}", text=told, entities=named(told)
+    )
 
 
 def grouped(found: Iterable[Experience], by: Group) -> dict[str, Found]:

@@ -22,7 +22,7 @@ Verdict: TypeAlias = Literal["useful", "wrong", "outdated"]
 NUDGES: dict[Verdict, float] = {"useful": 0.25, "wrong": -0.5, "outdated": -0.5}
 FADES = 0.5  # what a verdict counts when it is given again, of what it counted before
 
-_OF_CLAIMS = "substr(item, 1, 9) = 'document:'"
+_OF_CLAIMS = "substr(item, 1, 5) = 'fact:'"
 
 
 class FeedbackRows:
@@ -36,7 +36,7 @@ class FeedbackRows:
     def judge(self, item: str, verdict: Verdict, recall_id: int | None, now: datetime) -> None:
         """Take a verdict down, also on what is shown in the item's place. Whoever says that something is outdated,
         ends it, and what says the same; what was said, was said."""
-        is_said = verdict == "outdated" and parts(item)[0] == "turn"
+        is_said = verdict == "outdated" and parts(item)[0] == "record"
         for one in [item] if is_said else self._same(item):
             if one != item and not self._items.find(*parts(one)):
                 continue
@@ -46,7 +46,7 @@ class FeedbackRows:
             )
             kind, ref = parts(one)
             self._items.mark(kind, ref, nudge=self.nudge(one))
-            if verdict == "outdated" and kind != "turn":
+            if verdict == "outdated" and kind != "record":
                 self._end(one, now)
 
     def nudge(self, item: str) -> float:
@@ -79,20 +79,20 @@ class FeedbackRows:
                 "ON CONFLICT (owner, item, record_id) DO NOTHING",
                 *(self._owner, one, record_id, to_micros(now)),
             )
-            if not one.startswith("document:"):
+            if not one.startswith("fact:"):
                 self._end(one, now, record_id)
 
     def _same(self, item: str) -> list[str]:
         """The item first; of a turn, the line of the journal that sums it up and the experiences that came from
         that line, also the others."""
         (kind, ref), experiences = parts(item), ExperienceRows(self._tx, self._owner)
-        lines = [ref] if kind == "journal" else line_of(self._tx, int(ref)) if kind == "turn" else []
+        lines = [ref] if kind == "journal" else line_of(self._tx, int(ref)) if kind == "record" else []
         if kind == "experience":
             lines = [one.record for one in experiences.get([ref]).values() if one.record]
         same = [item]
         for line in lines:
             same += [f"journal:{line}", *(f"experience:{id_}" for id_ in experiences.made_of(line))]
-            same += [f"turn:{record}"] if (record := summarized_by(line)) else []
+            same += [f"record:{record}"] if (record := summarized_by(line)) else []
         return [*dict.fromkeys(same)]
 
     def apply(self, among: Container[str] | None = None) -> None:
@@ -114,8 +114,8 @@ class FeedbackRows:
     def _ends_by_word(self, item: str) -> bool:
         """Whether it has ended because somebody called it outdated."""
         kind, ref = parts(item)
-        if kind != "document":
-            return kind != "turn"
+        if kind != "fact":
+            return kind != "record"
         found = self._items.find(kind, ref)
         return found is not None and found.record_id is None
 
@@ -150,7 +150,7 @@ def corrected(tx: Transaction, owner: str, record_ids: Iterable[int]) -> dict[in
     asked = [*record_ids]
     rows = tx.many(
         "SELECT item, record_id FROM corrections WHERE owner = ? AND item = ? ORDER BY record_id",
-        [(owner, f"turn:{id_}") for id_ in asked],
+        [(owner, f"record:{id_}") for id_ in asked],
     )
     facts = f"SELECT record_id FROM corrections WHERE owner = ? AND {_OF_CLAIMS}"
     stated = {row[0] for row in tx.all(facts, owner)}

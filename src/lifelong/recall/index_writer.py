@@ -96,7 +96,7 @@ def _told(written: RecordRow) -> tuple[str, str] | None:
 def _turn(one: StoredTurn, speaker: str, text: str) -> Item:
     _, provenance, at, _ = one.written
     return Item(
-        *("turn", str(one.record_id), text, from_micros(at), one.session_id),
+        *("record", str(one.record_id), text, from_micros(at), one.session_id),
         agent_id=one.agent_id,
         session_id=one.session_id,
         record_id=one.record_id,
@@ -137,13 +137,13 @@ def index_document(
     facts = [(ref, one) for ref, one, _ in stated(document)] if document else []
     facts.sort(key=lambda one: one[1].current)  # where a sentence stands twice, it is so if one of them is
     says = dict(facts)
-    filed = items.ends("document", document_id)
-    items.leave("document", filed.keys() - says.keys(), now)
+    filed = items.ends("fact", document_id)
+    items.leave("fact", filed.keys() - says.keys(), now)
     changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
     subject = document.title if document and document.path.startswith(PEOPLE) else ""
     written = min(document.valid_from, now) if document else now  # a draft's comes with its commit
     items.put([_fact(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
-    if uncited := {f"document:{ref}" for ref, one in changed.items() if not one.records}:
+    if uncited := {f"fact:{ref}" for ref, one in changed.items() if not one.records}:
         FeedbackRows(tx, owner).apply(uncited)
     cites = {cited for _, one in facts for cited in _cited(one)}
     citations = Citations(tx, owner)
@@ -188,7 +188,7 @@ def ref_of(document: Document, fact: Fact) -> str:
 def _fact(tx: Transaction, ref: str, one: Fact, document_id: str, subject: str, written: datetime) -> Item:
     first = one.records[0] if one.records else None
     return Item(
-        *("document", ref, one.text, (History(tx).said_at(first) if first else None) or written, document_id),
+        *("fact", ref, one.text, (History(tx).said_at(first) if first else None) or written, document_id),
         record_id=first,
         speaker=subject,
         trust=one.source or ("agent" if one.inferred else "user"),

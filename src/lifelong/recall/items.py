@@ -5,6 +5,7 @@ A word stands in the index with its owner before it, so that no question can rea
 
 from __future__ import annotations
 
+import re
 import sys
 from array import array
 from base64 import b32encode
@@ -14,20 +15,27 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
+from lifelong.errors import ItemNotFound
 from lifelong.recall.analyzer import ASSISTANT, PERSON, AnalyzedText, analyze
 from lifelong.redaction import find_secrets, has_secret
 from lifelong.storage.base import EVERY, Param, Row, Transaction
 from lifelong.text.names import NAMELESS
 from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
 
+SHORT_ID = 9  # characters of an id that are shown: the letter of its kind, and eight digits
+
+_RECORD_ID = re.compile(r"r[0-9]{1,19}", re.ASCII)
+_OTHER_ID = re.compile(r"[fjne][0-9a-f]{1,40}", re.ASCII)
+_BEGINS = "i.public_id >= ? AND i.public_id < ?"  # with "g" behind it, which follows every digit
+
 _NEW = (
     "items (owner, kind, ref, thread, agent_id, session_id, record_id, speaker, trust, at, since, until, "
-    "by_record, end_known, text, stems, length, flags)"
+    "by_record, end_known, text, stems, length, flags, public_id)"
 )
 _FOUND = (
     "SELECT i.id, i.kind, i.ref, i.text, i.at, i.trust, i.speaker, i.agent_id, i.session_id, i.record_id, "
-    "i.thread, i.since, i.until, i.end_known, i.gone, i.nudge, i.pinned, i.by_record, h.type, h.data "
-    "FROM items i LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
+    "i.thread, i.since, i.until, i.end_known, i.gone, i.nudge, i.pinned, i.by_record, i.public_id, h.type, h.data "
+    "FROM items i LEFT JOIN session_history h ON i.kind = 'record' AND h.id = i.record_id WHERE i.owner = ?"
 )
 
 
@@ -53,12 +61,19 @@ class Found(NamedTuple):
     nudge: float
     pinned: bool
     by_record: int | None
+    public_id: str | None
     type: str
     data: str
 
     @property
-    def name(self) -> str:
+    def key(self) -> str:
+        """What pins, corrections and feedback name it by."""
         return f"{self.kind}:{self.ref}"
+
+    @property
+    def short_id(self) -> str:
+        """The id people see, where no other item's begins alike (see `Items.shown_id`)."""
+        return self.public_id[:SHORT_ID] if self.public_id else f"r{self.ref}"
 
 
 class Items:
@@ -78,8 +93,9 @@ class Items:
         """The same, where what the index sees of them is known already."""
         arrived, rows, words = to_micros(now), [], []
         for item, seen in items:
-            text, stems = "" if item.kind == "turn" else seen.text, seen.stems.tobytes()
-            rows.append((*self._columns(item, arrived), text, stems, seen.length, seen.flags | _role(item)))
+            text, stems = "" if item.kind == "record" else seen.text, seen.stems.tobytes()
+            flags = seen.flags | _role(item)
+            rows.append((*self._columns(item, arrived), text, stems, seen.length, flags, _public_id(item)))
             words.append(stems)
         self.write_words(zip(self._tx.insert(_NEW, rows), words, strict=True))
 
@@ -126,7 +142,8 @@ class Items:
             if given[key].text != text and find_secrets(given[key].text).text != text
         }
         self._tx.many(
-            "UPDATE items SET ref = ref || '@' || id, gone = COALESCE(gone, ?), stamp = NULL WHERE id = ?",
+            "UPDATE items SET ref = ref || '@' || id, public_id = NULL, gone = COALESCE(gone, ?), stamp = NULL "
+            "WHERE id = ?",
             [(to_micros(now), id_) for id_ in other.values()],
         )
         self.add([given[key] for key in other], now)
@@ -159,7 +176,7 @@ class Items:
             "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL, stamp = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND end_known IS NOT NULL AND NOT EXISTS (SELECT 1 "
             "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref) "
-            "AND (kind = 'turn' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
+            "AND (kind = 'record' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
             "AND f.item = items.kind || ':' || items.ref AND f.verdict = 'outdated')) RETURNING ref",
             [(self._owner, kind, ref) for ref in refs],
         )
@@ -176,7 +193,7 @@ class Items:
     def is_indexed(self, record_id: int) -> bool:
         """Whether a record can be found also by its meaning, or has nothing to be found by."""
         row = self._tx.one(
-            "SELECT stamp FROM items WHERE owner = ? AND kind = 'turn' AND ref = ?", self._owner, str(record_id)
+            "SELECT stamp FROM items WHERE owner = ? AND kind = 'record' AND ref = ?", self._owner, str(record_id)
         )
         return row is None or row[0] is not None
 
@@ -189,7 +206,7 @@ class Items:
 
     def holding(self, stem: int, limit: int, *, turns: bool = True) -> list[int]:
         """The ids of the newest items with this stem; without `turns`, of those that were made of them."""
-        made = "SELECT 1 FROM items i WHERE i.id = item_words.rowid AND i.kind <> 'turn'"
+        made = "SELECT 1 FROM items i WHERE i.id = item_words.rowid AND i.kind <> 'record'"
         which = self._tx.words_match if turns else f"{self._tx.words_match} AND EXISTS ({made})"
         rows = self._tx.all(
             f"SELECT rowid FROM item_words WHERE {which} ORDER BY {self._tx.words_newest} LIMIT ?",
@@ -216,9 +233,49 @@ class Items:
     def find(self, kind: ItemKind, ref: str) -> Found | None:
         return next(iter(self._select("i.kind = ? AND i.ref = ?", kind, ref)), None)
 
+    def look_up(self, item_id: str) -> Found:
+        """Return the item of an id as people see it: "r33", or a kind's letter and the beginning of its digits.
+        Raise `ItemNotFound` where none has it, or where several begin so. Items that left are found, too."""
+        typed = item_id.strip().lower()
+        if _RECORD_ID.fullmatch(typed):
+            found = self._select("i.kind = 'record' AND i.ref = ?", str(int(typed[1:])))
+        else:
+            found = (
+                self._select(f"{_BEGINS} ORDER BY i.public_id LIMIT 4", typed, f"{typed}g")
+                if _OTHER_ID.fullmatch(typed)
+                else []
+            )
+            found = [one for one in found if one.public_id == typed] or found
+        if len(found) == 1:
+            return found[0]
+        if found:
+            fitting = ", ".join(self.shown_id(one) for one in found[:3])
+            raise ItemNotFound(
+                f"Several items have an id that begins with {item_id!r:.200}: {fitting}"
+                f"{' …' if found[3:] else ''}. Type more of it."
+            )
+        raise ItemNotFound(
+            f"Nothing remembered has the id {item_id!r:.200}. Ids look like r12 or f3a91c07b; search and list "
+            "give one with every hit."
+        )
+
+    def shown_id(self, found: Found) -> str:
+        """Return the id to show for an item: as short as it can be typed, longer where another begins alike."""
+        if not found.public_id:
+            return found.short_id
+        short = found.short_id
+        alike = self._tx.all(
+            f"SELECT i.public_id FROM items i WHERE i.owner = ? AND {_BEGINS}", self._owner, short, f"{short}g"
+        )
+        others = [id_ for (id_,) in alike if id_ != found.public_id]
+        length = SHORT_ID
+        while any(other[:length] == found.public_id[:length] for other in others):
+            length += 1
+        return found.public_id[:length]
+
     def facts_of(self, record_id: int) -> list[Found]:
         """The facts that hold and cite this record first."""
-        which = "i.kind <> 'turn' AND i.kind = 'document' AND i.record_id = ? AND i.until IS NULL"
+        which = "i.kind <> 'record' AND i.kind = 'fact' AND i.record_id = ? AND i.until IS NULL"
         return self._select(f"{which} AND i.gone IS NULL ORDER BY i.id", record_id)
 
     def pinned(self) -> list[Found]:
@@ -256,7 +313,7 @@ class Items:
 
     def stated(self, document_id: str, limit: int = EVERY) -> list[Found]:
         """A document's facts, the newest first; by the index of threads, as `pinned` by its own."""
-        which = "i.thread = ? AND i.kind = 'document' AND i.kind <> 'turn' AND i.gone IS NULL"
+        which = "i.thread = ? AND i.kind = 'fact' AND i.kind <> 'record' AND i.gone IS NULL"
         return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
 
     def _select(self, which: str, *params: Param) -> list[Found]:
@@ -266,7 +323,7 @@ class Items:
         """The refs of a thread's items that have not left, and when each stopped being true. The thread is no
         session: the index of threads has no turns."""
         rows = self._tx.all(
-            "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND kind <> 'turn' AND thread = ? "
+            "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND kind <> 'record' AND thread = ? "
             "AND gone IS NULL",
             *(self._owner, kind, thread),
         )
@@ -317,6 +374,15 @@ def _prefix(owner: str) -> str:
     return "w" + b32encode(blake2b(owner.encode(), digest_size=10).digest()).decode().lower()
 
 
+def _public_id(item: Item) -> str | None:
+    """Return the id of which people see the beginning; none for a record, whose id is its number."""
+    if item.kind == "record":
+        return None
+    if item.kind == "experience":
+        return item.ref
+    return item.kind[0] + blake2b(f"{item.kind}:{item.ref}".encode(), digest_size=12).hexdigest()[1:]
+
+
 def _name(speaker: str) -> str:
     name = speaker.strip()
     return "" if name.lower() in NAMELESS or has_secret(name) else name
@@ -324,7 +390,7 @@ def _name(speaker: str) -> str:
 
 def _role(item: Item) -> int:
     """Whose words these are. What is known stands for what a person said, unless a tool or the web said it."""
-    if item.kind != "turn":
+    if item.kind != "record":
         return 0 if item.trust in ("tool", "web") else PERSON
     if item.trust == "agent":
         return 0 if _name(item.speaker) else ASSISTANT
@@ -342,9 +408,9 @@ def _place(before: Found | None) -> tuple[int, int]:
 
 def _found(row: Row) -> Found:
     id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, thread = row[:11]
-    since, until, end_known, gone, nudge, pinned, by_record, type_, data = row[11:]
+    since, until, end_known, gone, nudge, pinned, by_record, public_id, type_, data = row[11:]
     times = from_micros(since), *map(from_optional_micros, (until, end_known, gone))
     return Found(
         *(id_, kind, ref, text, from_micros(at), trust, speaker, agent_id, session_id, record_id, thread),
-        *(*times, nudge, bool(pinned), by_record, type_ or "", data or ""),
+        *(*times, nudge, bool(pinned), by_record, public_id, type_ or "", data or ""),
     )

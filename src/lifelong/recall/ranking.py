@@ -66,7 +66,7 @@ LINE = 0.5  # what the name in a line that sums up a turn is worth, where it is 
 AS_MUCH = 0.5  # what ends a part of an item stands above it if it is as much about the question, or half
 DAY = 86_400_000_000  # microseconds
 
-_TURN = ITEM_KINDS.index("turn")
+_RECORD = ITEM_KINDS.index("record")
 _LINES = [ITEM_KINDS.index("journal"), ITEM_KINDS.index("experience")]
 _TOOL, _WEB = map(PROVENANCES.index, ("tool", "web"))
 
@@ -168,7 +168,7 @@ def _fixed(view: View, question: Question, around: Around, places: Places, ended
     if question.period:
         parts[_ROW["when"]] = _when(question.period, view.about["at"][places])
     parts[_ROW["nudge"]] = nudge
-    parts[_ROW["ended"]] = ended & (kind != _TURN)
+    parts[_ROW["ended"]] = ended & (kind != _RECORD)
     parts[_ROW["data"]] = (trust == _TOOL) | (trust == _WEB)
     parts[_ROW["asks"]] = flags & ASKS != 0
     parts *= np.array(list(WEIGHTS.values()), np.float32)[:, None]
@@ -249,7 +249,7 @@ def _below_successor(
     passed = np.flatnonzero(by)
     if not len(passed):
         return scores
-    order = np.lexsort((scores, about["kind"] == _TURN))
+    order = np.lexsort((scores, about["kind"] == _RECORD))
     made_of = dict(zip(about["record"][order].tolist(), order.tolist(), strict=True))
     stems, shares = _shares(view, question)
     topic = near + WEIGHTS["words"] * np.vecdot(view.holds(places, stems), shares)  # its own words alone

@@ -140,7 +140,7 @@ class IndexRebuild:
         try:
             row = self._tx.one(
                 "SELECT i.text, h.type, h.data FROM items i LEFT JOIN session_history h "
-                "ON i.kind = 'turn' AND h.id = i.record_id WHERE i.id = ?",
+                "ON i.kind = 'record' AND h.id = i.record_id WHERE i.id = ?",
                 item_id,
             )
         except UnicodeDecodeError:

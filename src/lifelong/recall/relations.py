@@ -205,7 +205,7 @@ class _Looking:
         found = {one.id: one for thread in sorted(threads) for one in self._items.stated(thread, CLAIMS)}
         found |= self._items.get([id_ for id_ in self._holding(name) if id_ not in found])
         for fact in found.values():
-            if fact.kind == "document" and not fact.gone and key in self._named(fact):
+            if fact.kind == "fact" and not fact.gone and key in self._named(fact):
                 yield fact
 
     def _holding(self, name: str) -> list[int]:
@@ -226,7 +226,7 @@ class _Looking:
         edge = self._edges.setdefault(other, _Edge(set(), {}))
         edge.how.add(how)
         if found:
-            edge.evidence[found.name] = found
+            edge.evidence[found.key] = found
 
     def _weight(self, other: str) -> float:
         """One for each way a document refers to it, and one for each fact and experience."""

@@ -97,7 +97,7 @@ def _faults(tx: Transaction, owner: str) -> list[str]:
     unfiled = tx.all(
         "SELECT a.kind, h.type, h.provenance, h.at, h.data FROM session_history h "
         "JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
-        "LEFT JOIN items i ON i.owner = a.owner AND i.kind = 'turn' AND i.ref = CAST(h.id AS TEXT) "
+        "LEFT JOIN items i ON i.owner = a.owner AND i.kind = 'record' AND i.ref = CAST(h.id AS TEXT) "
         "WHERE a.owner = ? AND i.id IS NULL",
         owner,
     )

@@ -241,7 +241,7 @@ class Recall:
                 text = _text(one)
                 said = _said(one, text, view.stems(int(place))) or id_
                 first, known, _ = kept.get(said, (at, one, text))
-                turn = one.record_id if one.kind != "document" else None
+                turn = one.record_id if one.kind != "fact" else None
                 if said not in kept and (len(kept) == top_k or turn in told):
                     continue
                 if turn:
@@ -265,9 +265,9 @@ def hit(
     text: str | None = None,
 ) -> Hit:
     """What was found, as it is shown: without secrets. Its `text` may be known already."""
-    document = DocumentRows(tx, owner).find(found.thread) if found.kind == "document" else None
+    document = DocumentRows(tx, owner).find(found.thread) if found.kind == "fact" else None
     return Hit(
-        id=found.name,
+        id=Items(tx, owner).shown_id(found),
         kind=found.kind,
         text=redact(_text(found) if text is None else text) if found.type else found.text,
         at=found.at,

@@ -20,12 +20,12 @@ def settle(tx: Transaction, owner: str, records: Iterable[int]) -> None:
     """Say of these records, and of what was made of them, whether they hold, as all facts made of them say it.
     What a person corrected or called outdated stays as it is."""
     items, experiences, looked_at = Items(tx, owner), ExperienceRows(tx, owner), set(records)
-    for ref in items.revive("turn", [str(record) for record in sorted(looked_at)]):
+    for ref in items.revive("record", [str(record) for record in sorted(looked_at)]):
         for line in line_of(tx, int(ref)):
             items.revive("journal", [line])
             experiences.revive(line)
     for end in Citations(tx, owner).ends(looked_at):
-        items.end("turn", [str(end.record_id)], *end[1:])
+        items.end("record", [str(end.record_id)], *end[1:])
         for line in line_of(tx, end.record_id):
             items.end("journal", [line], *end[1:])
             experiences.end(line, *end[1:])

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lifelong.errors import InputError
-from lifelong.recall.experience_rows import KIND, Experience
+from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import GROUPS, Experiences, Group, grouped
 from lifelong.recall.fence import FROM, fenced, shortened
+from lifelong.recall.items import SHORT_ID
 from lifelong.tools import Tool, number, schema, text, tool
 from lifelong.types import Hit
 
@@ -105,7 +106,7 @@ def query_experiences(experiences: Experiences, note: Note) -> Tool:
             raise InputError(f"{group_by!r:.200} is no way to group. Use one of: {', '.join(GROUPS)}.")
         _check_count(top_k, "experiences")
         found = experiences.query(query, top_k)
-        note(query, [replace(one, id=f"{KIND}:{one.id}") for one in found])
+        note(query, [replace(one, id=one.id[:SHORT_ID]) for one in found])
         if not found:
             return "No experiences found."
         if group_by is None:

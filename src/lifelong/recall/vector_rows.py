@@ -13,7 +13,7 @@ from lifelong.storage.base import Row, Transaction
 
 _NOT_SHELVED = (
     "SELECT i.id, i.kind, i.flags, i.text, h.type, h.data FROM items i "
-    "LEFT JOIN session_history h ON i.kind = 'turn' AND h.id = i.record_id WHERE i.owner = ?"
+    "LEFT JOIN session_history h ON i.kind = 'record' AND h.id = i.record_id WHERE i.owner = ?"
 )
 _SHELVED = (
     "SELECT i.id, i.stamp, i.kind, i.thread, i.speaker, i.agent_id, i.trust, i.at, i.since, i.gone, i.until, "

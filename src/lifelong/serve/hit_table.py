@@ -52,6 +52,6 @@ def _text(hit: Hit) -> str:
 
 
 def _source(hit: Hit) -> str:
-    who = f" by {escape(hit.speaker)}" if hit.speaker and hit.kind == "turn" else ""
+    who = f" by {escape(hit.speaker)}" if hit.speaker and hit.kind == "record" else ""
     warning = f" [yellow]({hit.trust})[/]" if hit.trust in ("tool", "web") else ""
     return f"[cyan]{escape(hit.path or hit.kind)}[/]{who}{warning}"

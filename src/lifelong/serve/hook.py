@@ -158,7 +158,7 @@ def _known(memory: Memory, prompt: str) -> str:
 
     if len(prompt.split()) < LEAST_WORDS:
         return ""
-    hits = memory.search(prompt[:2_000], HITS, kinds=("document", "experience", "note"))
+    hits = memory.search(prompt[:2_000], HITS, kinds=("fact", "experience", "note"))
     lines = [line(one, prompt) for one in hits if one.until is None]
     return fenced([PREFACE, *lines]) if lines else ""
 

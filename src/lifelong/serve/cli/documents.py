@@ -81,7 +81,7 @@ def read(
             print_text("\n".join(children))
             return
         if not body:
-            about = [f"{found.path}  version {found.version}  id {found.id}", found.title, found.description]
+            about = [f"{found.path}  version {found.version}  id {found.short_id}", found.title, found.description]
             about += [f"below it: {', '.join(children)}"] if children else []
             print_text("\n".join(line for line in about if line) + "\n")
         print_text(found.body)

@@ -82,8 +82,10 @@ def add(
 
     Example: lifelong experiences add "A full disk stops the nightly backup of Atlas."
     """
+    from lifelong.recall.items import SHORT_ID
+
     made = memory.experiences.add(given(text), category, trust="user", entities=entity or None)
-    told = f"Added as experience:{made}." if made else "It is there already."
+    told = f"Added as {made[:SHORT_ID]}." if made else "It is there already."
     return Answer({"id": made, "added": made is not None}, lambda: done(told))
 
 

@@ -40,7 +40,7 @@ SHARED = {
 """What the commands of a memory take, beside what is their own."""
 
 # As in `lifelong.types` and its like, which help need not import
-Kind = Literal["turn", "document", "journal", "note", "experience"]
+Kind = Literal["record", "fact", "journal", "note", "experience"]
 Sensitivity = Literal["public", "operational", "private-user", "secret"]
 Verdict = Literal["useful", "wrong", "outdated"]
 State = Literal["pending", "leased", "done", "dead"]

@@ -114,7 +114,7 @@ def list_(
 def correct(memory: Memory, item: ItemArgument, text: TextArgument = None) -> Answer:
     """Say what is so instead of an item. Your word is found from now on; the item ends, and stays in history.
 
-    Example: lifelong correct turn:12 "I live in Porto."
+    Example: lifelong correct r12 "I live in Porto."
     """
     hit = memory.correct(item, given(text))
     return Answer(hit, lambda: done(f"{item} has ended. Found from now on: {hit.id}"))
@@ -128,7 +128,7 @@ def pin(
 ) -> Answer:
     """Have an item in every context from now on.
 
-    Example: lifelong pin turn:12
+    Example: lifelong pin r12
     """
     (memory.unpin if remove else memory.pin)(item)
     told = f"{item} is {'no longer ' if remove else ''}in every context."
@@ -141,7 +141,7 @@ def feedback(
 ) -> Answer:
     """Say that a hit was useful, wrong or outdated: it is found earlier or later from now on.
 
-    Example: lifelong feedback turn:12 useful
+    Example: lifelong feedback r12 useful
     """
     memory.feedback(item, verdict)
     return Answer({"id": item, "verdict": verdict}, lambda: done(f"Noted: {item} was {verdict}."))

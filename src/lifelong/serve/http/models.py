@@ -145,7 +145,7 @@ class Text(BaseModel):
 class ItemOf(Body):
     """Names an item by the id of a hit."""
 
-    item: str = Field(examples=["turn:42"])
+    item: str = Field(examples=["r42"])
 
 
 class Correction(ItemOf):

@@ -56,6 +56,6 @@ def judge(visit: Visit) -> Response:
     for known in VERDICTS:
         if verdict == known:
             memory.feedback(item, known)
-            was_said = known == "outdated" and item.startswith("turn:")
+            was_said = known == "outdated" and item[:1] in "rR"
             return visit.return_with("later" if was_said else known)
     raise InputError(f"{verdict!r:.200} cannot be done to an item. Use a button of the page.")

@@ -18,6 +18,6 @@ def overview(visit: Visit) -> Response:
         totals=memory.admin.stats(),
         health=memory.admin.health(),
         unindexed=memory.admin.unindexed(),
-        turns=memory.list("turn", limit=TURNS),
+        turns=memory.list("record", limit=TURNS),
         changes=[told(memory, one) for one in memory.documents.changesets(CHANGESETS)],
     )

@@ -12,11 +12,12 @@ STEPS = (
             # Derived: everything that can be found; `thread` is what it stands in: a
             # session, a document, a page, a worker. since/gone: when it came to be known and when it left;
             # until: when it stopped being true, and by_record what says so. text is empty for a turn: history has
-            # it. stamp is null while nobody has made a vector of it.
+            # it. stamp is null while nobody has made a vector of it. public_id is what people name it by, by its
+            # beginning; null for a turn, which goes by its number.
             """CREATE TABLE items (
                 id         {growing_id},
                 owner      TEXT   NOT NULL,
-                kind       TEXT   NOT NULL CHECK (kind IN ('turn', 'document', 'journal', 'note', 'experience')),
+                kind       TEXT   NOT NULL CHECK (kind IN ('record', 'fact', 'journal', 'note', 'experience')),
                 ref        TEXT   NOT NULL,
                 thread     TEXT   NOT NULL,
                 agent_id   TEXT   NOT NULL,
@@ -35,14 +36,16 @@ STEPS = (
                 flags      BIGINT NOT NULL,
                 nudge      DOUBLE PRECISION NOT NULL DEFAULT 0,
                 pinned     BIGINT NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1)),
-                stamp      BIGINT
+                stamp      BIGINT,
+                public_id  TEXT
             )""",
             "CREATE UNIQUE INDEX idx_items_ref ON items (owner, kind, ref)",
             "CREATE INDEX idx_items_at ON items (owner, at, id)",
+            "CREATE INDEX idx_items_public_id ON items (owner, public_id) WHERE public_id IS NOT NULL",
             "CREATE INDEX idx_items_stamp ON items (owner, stamp) WHERE stamp IS NOT NULL",
             "CREATE INDEX idx_items_pending ON items (owner, id) WHERE stamp IS NULL",
             "CREATE INDEX idx_items_pinned ON items (owner, id) WHERE pinned = 1",
-            "CREATE INDEX idx_items_thread ON items (owner, thread) WHERE kind <> 'turn'",
+            "CREATE INDEX idx_items_thread ON items (owner, thread) WHERE kind <> 'record'",
             "{full_text}",
             "{full_text_index}",
             """CREATE TABLE embedders (
