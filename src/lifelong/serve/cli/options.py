@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_HOME = Path("~/.lifelong")
 DEFAULT_USER = "default"
-ID = re.compile(r"[0-9a-f]{32}")
+ID = re.compile(r"d[0-9a-f]{8,23}", re.IGNORECASE)
 
 HomeOption = Annotated[
     Path, typer.Option("--home", envvar="LIFELONG_HOME", help="The folder the memory lives in.", metavar="FOLDER")
