@@ -35,6 +35,7 @@ docs: $(READY)  ## write the pages that are generated
 	$(BIN)/lifelong config --markdown > docs/configuration.md
 	$(BIN)/python -m bench.reference cli > docs/cli.md
 	$(BIN)/python -m bench.reference http > docs/http-reference.md
+	$(BIN)/python -m bench.reference python > docs/python-reference.md
 
 lock: $(READY)  ## pin what pyproject.toml asks for, with hashes
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras --group dev \

@@ -1,14 +1,31 @@
-"""The pages that are made from the program itself: `make docs` writes them, and tests see that they are true."""
+"""Make the reference pages from the program itself. `make docs` writes them; tests compare them with the code."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
+import lifelong
+from lifelong import aio, errors, namespaces, types
+from lifelong.collect import descriptors
+from lifelong.journal.notes import Notes
+from lifelong.journal.records import JournalRecord
+from lifelong.journal.service import JournalService
+from lifelong.models.ledger import Call
+from lifelong.organize import organizer
+from lifelong.organize.documents import DocumentStore
+from lifelong.organize.worker import WorkDone
+from lifelong.recall.experience_rows import Experience
+from lifelong.recall.experiences import Experiences
+from lifelong.recall.relations import Neighbour, RelationFinder, Relations
 from lifelong.serve.cli.app import SECTIONS, commands
 from lifelong.serve.http.app import API, api
 
@@ -22,11 +39,11 @@ HEAD = """\
 
 Generated from the commands' own help by `make docs`; do not edit by hand.
 
-A command that prints something takes `--json` and prints JSON for programs, also of an error. `--home` (or
-`LIFELONG_HOME`) names the folder the memory lives in, `--user` whose memory it is; `--debug`, anywhere on the
-line, says where an error came from. A command ends with 0 when all is well, with 1 when something failed or was
-found wrong, with 2 when it was called wrongly; `lifelong hook` always with 0. `lifelong --install-completion`
-completes commands in your shell.
+A command that prints something takes `--json` and prints JSON for programs, also for an error. `--home` (or
+`LIFELONG_HOME`) names the folder that the memory lives in, `--user` whose memory it is; `--debug`, anywhere on the
+line, shows the traceback of an error. A command exits with 0 on success, with 1 when something failed or was found
+wrong, with 2 when it was called wrongly; `lifelong hook` always with 0. `lifelong --install-completion` installs
+completion in your shell.
 """
 
 
@@ -62,9 +79,9 @@ def cli() -> str:
 INTRODUCTION = f"""\
 # HTTP reference
 
-Made from `/openapi.json` by `make docs`. Addresses begin with `{API}`, but for `/metrics`. Every operation takes
-the query parameter `user` (whose memory; `default` where it is left out). Times are ISO 8601 with a zone.
-Errors are [problems](#problem). How to use it: [http.md](http.md)."""
+Generated from `/openapi.json` by `make docs`; do not edit by hand. Addresses begin with `{API}`, except
+`/metrics`. Every operation takes the query parameter `user` (whose memory; `default` if it is left out). Times are
+ISO 8601 with a zone. Errors are [problems](#problem). How to use it: [http.md](http.md)."""
 
 _FORMATS = {"date-time": "time", "date": "day"}
 _WORDS = {"string": "text", "object": "object", "null": "null"}
@@ -141,5 +158,149 @@ def _paragraph(text: str) -> str:
     return " ".join(text.split())
 
 
+PYTHON_HEAD = """\
+# Python reference
+
+Generated from the docstrings by `make docs`; do not edit by hand. A tour of the same calls:
+[getting started](getting-started.md). Every name that is imported from `lifelong` itself is public, and so are the
+methods below.
+"""
+
+NAMESPACES: dict[str, tuple[type, type]] = {
+    "agents": (namespaces.AgentDirectory, aio.AsyncAgents),
+    "sessions": (namespaces.SessionDirectory, aio.AsyncSessions),
+    "documents": (DocumentStore, aio.AsyncDocuments),
+    "journal": (JournalService, aio.AsyncJournal),
+    "experiences": (Experiences, aio.AsyncExperiences),
+    "relations": (RelationFinder, aio.AsyncRelations),
+    "inbox": (namespaces.InboxView, aio.AsyncInbox),
+    "notes": (namespaces.NotesDirectory, aio.AsyncNotesDirectory),
+    "admin": (namespaces.Admin, aio.AsyncAdmin),
+}
+"""What hangs on a memory: the class, and the one that awaits its calls and so names those that are public."""
+
+RETURNED: tuple[type, ...] = (
+    *(types.StoredRecord, types.Agent, types.Session, types.Turn, types.Hit, types.Document, types.Reference),
+    *(types.Changeset, types.InboxItem, types.LifecycleResult, types.Stats, lifelong.Fact, lifelong.Receipt),
+    *(lifelong.Health, WorkDone, JournalRecord, Experience, Relations, Neighbour, Call),
+)
+RECORDS = ("UserMessage", "AssistantMessage", "ToolCall", "ToolResult", "Note", "SystemMessage")
+DESCRIPTORS = ("User", "Cron", "Task", "System", "Subagent", "App", "Permanent", "MemoryAgent")
+
+
+def python() -> str:
+    """docs/python-reference.md: every public class and method, as its docstring says it."""
+    parts = [PYTHON_HEAD, "## Opening a home\n"]
+    parts += [*_class(lifelong.Store), *_class(lifelong.Memory), *_class(aio.AsyncMemory, methods=("open",))]
+    parts.append("## Namespaces of a memory\n")
+    for name, (kind, awaited) in NAMESPACES.items():
+        public = _methods(kind) if kind.__module__ == namespaces.__name__ else _methods(awaited)
+        parts += _class(kind, f"memory.{name}", public)
+        if kind is namespaces.NotesDirectory:
+            parts += _class(Notes, "memory.notes.worker(name)", _methods(aio.AsyncNotes))
+    parts.append("## Records\n\n`Record` is any of these.\n")
+    parts += [part for name in RECORDS for part in _class(getattr(types, name))]
+    parts.append("## Descriptors of agents\n\n`Descriptor` is any of these.\n")
+    parts += [part for name in DESCRIPTORS for part in _class(getattr(descriptors, name))]
+    parts.append("## What calls return\n")
+    parts += [part for kind in RETURNED for part in _class(kind)]
+    parts.append("## Parts of your own\n")
+    parts += [*_class(organizer.Organizer), *_class(organizer.Transcript), *_class(organizer.Outcome)]
+    parts += [*_class(lifelong.Embedder), *_class(lifelong.Tool)]
+    parts.append("## Errors\n\nAll are in `lifelong.errors`, and are a `LifelongError`.\n")
+    parts.append("\n".join(_error(kind, depth) for kind, depth in _tree(errors.LifelongError)) + "\n")
+    return "\n".join(parts)
+
+
+def _class(kind: type, title: str = "", methods: Sequence[str] | None = None) -> Iterator[str]:
+    yield f"### {title or kind.__name__}\n"
+    if title:
+        yield f"The class `{kind.__name__}`.\n"
+    yield f"{_prose(inspect.cleandoc(kind.__doc__ or ''))}\n"
+    if dataclasses.is_dataclass(kind):
+        yield "\n".join(_dataclass_field(field) for field in dataclasses.fields(kind)) + "\n"
+    elif hasattr(kind, "_fields"):
+        yield "\n".join(f"- `{name}: {kind.__annotations__[name]}`" for name in kind._fields) + "\n"
+    for name in _methods(kind) if methods is None else methods:
+        member = inspect.getattr_static(kind, name)
+        signature = "" if isinstance(member, property) else _signature(getattr(kind, name))
+        text = inspect.getdoc(member.fget if isinstance(member, property) else getattr(kind, name)) or ""
+        yield f"#### `{name}{signature}`\n\n{_prose(text)}\n"
+
+
+def _methods(kind: type) -> list[str]:
+    """Return the public methods and properties of a class, in the order of the code, inherited ones last."""
+    found = {
+        name: None
+        for one in kind.__mro__
+        if one.__module__.startswith("lifelong")
+        for name, member in vars(one).items()
+        if not name.startswith("_")
+        and isinstance(member, property | classmethod | staticmethod | aio.awaited) | inspect.isfunction(member)
+    }
+    return list(found)
+
+
+def _signature(call: Any) -> str:
+    """Return the signature as its author wrote it, without `self`."""
+    given = inspect.signature(call)
+    plain = [
+        one.replace(
+            annotation=_Text(one.annotation),
+            default=_Text(one.default) if inspect.isfunction(one.default) else one.default,
+        )
+        for one in given.parameters.values()
+        if one.name != "self"
+    ]
+    returned = "" if given.return_annotation is given.empty else f" -> {_Text(given.return_annotation)!r}"
+    return f"{given.replace(parameters=plain, return_annotation=given.empty)}{returned}"
+
+
+class _Text(str):
+    """An annotation that shows itself without quotation marks."""
+
+    def __new__(cls, annotation: object) -> _Text:
+        name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+        return super().__new__(cls, re.sub(r"\bbuiltins\.", "", name.strip("'\"")))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _dataclass_field(field: dataclasses.Field[Any]) -> str:
+    default = "" if field.default is dataclasses.MISSING else f" = {field.default!r}"
+    return f"- `{field.name}: {_Text(field.type)}{default}`"
+
+
+def _prose(text: str) -> str:
+    """Return a docstring as Markdown: what is indented is code."""
+    blocks = re.split(r"\n\n+", text)
+    return "\n\n".join(
+        f"```py\n{textwrap.dedent(block)}\n```"
+        if block.startswith("    ")
+        else textwrap.fill(_paragraph(block), 115)
+        for block in blocks
+    )
+
+
+def _wrapped(text: str, indent: str = "", further: str = "") -> str:
+    return textwrap.fill(
+        text, 115, initial_indent=indent, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _tree(kind: type, depth: int = 0) -> Iterator[tuple[type, int]]:
+    yield kind, depth
+    for one in vars(errors).values():
+        if inspect.isclass(one) and one.__bases__[0] is kind:
+            yield from _tree(one, depth + 1)
+
+
+def _error(kind: type, depth: int) -> str:
+    text = f"- `{kind.__name__}`: {_paragraph(kind.__doc__ or '')}"
+    indent = "  " * depth
+    return _wrapped(text, indent, f"{indent}  ")
+
+
 if __name__ == "__main__":
-    sys.stdout.write({"cli": cli, "http": http}[sys.argv[1]]())
+    sys.stdout.write({"cli": cli, "http": http, "python": python}[sys.argv[1]]())

@@ -191,7 +191,7 @@ class AsyncNotesDirectory(Face):
 
 
 class AsyncMemory(Face):
-    """`Memory` for event loops.
+    """`Memory` for event loops: the same methods and namespaces, awaited.
 
     async with await AsyncMemory.open("home", user="mara") as memory:
         await memory.add("I moved to Lisbon in May.")
@@ -211,6 +211,7 @@ class AsyncMemory(Face):
         embedder: Embedder | None = None,
         **settings: Mapping[str, object],
     ) -> Self:
+        """Open the memory of one user. See `Memory.open`."""
         opening = partial(Memory.open, home, user, clock=clock, organizer=organizer, embedder=embedder, **settings)
         return cls(await asyncio.to_thread(opening))
 

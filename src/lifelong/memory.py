@@ -152,6 +152,7 @@ class Store:
 
     @property
     def closed(self) -> bool:
+        """Whether `close` was called."""
         return self._closed
 
     def __enter__(self) -> Self:
@@ -410,6 +411,7 @@ class Memory:
 
     @property
     def closed(self) -> bool:
+        """Whether the home is closed."""
         return self.store.closed
 
     def __enter__(self) -> Self:
