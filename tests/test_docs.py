@@ -1,21 +1,54 @@
-"""The pages are true: their examples run, their links lead somewhere, their tags are proven."""
+"""The pages are true: examples run, links work, promises are proven; and they are written in plain English."""
 
 from __future__ import annotations
 
+import inspect
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench.reference import NAMESPACES, python, walk
 
+import lifelong
+from lifelong import AsyncMemory, Memory, Store, namespaces
 from lifelong.settings import reference
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+GENERATED = {"cli.md", "configuration.md", "http-reference.md", "python-reference.md"}
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+DIALECT = """
+shelf shelves stamp stamps stamped era eras lead leads kernel kernels mend mends mended mending clothe clothed
+brain brains claim claims profile profiles parcel parcels handover hand-over recollect tongues voices deeds wish
+wishes gist unfiled anew behold whoever remarks tidings hitherto thereof whereof
+""".split()
+"""Words that a reader would have to look up; ARCHITECTURE.md's glossary has the plain ones."""
+INVERSIONS = (
+    *(r"\bfor to\b", r"\bof which that\b", r"\bis nobody's\b"),
+    r"(?<![Tt]here )(?<![Tt]his )\bis no\b(?! longer)",
+)
 
 
 def page(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
+
+
+def blocks(path: Path, *languages: str) -> list[str]:
+    return [block for name, block in FENCED.findall(path.read_text(encoding="utf-8")) if name in languages]
+
+
+def prose(path: Path) -> str:
+    """Return a page without its code, its code spans and the addresses of its links."""
+    text = FENCED.sub("", path.read_text(encoding="utf-8"))
+    text = re.sub(r"`[^`]*`", "`…`", text)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+# Examples
 
 
 @pytest.mark.parametrize("path", [p for p in PAGES if p.name != "configuration.md"], ids=page)
@@ -24,19 +57,113 @@ def test_the_examples_of_a_page_run_in_order(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
-    for block in BLOCK.findall(path.read_text(encoding="utf-8")):
+    for block in blocks(path, "python"):
         exec(compile(block, page(path), "exec"), names)
 
 
+def test_the_first_example_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
+    readme = ROOT / "README.md"
+    example, printed = blocks(readme, "python")[0], blocks(readme, "text")[0]
+    ran = subprocess.run(
+        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, printed), ran.stderr
+    assert len([line for line in example.splitlines() if line]) <= 12
+
+
+# Links and commands
+
+
 @pytest.mark.parametrize("path", PAGES, ids=page)
-def test_the_links_of_a_page_lead_somewhere(path: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):
-        assert link.startswith("http") or (path.parent / link).exists(), link
+def test_the_links_of_a_page_work(path: Path) -> None:
+    for link, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)]*)\)", path.read_text(encoding="utf-8")):
+        if link.startswith("http"):
+            continue
+        target = path.parent / link if link else path
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in headings(target), f"{link}#{anchor}"
+
+
+def headings(path: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = FENCED.sub("", path.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_commands_in_the_pages_are_there() -> None:
+    """docs/cli.md has all of them; what another page calls exists."""
+    known = {word for _, name, _ in walk() for word in name.split()[1:2]}
+    for path in PAGES:
+        for block in blocks(path, "console"):
+            for command in re.findall(r"^\$ (?:\w+=\S+ )*lifelong ([a-z]\S*)", block, re.MULTILINE):
+                assert command in known, f"{page(path)}: lifelong {command}"
+
+
+def test_the_readme_names_every_page() -> None:
+    """Whatever is written can be found from the first page."""
+    linked = set(re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {page(path) for path in PAGES} - linked == {"README.md"}
+
+
+# Generated pages
 
 
 def test_the_configuration_page_is_what_the_model_says() -> None:
     """K1: every key is documented. `make docs` writes the page."""
     assert (ROOT / "docs/configuration.md").read_text(encoding="utf-8") == reference()
+
+
+def test_the_python_reference_is_what_the_docstrings_say() -> None:
+    """`make docs` writes the page."""
+    assert (ROOT / "docs/python-reference.md").read_text(encoding="utf-8") == python()
+
+
+def test_every_public_name_is_in_the_python_reference() -> None:
+    text = (ROOT / "docs/python-reference.md").read_text(encoding="utf-8")
+    assert [
+        name for name in lifelong.__all__ if not re.search(rf"^### {name}$|`{name}`", text, re.MULTILINE)
+    ] == []
+
+
+def test_every_public_call_is_in_the_python_reference(tmp_path: Path) -> None:
+    """All of Memory and Store, and of whatever hangs on a memory."""
+    sections = dict(re.findall(r"^### (\S+).*?\n(.*?)(?=^#{2,3} )", python(), re.DOTALL | re.MULTILINE))
+    with Memory.open(tmp_path, continuity={"experience_store_enabled": True}) as memory:
+        hanging = {
+            name
+            for name in dir(memory)
+            if not name.startswith("_") and type(getattr(memory, name)).__module__.startswith("lifelong.")
+        }
+    assert hanging - {"store", "home", "settings"} == set(NAMESPACES)
+    for title, kind in [("Store", Store), ("Memory", Memory)]:
+        assert set(public(kind)) <= described(sections[title])
+    for name, (kind, _) in NAMESPACES.items():
+        if kind.__module__ == namespaces.__name__:
+            assert set(public(kind)) <= described(sections[f"memory.{name}"])
+    assert set(public(AsyncMemory)) >= set(public(Memory)) - {"close", "closed"}
+
+
+def public(kind: type) -> Iterator[str]:
+    for name, member in inspect.getmembers_static(kind):
+        if not name.startswith("_") and not inspect.ismemberdescriptor(member):
+            yield name
+
+
+def described(section: str) -> set[str]:
+    return set(re.findall(r"^#### `(\w+)", section, re.MULTILINE))
+
+
+# Words
+
+
+@pytest.mark.parametrize("path", [p for p in PAGES if p.name not in GENERATED], ids=page)
+def test_a_page_is_in_plain_english(path: Path) -> None:
+    text = prose(path)
+    found = [word for word in DIALECT if re.search(rf"(?<![\w-]){word}(?![\w-])", text, re.IGNORECASE)]
+    found += [match[0] for pattern in INVERSIONS if (match := re.search(pattern, text))]
+    assert found == []
 
 
 def test_every_promise_is_named_by_a_test() -> None:
@@ -47,15 +174,3 @@ def test_every_promise_is_named_by_a_test() -> None:
     tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py"))
     assert promised
     assert {tag for tag in promised if not re.search(rf"\b{tag}\b", tests)} == set()
-
-
-def test_the_commands_in_the_pages_are_there() -> None:
-    """docs/cli.md has all of them; what another page calls exists."""
-    from bench.reference import walk
-
-    known = {word for _, name, _ in walk() for word in name.split()[1:2]}
-    for path in PAGES:
-        text = path.read_text(encoding="utf-8")
-        for block in re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-            for command in re.findall(r"^\$ (?:\w+=\S+ )*lifelong ([a-z]\S*)", block, re.MULTILINE):
-                assert command in known, f"{page(path)}: lifelong {command}"

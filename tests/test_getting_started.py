@@ -1,4 +1,4 @@
-"""The first page a person reads: all of it runs, in order, in an empty folder."""
+"""The first page that a person reads: all of it runs, in order, in an empty folder."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ PAGE = Path(__file__).parent.parent / "docs" / "getting-started.md"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def test_the_first_page_runs_as_it_stands(tmp_path: Path) -> None:
-    """K2: commands and examples of the same home, one after the other; `init` has switched all of it on."""
+def test_the_first_page_runs_as_it_is(tmp_path: Path) -> None:
+    """K2: commands and examples of the same home, one after the other; `init` has switched everything on."""
     environment = {
         **os.environ,
         "LIFELONG_HOME": "my-home",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
-    said = imports = ""
+    printed = imports = ""
     for language, block in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
         commands = "\n".join(line[2:] for line in block.splitlines() if line.startswith("$ "))
         imports += "".join(re.findall(r"^from .+\n", block, re.MULTILINE))
         program = (
             [sys.executable, "-c", imports + block] if language == "python" else ["sh", "-eu", "-c", commands]
         )
-        ended = subprocess.run(
+        ran = subprocess.run(
             program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
         )
-        assert ended.returncode == 0, f"{block}\n{ended.stderr}"
-        said += ended.stdout
-    assert "allergic to nuts" in said
-    assert re.search(r"lives in Lisbon now\. \[r\d+\]", said)
-    assert re.search(r"lives in Porto\. \[r\d+, until .*\]", said), "what ended is in the document, as such"
+        assert ran.returncode == 0, f"{block}\n{ran.stderr}"
+        printed += ran.stdout
+    assert "allergic to nuts" in printed
+    assert re.search(r"lives in Lisbon now\. \[r\d+\]", printed)
+    assert re.search(r"lives in Porto\. \[r\d+, until .*\]", printed), "the ended fact is in the document, marked"
     assert (tmp_path / "my-home/users/default/MEMORY.md").is_file()

@@ -1,4 +1,4 @@
-"""`lifelong hook`: a coding agent's talk, as its hooks tell it, is stored once and comes back."""
+"""`lifelong hook`: a coding agent's talk, as its hooks tell it, is stored once and comes back (SPEC F3)."""
 
 from __future__ import annotations
 

@@ -22,21 +22,21 @@ def test_the_reference_is_what_the_api_is() -> None:
     assert (DOCS / "http-reference.md").read_text(encoding="utf-8") == http()
 
 
-def test_every_link_within_the_reference_leads_somewhere() -> None:
+def test_every_link_within_the_reference_works() -> None:
     page = http()
     headings = [heading.lower() for heading in re.findall(r"^### (\w+)$", page, re.MULTILINE)]
     assert len(set(headings)) == len(headings)
     assert set(re.findall(r"\]\(#(\w+)\)", page)) <= set(headings)
 
 
-def test_every_status_is_told() -> None:
+def test_every_status_is_explained() -> None:
     table = re.findall(r"^\| ([\d, ]+) \|", (DOCS / "http.md").read_text(encoding="utf-8"), re.MULTILINE)
-    told = [int(status) for row in table for status in row.split(", ")]
-    assert sorted(told) == sorted(STATUSES_ANYWHERE)
+    explained = [int(status) for row in table for status in row.split(", ")]
+    assert sorted(explained) == sorted(STATUSES_ANYWHERE)
 
 
-def test_the_walk_can_be_walked(tmp_path: Path) -> None:
-    """Every command of the page, in its order, by curl."""
+def test_the_tour_runs(tmp_path: Path) -> None:
+    """Every command of the page, in its order, with curl."""
     if not shutil.which("curl"):
         absent("curl is not installed")
     blocks = re.findall(
@@ -46,7 +46,7 @@ def test_the_walk_can_be_walked(tmp_path: Path) -> None:
     served = Served(tmp_path)
     try:
         script = "set -euxo pipefail\n" + "\n".join(blocks).replace(":8377", f":{served.port}")
-        walked = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, check=False)
-        assert walked.returncode == 0, walked.stderr
+        ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, check=False)
+        assert ran.returncode == 0, ran.stderr
     finally:
         served.end(signal.SIGKILL)

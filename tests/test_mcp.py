@@ -1,4 +1,4 @@
-"""The MCP server as a client of the SDK sees it, over both transports."""
+"""The MCP server as a client of the SDK sees it, over both transports (SPEC F2)."""
 
 from __future__ import annotations
 
