@@ -29,7 +29,7 @@ wishes gist unfiled anew behold whoever remarks tidings hitherto thereof whereof
 """Words that a reader would have to look up; ARCHITECTURE.md's glossary has the plain ones."""
 INVERSIONS = (
     *(r"\bfor to\b", r"\bof which that\b", r"\bis nobody's\b"),
-    r"(?<![Tt]here )(?<![Tt]his )\bis no\b(?! longer)",
+    r"(?<![Tt]here )(?<![Tt]his )\b(is|are) no\b(?! longer)",
 )
 
 
