@@ -16,7 +16,7 @@ from lifelong.journal.notes import Notes
 from lifelong.models import claude
 from lifelong.models.claude import ClaudeQuestion
 from lifelong.models.ledger import Call, Ledger
-from lifelong.settings_sections import ModelsSettings
+from lifelong.settings import ModelsSettings
 from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
 from tests.conftest import absent

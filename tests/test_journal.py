@@ -26,7 +26,7 @@ from lifelong.errors import InputError, JournalError
 from lifelong.journal.files import JournalFiles
 from lifelong.journal.journal import ROLLED, Journal, Window
 from lifelong.journal.records import JournalRecord, encode, parse, render
-from lifelong.settings_sections import ContinuitySettings
+from lifelong.settings import ContinuitySettings
 from lifelong.testing import FakeClock, in_threads
 
 RECORD = JournalRecord("r1", "s1", "note", "Tea.", "cli/main", 1.0, datetime(2026, 2, 24, 9, tzinfo=UTC), "public")

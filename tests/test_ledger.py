@@ -11,7 +11,7 @@ import pytest
 from lifelong.errors import DailyCapExceeded, RunBudgetExceeded
 from lifelong.models.base import UNKNOWN_INPUT, UNKNOWN_OUTPUT, Cost, Tokens, cost_of
 from lifelong.models.ledger import Call, Ledger, Run, Spend, day_of
-from lifelong.settings_sections import ModelsSettings
+from lifelong.settings import ModelsSettings
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
 

@@ -26,7 +26,7 @@ from lifelong.models.providers import model_for, unusable
 from lifelong.organize.draft import Draft
 from lifelong.organize.llm import BATCH, NUDGE, LlmOrganizer, kept_nothing, pieces
 from lifelong.organize.organizer import Outcome, Transcript
-from lifelong.settings_sections import ModelsSettings
+from lifelong.settings import ModelsSettings
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.tools import misfit

@@ -30,7 +30,7 @@ from lifelong.journal.notes import (
 )
 from lifelong.models.ledger import Ledger
 from lifelong.models.question import Question
-from lifelong.settings_sections import ModelsSettings
+from lifelong.settings import ModelsSettings
 from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
 from tests.model_servers import ModelServer, Reply, anthropic, refuse, say

@@ -38,9 +38,8 @@ CONTINUITY: dict[str, Any] = {
     "memory_max_records": None,
     "memory_max_chars": None,
     "experience_extraction_cron": "",
-    "retain_history_days": None,
 }
-"""K1, word for word."""
+"""K1, word for word, without `retain_history_days`, which is refused."""
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -154,7 +153,7 @@ def test_what_says_where_things_are_is_no_setting(name: str, monkeypatch: pytest
 def test_nothing_else_is_excepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """K1: a name that nobody reads would be a setting that does nothing."""
     assert {"LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_BENCH_DATA"} == NOT_SETTINGS
-    monkeypatch.setenv("LIFELONG_PROFILE", "work")
+    monkeypatch.setenv("LIFELONG_USER", "work")
     with pytest.raises(ConfigError, match=r"Unknown setting 'user' in the environment\. Did you mean '"):
         Settings.load()
 
@@ -273,11 +272,18 @@ def test_an_empty_unknown_section_names_the_nearest_too(file: Path) -> None:
         Settings.load(file)
 
 
-def test_history_that_nobody_removes_is_not_promised_to_go(tmp_path: Path) -> None:
-    """K1: nobody is to rely on what is not done; a home that sets it opens all the same."""
-    with Memory.open(tmp_path, continuity={"retain_history_days": 30}) as memory:
-        assert memory.admin.health().status == "yellow"
-        assert "retain_history_days has no effect" in " ".join(memory.admin.health().reasons)
+def test_a_setting_without_effect_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """K1: nobody is to rely on what is not done."""
+    refused = r"'continuity\.retain_history_days' is not supported: all history is kept\. Remove it from "
+    with pytest.raises(ConfigError, match=refused + "the arguments"):
+        Memory.open(file.parent / "home", continuity={"retain_history_days": 30})
+    assert not (file.parent / "home").exists()
+    file.write_text("[continuity]\nretain_history_days = 30\n")
+    with pytest.raises(ConfigError, match=refused + str(file)):
+        Settings.load(file)
+    monkeypatch.setenv("LIFELONG_CONTINUITY_RETAIN_HISTORY_DAYS", "30")
+    with pytest.raises(ConfigError, match=refused + "the environment"):
+        Settings.load()
 
 
 def test_experiences_can_be_for_every_kind_of_agent_that_is_organized() -> None:
@@ -348,7 +354,7 @@ def test_a_broken_file_is_named_with_what_is_broken(file: Path, content: bytes) 
     with pytest.raises(ConfigError, match="cannot be read: ") as raised:
         Memory.open(file.parent)
     assert str(raised.value).startswith(str(file))
-    assert "Mend it" in str(raised.value)
+    assert "Correct it" in str(raised.value)
     assert [path.name for path in file.parent.iterdir()] == ["lifelong.toml"]
 
 

@@ -1,67 +1,291 @@
-"""Settings: the only reader of `lifelong.toml` and of the environment.
+"""Settings: every key there is, and the only reader of `lifelong.toml` and of the environment.
 
 In rising order: the defaults, `lifelong.toml` in the home, `LIFELONG_<SECTION>_<KEY>` in the environment,
-and arguments. An unknown key is an error that names the nearest known one, wherever it stands.
+and arguments. An unknown key is an error that names the nearest known one.
 """
 
 from __future__ import annotations
 
-import difflib
-import json
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo
 
 from lifelong.errors import ConfigError
-from lifelong.settings_sections import (
-    CollectSettings,
-    ContinuitySettings,
-    EmbeddingsSettings,
-    ModelsSettings,
-    OrganizeSettings,
-    Section,
-    StorageSettings,
-    VectorsSettings,
-    WorkerSettings,
-)
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PREFIX = "LIFELONG_"
 NOT_SETTINGS = {"LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_BENCH_DATA"}
 """Names in the environment that say where things are and who may come in, not how they behave."""
 
-SECRET = ("storage.url", "models.api_key", "embeddings.api_key")
-"""Keys whose value is shown to nobody."""
+SECRET_KEYS = ("storage.url", "models.api_key", "embeddings.api_key")
+"""Keys whose value is never shown."""
+
+UNSUPPORTED_KEYS = {"continuity.retain_history_days": "all history is kept"}
+"""Keys that people expect and that have no effect, each with what happens instead."""
+
+Seconds = Annotated[float, Field(ge=0.001, le=86_400)]
+LongSeconds = Annotated[float, Field(ge=0.001, le=1e9)]
+Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+def _validate_within(path: str) -> str:
+    """Return the path, or raise if it leaves the user's folder (S3)."""
+    place = PurePath(path)
+    if place.is_absolute() or ".." in place.parts or "\0" in path:
+        raise ValueError("the path must stay within the user's folder")
+    return path
+
+
+RelativePath = Annotated[str, AfterValidator(_validate_within)]
+
+
+def _validate_apart(path: str, *others: str) -> str:
+    """Return the path, or raise if it overlaps another file or folder of the journal, compared without case."""
+    parts = PurePath(_validate_within(path).casefold()).parts
+    for other in ("MEMORY.md", "memory", "tmp", "workers", ".journal-id", *others):
+        taken = PurePath(other.casefold()).parts
+        common = min(len(parts), len(taken))
+        if parts[:common] == taken[:common] or parts[-1:] == taken:
+            raise ValueError(f"it overlaps {other!r}, another file or folder of the journal")
+    return path
+
+
+def _validate_archive(path: str, info: ValidationInfo) -> str:
+    _validate_apart(path or "archive", info.data.get("long_memory_path", "LONGMEMORY.md"))
+    return path
+
+
+def _validate_zone(name: str) -> str:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError) as error:
+        raise ValueError("no such time zone; name one like 'Europe/Lisbon'") from error
+    return name
+
+
+class Section(BaseModel):
+    """A table of `lifelong.toml`. The text below each key is its description: `reference` prints it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class StorageSettings(Section):
+    """Where rows live."""
+
+    url: SecretStr = SecretStr("")
+    """A PostgreSQL address, `postgresql://user:password@host/database`. Empty: SQLite, in the home."""
+    schema_name: str = Field(default="lifelong", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    """The PostgreSQL schema that holds our tables."""
+    synchronous: Literal["full", "normal"] = "full"
+    """`full`: what was acknowledged survives a power cut. `normal`: it survives a crash of the program."""
+    busy_timeout: Seconds = 30.0
+    """How many seconds to wait for another process that is writing."""
+    connect_timeout: Seconds = 10.0
+    """How many seconds to wait for PostgreSQL before an error says that it does not answer."""
+    pool_size: Count = 8
+    """How many connections to PostgreSQL a process may hold."""
+
+
+class CollectSettings(Section):
+    """What comes in, and when it is marked for organizing."""
+
+    turn_threshold: Count = 5
+    """A session is marked when more than this many of its records wait to be organized."""
+    idle_after: LongSeconds = 60.0
+    """An agent falls asleep after this many seconds without activity."""
+    dead_after: LongSeconds = 3600.0
+    """A subagent dies this many seconds after it fell asleep."""
+    max_record_chars: Count = 1_000_000
+    """The longest text a record may hold, in characters."""
+    tool_result_chars: Count = 2_000
+    """A longer tool result is cut to this many characters in a transcript; history keeps all of it."""
+
+
+class WorkerSettings(Section):
+    """What runs in the background."""
+
+    tick_seconds: Seconds = 30.0
+    """How many seconds pass between two looks at what is due."""
+    threads: int = Field(default=1, ge=1, le=64)
+    """How many workers `start` runs in this process. A slow model holds up one of them."""
+    lease_seconds: Seconds = 120.0
+    """A worker that gives no sign of life for this long loses its work to another. Clocks must agree."""
+    max_attempts: Count = 5
+    """An inbox item that failed this often waits for a person."""
+    retry_seconds: Seconds = 30.0
+    """How long to wait after the first failure; twice as long after each further one."""
+    retry_longest_seconds: LongSeconds = 3_600.0
+    """The longest wait between two attempts."""
+    overdue_seconds: LongSeconds = 3_600.0
+    """Health is red when something has been waiting for longer than this."""
+
+
+class OrganizeSettings(Section):
+    """What becomes of a transcript."""
+
+    organizer: Literal["auto", "rules", "llm"] = "auto"
+    """`rules`: offline. `llm`: the model of `[models]`. `auto`: the model where one can be used, else rules."""
+    density: float = Field(default=0.37, gt=0, le=1)
+    """The rules organizer keeps at most this share of the characters it reads."""
+    batch_records: int = Field(default=200, ge=1, le=10_000)
+    """The most records in one transcript."""
+    batch_chars: int = Field(default=60_000, ge=1_000, le=10_000_000)
+    """The most characters in one transcript."""
+    context_chars: int = Field(default=8_000, ge=100, le=1_000_000)
+    """A memory-agent's own session is closed, and a new one opened, when it holds more than this."""
+
+
+class ModelsSettings(Section):
+    """Who thinks, when it is a model, and what that may cost."""
+
+    model: str = ""
+    """`anthropic:…`, `openai:…`, `ollama:…` or another provider and model. Empty: no model."""
+    base_url: str = ""
+    """The address of an OpenAI-compatible (or, with `anthropic:`, Anthropic-compatible) server."""
+    api_key: SecretStr = SecretStr("")
+    """The provider's key. Empty: from the provider's own variable, e.g. ANTHROPIC_API_KEY."""
+    timeout_seconds: Seconds = 60.0
+    """How long to wait for one answer."""
+    run_budget_usd: float = Field(default=0.25, ge=0, le=1_000_000)
+    """The most one run may cost."""
+    daily_cap_usd: float = Field(default=1.0, ge=0, le=1_000_000)
+    """The most the home may spend in a day (UTC). At the cap, work waits."""
+    run_requests: Count = 20
+    """The most calls of the model in one run."""
+    run_tokens: Count = 1_000_000
+    """The most tokens of one run."""
+    input_usd_per_million: float | None = Field(default=None, ge=0)
+    """What a million input tokens cost. None: from the price list."""
+    output_usd_per_million: float | None = Field(default=None, ge=0)
+    """What a million output tokens cost. None: from the price list."""
+    context_chars: int = Field(default=60_000, ge=1_000, le=10_000_000)
+    """The most characters a model is shown at once; older tool results are cut first."""
+
+
+class EmbeddingsSettings(Section):
+    """Who turns text into vectors, so that meanings can be compared. Another one embeds everything anew."""
+
+    provider: Literal["static", "onnx", "openai"] = "static"
+    """`static`: bundled, fast. `onnx`: a transformer from a folder. `openai`: a server that speaks its API."""
+    path: str = ""
+    """`onnx`: the folder with model.onnx and tokenizer.json."""
+    pooling: Literal["mean", "cls"] = "mean"
+    """`onnx`: how the vectors of tokens become one, as the model was trained: their mean, or the first."""
+    query_prefix: str = ""
+    """`onnx`, `openai`: the words that the model wants before a question."""
+    document_prefix: str = ""
+    """`onnx`, `openai`: the words that the model wants before a text."""
+    model: str = ""
+    """`openai`: the model's name, as the server knows it."""
+    base_url: str = "https://api.openai.com/v1"
+    """`openai`: where the server is; for Ollama, `http://localhost:11434/v1`. Texts are sent there."""
+    api_key: SecretStr = SecretStr("")
+    """`openai`: the server's key. Empty: none is sent."""
+    dimensions: Count | None = None
+    """`openai`: how long vectors to ask for. None: as long as the model makes them."""
+    batch: Count = 64
+    """`openai`: how many texts to send at once."""
+    window_bytes: int = Field(default=8_000, ge=8, le=10_000_000)
+    """`openai`: the longest text to send; of a longer one, the parts are averaged."""
+    timeout_seconds: Seconds = 60.0
+    """`openai`: how long to try to get a batch's vectors."""
+
+
+class VectorsSettings(Section):
+    """Where the vectors of experiences live. They are derived: whatever happens to them, they are made again."""
+
+    store: Literal["local", "chroma", "pgvector"] = "local"
+    """`local`: in the database. `chroma`: in Chroma. `pgvector`: in PostgreSQL, by an index of its own."""
+    chroma_url: str = ""
+    """A Chroma server, `http://host:port`. Empty: the folder `continuity.experience_store_path`."""
+
+
+class ContinuitySettings(Section):
+    """The journal, its compaction, and the store of experiences."""
+
+    journal_enabled: bool = False
+    """Keep a journal: MEMORY.md, a file a day, LONGMEMORY.md."""
+    session_memory_cap: Count = 32_000
+    """The most characters of journal that open a session."""
+    include_long_memory_in_session: bool = True
+    """Put LONGMEMORY.md first in what opens a session, where the file exists."""
+    time_zone: Annotated[str, AfterValidator(_validate_zone)] = "UTC"
+    """Which day a record falls on, and the zone of the times in the journal and in cron expressions."""
+    long_memory_path: Annotated[str, AfterValidator(lambda path: _validate_apart(path))] = "LONGMEMORY.md"
+    """The file of long-term summaries, in the user's folder."""
+    long_memory_max_chars: Count = 16_000
+    """The most characters that file may hold; older blocks move to the archive."""
+    memory_max_records: Count | None = None
+    """Rolling window of MEMORY.md: the most records. None: no window."""
+    memory_max_chars: Count | None = None
+    """Rolling window of MEMORY.md: the most characters. None: no window."""
+    memory_archive_path: Annotated[str, AfterValidator(_validate_archive), Field(validate_default=True)] = ""
+    """The folder that keeps what left the journal, in the user's folder. Empty: `archive`."""
+    memory_embeddings_enabled: bool = True
+    """Make the journal searchable by meaning, not only by words."""
+    memory_compaction_enabled: bool = False
+    """Compact MEMORY.md in the background."""
+    memory_compaction_schedule_cron: str = ""
+    """When to compact, as a cron expression. Empty: by the interval."""
+    memory_compaction_interval_ms: Count = 86_400_000
+    """How many milliseconds lie between two compactions."""
+    memory_compaction_min_age_days: int = Field(default=7, ge=0, le=36_500)
+    """Younger records are never compacted."""
+    memory_compaction_max_records: Count = 500
+    """Compact when MEMORY.md holds more records than this."""
+    memory_compaction_max_chars: Count = 64_000
+    """Compact when MEMORY.md holds more characters than this; also the size to stay under."""
+    flush_pre_compaction: bool = False
+    """Write pending turn summaries before a compaction."""
+    notes_query: Literal["auto", "model", "claude"] = "auto"
+    """Who compacts worker notes: the model of `[models]`, the Claude Agent SDK, or (`auto`) a model if any."""
+    experience_store_enabled: bool = False
+    """Keep a store of unique experiences."""
+    experience_store_path: RelativePath = "tmp/chroma"
+    """Where Chroma keeps their vectors, in the user's folder."""
+    experience_uniqueness_threshold: float = Field(default=0.85, ge=0, le=1)
+    """An experience at least this similar to one that is there is not added."""
+    experience_max_count: Count = 5_000
+    """The most experiences a user keeps."""
+    experience_extraction_cron: str = ""
+    """When to look for experiences, as a cron expression. Empty: before each compaction."""
+    inject_experience_context: bool = True
+    """Put relevant past experiences into the context at the start of a turn."""
+    inject_for: tuple[Literal["user", "cron", "task", "system", "subagent", "app", "permanent"], ...] = ()
+    """The kinds of agent, besides `user`, that get them."""
 
 
 class Settings(BaseModel):
     """Every key there is, by section. Frozen: a memory's settings are those it was opened with."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-    storage: StorageSettings = StorageSettings()
-    collect: CollectSettings = CollectSettings()
-    worker: WorkerSettings = WorkerSettings()
-    organize: OrganizeSettings = OrganizeSettings()
-    models: ModelsSettings = ModelsSettings()
-    embeddings: EmbeddingsSettings = EmbeddingsSettings()
-    vectors: VectorsSettings = VectorsSettings()
-    continuity: ContinuitySettings = ContinuitySettings()
+    storage: StorageSettings = Field(default_factory=StorageSettings)
+    collect: CollectSettings = Field(default_factory=CollectSettings)
+    worker: WorkerSettings = Field(default_factory=WorkerSettings)
+    organize: OrganizeSettings = Field(default_factory=OrganizeSettings)
+    models: ModelsSettings = Field(default_factory=ModelsSettings)
+    embeddings: EmbeddingsSettings = Field(default_factory=EmbeddingsSettings)
+    vectors: VectorsSettings = Field(default_factory=VectorsSettings)
+    continuity: ContinuitySettings = Field(default_factory=ContinuitySettings)
 
     @classmethod
     def load(cls, file: Path | None = None, **arguments: Mapping[str, object]) -> Settings:
-        """The settings of a home, with the environment and the arguments on top."""
-        written = (_read(file), f"{file}") if file else ({}, "")
-        merged: dict[str, dict[str, object]] = {}
-        for sections, source in (written, (_in_environment(), "the environment"), (arguments, "the arguments")):
+        """Return the settings of a home, with the environment and the arguments on top."""
+        from_file = (_read_toml(file), f"{file}") if file else ({}, "")
+        merged: dict[str, dict[str, object]] = {section: {} for section in cls.model_fields}
+        for sections, source in (
+            from_file,
+            (_read_environment(), "the environment"),
+            (arguments, "the arguments"),
+        ):
             _check_known(sections, source)
             for section, keys in sections.items():
-                merged.setdefault(section, {}).update(keys)
+                merged[section].update(keys)
         try:
             return cls.model_validate(merged)
         except ValidationError as error:
@@ -69,7 +293,7 @@ class Settings(BaseModel):
 
 
 def reference() -> str:
-    """docs/configuration.md: every key, from the model itself."""
+    """Return the text of docs/configuration.md: every key, from the models themselves."""
     lines = [
         "# Configuration",
         "",
@@ -90,9 +314,8 @@ def reference() -> str:
         "",
         "An unknown key is an error that names the nearest known one.",
     ]
-    for section, field in Settings.model_fields.items():
-        model = field.annotation
-        assert isinstance(model, type) and issubclass(model, Section)  # noqa: PT018
+    descriptions = _descriptions()
+    for section, model in _sections().items():
         lines += [
             "",
             f"## `[{section}]`",
@@ -103,36 +326,64 @@ def reference() -> str:
             "|---|---|---|",
         ]
         lines += [
-            f"| `{name}` | {_shown(key.default)} | {key.description} |" for name, key in model.model_fields.items()
+            f"| `{name}` | {_format_default(key.default)} | {descriptions[model.__name__, name]} |"
+            for name, key in model.model_fields.items()
         ]
     return "\n".join(lines) + "\n"
 
 
+def _descriptions() -> dict[tuple[str, str], str]:
+    """Return the text below each key in the source of this module, by class and key."""
+    import ast
+
+    found: dict[tuple[str, str], str] = {}
+    for section in ast.parse(Path(__file__).read_text(encoding="utf-8")).body:
+        if isinstance(section, ast.ClassDef):
+            for key, text in zip(section.body, section.body[1:], strict=False):
+                match key, text:
+                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(about))):
+                        found[section.name, name] = about
+    return found
+
+
 def shown(settings: Settings) -> dict[str, dict[str, Any]]:
-    """The settings for a person's eyes: the address of a database, with its password, is not shown."""
+    """Return the settings for a person to read, without keys and passwords."""
     return settings.model_dump(mode="json")
 
 
 def known_keys() -> list[str]:
-    """Every key there is, as `section.key`."""
-    return [
-        f"{section}.{key}"
-        for section, field in Settings.model_fields.items()
-        for key in field.annotation.model_fields  # type: ignore[union-attr]
-    ]
+    """Return every key as `section.key`."""
+    return [f"{section}.{key}" for section, model in _sections().items() for key in model.model_fields]
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _sections() -> dict[str, type[Section]]:
+    models = {name: field.annotation for name, field in Settings.model_fields.items()}
+    return {
+        name: model for name, model in models.items() if isinstance(model, type) and issubclass(model, Section)
+    }
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        text = file.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"{file} cannot be read: {why}. Mend it and try again.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(file, error) from error
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(file, error) from error
 
 
-def _flat(sections: Mapping[str, object]) -> Iterator[str]:
+def _unreadable(file: Path, error: Exception) -> ConfigError:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return ConfigError(f"{file} cannot be read: {reason}. Correct it and try again.")
+
+
+def _flatten(sections: Mapping[str, object]) -> Iterator[str]:
     for section, keys in sections.items():
         if isinstance(keys, Mapping) and (keys or section in Settings.model_fields):
             yield from (f"{section}.{key}" if key != "" else section for key in keys)
@@ -140,17 +391,21 @@ def _flat(sections: Mapping[str, object]) -> Iterator[str]:
             yield section
 
 
-def _in_environment() -> dict[str, dict[str, object]]:
+def _read_environment() -> dict[str, dict[str, object]]:
     found: dict[str, dict[str, object]] = {}
+    models = _sections()
     for name, value in os.environ.items():
         if name.upper().startswith(PREFIX) and name.upper() not in NOT_SETTINGS:
             section, _, key = name[len(PREFIX) :].lower().partition("_")
-            default = getattr(getattr(Settings.model_fields.get(section), "default", None), key, None)
-            found.setdefault(section, {})[key] = _list(name, value) if isinstance(default, tuple) else value
+            field = models[section].model_fields.get(key) if section in models else None
+            is_list = field is not None and isinstance(field.default, tuple)
+            found.setdefault(section, {})[key] = _parse_list(name, value) if is_list else value
     return found
 
 
-def _list(name: str, value: str) -> object:
+def _parse_list(name: str, value: str) -> object:
+    import json
+
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
@@ -161,21 +416,27 @@ def _list(name: str, value: str) -> object:
 
 def _check_known(sections: Mapping[str, object], source: str) -> None:
     known = known_keys()
-    for key in _flat(sections):
+    for key in _flatten(sections):
+        if reason := UNSUPPORTED_KEYS.get(key):
+            raise ConfigError(f"The setting {key!r} is not supported: {reason}. Remove it from {source}.")
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
-            raise ConfigError(f"Unknown setting {key!r} in {source}. Did you mean {near!r}?")
+            import difflib
+
+            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
+            raise ConfigError(f"Unknown setting {key!r} in {source}. Did you mean {nearest!r}?")
 
 
 def _explain(error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
-    given = "that" if key.startswith(SECRET) else repr(first["input"])
-    why = first["msg"].removeprefix("Value error, ")
-    return f"The setting {key!r} cannot be {given}: {why}. See docs/configuration.md."
+    value = "that" if key.startswith(SECRET_KEYS) else repr(first["input"])
+    reason = first["msg"].removeprefix("Value error, ")
+    return f"The setting {key!r} cannot be {value}: {reason}. See docs/configuration.md."
 
 
-def _shown(default: object) -> str:
+def _format_default(default: object) -> str:
+    import json
+
     if default is None:
         return "none"
     if isinstance(default, SecretStr):

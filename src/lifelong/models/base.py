@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lifelong.settings_sections import ModelsSettings
+    from lifelong.settings import ModelsSettings
 
 LOCAL = {"ollama"}
 """Providers that run on one's own machine: their calls cost nothing."""

@@ -34,7 +34,7 @@ from lifelong.models.ledger import Run
 from lifelong.models.providers import without_secrets
 
 if TYPE_CHECKING:
-    from lifelong.settings_sections import ModelsSettings
+    from lifelong.settings import ModelsSettings
 
 OLD_RESULT = 300
 """What an earlier tool result keeps, in characters, when the context is full."""

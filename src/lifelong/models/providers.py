@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
 
-    from lifelong.settings_sections import ModelsSettings
+    from lifelong.settings import ModelsSettings
 
 OLLAMA_URL = "http://localhost:11434/v1"
 NO_KEY = "no-key"

@@ -14,7 +14,7 @@ from lifelong.storage.base import Database
 from lifelong.types import Clock
 
 if TYPE_CHECKING:
-    from lifelong.settings_sections import ModelsSettings
+    from lifelong.settings import ModelsSettings
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lifelong.models.metered import Metered
     from lifelong.organize.draft import Draft
-    from lifelong.settings_sections import ModelsSettings
+    from lifelong.settings import ModelsSettings
 
 PURPOSE = "organize"
 NOTHING = "NOTHING TO KEEP"
