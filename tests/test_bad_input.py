@@ -335,13 +335,13 @@ ON_AN_AGENT: dict[str, Callable[[Memory, Any], object]] = {
     "end_turn": lambda memory, agent: memory.end_turn(agent),
     "reset": lambda memory, agent: memory.sessions.reset(agent),
     "compact_context": lambda memory, agent: memory.sessions.compact_context(agent, "summary"),
-    "sleep": lambda memory, agent: memory.end_session(agent),
-    "get_agent": lambda memory, agent: memory.agents.get(agent),
+    "end_session": lambda memory, agent: memory.end_session(agent),
+    "agents.get": lambda memory, agent: memory.agents.get(agent),
     "sessions": lambda memory, agent: memory.sessions.list(agent),
     "history": lambda memory, agent: memory.sessions.history(agent),
     "transcript": lambda memory, agent: memory.sessions.transcript(agent),
 }
-READS = {"get_agent", "sessions", "history", "transcript"}
+READS = {"agents.get", "sessions", "history", "transcript"}
 
 
 @pytest.mark.parametrize("call", ON_AN_AGENT.values(), ids=ON_AN_AGENT.keys())
@@ -385,9 +385,10 @@ def test_what_is_neither_an_agent_nor_an_id_is_a_clear_error(
 ) -> None:
     """C7: with the way to get one."""
     before = rows(database)
-    for wrong in (None, 7, b"alice", Task("t"), ["alice"]):
+    for wrong in (7, b"alice", Task("t"), ["alice"]):
         with pytest.raises(
-            InputError, match=r"is no agent, no session and no id of one\. Get an agent with memory\.agent\(descr"
+            InputError,
+            match=r"is not an agent, a session or the id of one\. Get an agent with memory\.agent\(",
         ):
             call(memory, wrong)
     assert rows(database) == before
@@ -403,9 +404,9 @@ ON_A_SESSION: dict[str, Callable[[Memory, Any], object]] = {
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (None, "None is no agent, no session and no id of one"),
-        (7, "7 is no agent, no session and no id of one"),
-        (b"x", "b'x' is no agent, no session and no id of one"),
+        (None, "None is not an agent, a session or the id of one"),
+        (7, "7 is not an agent, a session or the id of one"),
+        (b"x", "b'x' is not an agent, a session or the id of one"),
         ("a\0b", f"An id {NUL}"),
         ("a\ud800", f"An id {SURROGATE}"),
         ("", "An id must not be empty"),
@@ -437,7 +438,7 @@ def test_an_id_that_nothing_has_is_unknown(memory: Memory, alice: Agent) -> None
 @pytest.mark.parametrize("wrong", ["", "least-recent", "user", None, 7, ["most-recent-foreground"]], ids=repr)
 def test_an_unknown_strategy_is_refused_with_those_there_are(memory: Memory, wrong: Any) -> None:
     """C2: finding nobody would hide the mistake."""
-    with pytest.raises(InputError, match=r"is no strategy\. Use one of: most-recent-foreground\."):
+    with pytest.raises(InputError, match=r"Unknown strategy .+\. Use one of: most-recent-foreground\."):
         memory.agents.find(wrong)
 
 
@@ -480,7 +481,7 @@ def test_advance_to_what_is_no_time_is_refused(memory: Memory, database: Databas
     assert rows(database) == before
 
 
-@pytest.mark.parametrize("descriptor", [User("cli", "", "main"), Task("\0"), Task("\ud800"), "alice", None])
+@pytest.mark.parametrize("descriptor", [User("cli", "", "main"), Task("\0"), Task("\ud800"), "alice", 7])
 def test_a_bad_descriptor_changes_nothing(memory: Memory, database: Database, descriptor: Any) -> None:
     """C1: refused before the first write."""
     before = rows(database)

@@ -60,7 +60,7 @@ _WRITE = """
         while True:
             said = [UserMessage(" ".join(chance.choices(words, k=20))) for _ in range(20)]
             memory.append_many(bob, said)
-            memory.recall(words[1], 5)
+            memory.search(words[1], 5)
             time.sleep(0.02)
 """
 

@@ -362,8 +362,8 @@ def test_a_secret_in_a_speakers_name_is_not_written(home: Path, clock: FakeClock
     ("settings", "words"),
     [
         ({"time_zone": "Mars/Olympus"}, "time zone"),
-        ({"long_memory_path": "MEMORY.md"}, "other pages"),
-        ({"long_memory_path": "memory/2026-01-01.md"}, "other pages"),
+        ({"long_memory_path": "MEMORY.md"}, "another file or folder"),
+        ({"long_memory_path": "memory/2026-01-01.md"}, "another file or folder"),
         ({"long_memory_path": "../LONG.md"}, "within the user's folder"),
         ({"memory_archive_path": "/tmp/elsewhere"}, "within the user's folder"),
         ({"memory_compaction_schedule_cron": "every night"}, "cron"),

@@ -899,7 +899,7 @@ _STORM = """
                 memory.append(agent, UserMessage("again"), key=str(number))
                 acknowledged += 1
             else:
-                memory.get_agent(agent)
+                memory.agents.get(agent)
             armed = False
         except KeyboardInterrupt:
             interrupts += 1
@@ -907,8 +907,8 @@ _STORM = """
             armed = False
             signal.setitimer(signal.ITIMER_REAL, 0)
     memory.append(agent, UserMessage("last"))
-    stored = len(memory.history(agent))
-    assert memory.check() == []
+    stored = len(memory.sessions.history(agent))
+    assert memory.admin.check() == []
     memory.close()
     print(acknowledged + 2 <= stored, interrupts > 0)
 """

@@ -299,7 +299,7 @@ def test_the_longest_text_is_told_whatever_was_said_in_it(text: str, left: str) 
 
 HOSTILE = """
 from datetime import UTC, datetime
-from lifelong import Recorded, UserMessage
+from lifelong import StoredRecord, UserMessage
 from lifelong.collect.transcript import transcript
 from lifelong.recall.fence import safe, shortened
 
@@ -308,7 +308,7 @@ words = [*"-#=>*+`~1 <", "\\n", "a ", "- ", "> ", "1.", "-\\t", "- -\\n", "``` `
 words += ["<lifelong-context id=", "</lifelong-context>", "-" * (n // 2) + " " * (n // 2)]
 for word in words:
     text = word * (n // len(word))
-    said = Recorded(1, "s", now, now, UserMessage(f"{text}x\\n> {text}`"))
+    said = StoredRecord(1, "s", now, now, UserMessage(f"{text}x\\n> {text}`"))
     assert transcript([said], foreground=True)
     assert shortened(safe(text + "x"), "x a 1")
 print(len(words))

@@ -43,7 +43,8 @@ class BackgroundWork:
         self._every_user = self._every_user or every_user
         continuity = self._shared.settings.continuity
         if continuity.memory_compaction_enabled or continuity.experience_store_enabled:
-            self._schedules.start()
+            _ = self._shared.memory_agent  # put together here, once, and not by each worker
+        self._schedules.start()
         self._shared.indexer.background.start()
         for worker in self.workers:
             worker.start()

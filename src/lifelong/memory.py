@@ -233,7 +233,9 @@ class Memory:
         stores nothing and returns the first ids."""
         records = to_records(what, at=at, speaker=speaker)
         keys = None if key is None or not records else [key, *(f"{key}/{n}" for n in range(2, len(records) + 1))]
-        return [f"r{record_id}" for record_id in self.append_many(self._agent_of(agent), records, keys=keys)]
+        if agent is None or isinstance(agent, Descriptor):
+            agent = self.agent(agent)
+        return [f"r{record_id}" for record_id in self.append_many(agent, records, keys=keys)]
 
     def append(self, agent: Agent | str, record: Record, *, key: str | None = None) -> int:
         """Store one record and return its number, once it is durable. With an idempotency `key`, a retry stores
@@ -248,7 +250,7 @@ class Memory:
 
     def agent(self, descriptor: Descriptor | None = None) -> Agent:
         """Return the one agent of this descriptor, made on first use; without one, the user's default agent."""
-        descriptor = descriptor or default_descriptor(self.user)
+        descriptor = default_descriptor(self.user) if descriptor is None else descriptor
         validate_descriptor(descriptor)
         known = self._read(lambda tx: Agents(tx).find(self.user, descriptor))
         if known and known.descriptor == descriptor:
@@ -259,12 +261,14 @@ class Memory:
 
     def end_turn(self, agent: Agent | str | None = None) -> Turn | None:
         """Say that the agent's turn is over. Return what was said since the last one ended, if anything."""
-        return self._parts.shared.recorder.end_turn(self.user, id_of(self._agent_of(agent)))
+        agent_id = self._id_of(agent)
+        return self._parts.shared.recorder.end_turn(self.user, agent_id) if agent_id else None
 
     def end_session(self, agent: Agent | str | None = None) -> None:
         """Say that the conversation is over: the agent sleeps, and what is new is marked to be organized."""
-        self._parts.shared.lifecycle.sleep(self.user, id_of(self._agent_of(agent)), self._clock())
-        self._parts.shared.wake()
+        if agent_id := self._id_of(agent):
+            self._parts.shared.lifecycle.sleep(self.user, agent_id, self._clock())
+            self._parts.shared.wake()
 
     def receipt(self, record: int | str) -> Receipt:
         """Return how far a record has come: stored, queued, organized, searchable, or failed and why."""
@@ -319,7 +323,7 @@ class Memory:
         """Return what to put before an agent's next turn, fenced as data: what is pinned, the journal, and past
         experiences about the message, or about what the agent last talked of. Within
         `continuity.session_memory_cap`, or within so many tokens; empty where there is nothing to say."""
-        return self._parts.context_builder.context(id_of(self._agent_of(agent)), message, tokens)
+        return self._parts.context_builder.context(self._id_of(agent), message, tokens)
 
     @property
     def relations(self) -> RelationFinder:
@@ -422,8 +426,12 @@ class Memory:
     ) -> None:
         self.close()
 
-    def _agent_of(self, agent: Agent | Descriptor | str | None) -> Agent | str:
-        return agent if isinstance(agent, Agent | str) else self.agent(agent)
+    def _id_of(self, agent: Agent | str | None) -> str:
+        """Return the agent's id; for none, the default agent's, or "" where nothing was stored for it yet."""
+        if agent is not None:
+            return id_of(agent)
+        default = self._read(lambda tx: Agents(tx).find(self.user, default_descriptor(self.user)))
+        return default.id if default else ""
 
     def _open_parts(self) -> UserParts:
         if self.store.closed:

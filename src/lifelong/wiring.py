@@ -10,7 +10,6 @@ from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from lifelong.background import BackgroundWork
 from lifelong.collect.agents import Agents
@@ -18,11 +17,9 @@ from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.recorder import Recorder
 from lifelong.errors import ConfigError, StorageUnavailable
 from lifelong.home import Home
-from lifelong.journal.compaction_plan import Summarize, by_model
 from lifelong.journal.indexing import journal_items, journal_pages, note_items, note_pages
 from lifelong.journal.notes import Query
 from lifelong.journal.service import JournalService
-from lifelong.models.providers import unusable
 from lifelong.organize.dispatch import Dispatcher
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
@@ -30,8 +27,6 @@ from lifelong.organize.health import Receipt, receipt
 from lifelong.organize.inbox import Inbox
 from lifelong.organize.memory_agent import MemoryAgentRunner, RetryPolicy
 from lifelong.organize.organizer import Organizer
-from lifelong.organize.rules.conflicts import keys
-from lifelong.organize.rules.organizer import RulesOrganizer
 from lifelong.recall.feedback import corrected, ended_lines
 from lifelong.recall.file_sync import FileSync
 from lifelong.recall.index_writer import index_document
@@ -44,6 +39,7 @@ from lifelong.tools import Tool
 from lifelong.types import Clock
 
 if TYPE_CHECKING:
+    from lifelong.journal.compaction_plan import Summarize
     from lifelong.models.embedders.base import Embedder
     from lifelong.recall.context import ContextBuilder
     from lifelong.recall.curation import Curation
@@ -53,8 +49,7 @@ if TYPE_CHECKING:
     from lifelong.recall.relations import RelationFinder
     from lifelong.recall.search import Recall
     from lifelong.recall.tools import Note
-    from lifelong.settings import Settings
-    from lifelong.settings_sections import StorageSettings
+    from lifelong.settings import Settings, StorageSettings
     from lifelong.vectors.base import Vectors
 
 MAX_LOADED_INDEXES = 50  # users whose index is held in memory at once
@@ -88,9 +83,9 @@ class SharedParts:
             on_mark=self.wake,
             on_append=self._appended,
         )
-        self.organizer = organizer or open_organizer(settings, database, clock)
+        if organizer or settings.organize.organizer == "llm":  # whose model is checked before anything is stored
+            self.organizer = organizer or open_organizer(settings, database, clock)
         self.dispatcher = open_dispatcher(settings, database, self.lifecycle, clock)
-        self.memory_agent = open_memory_agent(settings, database, self.organizer, clock)
         self.background = BackgroundWork(self)
         self.worker_notes: Mapping[str, Sequence[str]] = {}
         self._users: dict[str, UserParts] = {}
@@ -116,6 +111,14 @@ class SharedParts:
             lambda tx: {*Agents(tx).owners(), *DocumentRows(tx, "").owners(), *VectorRows(tx).owners()}
         )
         return sorted(rows | {*self.home.users()})
+
+    @cached_property
+    def organizer(self) -> Organizer:
+        return open_organizer(self.settings, self.database, self.clock)
+
+    @cached_property
+    def memory_agent(self) -> MemoryAgentRunner:
+        return open_memory_agent(self.settings, self.database, self.organizer, self.clock)
 
     @cached_property
     def indexer(self) -> Indexer:
@@ -184,12 +187,12 @@ class UserParts:
         self.experience_kinds = frozenset(("user", *self._settings.inject_for))
         self.journal = JournalService(
             *(self._settings, shared.home, name, shared.database, shared.clock),
-            summarize=open_summarize(shared.settings, shared.database, shared.clock, name),
+            summarize=partial(open_summarize, shared.settings, shared.database, shared.clock, name),
             extract=self._extract if self._settings.experience_store_enabled else None,
             ended=partial(ended_lines, shared.database, name),
             resync=lambda: shared.indexer.look(),
         )
-        self.documents = DocumentStore(shared.database, name, shared.clock, keys, index_document)
+        self.documents = DocumentStore(shared.database, name, shared.clock, fact_keys, index_document)
 
     @cached_property
     def query(self) -> Query | None:
@@ -212,7 +215,9 @@ class UserParts:
 
     @cached_property
     def recall(self) -> Recall:
-        from lifelong.recall.search import Recall  # numpy takes a while, and who only appends needs none
+        from zoneinfo import ZoneInfo
+
+        from lifelong.recall.search import Recall  # numpy takes a while, and `add` needs none of it
 
         zone = ZoneInfo(self._settings.time_zone)
         return Recall(
@@ -339,8 +344,18 @@ class UserParts:
         return list(dict.fromkeys(redact(note) for note in notes if note))
 
 
+def fact_keys(sentence: str) -> frozenset[str]:
+    """Return the lookup keys of a fact: facts that repeat or replace each other share one."""
+    from lifelong.organize.rules.conflicts import keys
+
+    return keys(sentence)
+
+
 def open_organizer(settings: Settings, database: Database, clock: Clock) -> Organizer:
     """The one that is asked for; the rules where `auto` finds no model that can be used."""
+    from lifelong.models.providers import unusable
+    from lifelong.organize.rules.organizer import RulesOrganizer  # takes a while, and few processes organize
+
     choice, models, density = settings.organize.organizer, settings.models, settings.organize.density
     if choice == "rules":
         return RulesOrganizer(density)
@@ -355,6 +370,9 @@ def open_organizer(settings: Settings, database: Database, clock: Clock) -> Orga
 
 def open_summarize(settings: Settings, database: Database, clock: Clock, user: str) -> Summarize | None:
     """The model that may summarize what is compacted; none where the rules do it alone."""
+    from lifelong.journal.compaction_plan import by_model
+    from lifelong.models.providers import unusable
+
     if settings.organize.organizer == "rules" or unusable(settings.models):
         return None
     from lifelong.models.question import Question
@@ -364,6 +382,8 @@ def open_summarize(settings: Settings, database: Database, clock: Clock, user: s
 
 def open_query(settings: Settings, database: Database, clock: Clock, user: str) -> Query | None:
     """Who compacts worker notes; none where nobody can."""
+    from lifelong.models.providers import unusable
+
     choice, models = settings.continuity.notes_query, settings.models
     if choice == "claude":
         from lifelong.models.claude import ClaudeQuestion, missing
@@ -411,14 +431,18 @@ def open_dispatcher(settings: Settings, database: Database, lifecycle: Lifecycle
 def open_memory_agent(
     settings: Settings, database: Database, organizer: Organizer, clock: Clock
 ) -> MemoryAgentRunner:
-    patience = RetryPolicy(
+    retries = RetryPolicy(
         lease=timedelta(seconds=settings.worker.lease_seconds),
         attempts=settings.worker.max_attempts,
         first=timedelta(seconds=settings.worker.retry_seconds),
         longest=timedelta(seconds=settings.worker.retry_longest_seconds),
     )
-    given = (database, organizer, clock, patience, corrected)
-    return MemoryAgentRunner(*given, keys=keys, context_chars=settings.organize.context_chars, file=index_document)
+    return MemoryAgentRunner(
+        *(database, organizer, clock, retries, corrected),
+        keys=fact_keys,
+        context_chars=settings.organize.context_chars,
+        file=index_document,
+    )
 
 
 def open_database(home: Home, storage: StorageSettings) -> Database:

@@ -16,8 +16,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from lifelong.errors import JournalError
 from lifelong.types import new_id
 
@@ -170,6 +168,8 @@ class JournalFiles:
 def alone(place: Path, *, wait: bool) -> Iterator[bool]:
     """Whether nobody else, in any process, holds the lock at this place: always, if one may `wait`. It is held
     until the block ends, and freed by a crash."""
+    from filelock import FileLock, Timeout  # takes a while, and reading needs no lock
+
     lock = FileLock(place, timeout=-1 if wait else 0, mode=0o600, poll_interval=_POLL)
     try:
         make_folder(place.parent)

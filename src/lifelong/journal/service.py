@@ -9,13 +9,12 @@ import logging
 import os
 from collections.abc import Callable, Set
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from lifelong.errors import ConfigError, InputError, LifelongError
 from lifelong.home import Home
-from lifelong.journal.compaction import Compaction, Result
-from lifelong.journal.compaction_plan import Limits, Summarize
 from lifelong.journal.files import JournalFiles
 from lifelong.journal.journal import Journal, Window
 from lifelong.journal.progress import Progress
@@ -26,15 +25,17 @@ from lifelong.storage.base import Database
 from lifelong.types import Clock
 
 if TYPE_CHECKING:
-    from lifelong.settings_sections import ContinuitySettings
+    from lifelong.journal.compaction import Compaction, Result
+    from lifelong.journal.compaction_plan import Summarize
+    from lifelong.settings import ContinuitySettings
 
 log = logging.getLogger("lifelong.journal")
 
 
 class JournalService(Journal):
     """Keep one user's journal: everything that the section `[continuity]` of the settings switches on or off.
-    `extract` makes experiences, `ended` gives the ids of records that hold no longer, `resync` brings the index
-    up to rewritten files."""
+    `summarize` gives the model that may summarize, if any; `extract` makes experiences, `ended` gives the ids of
+    records that hold no longer, `resync` brings the index up to rewritten files."""
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class JournalService(Journal):
         database: Database,
         clock: Clock,
         *,
-        summarize: Summarize | None,
+        summarize: Callable[[], Summarize | None],
         extract: Callable[[], object] | None,
         ended: Callable[[], Set[str]],
         resync: Callable[[], object],
@@ -58,24 +59,31 @@ class JournalService(Journal):
         self._summaries: Summaries | None = None
         if settings.journal_enabled:
             self._summaries = Summaries(database, user, self, clock)
+        self._summarize = summarize
+        self._resync = resync
+        self._lock_owner = f"user {user}, process {os.getpid()}"
+        self.schedules = self._open_schedules(database, f"{home.path}/{user}", user)
+
+    @cached_property
+    def _compaction(self) -> Compaction:
+        from lifelong.journal.compaction import Compaction  # takes a while, and few processes compact
+        from lifelong.journal.compaction_plan import Limits
+
+        settings = self._settings
         limits = Limits(
             settings.memory_compaction_max_records,
             settings.memory_compaction_max_chars,
             timedelta(days=settings.memory_compaction_min_age_days),
             settings.long_memory_max_chars,
         )
-        self._compaction = Compaction(
-            files,
-            clock,
-            self.zone,
-            limits,
-            owner=f"user {user}, process {os.getpid()}",
-            summarize=summarize,
+        return Compaction(
+            *(self._files, self._clock, self.zone, limits),
+            owner=self._lock_owner,
+            summarize=self._summarize(),
             flush=self.write_all if settings.flush_pre_compaction else None,
-            resync=resync,
-            ended=ended,
+            resync=self._resync,
+            ended=self.ended,
         )
-        self.schedules = self._open_schedules(database, f"{home.path}/{user}", user)
 
     def _open_schedules(self, database: Database, seed: str, user: str) -> list[Schedule]:
         """When to extract and to compact. Extraction comes before each compaction, and at times of its own. A cron
@@ -140,6 +148,8 @@ class JournalService(Journal):
     def compact(self, *, force: bool = False) -> Result:
         """Compact now what is due; with `force`, also where it is off or not needed."""
         if not (force or self._settings.memory_compaction_enabled):
+            from lifelong.journal.compaction import Result
+
             return Result(False, "Compaction is off: set continuity.memory_compaction_enabled, or force it.")
         return self._extract_and_compact(force=force)
 
@@ -173,8 +183,6 @@ class JournalService(Journal):
         """A sentence for each thing that a person should know of."""
         found = [self._summaries.elsewhere, self._summaries.error] if self._summaries else []
         found += [schedule.error for schedule in self.schedules]
-        if self._settings.retain_history_days is not None:
-            found.append("continuity.retain_history_days has no effect: all of history is kept. Leave it out.")
         if self._settings.memory_compaction_enabled:
             try:
                 found.append(self._compaction.remark())

@@ -64,7 +64,8 @@ class ContextBuilder:
         self._cap = cap
 
     def context(self, agent_id: str, message: str | None = None, tokens: int | None = None) -> str:
-        """What to put before the agent's next turn; empty where there is nothing to say."""
+        """Return what to put before the agent's next turn, or before the first one of a user where no agent is
+        named; empty where there is nothing to say."""
         if message is not None:
             validate_text(message, "The message", 1_000_000)
         if tokens is not None and (type(tokens) is not int or tokens < 0):
@@ -83,10 +84,10 @@ class ContextBuilder:
         return str(page)
 
     def _look(self, tx: Transaction, agent_id: str, message: str | None) -> tuple[str, str, list[Hit]]:
-        agent = Agents(tx).standing(self._owner, agent_id)
-        focus = without_injected(message or "") or _focus(tx, agent.id)
+        agent = Agents(tx).standing(self._owner, agent_id) if agent_id else None
+        focus = without_injected(message or "") or (_focus(tx, agent.id) if agent else "")
         pinned = [hit(tx, self._owner, found) for found in Items(tx, self._owner).pinned()]
-        return agent.kind, focus[:LONGEST_FOCUS], [one for one in pinned if one.until is None]
+        return agent.kind if agent else "user", focus[:LONGEST_FOCUS], [one for one in pinned if one.until is None]
 
     def _relevant(self, focus: str, but: Collection[str]) -> list[Hit]:
         found = self._search(focus, "experience", MOST)
