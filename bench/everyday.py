@@ -233,7 +233,7 @@ def _arguments(text: str) -> dict[str, Any]:
 
 def _citations(memory: Memory) -> dict[str, tuple[int, ...]]:
     """Return the records that each fact rests on, by the text that a hit of it has."""
-    hits = memory.list("document", limit=10_000)
+    hits = memory.list("fact", limit=10_000)
     facts = {
         fact.text: fact.records
         for document in memory.documents.walk("~/memory")
