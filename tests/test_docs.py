@@ -93,12 +93,17 @@ def headings(path: Path) -> set[str]:
 
 
 def test_the_commands_in_the_pages_are_there() -> None:
-    """docs/cli.md has all of them; what another page calls exists."""
-    known = {word for _, name, _ in walk() for word in name.split()[1:2]}
+    """docs/cli.md has all of them; what another page calls exists, in a block as in a sentence."""
+    known = {name.removeprefix("lifelong ") for _, name, _ in walk()}
+    groups = {name.partition(" ")[0] for name in known if " " in name}
+    called = re.compile(r"(?:^\$ |^|`)(?:\w+=\S+ )*lifelong ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?", re.MULTILINE)
     for path in PAGES:
-        for block in blocks(path, "console"):
-            for command in re.findall(r"^\$ (?:\w+=\S+ )*lifelong ([a-z]\S*)", block, re.MULTILINE):
-                assert command in known, f"{page(path)}: lifelong {command}"
+        text = "\n".join(blocks(path, "console", "sh")) + "\n".join(
+            re.findall(r"`[^`\n]+`", FENCED.sub("", path.read_text()))
+        )
+        for verb, second in called.findall(text):
+            command = f"{verb} {second}" if verb in groups and second else verb
+            assert command in known | groups, f"{page(path)}: lifelong {command}"
 
 
 def test_the_readme_names_every_page() -> None:
