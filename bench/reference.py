@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 
-HEAD = """\
+CLI_HEAD = """\
 # Command line
 
 Generated from the commands' own help by `make docs`; do not edit by hand.
@@ -48,7 +48,7 @@ completion in your shell.
 
 
 def walk() -> Iterator[tuple[str, str, Command]]:
-    """Section, full name and command, of each command that does something."""
+    """Yield the section, the full name and the command itself of every command."""
     for title, apps in SECTIONS.items():
         for name, _, maker in commands(apps):
             made = typer.main.get_command(maker)
@@ -59,14 +59,14 @@ def walk() -> Iterator[tuple[str, str, Command]]:
 
 
 def helped(name: str, command: Command) -> str:
-    """What `--help` prints, in a terminal of a fixed width."""
+    """Return what `--help` prints in a terminal of a fixed width."""
     settings = {"terminal_width": WIDTH, "help_option_names": ["-h", "--help"]}
     return typer.Context(command, info_name=name, **settings).get_help()  # type: ignore[arg-type]  # as typer hands them on
 
 
 def cli() -> str:
-    """docs/cli.md: every command, as its help says it."""
-    parts, last = [HEAD], ""
+    """Return docs/cli.md: every command with its help."""
+    parts, last = [CLI_HEAD], ""
     for title, name, command in walk():
         if title != last:
             parts.append(f"## {title}\n")
@@ -76,27 +76,27 @@ def cli() -> str:
     return "\n".join(parts)
 
 
-INTRODUCTION = f"""\
+HTTP_HEAD = f"""\
 # HTTP reference
 
 Generated from `/openapi.json` by `make docs`; do not edit by hand. Addresses begin with `{API}`, except
 `/metrics`. Every operation takes the query parameter `user` (whose memory; `default` if it is left out). Times are
 ISO 8601 with a zone. Errors are [problems](#problem). How to use it: [http.md](http.md)."""
 
-_FORMATS = {"date-time": "time", "date": "day"}
-_WORDS = {"string": "text", "object": "object", "null": "null"}
+_FORMAT_NAMES = {"date-time": "time", "date": "day"}
+_TYPE_NAMES = {"string": "text", "object": "object", "null": "null"}
 
 
 def http() -> str:
-    """docs/http-reference.md: every operation and value, as the OpenAPI document says it."""
+    """Return docs/http-reference.md: every operation and value of the OpenAPI document."""
     document = api().openapi()
     tags: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             tags.setdefault(operation["tags"][0], []).extend(_operation(method, path, operation))
-    lines = [INTRODUCTION]
-    for tag, told in tags.items():
-        lines += [f"## {tag.capitalize()}", *told]
+    lines = [HTTP_HEAD]
+    for tag, operations in tags.items():
+        lines += [f"## {tag.capitalize()}", *operations]
     lines += ["## Values"]
     for name, schema in sorted(document["components"]["schemas"].items()):
         lines += [f"### {name}", _paragraph(schema.get("description", "")), "\n".join(_fields(schema))]
@@ -107,11 +107,11 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[st
     yield f"### {operation['operationId']}"
     yield f"`{method.upper()} {path.removeprefix(API)}`"
     yield _paragraph(operation["description"])
-    taken = [_parameter(one) for one in operation.get("parameters", ()) if one["name"] != "user"]
+    parameters = [_parameter(one) for one in operation.get("parameters", ()) if one["name"] != "user"]
     if body := operation.get("requestBody"):
-        taken.append(f"- the body: {_type(body['content']['application/json']['schema'])}")
-    yield "\n".join(taken)
-    status, answer = next((code, said) for code, said in operation["responses"].items() if code.startswith("2"))
+        parameters.append(f"- the body: {_type(body['content']['application/json']['schema'])}")
+    yield "\n".join(parameters)
+    status, answer = next((code, one) for code, one in operation["responses"].items() if code.startswith("2"))
     content = answer.get("content", {})
     kinds = [_type(of["schema"]) if kind == "application/json" else f"`{kind}`" for kind, of in content.items()]
     yield f"Answers {status}: {kinds[0] if kinds else 'nothing'}."
@@ -127,11 +127,11 @@ def _fields(schema: dict[str, Any]) -> Iterator[str]:
         yield _field(name, field, name in required or "default" not in field, field.get("description", ""))
 
 
-def _field(name: str, schema: dict[str, Any], required: bool, words: str) -> str:
+def _field(name: str, schema: dict[str, Any], required: bool, description: str) -> str:
     default = schema.get("default")
     empty = required or default in (None, "", [], {})
-    told = f". {words.rstrip('.')}" if words else ""
-    return f"- `{name}`: {_type(schema)}{'' if empty else f' (`{str(default).lower()}`)'}{told}"
+    text = f". {description.rstrip('.')}" if description else ""
+    return f"- `{name}`: {_type(schema)}{'' if empty else f' (`{str(default).lower()}`)'}{text}"
 
 
 def _type(schema: dict[str, Any]) -> str:
@@ -148,9 +148,9 @@ def _type(schema: dict[str, Any]) -> str:
         case {"type": "array", "items": dict(items)}:
             return f"list of {_type(items)}"
         case {"type": "string", "format": str(kind)}:
-            return _FORMATS.get(kind, "text")
+            return _FORMAT_NAMES.get(kind, "text")
         case {"type": str(kind)}:
-            return _WORDS.get(kind, kind)
+            return _TYPE_NAMES.get(kind, kind)
     return "anything"
 
 
@@ -177,7 +177,7 @@ NAMESPACES: dict[str, tuple[type, type]] = {
     "notes": (namespaces.NotesDirectory, aio.AsyncNotesDirectory),
     "admin": (namespaces.Admin, aio.AsyncAdmin),
 }
-"""What hangs on a memory: the class, and the one that awaits its calls and so names those that are public."""
+"""The attributes of a memory: the class of each, and the asynchronous class that names its public calls."""
 
 RETURNED: tuple[type, ...] = (
     *(types.StoredRecord, types.Agent, types.Session, types.Turn, types.Hit, types.Document, types.Reference),
@@ -189,7 +189,7 @@ DESCRIPTORS = ("User", "Cron", "Task", "System", "Subagent", "App", "Permanent",
 
 
 def python() -> str:
-    """docs/python-reference.md: every public class and method, as its docstring says it."""
+    """Return docs/python-reference.md: every public class and method with its docstring."""
     parts = [PYTHON_HEAD, "## Opening a home\n"]
     parts += [*_class(lifelong.Store), *_class(lifelong.Memory), *_class(aio.AsyncMemory, methods=("open",))]
     parts.append("## Namespaces of a memory\n")
