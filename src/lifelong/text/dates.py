@@ -16,17 +16,18 @@ MONTHS = (
 )
 MONTH_NUMBERS = {month[:3]: number for number, month in enumerate(MONTHS, 1)}
 MONTH_WORDS = frozenset((*MONTHS, *MONTH_NUMBERS, "sept"))
+MONTH_NAMES = frozenset(MONTHS) | word_set(
+    """januar februar märz mai juni juli oktober dezember
+    janvier février avril juin juillet août septembre octobre novembre décembre
+    enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"""
+)
+"""English, German, French and Spanish ones."""
+
 DATE_WORDS = (
     MONTH_WORDS
-    | frozenset(WEEKDAYS)
-    | word_set(
-        """januar februar märz mai juni juli oktober dezember
-        montag dienstag mittwoch donnerstag freitag samstag sonntag
-        janvier février avril juin juillet août septembre octobre novembre décembre
-        enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"""
-    )
+    | MONTH_NAMES
+    | word_set("montag dienstag mittwoch donnerstag freitag samstag sonntag").union(WEEKDAYS)
 )
-"""Months and weekdays, also German, French and Spanish ones."""
 
 _SEASONS = {"spring": 4, "summer": 7, "fall": 10, "autumn": 10, "winter": 1}
 _ABOUT = {"a": 1, "an": 1, "couple": 2, "few": 3, "several": 4}

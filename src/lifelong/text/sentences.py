@@ -6,20 +6,21 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from lifelong.text.dates import MONTH_NAMES
+
 LONGEST_LABEL = 32  # characters
 
-_END = re.compile(r"(?<=[.!?…؟])[\"')\]\u201d\u2019»]*\s+|(?<=[。\uff01\uff1f])|\n+")
-_NO_END = re.compile(
-    r"(?:\b\d{1,2}|\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|ca|approx|e\.g|i\.e|z\.B|bzw|Nr)|\b[A-Z])\.[^\S\n]+\Z"
-)
 LABEL = re.compile(r"([^\W\d_][^\W\d]*(?: [A-Z][\w.'\u2019-]*){0,2})(?::\s+|\uff1a)(?=\S)")
 PERIOD = re.compile(r"\((\d{4}(?:-\d\d){0,2})\)\s+")  # when it was, before what is told of that time
 _PARTS = re.compile(r"[;\uff1b؛]\s+|\uff1b")
-# What stands before the mark is looked at behind it, so that the search goes from mark to mark.
-_MARKED_END = re.compile(
-    r"[.!?…](?<!\b[A-Z].)(?<!\b(?:Mr|Dr|Ms|St|vs).)(?<!\bMrs.)(?<!(?:e\.g|i\.e|a\.m|p\.m).)[.!?…]*[\"')\]]*(?:\s+|$)"
-    r"|\n+|[。\uff01\uff1f]"
+# What stands before a mark is looked at behind it, so that the search goes from mark to mark.
+_END = re.compile(
+    r"[.!?…\u061f](?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|Ms|St|vs|ca|Nr)\.)(?<!\b(?:Mrs|bzw)\.)(?<!\bProf\.)(?<!\bapprox\.)"
+    r"(?<!(?:e\.g|i\.e|a\.m|p\.m|z\.B)\.)(?!(?<=\bNo\.)\s\d)"
+    rf"(?!(?:(?<=\b\d\.)|(?<=\b\d\d\.)) (?i:{'|'.join(sorted(MONTH_NAMES))})\b)"
+    r"[.!?…\u061f]*[\"')\]\u201d\u2019»]*(?:\s+|$)|\n+|[。\uff01\uff1f]"
 )
+_ITEM_NUMBER = re.compile(r"[\W_]*\d{1,2}\.[^\S\n]*")
 
 
 class Clause(NamedTuple):
@@ -31,27 +32,18 @@ class Clause(NamedTuple):
     text: str
 
 
-def marked_sentences(text: str) -> Iterator[str]:
-    """Each sentence with the mark that ends it."""
-    start = 0
-    for end in _MARKED_END.finditer(text):
-        sentence = text[start : end.end()].strip()
-        start = end.end()
-        if sentence:
-            yield sentence
-    if rest := text[start:].strip():
-        yield rest
-
-
 def sentences(text: str) -> Iterator[str]:
+    """Yield each sentence with the mark that ends it. A line break ends one, too; an abbreviation, an initial, the
+    number of a list's item and a day ("3. Mai") do not."""
     start = 0
     for end in _END.finditer(text):
-        if not _NO_END.search(text, max(start, end.start() - 8), end.end()):
-            if part := text[start : end.start()].strip():
-                yield part
-            start = end.end()
-    if part := text[start:].strip():
-        yield part
+        if _ITEM_NUMBER.fullmatch(text, start, end.end()):
+            continue
+        if sentence := text[start : end.end()].strip():
+            yield sentence
+        start = end.end()
+    if rest := text[start:].strip():
+        yield rest
 
 
 def clauses(text: str) -> Iterator[Clause]:

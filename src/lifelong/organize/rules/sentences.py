@@ -14,7 +14,7 @@ _NO_PROSE = re.compile(
     r"^[ \t]*(?:>|\||<|\{|\}|\[\d|//|/\*|\$ |import |def ).*$|<[^<>\n]{1,200}>|https?://\S+", re.MULTILINE
 )
 _MARKUP = re.compile(
-    r"^[ \t]*(?:#{1,6}|[-*+•]|\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]", re.MULTILINE
+    r"^[ \t]*(?:#{1,6}|[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+|\*\*|__|[\U0001F000-\U0001FFFF☀-➿️]", re.MULTILINE
 )
 _EMPHASIS = re.compile(r"(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
 _DRAWN_OUT = re.compile(r"([a-z])\1\1+(?!\.)")  # "sooo"; not "www."
@@ -89,6 +89,7 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_CALL = 20  # characters of a short form of a name
+_ITEM_NUMBER = re.compile(r"^\d{1,2}\. (?=\D)")
 _QUOTE = re.compile(r"(^|[^\d])\"")  # after a number it stands for inches
 _JOINT = re.compile(r"(?:and|but|so|plus|though)\b,?\s+", re.IGNORECASE)
 _DEPENDENT = re.compile(
@@ -138,7 +139,7 @@ def _called(names: frozenset[str]) -> re.Pattern[str]:
 
 def trimmed(sentence: str, names: frozenset[str]) -> str:
     """The sentence without what opens it, whom it calls, how it hedges, and its closing mark."""
-    text = " ".join(sentence.split()).strip(" \"'()*-\u2013\u2014,")
+    text = _ITEM_NUMBER.sub("", " ".join(sentence.split()).strip(" \"'()*-\u2013\u2014,"))
     called = _called(names)
     for _ in range(3):
         before = text

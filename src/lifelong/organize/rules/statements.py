@@ -39,7 +39,7 @@ from lifelong.organize.rules.worth import Category, category, is_request, is_tol
 from lifelong.redaction import has_secret
 from lifelong.text.dates import absolute
 from lifelong.text.languages import is_foreign, is_wish, tells
-from lifelong.text.sentences import marked_sentences as sentences
+from lifelong.text.sentences import sentences
 from lifelong.types import ToolResult
 
 LASTING = frozenset(("preferences", "decisions", "lessons"))
