@@ -30,11 +30,11 @@ from bench import specifics
 from bench.goals import Figures, Goal, table
 from bench.growth import SPEAKERS, turns
 from bench.measure import p99
-from lifelong.journal.compaction import Compaction
-from lifelong.journal.compaction_plan import Limits
+from lifelong.journal.compaction import Compaction, CompactionLimits
 from lifelong.journal.files import JournalFiles
-from lifelong.journal.journal import Journal
 from lifelong.journal.records import JournalRecord, encode, render
+from lifelong.journal.service import JournalService
+from lifelong.settings import ContinuitySettings
 from lifelong.types import utc_now
 
 MANY, FEW = 100_000, 1_000
@@ -110,7 +110,7 @@ def meanwhile(folders: Iterator[Path]) -> Figures:
 
 def _appends(folder: Path, compact: Callable[[Path], object]) -> tuple[list[float], list[float]]:
     """How many µs appends take: with nothing going on, before and after, and while a compaction runs."""
-    journal = Journal(JournalFiles(_filled(folder, MANY)), utc_now, UTC)
+    journal = JournalService(ContinuitySettings(journal_enabled=True), _filled(folder, MANY), utc_now)
     idle = [_append(journal) for _ in range(APPENDS)]
     running = threading.Thread(target=compact, args=(folder,))
     running.start()
@@ -121,7 +121,7 @@ def _appends(folder: Path, compact: Callable[[Path], object]) -> tuple[list[floa
     return idle, busy
 
 
-def _append(journal: Journal) -> float:
+def _append(journal: JournalService) -> float:
     time.sleep(PAUSE)
     started = time.perf_counter_ns()
     journal.remember(TEXT)
@@ -147,14 +147,14 @@ def _record(number: int, text: str, begin: datetime) -> JournalRecord:
 
 
 def _filled(folder: Path, records: int) -> Path:
-    pages = JournalFiles(folder)
-    with pages.writing():
-        pages.append(pages.memory, _page(records), "# Memory\n\n")
+    files = JournalFiles(folder)
+    with files.writing():
+        files.append(files.memory, _page(records), "# Memory\n\n")
     return folder
 
 
 def _compact(folder: Path) -> None:
-    result = Compaction(JournalFiles(folder), utc_now, UTC, Limits()).run()
+    result = Compaction(JournalFiles(folder), utc_now, UTC, CompactionLimits()).run()
     assert result.ran, result.reason
 
 

@@ -24,14 +24,14 @@ from pathlib import Path
 from random import Random
 
 from bench import locomo
-from lifelong.journal.summarize import Item, condense
+from lifelong.journal.summarize import DatedText, summarize
 
 SHARES = (5, 10, 20, 30, 50)
 GOAL = 10
 SUMMARY = 200  # characters of what one speaker said
 MOST = 20  # conversations of LongMemEval
 
-Journal = list[Item]
+Journal = list[DatedText]
 Pair = tuple[str, str]
 
 _TALKS = ("longmemeval_s_dev.json.gz", "longmemeval_s_dev.json", "longmemeval_s.json.gz", "longmemeval_s.json")
@@ -92,7 +92,7 @@ def run() -> dict[str, float]:
 
 def measure(journal: Journal, share: float) -> Kept:
     size = sum(len(item.text) for item in journal)
-    told = condense(journal, int(size * share / 100))
+    told = summarize(journal, int(size * share / 100))
     names = _names(journal)
     before = [_sort(part, names) for item in journal for part in _BREAK.split(item.text) if part.strip()]
     kinds = {word: kind for sentence in before for word, kind in sentence if kind in _SPECIFIC}
@@ -176,7 +176,7 @@ def _together(sentences: Iterable[Sorted]) -> dict[str, set[int]]:
     return found
 
 
-def _dated(item: Item, names: frozenset[str]) -> Sorted:
+def _dated(item: DatedText, names: frozenset[str]) -> Sorted:
     """The words of a record and the days around it: "yesterday" may be told as a date."""
     days = (item.at + timedelta(days=off) for off in (-1, 0, 1))
     return _sort(item.text, names) + [word for day in days for word in _sort(f"{day.day} {day:%b}", names)]
@@ -212,7 +212,7 @@ def _summary(said: Sequence[tuple[str, str]]) -> str:
 
 def _talk(conversation: locomo.Conversation) -> Journal:
     return [
-        Item(_summary([(turn.speaker, turn.text) for turn in sitting.turns[at : at + 2]]), sitting.at)
+        DatedText(_summary([(turn.speaker, turn.text) for turn in sitting.turns[at : at + 2]]), sitting.at)
         for sitting in conversation.sittings
         for at in range(0, len(sitting.turns), 2)
     ]
@@ -225,7 +225,7 @@ def _long_talks(file: Path) -> Iterator[Journal]:
         for written, session in zip(sample["haystack_dates"], sample["haystack_sessions"], strict=True):
             at = datetime.strptime(written, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC)
             said = [(turn["role"].capitalize(), turn["content"]) for turn in session]
-            journal += [Item(_summary(said[first : first + 2]), at) for first in range(0, len(said), 2)]
+            journal += [DatedText(_summary(said[first : first + 2]), at) for first in range(0, len(said), 2)]
         yield sorted(journal, key=lambda item: item.at)
 
 
@@ -254,7 +254,7 @@ def background(seed: int, records: int = 1000) -> Journal:
                 f"Certificate of {service} renewed until {small % 27 + 1} March 2027.",
             )
         )
-        journal.append(Item(text, at))
+        journal.append(DatedText(text, at))
     return journal
 
 

@@ -17,10 +17,13 @@ from typing import Any, NoReturn
 import pytest
 
 from lifelong import Agent, Memory, User
+from lifelong.journal.service import JournalService
 from lifelong.organize.organizer import Organizer
+from lifelong.settings import ContinuitySettings
 from lifelong.storage.base import Database
 from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
+from lifelong.types import Clock
 from tests.command_line import Line
 
 for _name in [name for name in os.environ if name.startswith("LIFELONG_")]:
@@ -45,6 +48,11 @@ def until(holds: Callable[[], object]) -> None:
     while not holds():
         assert time.monotonic() < end, "it never came"
         time.sleep(0.002)
+
+
+def open_journal(root: Path, clock: Clock, **settings: Any) -> JournalService:
+    """A journal of its own: no database, so no turns and no schedules."""
+    return JournalService(ContinuitySettings(journal_enabled=True, **settings), root, clock)
 
 
 def absent(what: str) -> NoReturn:

@@ -67,7 +67,7 @@ SQL_STANDS_IN = (
     "organize.document_rows",
     "organize.fact_index",
     "models.ledger",
-    "journal.progress",
+    "journal.rows",
     "recall.items",
     "recall.citations",
     "recall.vector_rows",

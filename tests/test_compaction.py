@@ -14,20 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lifelong.errors import JournalError
-from lifelong.journal import compaction_plan
-from lifelong.journal.compaction import Compaction, Result
-from lifelong.journal.compaction_plan import Limits
+from lifelong.journal import compaction as module
+from lifelong.journal.compaction import Compaction, CompactionLimits, CompactionResult
 from lifelong.journal.files import JournalFiles
-from lifelong.journal.key_facts import specifics
 from lifelong.journal.records import JournalRecord, Sensitivity, encode, parse, render
 from lifelong.journal.schedule import Schedule, Timetable
-from lifelong.journal.summarize import Item
+from lifelong.journal.summarize import DatedText, key_facts
 from lifelong.testing import FakeClock
 
 NOW = datetime(2026, 3, 12, 3, 0, tzinfo=UTC)
 OLD = NOW - timedelta(days=10)
 HEADER = "# Memory\n\n"
-TIGHT = Limits(max_records=10, max_chars=6_000)
+TIGHT = CompactionLimits(max_records=10, max_chars=6_000)
 
 
 def record(name: str, category: str = "turn-summary", at: datetime | None = OLD, **more: Any) -> JournalRecord:
@@ -51,7 +49,7 @@ def write(pages: JournalFiles, text: str | bytes) -> None:
     pages.memory.write_bytes(data)
 
 
-def compaction(pages: JournalFiles, limits: Limits = TIGHT, **options: Any) -> Compaction:
+def compaction(pages: JournalFiles, limits: CompactionLimits = TIGHT, **options: Any) -> Compaction:
     return Compaction(pages, lambda: NOW, UTC, limits, **options)
 
 
@@ -69,13 +67,13 @@ def archived(pages: JournalFiles) -> bytes:
 @pytest.mark.parametrize(
     ("count", "limits", "runs"),
     [
-        (20, Limits(20, 100_000), False),
-        (21, Limits(20, 100_000), True),
-        (20, Limits(1_000, 2_000), True),
-        (0, Limits(), False),
+        (20, CompactionLimits(20, 100_000), False),
+        (21, CompactionLimits(20, 100_000), True),
+        (20, CompactionLimits(1_000, 2_000), True),
+        (0, CompactionLimits(), False),
     ],
 )
-def test_it_runs_only_over_a_limit(pages: JournalFiles, count: int, limits: Limits, runs: bool) -> None:
+def test_it_runs_only_over_a_limit(pages: JournalFiles, count: int, limits: CompactionLimits, runs: bool) -> None:
     """O25, O30, SC2: by records or by characters; else it says why not, and no page changes."""
     write(pages, HEADER + old(count))
     before = pages.memory.read_bytes()
@@ -89,7 +87,7 @@ def test_it_runs_only_over_a_limit(pages: JournalFiles, count: int, limits: Limi
 def test_it_can_be_forced_and_then_has_nothing_left_to_do(pages: JournalFiles) -> None:
     """O25"""
     write(pages, HEADER + old(20))
-    roomy = compaction(pages, Limits())
+    roomy = compaction(pages, CompactionLimits())
     assert roomy.run(force=True).compacted == 20
     again = roomy.run(force=True)
     assert (again.ran, again.reason) == (False, "Nothing to compact: every record is recent or must be kept.")
@@ -99,7 +97,7 @@ def test_force_does_not_enlarge_the_page(pages: JournalFiles) -> None:
     """O25: one short record told as a compaction would take more room than it does."""
     write(pages, HEADER + render(record("short", text="Ada likes 2 teas.")) + render(STAY["learned"]))
     before = pages.memory.read_bytes()
-    result = compaction(pages, Limits()).run(force=True)
+    result = compaction(pages, CompactionLimits()).run(force=True)
     assert (result.ran, result.reason) == (False, "Nothing to compact: MEMORY.md would not get smaller.")
     assert pages.memory.read_bytes() == before
     assert not pages.archive_folder.exists()
@@ -152,7 +150,7 @@ def test_a_failure_frees_the_lock_and_leaves_the_page(
         locks.append(FileLock(*given, **options))
         return locks[-1]
 
-    monkeypatch.setattr("lifelong.journal.files.FileLock", lock)
+    monkeypatch.setattr("filelock.FileLock", lock)
     for _ in range(3):
         with pytest.raises(JournalError, match="no room"):
             compaction(pages).run()
@@ -161,7 +159,7 @@ def test_a_failure_frees_the_lock_and_leaves_the_page(
     assert compaction(pages).run().ran
     assert archived(pages) == before.removeprefix(HEADER.encode())
     assert pages.long_memory.read_text().count("\n## ") == 1
-    assert pages.before(pages.memory).read_bytes() == before
+    assert pages.previous_version(pages.memory).read_bytes() == before
 
 
 def test_an_archive_that_did_not_take_it_stops_everything(
@@ -183,7 +181,7 @@ def test_appends_meanwhile_are_not_blocked_and_not_lost(pages: JournalFiles) -> 
     write(pages, HEADER + old(30))
     late = encode(render(record("late", "learned", NOW)))
 
-    def summarize(items: Sequence[Item], budget: int) -> str:
+    def summarize(items: Sequence[DatedText], budget: int) -> str:
         with pages.writing():
             pages.append(pages.memory, late)
         return ""
@@ -201,7 +199,7 @@ def test_a_person_who_edits_meanwhile_is_not_overwritten(pages: JournalFiles, of
     write(pages, HEADER + old(30))
     edits = 0
 
-    def summarize(items: Sequence[Item], budget: int) -> str:
+    def summarize(items: Sequence[DatedText], budget: int) -> str:
         nonlocal edits
         if edits < often:
             edits += 1
@@ -225,7 +223,7 @@ def test_so_much_appended_meanwhile_that_it_would_be_over_the_target(pages: Jour
     write(pages, HEADER + old(30))
     came: list[bytes] = []
 
-    def summarize(items: Sequence[Item], budget: int) -> str:
+    def summarize(items: Sequence[DatedText], budget: int) -> str:
         if not came:
             came.extend(encode(render(record(f"new{n}", at=NOW, text="x" * 740))) for n in range(6))
             with pages.writing():
@@ -266,7 +264,7 @@ def test_what_must_be_kept_is_kept_as_it_is_and_in_order(pages: JournalFiles) ->
         kept += left
     data = "".join(page).rstrip("\n")
     write(pages, data)
-    result = compaction(pages, Limits(12, 60_000)).run()
+    result = compaction(pages, CompactionLimits(12, 60_000)).run()
     assert result.compacted == 2 * len(STAY)
     lines = [line.raw for line in parse(pages.memory.read_bytes())]
     told = [line for line in lines if '"category": "compaction"' in line and "secret-compaction" not in line]
@@ -325,10 +323,10 @@ def test_a_merged_record_has_the_highest_sensitivity_and_the_least_confidence(pa
 def test_every_specific_of_what_was_merged_is_accounted_for(pages: JournalFiles) -> None:
     """O27, S7: each number, name, date and negation is told, or in the archive."""
     write(pages, HEADER + old(300))
-    merged = specifics("\n".join(each.text for each in records(pages)))
+    merged = key_facts("\n".join(each.text for each in records(pages)))
     assert compaction(pages).run().ran
-    told = specifics(pages.long_memory.read_text() + "\n".join(each.text for each in records(pages)))
-    rest = specifics("\n".join(line.record.text for line in parse(archived(pages)) if line.record))
+    told = key_facts(pages.long_memory.read_text() + "\n".join(each.text for each in records(pages)))
+    rest = key_facts("\n".join(line.record.text for line in parse(archived(pages)) if line.record))
     assert merged <= told | rest
     assert told & merged
 
@@ -337,7 +335,7 @@ def test_a_secret_that_nobody_marked_does_not_get_into_a_summary(pages: JournalF
     """S4"""
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     write(pages, HEADER + old(2) + render(record("leak", text=f"Deploy to Porto with the token {secret}.")))
-    assert compaction(pages, Limits(max_records=1)).run().ran
+    assert compaction(pages, CompactionLimits(max_records=1)).run().ran
     assert secret not in pages.memory.read_text()
     assert secret not in pages.long_memory.read_text()
     assert "Porto" in pages.long_memory.read_text()
@@ -384,7 +382,7 @@ def test_the_result_tells_what_happened(pages: JournalFiles) -> None:
     before = pages.memory.read_text()
     result = compaction(pages).run()
     after = pages.memory.read_text()
-    assert result == Result(
+    assert result == CompactionResult(
         ran=True,
         reason=f"30 of 31 record(s) compacted; {len(before):,} characters brought to {len(after):,}.",
         records_before=31,
@@ -400,7 +398,7 @@ def test_the_result_tells_what_happened(pages: JournalFiles) -> None:
 
 def test_compactions_are_compacted_again_oldest_first(pages: JournalFiles) -> None:
     """O28, SC3: run after run, the page stays under its target, by records and by size."""
-    limits = Limits(max_records=6, max_chars=4_000)
+    limits = CompactionLimits(max_records=6, max_chars=4_000)
     firsts: list[str] = []
     write(pages, HEADER + render(STAY["learned"]) + render(STAY["decision"]))
     for run in range(12):
@@ -435,7 +433,7 @@ def test_long_memory_keeps_the_smallest_cap(pages: JournalFiles, cap: int) -> No
     """O29: where not even a heading fits there is no block."""
     for run in range(3):
         write(pages, HEADER + old(30).replace("old", f"old{run}"))
-        result = compaction(pages, Limits(10, 6_000, long_memory_max_chars=cap)).run()
+        result = compaction(pages, CompactionLimits(10, 6_000, long_memory_max_chars=cap)).run()
         assert result.ran
         assert bool(result.block) is (cap > 140)
         assert len(pages.read(pages.long_memory)) <= cap
@@ -452,7 +450,7 @@ def test_kept_records_alone_may_fill_the_target_or_exceed_it(pages: JournalFiles
     assert pages.memory.read_text() == HEADER + kept
     assert (result.ran, result.compacted, result.chars_after) == (True, 20, chars)
     assert result.over_target is (chars > TIGHT.max_chars)
-    assert bool(it.remark()) is result.over_target
+    assert bool(it.status_note()) is result.over_target
     assert "old" in pages.long_memory.read_text().lower()
     again = it.run()
     assert (again.ran, again.over_target) == (False, result.over_target)
@@ -472,16 +470,16 @@ def test_what_json_writes_in_two_characters_is_counted(pages: JournalFiles) -> N
     """O28"""
     quoted = (render(record(f"q{n}", text=f'"{n}" \\"Ada{n}\\" "not" "{n * 7}" "Oslo"')) for n in range(300))
     write(pages, HEADER + "".join(quoted))
-    result = compaction(pages, Limits(2, 1_200)).run()
+    result = compaction(pages, CompactionLimits(2, 1_200)).run()
     assert (result.ran, result.records_after, result.over_target) == (True, 1, False)
     assert len(pages.memory.read_text()) < 1_200
 
 
 def test_health_has_nothing_to_say_before_a_run(pages: JournalFiles) -> None:
     """O28: what can be compacted is no reason to worry."""
-    assert compaction(pages).remark() == ""
+    assert compaction(pages).status_note() == ""
     write(pages, HEADER + old(100))
-    assert compaction(pages).remark() == ""
+    assert compaction(pages).status_note() == ""
 
 
 def test_a_rewrite_that_would_lose_something_is_refused(
@@ -490,10 +488,10 @@ def test_a_rewrite_that_would_lose_something_is_refused(
     """O28, S7: a wrong plan, be it only in the order of lines, does not reach the disk; health tells of it."""
     write(pages, HEADER + old(20) + render(STAY["learned"]) + "by hand\n")
     before = pages.memory.read_bytes()
-    plan = compaction_plan.Merger.plan
+    plan = module.CompactionPlanner.plan
 
-    def run(spoil: Callable[[compaction_plan.Plan], compaction_plan.Plan]) -> str:
-        monkeypatch.setattr(compaction_plan.Merger, "plan", lambda *given: spoil(plan(*given)))
+    def run(spoil: Callable[[module.CompactionPlan], module.CompactionPlan]) -> str:
+        monkeypatch.setattr(module.CompactionPlanner, "plan", lambda *given: spoil(plan(*given)))
         timetable = Timetable(UTC, interval=timedelta(hours=1))
         hourly = Schedule(
             "compaction", compaction(pages).run, timetable, lambda: NOW, lambda: OLD, lambda at: None
@@ -501,24 +499,28 @@ def test_a_rewrite_that_would_lose_something_is_refused(
         hourly.tick()
         return hourly.error
 
-    item, by_hand = Item("", OLD), b"by hand\n"
-    learned = compaction_plan.Old(encode(render(STAY["learned"])), item, 1.0, "operational")
+    item, by_hand = DatedText("", OLD), b"by hand\n"
+    learned = module.OldRecord(encode(render(STAY["learned"])), item, 1.0, "operational")
     spoilt = [
-        run(lambda good: good._replace(page=good.page.replace(b"by hand", b"by hands"))),
-        run(lambda good: good._replace(page=good.page.replace(learned.raw, b""))),
-        run(lambda good: good._replace(page=good.page.replace(learned.raw, b""), gone=[*good.gone, learned])),
-        run(lambda good: good._replace(gone=[*good.gone, compaction_plan.Old(by_hand, item, 1.0, "public")])),
-        run(lambda good: good._replace(gone=good.gone[1:])),
-        run(lambda good: good._replace(page=good.page.replace(learned.raw + by_hand, by_hand + learned.raw))),
+        run(lambda good: good._replace(memory=good.memory.replace(b"by hand", b"by hands"))),
+        run(lambda good: good._replace(memory=good.memory.replace(learned.raw, b""))),
+        run(
+            lambda good: good._replace(
+                memory=good.memory.replace(learned.raw, b""), removed=[*good.removed, learned]
+            )
+        ),
+        run(lambda good: good._replace(removed=[*good.removed, module.OldRecord(by_hand, item, 1.0, "public")])),
+        run(lambda good: good._replace(removed=good.removed[1:])),
+        run(lambda good: good._replace(memory=good.memory.replace(learned.raw + by_hand, by_hand + learned.raw))),
     ]
     start = "The scheduled compaction failed: A compaction was refused: it would "
     assert [remark.removeprefix(start).partition(".")[0] for remark in spoilt] == [
-        "lose a line that is no record",
+        "lose a line that is not a record",
         "lose the record learned",
         "lose the record learned",
-        "remove a line that is no record, which must be kept",
+        "remove a line that is not a record, which must be kept",
         "lose the record old0",
-        "lose a line that is no record",
+        "lose a line that is not a record",
     ]
     assert pages.memory.read_bytes() == before
     assert not pages.archive_folder.exists()
@@ -543,7 +545,7 @@ def test_a_model_may_do_better_and_never_worse(pages: JournalFiles, answer: str 
     text = "Ada did not sell 12 kayaks in Oslo on Monday"
     write(pages, HEADER + "".join(render(record(f"r{n}", text=text)) for n in range(20)))
 
-    def summarize(items: Sequence[Item], budget: int) -> str:
+    def summarize(items: Sequence[DatedText], budget: int) -> str:
         assert all(item.text == text for item in items)
         if isinstance(answer, Exception):
             raise answer
@@ -587,10 +589,10 @@ def _lines(draw: st.DrawFn) -> bytes:
 @given(
     start=st.sampled_from([b"", b"\xef\xbb\xbf", b"# Memory\n\n", b"\xef\xbb\xbf# Memory\r\n"]),
     page=st.lists(_lines(), max_size=25),
-    limits=st.sampled_from([Limits(3, 1_500), Limits(5, 5_000), Limits(1, 100_000)]),
+    limits=st.sampled_from([CompactionLimits(3, 1_500), CompactionLimits(5, 5_000), CompactionLimits(1, 100_000)]),
 )
 def test_every_byte_that_is_not_a_compacted_record_survives(
-    tmp_path_factory: pytest.TempPathFactory, start: bytes, page: list[bytes], limits: Limits
+    tmp_path_factory: pytest.TempPathFactory, start: bytes, page: list[bytes], limits: CompactionLimits
 ) -> None:
     """O22, O28: CRLF, a byte order mark, broken JSON, half lines, huge lines, the same id twice, other languages,
     no final newline, bytes that are no UTF-8."""
@@ -604,13 +606,13 @@ def test_every_byte_that_is_not_a_compacted_record_survives(
         assert result.reason.startswith(("Within the limits", "Nothing to compact"))
         return
     left, there, gone = (
-        compaction_plan.lines(after),
-        list(compaction_plan.lines(after)),
-        list(compaction_plan.lines(archived(pages))),
+        module.split_lines(after),
+        list(module.split_lines(after)),
+        list(module.split_lines(archived(pages))),
     )
-    for raw in compaction_plan.lines(data):
+    for raw in module.split_lines(data):
         found = parse(raw)[0].record
-        if found and compaction_plan.may_go(found, NOW - limits.min_age):
+        if found and module.is_compactable(found, NOW - limits.min_age):
             whole = raw if raw.endswith(b"\n") else raw + b"\n"
             (gone if whole in gone else there).remove(whole)
         else:
@@ -619,7 +621,7 @@ def test_every_byte_that_is_not_a_compacted_record_survives(
     assert not result.over_target or len(after) > limits.max_chars or result.records_after > limits.max_records
     assert len(after.decode("utf-8", "surrogateescape")) == result.chars_after
     assert sum(line.record is not None for line in parse(after)) == result.records_after
-    kept = compaction_plan.split(data, NOW - limits.min_age)
+    kept = module.split(data, NOW - limits.min_age)
     assert result.over_target is limits.exceeded(kept.kept_records, kept.kept_chars)
 
 
@@ -645,7 +647,7 @@ def test_a_busy_agent(pages: JournalFiles, days_in_all: int) -> None:
             pages.append(pages.memory, encode("".join(days[-1])), HEADER)
         must = [line for day in days[:-7] for line in (day[n] for n in valued)]
         must += [line for day in days[-7:] for line in day]
-        limits = Limits(len(must) * 3 // 2, sum(map(len, must)) * 3 // 2)
+        limits = CompactionLimits(len(must) * 3 // 2, sum(map(len, must)) * 3 // 2)
         result = Compaction(pages, FakeClock(today + timedelta(hours=4)), UTC, limits).run()
         ran += result.ran
         assert len(pages.memory.read_text()) < limits.max_chars
@@ -660,5 +662,5 @@ def test_a_busy_agent(pages: JournalFiles, days_in_all: int) -> None:
     assert blocks == sorted(blocks)
     assert len(blocks) > 5
     written = {encode(line) for day in days for line in day}
-    found = [raw for raw in (*there, *compaction_plan.lines(archived(pages))) if raw in written]
+    found = [raw for raw in (*there, *module.split_lines(archived(pages))) if raw in written]
     assert sorted(found) == sorted(written), "each record once, as it was written"

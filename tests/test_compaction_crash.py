@@ -22,11 +22,11 @@ from pathlib import Path
 
 import pytest
 
-from lifelong.journal.compaction import Compaction
-from lifelong.journal.compaction_plan import Limits, lines
+from lifelong.journal.compaction import Compaction, CompactionLimits, split_lines
 from lifelong.journal.files import JournalFiles
-from lifelong.journal.journal import Journal
-from lifelong.journal.records import JournalRecord, encode, looks_like_one, parse, render
+from lifelong.journal.records import JournalRecord, encode, looks_like_record, parse, render
+from lifelong.journal.service import JournalService
+from lifelong.settings import ContinuitySettings
 
 NOW = datetime(2026, 3, 12, tzinfo=UTC)
 OLD = NOW - timedelta(days=30)
@@ -41,12 +41,12 @@ def record(name: str, number: int) -> JournalRecord:
 
 
 def compaction(folder: Path) -> Compaction:
-    limits = Limits(max_records=100, max_chars=20_000, long_memory_max_chars=4_000)
+    limits = CompactionLimits(max_records=100, max_chars=20_000, long_memory_max_chars=4_000)
     return Compaction(JournalFiles(folder), lambda: NOW, UTC, limits)
 
 
 def main(task: str, folder: Path, name: str) -> None:
-    journal = Journal(JournalFiles(folder), lambda: NOW, UTC)
+    journal = JournalService(ContinuitySettings(journal_enabled=True), folder, lambda: NOW)
     print("ready", flush=True)
     for number in count():
         if task == "append":
@@ -73,10 +73,10 @@ def check(folder: Path, written: dict[str, bytes]) -> None:
     pages = JournalFiles(folder)
     page = parse(pages.memory.read_bytes())
     odd = [line.raw for line in page if line.record is None]
-    assert not any(looks_like_one(raw) for raw in odd), odd
+    assert not any(looks_like_record(raw) for raw in odd), odd
     assert "".join(odd).startswith(f"# Memory\n\n{BY_HAND}")
     there = Counter(encode(line.raw) for line in page)
-    archive = set(lines(b"".join(path.read_bytes() for path in pages.archive_folder.glob("compacted-*.md"))))
+    archive = set(split_lines(b"".join(path.read_bytes() for path in pages.archive_folder.glob("compacted-*.md"))))
     for name, raw in written.items():
         if b'"learned"' in raw:
             assert there[raw] == 1, f"{name} must be kept"

@@ -9,7 +9,7 @@ import pytest
 from lifelong import AssistantMessage, Cron, Memory, Note, System, User, UserMessage
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import AgentNotFound, InputError
-from lifelong.journal.session_context import TOKEN, weight
+from lifelong.journal.session_context import CHARS_PER_TOKEN, token_thirds
 from lifelong.recall.context import HEADING, PINNED, PREFACE
 from lifelong.testing import FakeClock
 from tests.conftest import OpenMemory
@@ -190,7 +190,7 @@ def test_it_stays_within_a_budget_of_tokens(open_memory: OpenMemory) -> None:
     ada = memory.agent(ADA)
     for tokens in (0, 10, 60, 100, 200, 500, 2_000):
         context = memory.context("Which ship was late in Lisbon?", agent=ada, tokens=tokens)
-        assert weight(context) <= TOKEN * tokens
+        assert token_thirds(context) <= CHARS_PER_TOKEN * tokens
         assert all(line.endswith("in the port of Lisbon.") for line in shown(context))
         assert bool(shown(context)) == (tokens >= 100)
         assert ("# Today" in context) == (tokens >= 200)

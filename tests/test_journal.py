@@ -15,19 +15,18 @@ from datetime import UTC, date, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import lifelong.journal.files as pages_module
+import lifelong.journal.files as module
 from lifelong.errors import InputError, JournalError
-from lifelong.journal.files import JournalFiles
-from lifelong.journal.journal import ROLLED, Journal, Window
 from lifelong.journal.records import JournalRecord, encode, parse, render
+from lifelong.journal.service import ROLLED_FILE, JournalService
 from lifelong.settings import ContinuitySettings
 from lifelong.testing import FakeClock, in_threads
+from tests.conftest import open_journal
 
 RECORD = JournalRecord("r1", "s1", "note", "Tea.", "cli/main", 1.0, datetime(2026, 2, 24, 9, tzinfo=UTC), "public")
 DAY = date(2026, 2, 24)
@@ -37,12 +36,13 @@ WRITER = """
 import itertools, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from lifelong.journal.journal import Journal, Window
-from lifelong.journal.files import JournalFiles
+from lifelong.journal.service import JournalService
+from lifelong.settings import ContinuitySettings
 
 root, name, count, window = sys.argv[1:]
 now = datetime(2026, 2, 24, 10, tzinfo=UTC)
-journal = Journal(JournalFiles(Path(root)), lambda: now, UTC, Window(int(window)) if window else None)
+settings = ContinuitySettings(journal_enabled=True, memory_max_records=int(window) if window else None)
+journal = JournalService(settings, Path(root), lambda: now)
 print("ready", flush=True)
 for number in itertools.islice(itertools.count(), int(count) or None):
     print(journal.remember(f"{name} says {number} " + "x" * (number % 50)).id, flush=True)
@@ -67,22 +67,22 @@ def said(process: subprocess.Popen[str]) -> list[str]:
 
 
 @pytest.fixture
-def journal(tmp_path: Path, clock: FakeClock) -> Journal:
-    return Journal(JournalFiles(tmp_path / "user"), clock, UTC)
+def journal(tmp_path: Path, clock: FakeClock) -> JournalService:
+    return open_journal(tmp_path / "user", clock)
 
 
-def ids(journal: Journal, page: Path) -> list[str]:
+def ids(journal: JournalService, page: Path) -> list[str]:
     return [line.record.id for line in parse(journal.files.read(page)) if line.record]
 
 
-def archived(journal: Journal) -> bytes:
-    return journal.files.read(journal.files.archive_folder / ROLLED)
+def archived(journal: JournalService) -> bytes:
+    return journal.files.read(journal.files.archive_folder / ROLLED_FILE)
 
 
 # Writing
 
 
-def test_a_record_stands_in_memory_and_on_its_day(journal: Journal, clock: FakeClock) -> None:
+def test_a_record_stands_in_memory_and_on_its_day(journal: JournalService, clock: FakeClock) -> None:
     """O23: `remember` appends what the agent chooses to both pages."""
     first = journal.remember("  Tea at four. ", "learned", "public", session_id="s1", source_channel="cli")
     second = journal.remember("Coffee at five.")
@@ -98,7 +98,7 @@ def test_a_record_stands_in_memory_and_on_its_day(journal: Journal, clock: FakeC
 
 def test_one_zone_names_the_day(tmp_path: Path, clock: FakeClock) -> None:
     """O23: pages are named and times are written in the journal's zone, not in the machine's or in UTC."""
-    journal = Journal(JournalFiles(tmp_path), clock, ZoneInfo("Pacific/Auckland"))
+    journal = open_journal(tmp_path, clock, time_zone="Pacific/Auckland")
     clock.turn(hours=3)  # 13:00 UTC is 02:00 of the next day there
     record = journal.remember("Late.")
     assert journal.day(date(2026, 2, 25)) == [record]
@@ -106,7 +106,7 @@ def test_one_zone_names_the_day(tmp_path: Path, clock: FakeClock) -> None:
     assert b"2026-02-25T02:00:00.000+13:00" in journal.files.read(journal.files.memory)
 
 
-def test_a_record_goes_to_the_day_of_its_time(journal: Journal) -> None:
+def test_a_record_goes_to_the_day_of_its_time(journal: JournalService) -> None:
     """O23: what comes late stands where it belongs; without a time it is now."""
     assert (
         journal.append(replace(RECORD, timestamp=datetime(2025, 5, 1, tzinfo=UTC)), replace(RECORD, id="r2")) == 2
@@ -118,7 +118,7 @@ def test_a_record_goes_to_the_day_of_its_time(journal: Journal) -> None:
 
 
 @pytest.mark.parametrize("stop", [0, 1, 2])
-def test_what_was_written_before_is_not_written_again(journal: Journal, stop: int) -> None:
+def test_what_was_written_before_is_not_written_again(journal: JournalService, stop: int) -> None:
     """O23: not even when whoever wrote it was stopped between the two pages."""
     pages = [journal.files.memory, journal.files.day(DAY)]
     for page in pages[:stop]:
@@ -128,7 +128,7 @@ def test_what_was_written_before_is_not_written_again(journal: Journal, stop: in
     assert [ids(journal, page) for page in pages] == [["r1"], ["r1"]]
 
 
-def test_half_a_record_does_not_count_as_written(journal: Journal) -> None:
+def test_half_a_record_does_not_count_as_written(journal: JournalService) -> None:
     """O23: its id is there, the record is not."""
     half = encode(render(RECORD))[:60]
     journal.files.append(journal.files.day(DAY), half)
@@ -137,7 +137,7 @@ def test_half_a_record_does_not_count_as_written(journal: Journal) -> None:
     assert half + b"\n" in journal.files.read(journal.files.day(DAY))
 
 
-def test_a_text_with_a_secret_is_marked(journal: Journal) -> None:
+def test_a_text_with_a_secret_is_marked(journal: JournalService) -> None:
     """S4: found on the way in, whatever the caller says, also in two lines; where it came from holds none."""
     for text in ("The key is AKIAIOSFODNN7EXAMPLE.", "The password for the\nserver is hunter2x9."):
         assert journal.remember(text, sensitivity="public", source_channel=KEY).sensitivity == "secret"
@@ -146,13 +146,13 @@ def test_a_text_with_a_secret_is_marked(journal: Journal) -> None:
     assert KEY.encode() not in journal.files.read(journal.files.memory)
 
 
-def test_what_comes_twice_in_a_call_is_written_once(journal: Journal) -> None:
+def test_what_comes_twice_in_a_call_is_written_once(journal: JournalService) -> None:
     """O23: as between two calls."""
     assert journal.append(RECORD, RECORD) == 1
     assert [ids(journal, page) for page in (journal.files.memory, journal.files.day(DAY))] == [["r1"], ["r1"]]
 
 
-def test_many_records_are_written_once(journal: Journal) -> None:
+def test_many_records_are_written_once(journal: JournalService) -> None:
     """O23: however much they take, and whatever came after them."""
     records = [replace(RECORD, id=f"r{number}", text="渡" * 420) for number in range(300)]
     assert journal.append(*records) == 300
@@ -171,7 +171,7 @@ def test_many_records_are_written_once(journal: Journal) -> None:
         ({"category": ""}, "Use 1 to 64 letters"),
         ({"category": "two words\n"}, "Use 1 to 64 letters"),
         ({"category": None}, "Use 1 to 64 letters"),
-        ({"category": "compaction"}, "for compaction alone"),
+        ({"category": "compaction"}, "is reserved"),
         ({"sensitivity": "top"}, "Use one of: public, operational, private-user, secret"),
         ({"confidence": 2}, "from 0 to 1"),
         ({"confidence": True}, "from 0 to 1"),
@@ -180,7 +180,7 @@ def test_many_records_are_written_once(journal: Journal) -> None:
     ],
 )
 def test_what_cannot_be_remembered_is_refused_and_changes_nothing(
-    journal: Journal, given_: dict[str, Any], message: str
+    journal: JournalService, given_: dict[str, Any], message: str
 ) -> None:
     """O23: each message says the next step."""
     with pytest.raises(InputError, match=message):
@@ -200,7 +200,9 @@ def test_what_cannot_be_remembered_is_refused_and_changes_nothing(
         (replace(RECORD, timestamp=datetime.min.replace(tzinfo=UTC)), "out of range"),
     ],
 )
-def test_what_is_no_record_is_refused_and_changes_nothing(journal: Journal, record: Any, message: str) -> None:
+def test_what_is_no_record_is_refused_and_changes_nothing(
+    journal: JournalService, record: Any, message: str
+) -> None:
     """O23: `append` says the next step too."""
     with pytest.raises(InputError, match=message):
         journal.append(RECORD, record)
@@ -208,13 +210,13 @@ def test_what_is_no_record_is_refused_and_changes_nothing(journal: Journal, reco
 
 
 @pytest.mark.parametrize("day", ["2026-02-24", None, datetime(2026, 2, 24, tzinfo=UTC)])
-def test_a_day_is_a_date(journal: Journal, day: Any) -> None:
+def test_a_day_is_a_date(journal: JournalService, day: Any) -> None:
     """O22: nothing else names a page."""
     with pytest.raises(InputError, match="Give a date"):
         journal.day(day)
 
 
-def test_reading_a_journal_that_is_not_there_makes_nothing(journal: Journal) -> None:
+def test_reading_a_journal_that_is_not_there_makes_nothing(journal: JournalService) -> None:
     """K2: no file, no folder."""
     assert (journal.records(), journal.day(DAY), journal.long_memory()) == ([], [], "")
     assert journal.append() == 0
@@ -222,7 +224,7 @@ def test_reading_a_journal_that_is_not_there_makes_nothing(journal: Journal) -> 
     assert not journal.files.memory.exists()
 
 
-def test_what_cannot_be_written_to_both_pages_is_in_neither(journal: Journal) -> None:
+def test_what_cannot_be_written_to_both_pages_is_in_neither(journal: JournalService) -> None:
     """S1: and the next one is written again."""
     first = journal.remember("one")
     (journal.files.root / "memory").rename(journal.files.root / "elsewhere")
@@ -236,14 +238,14 @@ def test_what_cannot_be_written_to_both_pages_is_in_neither(journal: Journal) ->
     assert len(journal.records()) == 2
 
 
-@pytest.mark.parametrize("part", ["_write", "settle"])
+@pytest.mark.parametrize("part", ["_write", "sync"])
 def test_what_cannot_be_written_to_all_its_days_is_on_none(
-    journal: Journal, part: str, monkeypatch: pytest.MonkeyPatch
+    journal: JournalService, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S1: a second try finds nothing of the first, so no page lacks a record."""
     records = [replace(RECORD, id=f"r{day}", timestamp=datetime(2026, 2, day, tzinfo=UTC)) for day in (3, 4)]
     journal.remember("before")
-    late, act = journal.files.day(date(2026, 2, 4)), getattr(pages_module, part)
+    late, act = journal.files.day(date(2026, 2, 4)), getattr(module, part)
 
     def fail(*given_: Any) -> None:
         act(*given_)
@@ -251,7 +253,7 @@ def test_what_cannot_be_written_to_all_its_days_is_on_none(
             raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pages_module, part, fail)
+        patch.setattr(module, part, fail)
         with pytest.raises(JournalError, match="Nothing was changed"):
             journal.append(*records)
     assert [record.text for record in journal.records()] == ["before"]
@@ -285,7 +287,7 @@ def test_no_page_lies_in_another(paths: dict[str, str]) -> None:
     ContinuitySettings(long_memory_path="sub/LONG.md", memory_archive_path="sub/old")
 
 
-def test_changes_are_seen(journal: Journal) -> None:
+def test_changes_are_seen(journal: JournalService) -> None:
     """O22: a person's edit counts at once, and survives the next append."""
     kept, gone = journal.remember("Tea."), journal.remember("Mistake.")
     page = journal.files.memory
@@ -301,17 +303,25 @@ def test_changes_are_seen(journal: Journal) -> None:
 # The rolling window
 
 
-@pytest.mark.parametrize("window", [Window(records=20), Window(chars=5_000), Window(20, 5_000)])
-def test_the_oldest_records_go_to_the_archive(tmp_path: Path, clock: FakeClock, window: Window) -> None:
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"memory_max_records": 20},
+        {"memory_max_chars": 5_000},
+        {"memory_max_records": 20, "memory_max_chars": 5_000},
+    ],
+)
+def test_the_oldest_records_go_to_the_archive(tmp_path: Path, clock: FakeClock, window: dict[str, int]) -> None:
     """O23: by count and by characters; together they are every record, and the page of the day has them all."""
-    journal = Journal(JournalFiles(tmp_path), clock, UTC, window)
+    journal = open_journal(tmp_path, clock, **window)
     written, rewrites = [], 0
     for number in range(100):
-        before = journal.files.read(journal.files.before(journal.files.memory))
+        before = journal.files.read(journal.files.previous_version(journal.files.memory))
         written.append(journal.remember(f"number {number}"))
-        rewrites += journal.files.read(journal.files.before(journal.files.memory)) != before
+        rewrites += journal.files.read(journal.files.previous_version(journal.files.memory)) != before
         page = journal.files.read(journal.files.memory).decode()
-        assert window.holds(len(journal.records()), len(page))
+        assert len(journal.records()) <= window.get("memory_max_records", 100)
+        assert len(page) <= window.get("memory_max_chars", 100_000)
     rolled = [line.record for line in parse(archived(journal))]
     assert [*rolled, *journal.records()] == journal.day(DAY) == written
     assert journal.records()[-1] == written[-1]
@@ -336,7 +346,7 @@ def test_whatever_is_no_record_survives_the_window(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, most: int, bom: bool
 ) -> None:
     """O22, O23: every byte of MEMORY.md stays, or is a record in the archive; both in their order."""
-    journal = Journal(JournalFiles(tmp_path_factory.mktemp("home")), FakeClock(), UTC, Window(records=most))
+    journal = open_journal(tmp_path_factory.mktemp("home"), FakeClock(), memory_max_records=most)
     before = (b"\xef\xbb\xbf" if bom else b"") + data
     journal.files.append(journal.files.memory, before)
     new = journal.remember("The newest.")
@@ -356,7 +366,7 @@ def test_a_window_that_cannot_be_kept_loses_no_record(
     tmp_path: Path, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """S1: where the archive cannot be written, MEMORY.md stays as long as it is."""
-    journal = Journal(JournalFiles(tmp_path), clock, UTC, Window(records=2))
+    journal = open_journal(tmp_path, clock, memory_max_records=2)
     (tmp_path / "archive").write_text("in the way")
     for number in range(5):
         journal.remember(f"number {number}")
@@ -366,7 +376,7 @@ def test_a_window_that_cannot_be_kept_loses_no_record(
 
 def test_hand_written_lines_alone_may_be_longer_than_the_window(tmp_path: Path, clock: FakeClock) -> None:
     """O23: then the newest record stays beside them."""
-    journal = Journal(JournalFiles(tmp_path), clock, UTC, Window(chars=100))
+    journal = open_journal(tmp_path, clock, memory_max_chars=100)
     journal.files.append(journal.files.memory, b"- by hand\n" * 50)
     last = [journal.remember("one"), journal.remember("two")][-1]
     assert journal.records() == [last]
@@ -377,7 +387,7 @@ def test_hand_written_lines_alone_may_be_longer_than_the_window(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("window", ["", "15"])
-def test_processes_that_append_at_once_lose_nothing(journal: Journal, window: str) -> None:
+def test_processes_that_append_at_once_lose_nothing(journal: JournalService, window: str) -> None:
     """O23: real processes; every record is there, once, and each line is whole."""
     names = ["a", "b", "c"]
     managers = [writer(journal.files.root, name, 30, window) for name in names]
@@ -396,14 +406,14 @@ def test_processes_that_append_at_once_lose_nothing(journal: Journal, window: st
         assert all(line.record for line in parse(journal.files.read(page))[2:])
 
 
-def test_threads_that_append_at_once_lose_nothing(journal: Journal) -> None:
+def test_threads_that_append_at_once_lose_nothing(journal: JournalService) -> None:
     """O23: threads of one process share one journal."""
     written = in_threads(8, lambda number: [journal.remember(f"{number} {turn}").id for turn in range(10)])
     assert sorted(ids(journal, journal.files.memory)) == sorted(chain.from_iterable(written))
 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.soak)])
-def test_a_killed_writer_leaves_half_a_line_at_most(journal: Journal, kills: int) -> None:
+def test_a_killed_writer_leaves_half_a_line_at_most(journal: JournalService, kills: int) -> None:
     """O22, S1: SIGKILL at random points, with a window that rewrites: what was acknowledged is there, and what
     comes after half a line stands on its own."""
     chance = random.Random(kills)
@@ -428,7 +438,7 @@ def test_a_killed_writer_leaves_half_a_line_at_most(journal: Journal, kills: int
 
 
 @pytest.mark.parametrize("cut", range(1, 200, 23))
-def test_half_a_line_survives_as_a_line(journal: Journal, cut: int) -> None:
+def test_half_a_line_survives_as_a_line(journal: JournalService, cut: int) -> None:
     """O22: wherever the crash struck, the next record is not merged with what it left."""
     whole = render(RECORD)
     journal.files.append(journal.files.memory, encode(whole[:cut]))

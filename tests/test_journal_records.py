@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lifelong.journal.files as pages_module
+import lifelong.journal.files as module
 from lifelong.errors import JournalError
-from lifelong.journal.files import HEADER, JournalFiles
+from lifelong.journal.files import MEMORY_HEADER, JournalFiles
 from lifelong.journal.records import (
-    LONGEST,
+    MAX_LINE_CHARS,
     JournalRecord,
     encode,
-    highest,
-    looks_like_one,
+    join,
+    looks_like_record,
     parse,
-    read,
+    parse_line,
     render,
-    together,
+    strictest,
 )
 from lifelong.testing import in_threads
 
@@ -46,7 +46,7 @@ MANGLED = [
     b'- {"id": "x", "text": 5}\n- {"id": 5, "text": "x"}\n- {"text": "x"}\n- []\n- {}\n',
     b'- {"id": "", "text": "x"}\n- {"id": "x"}\n',
     b'- {"id": "x", "text": ' + b"[" * 100_000 + b"\n",
-    b'- {"id": "x", "text": "' + b"y" * LONGEST + b'"}\n',
+    b'- {"id": "x", "text": "' + b"y" * MAX_LINE_CHARS + b'"}\n',
     b"\xff\xfe \x00 no UTF-8 \x80\n" + encode(render(RECORD)) + b"\xc3",
     "- 手書きの行\n- рукопись 🖋\n- ملاحظة\n".encode() + encode(render(replace(RECORD, text="茶 ☕ شاي"))),
     '- {"id": "x", "text": "a\u2028b\x85c"}\n\x0b\x0c\x1c'.encode(),
@@ -56,7 +56,7 @@ MANGLED = [
 @pytest.mark.parametrize("data", MANGLED, ids=range(len(MANGLED)))
 def test_a_page_is_written_back_as_it_was_read(data: bytes) -> None:
     """O22: whatever a person or a crash left in it, byte for byte."""
-    assert together(parse(data)) == data
+    assert join(parse(data)) == data
 
 
 @given(
@@ -67,7 +67,7 @@ def test_a_page_is_written_back_as_it_was_read(data: bytes) -> None:
 def test_any_bytes_are_written_back_as_they_were_read(data: bytes) -> None:
     """O22: the same for anything else."""
     lines = parse(data)
-    assert together(lines) == data
+    assert join(lines) == data
     assert all("\n" not in line.raw[:-1] for line in lines)
 
 
@@ -123,7 +123,7 @@ def test_a_line_has_the_fields_of_the_format() -> None:
 )
 def test_what_a_line_leaves_open_is_taken_with_care(provenance: str, expected: tuple[object, ...]) -> None:
     """O22, S4: a sensitivity that nobody knows counts as secret; a time that cannot be is none."""
-    found = read(f'- {{"id": "x", "text": "y", "more": [1]{provenance}}}\r\n')
+    found = parse_line(f'- {{"id": "x", "text": "y", "more": [1]{provenance}}}\r\n')
     assert found
     assert (found.sensitivity, found.confidence, found.timestamp) == expected
     assert (found.category, found.session_id) == ("note", "")
@@ -151,13 +151,13 @@ def test_what_is_no_character_can_be_written_again() -> None:
 )
 def test_a_line_that_was_meant_to_be_a_record_is_known(line: str, meant: bool) -> None:
     """S4: nobody knows how secret it is."""
-    assert looks_like_one(line) is meant
+    assert looks_like_record(line) is meant
 
 
 def test_the_highest_sensitivity_wins() -> None:
     """O27: public < operational < private-user < secret."""
-    assert highest(["operational", "private-user", "public"]) == "private-user"
-    assert highest([]) == "public"
+    assert strictest(["operational", "private-user", "public"]) == "private-user"
+    assert strictest([]) == "public"
 
 
 # Pages
@@ -177,8 +177,8 @@ def test_reading_makes_nothing(pages: JournalFiles) -> None:
 
 def test_a_half_line_is_ended_before_the_next_one(pages: JournalFiles) -> None:
     """O22: what a crash left in the middle of a line stays a line, and is not merged with the next."""
-    pages.append(pages.memory, b"- {half", HEADER)
-    pages.append(pages.memory, b"whole\n", HEADER)
+    pages.append(pages.memory, b"- {half", MEMORY_HEADER)
+    pages.append(pages.memory, b"whole\n", MEMORY_HEADER)
     assert pages.read(pages.memory) == b"# Memory\n\n- {half\nwhole\n"
     assert pages.end(pages.memory, 7) == b"\nwhole\n"
     assert {path.stat().st_mode & 0o777 for path in (pages.root, pages.memory)} == {0o700, 0o600}
@@ -188,7 +188,7 @@ def test_a_page_as_it_was_is_kept(pages: JournalFiles) -> None:
     """S1: beside it, until the next rewrite."""
     pages.append(pages.memory, b"one\n")
     pages.replace(pages.memory, b"two\n")
-    assert (pages.read(pages.memory), pages.before(pages.memory).read_bytes()) == (b"two\n", b"one\n")
+    assert (pages.read(pages.memory), pages.previous_version(pages.memory).read_bytes()) == (b"two\n", b"one\n")
 
 
 def test_a_link_to_a_page_stays_one(pages: JournalFiles, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_link_to_a_page_stays_one(pages: JournalFiles, tmp_path: Path) -> None
         pages.replace(pages.memory, b"new\n")
     assert pages.memory.is_symlink()
     assert (elsewhere.read_bytes(), elsewhere.stat().st_mode & 0o777) == (b"new\n", 0o640)
-    assert pages.before(pages.memory).read_bytes() == b"old\nmore\n"
+    assert pages.previous_version(pages.memory).read_bytes() == b"old\nmore\n"
     assert [path.name for path in elsewhere.parent.iterdir()] == ["mine.md"]
 
 
@@ -227,11 +227,11 @@ def test_a_rewrite_that_fails_leaves_the_page_as_it_was(
     with monkeypatch.context() as patch:
         match part:
             case "write":
-                patch.setattr(pages_module, "_write", fail)
+                patch.setattr(module, "_write", fail)
             case "link":
-                patch.setattr(pages_module, "_link", fail)
+                patch.setattr(module, "_link", fail)
             case "sync":
-                patch.setattr(pages_module, "settle", fail_late)
+                patch.setattr(module, "sync", fail_late)
             case "rename":
                 patch.setattr(Path, "replace", fail)
         with pytest.raises(JournalError, match="could not be written: No space left"):
@@ -268,7 +268,7 @@ def test_what_is_in_the_way_is_named(pages: JournalFiles, act: Callable[[Journal
     """S1: a folder where a page should be, a file where a folder should be."""
     (pages.memory / "in the way").mkdir(parents=True)
     (pages.root / "tmp").write_text("")
-    with pytest.raises(JournalError, match=r"could not be (read|written|locked): .*mend it and try again"):
+    with pytest.raises(JournalError, match=r"could not be (read|written|locked): .*repair it and try again"):
         act(pages)
 
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -30,30 +29,30 @@ from lifelong import (
 )
 from lifelong.errors import ConfigError, InputError, JournalError
 from lifelong.journal import turn_summaries as module
-from lifelong.journal.files import IDENTITY, JournalFiles
-from lifelong.journal.journal import Journal
-from lifelong.journal.progress import Progress
-from lifelong.journal.turn_summaries import LONGEST, Summaries
+from lifelong.journal.files import IDENTITY_FILE
+from lifelong.journal.rows import JournalRows
+from lifelong.journal.service import JournalService
+from lifelong.journal.turn_summaries import MAX_SENTENCE_CHARS, TurnSummaries
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
-from tests.conftest import OpenMemory, until
+from tests.conftest import OpenMemory, open_journal, until
 
 
 @pytest.fixture
-def journal(tmp_path: Path, clock: FakeClock) -> Journal:
-    return Journal(JournalFiles(tmp_path / "user"), clock, UTC)
+def journal(tmp_path: Path, clock: FakeClock) -> JournalService:
+    return open_journal(tmp_path / "user", clock)
 
 
 @pytest.fixture
-def summaries(database: Database, journal: Journal, clock: FakeClock) -> Summaries:
-    return Summaries(database, "default", journal, clock)
+def summaries(database: Database, journal: JournalService, clock: FakeClock) -> TurnSummaries:
+    return TurnSummaries(database, "default", journal, clock)
 
 
-def texts(journal: Journal) -> list[str]:
+def texts(journal: JournalService) -> list[str]:
     return [record.text for record in journal.records()]
 
 
-def say(memory: Memory, summaries: Summaries, agent: Agent, *records: Record) -> int:
+def say(memory: Memory, summaries: TurnSummaries, agent: Agent, *records: Record) -> int:
     """Append, and write what that completes."""
     memory.append_many(agent, records)
     summaries.touched(agent.id)
@@ -64,7 +63,7 @@ def say(memory: Memory, summaries: Summaries, agent: Agent, *records: Record) ->
 
 
 def test_a_turn_is_written_when_the_next_message_arrives(
-    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, clock: FakeClock
+    memory: Memory, alice: Agent, summaries: TurnSummaries, journal: JournalService, clock: FakeClock
 ) -> None:
     """O23: the last, unfinished one waits; what was written is not written again."""
     assert say(memory, summaries, alice, UserMessage("Is it raining in Porto today?", speaker="Mara")) == 0
@@ -91,7 +90,11 @@ def test_a_turn_is_written_when_the_next_message_arrives(
     ],
 )
 def test_a_turn_is_written_when_it_is_said_to_end(
-    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, end: Callable[[Memory, Agent], object]
+    memory: Memory,
+    alice: Agent,
+    summaries: TurnSummaries,
+    journal: JournalService,
+    end: Callable[[Memory, Agent], object],
 ) -> None:
     """O23: `end_turn`, or the end of the session. The summary that opens the next one is nobody's request (C9)."""
     assert say(memory, summaries, alice, UserMessage("I sold the car on Monday."), AssistantMessage("Noted.")) == 0
@@ -106,7 +109,7 @@ def test_a_turn_is_written_when_it_is_said_to_end(
 
 
 def test_turns_of_an_agent_without_a_person_end_where_they_are_said_to(
-    memory: Memory, summaries: Summaries, journal: Journal
+    memory: Memory, summaries: TurnSummaries, journal: JournalService
 ) -> None:
     """O23: what the host says is the request; nobody is called a user."""
     nightly = memory.agent(Cron("nightly", "Nightly"))
@@ -136,7 +139,7 @@ def test_turns_of_an_agent_without_a_person_end_where_they_are_said_to(
 
 
 def test_a_memory_agent_is_never_journaled(
-    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal
+    memory: Memory, alice: Agent, summaries: TurnSummaries, journal: JournalService
 ) -> None:
     """O23, O13: its turns would be told twice."""
     keeper = memory.agent(MemoryAgent(alice.id))
@@ -147,7 +150,7 @@ def test_a_memory_agent_is_never_journaled(
 
 
 def test_another_owners_turns_are_not_ours(
-    open_memory: OpenMemory, memory: Memory, summaries: Summaries, journal: Journal
+    open_memory: OpenMemory, memory: Memory, summaries: TurnSummaries, journal: JournalService
 ) -> None:
     """C0, K3: each user has its own journal."""
     other = open_memory("work")
@@ -158,14 +161,14 @@ def test_another_owners_turns_are_not_ours(
 
 
 def test_what_ended_before_there_was_a_journal_is_not_in_it(
-    memory: Memory, alice: Agent, database: Database, journal: Journal, clock: FakeClock
+    memory: Memory, alice: Agent, database: Database, journal: JournalService, clock: FakeClock
 ) -> None:
     """O23: switched on later, it does not fill with a year of history; an old message that comes in now counts."""
     memory.append_many(alice, [UserMessage("An old question?"), UserMessage("An older one?")])
     clock.turn(hours=1)
-    Summaries(database, "default", journal, clock)
+    TurnSummaries(database, "default", journal, clock)
     clock.turn(hours=1)
-    again = Summaries(database, "default", journal, clock)
+    again = TurnSummaries(database, "default", journal, clock)
     long_ago = datetime(2025, 5, 1, tzinfo=UTC)
     memory.append_many(alice, [UserMessage("From an old chat, imported?", at=long_ago), UserMessage("New.")])
     assert again.write_all() == 1
@@ -228,8 +231,8 @@ WARM = "How warm is it in Lisbon now?"
 def test_a_summary_is_made_of_first_sentences(
     memory: Memory,
     alice: Agent,
-    summaries: Summaries,
-    journal: Journal,
+    summaries: TurnSummaries,
+    journal: JournalService,
     records: list[Record],
     expected: str | None,
 ) -> None:
@@ -245,8 +248,8 @@ def test_where_a_turn_was_holds_no_secret_and_its_time_fits_every_zone(
     memory: Memory, database: Database, tmp_path: Path, clock: FakeClock
 ) -> None:
     """S4, O23: nor can it be too long, or too early, to be written."""
-    journal = Journal(JournalFiles(tmp_path / "west"), clock, ZoneInfo("America/Lima"))
-    summaries = Summaries(database, "default", journal, clock)
+    journal = open_journal(tmp_path / "west", clock, time_zone="America/Lima")
+    summaries = TurnSummaries(database, "default", journal, clock)
     agent = memory.agent(User(KEY, "mara", "x" * 500))
     memory.append(agent, UserMessage("How did it all begin?", at=datetime(1, 1, 1, tzinfo=UTC)))
     memory.end_turn(agent)
@@ -257,7 +260,7 @@ def test_where_a_turn_was_holds_no_secret_and_its_time_fits_every_zone(
 
 
 def test_a_summary_is_short_and_of_whole_words(
-    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal
+    memory: Memory, alice: Agent, summaries: TurnSummaries, journal: JournalService
 ) -> None:
     """O23: about 400 characters, however long the turn was."""
     say(
@@ -269,17 +272,21 @@ def test_a_summary_is_short_and_of_whole_words(
         UserMessage("Next?"),
     )
     [text] = texts(journal)
-    assert len(text) <= 2 * LONGEST + 20
+    assert len(text) <= 2 * MAX_SENTENCE_CHARS + 20
     request, reply = text.removeprefix("User: ").split(" → ")
     assert set(request.removesuffix("…").split()) == {"word"}
-    assert reply == "x" * (LONGEST - 1) + "…"
+    assert reply == "x" * (MAX_SENTENCE_CHARS - 1) + "…"
 
 
 # Exactly once
 
 
 def test_nothing_is_written_twice_after_a_kill_between_page_and_row(
-    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    memory: Memory,
+    alice: Agent,
+    summaries: TurnSummaries,
+    journal: JournalService,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """O23: the summary is on its page, the row has not moved."""
 
@@ -311,15 +318,17 @@ def test_writers_at_once_write_each_turn_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """O23: as many as there are processes that opened the home, and however far behind the others one is."""
-    monkeypatch.setattr(Journal, "_new", lambda self, page, records: records)  # nobody finds what another wrote
+    monkeypatch.setattr(
+        JournalService, "_unknown", lambda self, page, records: records
+    )  # nobody finds what another wrote
     pages = tmp_path / "user"
     writers = [
-        Summaries(open_memory()._parts.shared.database, "default", Journal(JournalFiles(pages), clock, UTC), clock)
+        TurnSummaries(open_memory()._parts.shared.database, "default", open_journal(pages, clock), clock)
         for _ in range(3)
     ]
     memory.append_many(alice, [UserMessage(f"Question number {number} for you?") for number in range(21)])
     assert sum(in_threads(3, lambda number: writers[number].write_all())) == 20
-    assert len({record.id for record in Journal(JournalFiles(pages), clock, UTC).records()}) == 20
+    assert len({record.id for record in open_journal(pages, clock).records()}) == 20
 
 
 WRITER = """
@@ -327,15 +336,15 @@ import sys
 from datetime import UTC
 from pathlib import Path
 from lifelong import Memory, User, UserMessage
-from lifelong.journal.journal import Journal
-from lifelong.journal.files import JournalFiles
-from lifelong.journal.turn_summaries import Summaries
+from lifelong.journal.service import JournalService
+from lifelong.settings import ContinuitySettings
+from lifelong.journal.turn_summaries import TurnSummaries
 from lifelong.types import utc_now
 
 home, name = sys.argv[1:]
 with Memory.open(home) as memory:
-    journal = Journal(JournalFiles(Path(home) / "user"), utc_now, UTC)
-    summaries = Summaries(memory._parts.shared.database, "default", journal, utc_now)
+    journal = JournalService(ContinuitySettings(journal_enabled=True), Path(home) / "user", utc_now)
+    summaries = TurnSummaries(memory._parts.shared.database, "default", journal, utc_now)
     agent = memory.agent(User("cli", name, "main"))
     for number in range(10**6):
         memory.append(agent, UserMessage(f"{name} asks question number {number}?"))
@@ -357,16 +366,20 @@ def test_a_killed_writer_leaves_no_turn_out_and_none_twice(tmp_path: Path, kills
             for _ in range(5 + number):
                 assert victim.stdout.readline()
             victim.kill()
-    journal = Journal(JournalFiles(tmp_path / "user"), clock, UTC)
+    journal = open_journal(tmp_path / "user", clock)
     with Memory.open(tmp_path) as memory:
-        Summaries(memory._parts.shared.database, "default", journal, clock).write_all()
+        TurnSummaries(memory._parts.shared.database, "default", journal, clock).write_all()
         complete = sum(len(memory.sessions.history(agent)) - 1 for agent in memory.agents.list())
     written = [record.text for record in journal.records()]
     assert len(written) == len(set(written)) == complete >= 5 * kills
 
 
 def test_what_cannot_be_written_waits_and_is_told(
-    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, caplog: pytest.LogCaptureFixture
+    memory: Memory,
+    alice: Agent,
+    summaries: TurnSummaries,
+    journal: JournalService,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """O23: the journal's trouble is not the agent's; it is tried again the next time."""
     bob = memory.agent(Task("t"))
@@ -382,7 +395,7 @@ def test_what_cannot_be_written_waits_and_is_told(
 
 
 def test_a_database_that_does_not_answer_is_said_and_nothing_is_forgotten(
-    memory: Memory, alice: Agent, summaries: Summaries, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, alice: Agent, summaries: TurnSummaries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """O23: the agents that were touched stay so."""
 
@@ -392,18 +405,22 @@ def test_a_database_that_does_not_answer_is_said_and_nothing_is_forgotten(
     memory.append_many(alice, [UserMessage("Is anybody there?"), UserMessage("Hello?")])
     summaries.touched(alice.id)
     with monkeypatch.context() as patch:
-        patch.setattr(Progress, "pending", fail)
+        patch.setattr(JournalRows, "pending", fail)
         with pytest.raises(JournalError):
             summaries.keep_up()
     assert summaries.keep_up() == 1
 
 
 def test_long_sessions_are_read_and_written_in_parts(
-    memory: Memory, alice: Agent, summaries: Summaries, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    memory: Memory,
+    alice: Agent,
+    summaries: TurnSummaries,
+    journal: JournalService,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """O23: wherever a part ends, each turn is told once and whole."""
-    monkeypatch.setattr(module, "_RECORDS", 3)
-    monkeypatch.setattr(module, "_TURNS", 2)
+    monkeypatch.setattr(module, "_RECORDS_PER_READ", 3)
+    monkeypatch.setattr(module, "_TURNS_PER_WRITE", 2)
     for number in range(9):
         memory.append(alice, UserMessage(f"Question number {number} for you?"))
         memory.append_many(alice, [AssistantMessage(f"Answer {part} to {number}.") for part in range(number % 4)])
@@ -432,7 +449,7 @@ def talk(memory: Memory) -> None:
 
 
 def test_what_another_process_completed_is_written_soon(
-    open_memory: OpenMemory, summaries: Summaries, journal: Journal, clock: FakeClock
+    open_memory: OpenMemory, summaries: TurnSummaries, journal: JournalService, clock: FakeClock
 ) -> None:
     """O23: by the background work of whichever is up, at the latest after half a minute, also when the clock was
     put back."""
@@ -450,7 +467,7 @@ def test_a_started_memory_writes_what_another_one_completed(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """O23: nobody calls anything."""
-    monkeypatch.setattr(module, "LOOK", timedelta())
+    monkeypatch.setattr(module, "FULL_SCAN_INTERVAL", timedelta())
     other, started = open_memory(continuity=ON), open_memory(continuity=ON, worker={"tick_seconds": 0.02})
     started.start()
     talk(other)
@@ -477,7 +494,7 @@ def test_what_is_left_is_written(open_memory: OpenMemory, clock: FakeClock, last
 
 
 def test_nobody_waits_for_another_writer(
-    memory: Memory, open_memory: OpenMemory, journal: Journal, summaries: Summaries
+    memory: Memory, open_memory: OpenMemory, journal: JournalService, summaries: TurnSummaries
 ) -> None:
     """O24, S2: what somebody else is writing comes later; so it does in a tick and at the end."""
     talk(memory)
@@ -524,7 +541,7 @@ def test_one_home_keeps_the_journal_of_a_shared_database(
         assert (second.admin.health().status, first.admin.health().status) == ("yellow", "green")
         assert "Another home keeps the journal" in second.admin.health().reasons[0]
         assert "Porto" in first.journal.context()
-        places = [memory.home.user_folder("default") / IDENTITY for memory in (first, second)]
+        places = [memory.home.user_folder("default") / IDENTITY_FILE for memory in (first, second)]
     with open_home("a") as first:
         talk(first)
     places[1].write_bytes(places[0].read_bytes())
@@ -541,21 +558,7 @@ def test_progress_never_goes_back(memory: Memory, alice: Agent, database: Databa
     """O23: how far a session has come."""
     memory.append(alice, Note("x"))
     [session] = memory.sessions.list(alice)
-    assert database.read(lambda tx: Progress(tx).until(session.id)) == 0
+    assert database.read(lambda tx: JournalRows(tx).until(session.id)) == 0
     for told, expected in ((5, 5), (3, 5), (7, 7)):
-        database.write(partial(lambda tx, told: Progress(tx).advance(session.id, told), told=told))
-        assert database.read(lambda tx: Progress(tx).until(session.id)) == expected
-
-
-def test_the_last_run_of_a_job_is_a_row(database: Database, clock: FakeClock) -> None:
-    """O25: per owner and name."""
-
-    def at(work: Callable[[Progress], Any]) -> Any:
-        return database.write(lambda tx: work(Progress(tx)))
-
-    assert at(lambda rows: rows.last_run("default", "compaction")) is None
-    later = clock.now + timedelta(hours=1)
-    at(lambda rows: rows.ran("default", "compaction", clock.now))
-    at(lambda rows: rows.ran("default", "compaction", later))
-    assert at(lambda rows: rows.last_run("default", "compaction")) == later
-    assert at(lambda rows: rows.last_run("work", "compaction")) is None
+        database.write(partial(lambda tx, told: JournalRows(tx).advance(session.id, told), told=told))
+        assert database.read(lambda tx: JournalRows(tx).until(session.id)) == expected

@@ -17,11 +17,14 @@ from filelock import FileLock
 
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import DailyCapExceeded, InputError, JournalError, ModelError, RunBudgetExceeded
-from lifelong.journal.note_compaction import AFTER, UNDONE, archive_of
-from lifelong.journal.note_files import DISK, FileSystem
 from lifelong.journal.notes import (
+    AFTER_FILE,
+    DISK,
     SEPARATOR,
+    UNDONE_FILE,
+    FileSystem,
     Notes,
+    archive_folder,
     compact_memories,
     load_memories,
     restore_memories,
@@ -73,7 +76,7 @@ class MemoryIndex:
         return True
 
     @contextmanager
-    def guard(self, folder: Path) -> Iterator[bool]:
+    def lock(self, folder: Path) -> Iterator[bool]:
         mine = folder not in self.guarded
         self.guarded.add(folder)
         try:
@@ -149,7 +152,23 @@ def test_a_note_is_written_and_overwritten(folder: Path, files: FileSystem) -> N
 
 
 @pytest.mark.parametrize(
-    "key", ["", "a b", "../up", "a/b", "..", ".", "a.md", "ü", "a\n", "a" * 201, 7, None, "compacted", "Compacted"]
+    "key",
+    [
+        "",
+        "a b",
+        "../up",
+        "a/b",
+        "..",
+        ".",
+        "a.md",
+        "ü",
+        "a\n",
+        "a" * 201,
+        7,
+        None,
+        "compacted",
+        "NotesCompactionResult",
+    ],
 )
 def test_a_key_that_is_no_file_name_is_refused(folder: Path, shelf: MemoryIndex, key: Any) -> None:
     """O31, S3: a clear error, and nothing is written; `compacted` is reserved."""
@@ -249,7 +268,7 @@ def test_all_notes_become_one_text(folder: Path, files: FileSystem, clock: FakeC
     assert result.bytes_after == total_memory_size(folder, files=files) == 38
     assert result.archive
     assert contents(result.archive, files) == before
-    assert files.read(result.archive / AFTER) == b"Builds long, ships short, tests slow.\n"
+    assert files.read(result.archive / AFTER_FILE) == b"Builds long, ships short, tests slow.\n"
     assert files.stat(result.archive / "alpha.md") == (75, 2_000_000_000)
 
 
@@ -334,7 +353,7 @@ def test_one_at_a_time(folder: Path, files: FileSystem) -> None:
     def answer(_: str) -> str:
         inner.append(compact_memories(folder, 100, model, files=files))
         inner.append(compact_memories(other, 100, model, files=files))
-        files.write(archive_of(folder) / "x" / AFTER, b"", 0)
+        files.write(archive_folder(folder) / "x" / AFTER_FILE, b"", 0)
         with pytest.raises(JournalError, match="running"):
             restore_memories(folder, files=files)
         return "In short."
@@ -347,8 +366,8 @@ def test_one_at_a_time(folder: Path, files: FileSystem) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from lifelong.journal.note_files import DISK
-with DISK.guard(Path(sys.argv[1])) as mine:
+from lifelong.journal.notes import DISK
+with DISK.lock(Path(sys.argv[1])) as mine:
     print(mine, flush=True)
     sys.stdin.read()
 """
@@ -379,7 +398,7 @@ def test_nothing_is_lost_by_a_crash_at_any_step(folder: Path, shelf: MemoryIndex
     with pytest.raises(Killed):
         compact_memories(folder, 100, Model(), files=shelf)
     left = contents(folder, shelf)
-    kept = {text for path, (text, _) in shelf.files.items() if archive_of(folder) in path.parents}
+    kept = {text for path, (text, _) in shelf.files.items() if archive_folder(folder) in path.parents}
     for key, text in before.items():
         assert left.get(key) == text or text.encode() in kept
     compact_memories(folder, 5, Model("Slow."), files=shelf)
@@ -422,7 +441,13 @@ def test_a_compaction_is_undone(folder: Path, files: FileSystem, clock: FakeCloc
     assert contents(folder, files) == {**second, **first, "beta": "Newer."}
     assert files.stat(folder / "alpha.md") == (75, 2_000_000_000)
     assert restore_memories(folder, files=files) == ()
-    assert sum(UNDONE in files.names(archive_of(folder) / name) for name in files.names(archive_of(folder))) == 2
+    assert (
+        sum(
+            UNDONE_FILE in files.names(archive_folder(folder) / name)
+            for name in files.names(archive_folder(folder))
+        )
+        == 2
+    )
 
 
 def test_a_compaction_that_a_crash_kept_from_happening_is_passed_over(

@@ -13,7 +13,9 @@ import pytest
 
 from lifelong import Memory
 from lifelong.errors import ConfigError, JournalError
+from lifelong.journal.rows import JournalRows
 from lifelong.journal.schedule import Schedule, Timetable
+from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
 from tests.conftest import until
 
@@ -188,6 +190,16 @@ def test_never_two_at_a_time(clock: FakeClock) -> None:
     in_threads(6, lambda number: it.tick())
     assert most == 1
     assert runs == 1, "the one that was due"
+
+
+def test_the_last_run_of_a_job_is_a_row(database: Database, clock: FakeClock) -> None:
+    """O25: per owner and name."""
+    assert database.read(lambda tx: JournalRows(tx).last_run("default", "compaction")) is None
+    later = clock.now + HOUR
+    database.write(lambda tx: JournalRows(tx).store_run("default", "compaction", clock.now))
+    database.write(lambda tx: JournalRows(tx).store_run("default", "compaction", later))
+    assert database.read(lambda tx: JournalRows(tx).last_run("default", "compaction")) == later
+    assert database.read(lambda tx: JournalRows(tx).last_run("work", "compaction")) is None
 
 
 # In the background

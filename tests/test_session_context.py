@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifelong.journal.files import JournalFiles
-from lifelong.journal.journal import Journal
 from lifelong.journal.records import JournalRecord, encode, render
-from lifelong.journal.session_context import RULE, _end, session_context
+from lifelong.journal.session_context import SEPARATOR, _last_lines, session_context
 from lifelong.testing import FakeClock
+from tests.conftest import open_journal
 
 NOW = datetime(2026, 3, 5, 12, tzinfo=UTC)
 YESTERDAY, LONG_AGO = NOW - timedelta(days=1), NOW - timedelta(days=9)
@@ -31,7 +31,7 @@ def pages(tmp_path: Path) -> JournalFiles:
 
 
 def put(pages: JournalFiles, *records: JournalRecord) -> None:
-    Journal(pages, lambda: NOW, UTC).append(*records)
+    open_journal(pages.root, lambda: NOW).append(*records)
 
 
 def note(text: str, at: datetime = LONG_AGO, **more: str) -> JournalRecord:
@@ -39,14 +39,21 @@ def note(text: str, at: datetime = LONG_AGO, **more: str) -> JournalRecord:
 
 
 def context(
-    pages: JournalFiles, cap: int = 32_000, *, long: bool = True, long_cap: int = 16_000, tokens: int | None = None
+    pages: JournalFiles,
+    cap: int = 32_000,
+    *,
+    long: bool = True,
+    long_memory_cap: int = 16_000,
+    tokens: int | None = None,
 ) -> str:
-    return session_context(pages, UTC, NOW, cap=cap, include_long_memory=long, long_cap=long_cap, tokens=tokens)
+    return session_context(
+        pages, UTC, NOW, cap=cap, include_long_memory=long, long_memory_cap=long_memory_cap, tokens=tokens
+    )
 
 
 def sections(text: str) -> dict[str, list[str]]:
     """Heading: the lines under it."""
-    parts = [part.split("\n") for part in text.split(RULE)] if text else []
+    parts = [part.split("\n") for part in text.split(SEPARATOR)] if text else []
     assert all(part[1] == "" for part in parts)
     return {part[0]: [line for line in part[2:] if line] for part in parts}
 
@@ -70,14 +77,14 @@ def test_the_order_and_the_labels(pages: JournalFiles) -> None:
         "# Today, 2026-03-05\n\n- 2026-03-05 (note) today\n\n---\n\n"
         "# Yesterday, 2026-03-04\n\n- 2026-03-04 (learned) yesterday"
     )
-    assert context(pages, long=False) == text.split(RULE, 1)[1]
+    assert context(pages, long=False) == text.split(SEPARATOR, 1)[1]
 
 
 def test_days_are_those_of_the_zone(pages: JournalFiles) -> None:
     """O23, O24: written and read under one zone, whatever UTC says."""
     zone, clock = ZoneInfo("Pacific/Auckland"), FakeClock(NOW)  # there it is the 6th already
-    Journal(pages, clock, zone).remember("late")
-    text = session_context(pages, zone, NOW, cap=1_000, include_long_memory=True, long_cap=100)
+    open_journal(pages.root, clock, time_zone=zone.key).remember("late")
+    text = session_context(pages, zone, NOW, cap=1_000, include_long_memory=True, long_memory_cap=100)
     assert sections(text) == {"# Today, 2026-03-06": ["- 2026-03-06 (note) late"]}
 
 
@@ -102,8 +109,8 @@ def test_a_quarter_is_kept_for_today_and_yesterday(pages: JournalFiles) -> None:
     put(pages, *(note(f"long ago {number:03}" + "x" * 80) for number in range(100)))
     pages.long_memory.write_text("".join(BLOCK.format(day="2026-02-02", what="x" * 500) for _ in range(20)))
     put(pages, *(note(f"yesterday {number:03}" + "x" * 80, YESTERDAY) for number in range(50)))
-    full = context(pages, 8_000, long_cap=8_000)
-    days = sum(len(part) for part in full.split(RULE) if part.startswith(("# Today", "# Yesterday")))
+    full = context(pages, 8_000, long_memory_cap=8_000)
+    days = sum(len(part) for part in full.split(SEPARATOR) if part.startswith(("# Today", "# Yesterday")))
     assert 1_700 < days <= 2_000
     assert 7_000 < len(full) <= 8_000
     put(pages, *(note(f"today {number:03}" + "x" * 80, NOW) for number in range(50)))
@@ -131,7 +138,7 @@ def test_the_newest_blocks_of_the_long_memory_within_its_own_cap(pages: JournalF
     blocks = [BLOCK.format(day=f"2026-02-{day:02}", what=f"car {day}") for day in range(1, 9)]
     put(pages, note("x"))
     pages.long_memory.write_text("# Long-term memory\n\n\nBy hand.\n\n" + "".join(blocks))
-    lines = sections(context(pages, long_cap=320))["# Long-term memory"]
+    lines = sections(context(pages, long_memory_cap=320))["# Long-term memory"]
     assert [line for line in lines if line.startswith("Mara")] == [f"Mara sold car {day}." for day in (6, 7, 8)]
     assert context(pages).startswith("# Long-term memory\n\nBy hand.\n\n## 2026-02-01")
 
@@ -205,7 +212,7 @@ def test_no_text_can_pass_for_a_section(pages: JournalFiles) -> None:
 def test_of_a_long_page_the_last_whole_lines_are_read(pages: JournalFiles) -> None:
     """O24: not all of a journal of years."""
     put(pages, note("first"), *(note(f"{number:04} {'x' * 900}") for number in range(2_000)), note("last"))
-    lines = _end(pages, pages.memory, 2**20)
+    lines = _last_lines(pages, pages.memory, 2**20)
     assert 500 < len(lines) < 1_500
     assert all(line.record for line in lines)
     assert sections(context(pages, 200))["# Memory"][-1] == "- 2026-02-24 (note) last"
@@ -275,7 +282,7 @@ def test_whatever_the_pages_hold(
     pages.append(pages.day(YESTERDAY.date()), yesterday)
     blocks = [f"## 2026-02-01 block {at}\n\n{'long ' * size}end {at}\n\n" for at, size in enumerate(long)]
     pages.long_memory.write_text("# Long-term memory\n\n" + "".join(blocks))
-    text = context(pages, cap, long_cap=1_000, tokens=cap // 3 if in_tokens else None)
+    text = context(pages, cap, long_memory_cap=1_000, tokens=cap // 3 if in_tokens else None)
     assert len(text) <= cap
     assert SECRET not in text
     assert "{" not in text

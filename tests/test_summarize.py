@@ -11,9 +11,8 @@ from bench.specifics import background, measure
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifelong.journal import summarize as condensing
-from lifelong.journal.key_facts import Specific, missing, specifics
-from lifelong.journal.summarize import Item, condense
+from lifelong.journal import summarize as module
+from lifelong.journal.summarize import DatedText, KeyFact, key_facts, missing_key_facts, summarize
 from lifelong.text.sentences import PERIOD, clauses
 
 DAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -25,8 +24,8 @@ TALK = (
 )
 
 
-def journal(*texts: str, every: timedelta = timedelta(days=40)) -> list[Item]:
-    return [Item(text, DAY + number * every) for number, text in enumerate(texts)]
+def journal(*texts: str, every: timedelta = timedelta(days=40)) -> list[DatedText]:
+    return [DatedText(text, DAY + number * every) for number, text in enumerate(texts)]
 
 
 def entries(told: str) -> list[str]:
@@ -35,15 +34,15 @@ def entries(told: str) -> list[str]:
 
 def test_what_fits_stands_whole() -> None:
     """O27: nothing is shortened without need; "yesterday" gets its date."""
-    told = condense(journal(*TALK), 2000)
+    told = summarize(journal(*TALK), 2000)
     assert "I went to a LGBTQ support group 7 May and it was so powerful" in told
     assert "for 4 years, since I moved from my home country, Sweden" in told
-    assert missing(" ".join(TALK), told) == frozenset()
+    assert missing_key_facts(" ".join(TALK), told) == frozenset()
 
 
 def test_numbers_names_and_negations_stay_with_what_they_belong_to() -> None:
-    """O27: what is short of room loses words, not what the specifics belong to."""
-    told = condense(journal(*TALK), 300)
+    """O27: what is short of room loses words, not what the key facts belong to."""
+    told = summarize(journal(*TALK), 300)
     assert len(told) <= 300
     kept = entries(told)
     for label, *words in (
@@ -67,7 +66,7 @@ def test_with_some_room_it_is_told_in_sentences() -> None:
         "Priya: I like it a lot. Jonas: So do I, the colours came out well and everybody says so.",
         "Mara: The move is on 10 November, not on 8 November. Jonas: Hooray! Then we all come and carry things.",
     )
-    told = condense(journal(*chat, every=timedelta(days=1)), sum(map(len, chat)) // 2)
+    told = summarize(journal(*chat, every=timedelta(days=1)), sum(map(len, chat)) // 2)
     assert "Mara: The move is on 10 November, not on 8 November." in told
     assert "The tile server answers with 401" in told
     assert not {"Argh", "Hooray", "Found", "dead"} & set(told.replace(";", " ").replace(".", " ").split())
@@ -82,7 +81,7 @@ def test_courtesies_and_what_an_assistant_says_of_itself_make_room() -> None:
         "Ben: That's so sweet, Ada. → There are 3 lens shops in Porto, the largest is Foto Lima:",
         "Ada: I love Porto. → Love it, Ada. You could look at the reviews of the shops there for a while, too.",
     )
-    told = condense(journal(*chat), 170)
+    told = summarize(journal(*chat), 170)
     assert "There are 3 lens shops in Porto, the largest is Foto Lima." in told
     assert "I love Porto" in told
     assert not [courtesy for courtesy in ("great", "language model", "sweet", "Love it") if courtesy in told]
@@ -97,21 +96,21 @@ def test_a_person_who_works_with_an_ai_is_told() -> None:
     dull = (
         "Ada: I looked at some lovely lamps and chairs with seeds and nuts that my neighbours like a lot. → Fine."
     )
-    told = condense(journal(*facts, dull, dull.replace("lamps", "wooden fences and gates")), 200)
+    told = summarize(journal(*facts, dull, dull.replace("lamps", "wooden fences and gates")), 200)
     assert all(fact in told for fact in ("AI engineer at Norsk Hydro", "Mara Lund", "400 euros", "12 July"))
 
 
 def test_what_is_short_is_told_where_there_is_room() -> None:
     """O27: a few words can say a lot."""
     said = ("Quit my job.", "Anna left.", "We divorced.", "Never again.", "Paula is pregnant.", "Dad died.", "Hm!")
-    told = condense(journal(*said, every=timedelta(hours=1)), 2 * len(" ".join(said)))
+    told = summarize(journal(*said, every=timedelta(hours=1)), 2 * len(" ".join(said)))
     assert all(text.rstrip(".!").split()[-1] in told for text in said)
 
 
 def test_it_is_told_in_the_order_of_time() -> None:
     """O27: with dates as exact as there is room for, and whom it is about named once for each."""
     for budget, periods in ((900, ["2023-05-08", "2023-06-17", "2023-07-27", "2023-09-05"]), (420, ["2023"])):
-        told = condense(list(reversed(journal(*TALK))), budget)
+        told = summarize(list(reversed(journal(*TALK))), budget)
         assert PERIOD.findall(told) == periods
         assert told.count("Melanie: ") == len(periods)
         places = [told.index(word) for word in ("support group", "4 years", "adoption agencies")]
@@ -129,22 +128,22 @@ def test_it_is_told_in_the_order_of_time() -> None:
 )
 def test_only_what_says_the_same_is_merged(text: str, again: str, both: bool) -> None:
     """O27: near-duplicates become one, unless a number, a name or a "not" differs."""
-    told = condense(journal(text, again), 1000)
+    told = summarize(journal(text, again), 1000)
     assert (len(entries(told)) == 2) is both
-    assert missing(f"{text} {again}", told) == frozenset()
+    assert missing_key_facts(f"{text} {again}", told) == frozenset()
 
 
 def test_what_differs_in_a_number_only_is_told_as_one() -> None:
     """O27: the words are told once, each number stays."""
     texts = [f"Ran the whole suite again today, {number} checks passed in a row." for number in range(20, 30)]
-    told = condense(journal(*texts, every=timedelta(hours=1)), 120)
+    told = summarize(journal(*texts, every=timedelta(hours=1)), 120)
     assert "20, 21, 22, 23, 24, 25, 26, 27, 28, 29 checks" in told
 
 
 def test_a_kernel_does_not_turn_its_meaning_around() -> None:
     """O27: a negation goes where its word goes."""
     filler = "The long meeting about the quarterly planning went on and on without any end in sight for anybody."
-    told = condense(
+    told = summarize(
         journal(f"Bob: I couldn't agree more with Tina. {filler}", "Bob: The 5 of 7 tests do not pass."), 90
     )
     assert "agree more" in told or "agree" not in told
@@ -163,25 +162,25 @@ def test_a_kernel_does_not_turn_its_meaning_around() -> None:
 )
 def test_a_negation_goes_with_what_it_denies(text: str, kept: str) -> None:
     """O27: not only with its verb: "not allergic to" says nothing."""
-    told = condense(
-        [*journal(text), *(Item(f"Text about Oslo in 2024, number {n}.", DAY) for n in range(20))], 170
+    told = summarize(
+        [*journal(text), *(DatedText(f"Text about Oslo in 2024, number {n}.", DAY) for n in range(20))], 170
     )
     assert kept in told
 
 
-def test_it_condenses_its_own_words_again() -> None:
+def test_a_summary_can_be_summarized_again() -> None:
     """O28: a summary of summaries puts nothing beside what it did not belong to."""
     records = background(5, 300)
-    first, second = (condense(half, 4000) for half in (records[:150], records[150:]))
-    both = [Item(first, records[149].at), Item(second, records[-1].at)]
-    again = condense(both, 3000)
+    first, second = (summarize(half, 4000) for half in (records[:150], records[150:]))
+    both = [DatedText(first, records[149].at), DatedText(second, records[-1].at)]
+    again = summarize(both, 3000)
     assert len(again) <= 3000
     assert measured_against(both, again) == []
-    assert condense([Item(first, DAY)], len(first) + 200).count("(20") == first.count("(20")
-    assert missing(first, condense([Item(first, DAY)], len(first) + 200)) == frozenset()
+    assert summarize([DatedText(first, DAY)], len(first) + 200).count("(20") == first.count("(20")
+    assert missing_key_facts(first, summarize([DatedText(first, DAY)], len(first) + 200)) == frozenset()
 
 
-def measured_against(before: list[Item], told: str) -> list[str]:
+def measured_against(before: list[DatedText], told: str) -> list[str]:
     """The numbers that stand in no clause of the source with the words that they stand with now."""
     stood = [set(re.sub("[,.:]", " ", text).split()) for item in before for text in entries(item.text)]
     wrong = []
@@ -213,19 +212,19 @@ def test_pairs_survive_on_a_made_up_journal() -> None:
 )
 def test_other_languages_keep_what_they_can(text: str, kept: str) -> None:
     """O27"""
-    assert kept in condense(journal(text), 70)
-    assert kept in condense(journal(text), 1000)
+    assert kept in summarize(journal(text), 70)
+    assert kept in summarize(journal(text), 1000)
 
 
-def test_more_than_can_be_weighed_at_once_is_condensed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_can_be_weighed_at_once_is_summarized_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """O28: the size holds, however many there are, and every part of the time is told of."""
-    monkeypatch.setattr(condensing, "AT_ONCE", 5_000)
+    monkeypatch.setattr(module, "MAX_BATCH_CHARS", 5_000)
     records = background(3, 600)
-    told = condense(records, 4_000)
+    told = summarize(records, 4_000)
     assert len(told) <= 4_000
     assert all(f"({records[at].at:%Y-%m}" in told or f"({records[at].at:%Y})" in told for at in (0, 300, -1))
-    huge = [Item("Anna paid 300 euros. " + "word " * 3000, DAY), Item("Bob has 2 cats. " * 900, DAY)]
-    assert len(condense(huge, 7_000)) <= 7_000
+    huge = [DatedText("Anna paid 300 euros. " + "word " * 3000, DAY), DatedText("Bob has 2 cats. " * 900, DAY)]
+    assert len(summarize(huge, 7_000)) <= 7_000
 
 
 @given(
@@ -235,20 +234,20 @@ def test_more_than_can_be_weighed_at_once_is_condensed_in_pieces(monkeypatch: py
 def test_any_text_keeps_the_budget(texts: list[str], budget: int) -> None:
     """O28: whatever it is given, and given again."""
     items = journal(*texts)
-    told = condense(items, budget)
+    told = summarize(items, budget)
     assert len(told) <= budget
-    assert told == condense(items, budget)
-    assert len(condense([Item(told, DAY)], budget)) <= budget
+    assert told == summarize(items, budget)
+    assert len(summarize([DatedText(told, DAY)], budget)) <= budget
 
 
 def test_order_of_the_same_moment_and_chance_change_nothing() -> None:
     records = background(4, 200)
     shuffled = Random(1).sample(records, len(records))
-    assert condense(shuffled, 3000) == condense(records, 3000)
-    assert condense([], 100) == condense(records, 0) == ""
+    assert summarize(shuffled, 3000) == summarize(records, 3000)
+    assert summarize([], 100) == summarize(records, 0) == ""
 
 
-# What is specific
+# Key facts
 
 
 @pytest.mark.parametrize(
@@ -265,18 +264,18 @@ def test_order_of_the_same_moment_and_chance_change_nothing() -> None:
         ("她不喜欢猫。", {("negation", "not 她不喜欢猫")}),
     ],
 )
-def test_specifics(text: str, found: set[tuple[str, str]]) -> None:
+def test_key_facts(text: str, found: set[tuple[str, str]]) -> None:
     """O27: numbers, names, dates and negations."""
-    assert {tuple(specific) for specific in specifics(text)} >= found
-    assert len(specifics(text)) <= len(found) + 1
+    assert {tuple(fact) for fact in key_facts(text)} >= found
+    assert len(key_facts(text)) <= len(found) + 1
 
 
 def test_missing_names_what_was_lost() -> None:
     """O27: the loss guard sees a lost number, name and negation, not another order or spelling."""
     text = "Caroline: I don't eat meat. We moved to Sweden four years ago."
-    assert missing(text, "Sweden: moved 4 years ago. Caroline: doesn't eat meat.") == frozenset()
-    assert missing(text, "Caroline: eats meat; moved years ago.") == {
-        Specific("negation", "not eat"),
-        Specific("name", "sweden"),
-        Specific("number", "4"),
+    assert missing_key_facts(text, "Sweden: moved 4 years ago. Caroline: doesn't eat meat.") == frozenset()
+    assert missing_key_facts(text, "Caroline: eats meat; moved years ago.") == {
+        KeyFact("negation", "not eat"),
+        KeyFact("name", "sweden"),
+        KeyFact("number", "4"),
     }

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from lifelong.errors import MemoryClosed
-from lifelong.journal.journal import Journal
 from lifelong.journal.notes import Notes
 from lifelong.journal.service import JournalService
 from lifelong.memory import DEFAULT_USER, Memory
@@ -92,14 +91,14 @@ class AsyncDocuments(Face):
 
 
 class AsyncJournal(Face):
-    """`Journal` for event loops."""
+    """`JournalService` for event loops."""
 
-    append = awaited(Journal.append)
-    remember = awaited(Journal.remember)
-    records = awaited(Journal.records)
-    day = awaited(Journal.day)
-    records_of_days = awaited(Journal.records_of_days)
-    long_memory = awaited(Journal.long_memory)
+    append = awaited(JournalService.append)
+    remember = awaited(JournalService.remember)
+    records = awaited(JournalService.records)
+    day = awaited(JournalService.day)
+    records_of_days = awaited(JournalService.records_of_days)
+    long_memory = awaited(JournalService.long_memory)
     context = awaited(JournalService.context)
     compact = awaited(JournalService.compact)
 

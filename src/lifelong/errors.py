@@ -128,7 +128,7 @@ class AgentDead(LifelongError):
 
 
 class JournalError(LifelongError):
-    """A file of the journal could not be read or written. Nothing was changed; mend it and try again."""
+    """A file of the journal could not be read or written. Nothing was changed; repair it and try again."""
 
 
 class MemoryClosed(LifelongError):

@@ -15,7 +15,6 @@ from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions, session_not_found
 from lifelong.collect.transcript import transcript
 from lifelong.errors import AgentNotFound, InputError
-from lifelong.journal.notes import Notes
 from lifelong.models.ledger import Call, Ledger, day_of
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.health import Health, health
@@ -36,6 +35,7 @@ from lifelong.types import (
 from lifelong.validation import validate_count, validate_name, validate_path, validate_position, validate_time
 
 if TYPE_CHECKING:
+    from lifelong.journal.notes import Notes
     from lifelong.recall.recall_log import Recalled
     from lifelong.wiring import UserParts
 
@@ -208,6 +208,8 @@ class NotesDirectory(_Namespace):
 
     def worker(self, name: str) -> Notes:
         """Return the notes of a worker."""
+        from lifelong.journal.notes import Notes
+
         parts = self._parts
         found = Notes(parts.shared.home.user_folder(parts.name), name, parts.query, clock=parts.shared.clock)
         return self._opened.setdefault(name, found)

@@ -17,8 +17,7 @@ from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.recorder import Recorder
 from lifelong.errors import ConfigError, StorageUnavailable
 from lifelong.home import Home
-from lifelong.journal.indexing import journal_items, journal_pages, note_items, note_pages
-from lifelong.journal.notes import Query
+from lifelong.journal.indexing import journal_items, journal_paths, note_items, note_paths
 from lifelong.journal.service import JournalService
 from lifelong.organize.dispatch import Dispatcher
 from lifelong.organize.document_rows import DocumentRows
@@ -39,7 +38,8 @@ from lifelong.tools import Tool
 from lifelong.types import Clock
 
 if TYPE_CHECKING:
-    from lifelong.journal.compaction_plan import Summarize
+    from lifelong.journal.compaction import Summarize
+    from lifelong.journal.notes import Query
     from lifelong.models.embedders.base import Embedder
     from lifelong.recall.context import ContextBuilder
     from lifelong.recall.curation import Curation
@@ -186,8 +186,10 @@ class UserParts:
         self._clock = shared.clock
         self.experience_kinds = frozenset(("user", *self._settings.inject_for))
         self.journal = JournalService(
-            *(self._settings, shared.home, name, shared.database, shared.clock),
-            summarize=partial(open_summarize, shared.settings, shared.database, shared.clock, name),
+            *(self._settings, shared.home.user_folder(name), shared.clock),
+            owner=name,
+            database=shared.database,
+            summarizer=partial(open_summarize, shared.settings, shared.database, shared.clock, name),
             extract=self._extract if self._settings.experience_store_enabled else None,
             ended=partial(ended_lines, shared.database, name),
             resync=lambda: shared.indexer.look(),
@@ -207,10 +209,10 @@ class UserParts:
         return [
             files(
                 "journal",
-                lambda: journal_pages(journal.files) if journal.enabled else [],
+                lambda: journal_paths(journal.files) if journal.enabled else [],
                 partial(journal_items, root=root),
             ),
-            files("note", lambda: note_pages(root), partial(note_items, root=root)),
+            files("note", lambda: note_paths(root), partial(note_items, root=root)),
         ]
 
     @cached_property
@@ -370,7 +372,7 @@ def open_organizer(settings: Settings, database: Database, clock: Clock) -> Orga
 
 def open_summarize(settings: Settings, database: Database, clock: Clock, user: str) -> Summarize | None:
     """The model that may summarize what is compacted; none where the rules do it alone."""
-    from lifelong.journal.compaction_plan import by_model
+    from lifelong.journal.compaction import by_model
     from lifelong.models.providers import unusable
 
     if settings.organize.organizer == "rules" or unusable(settings.models):

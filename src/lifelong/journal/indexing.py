@@ -1,8 +1,8 @@
-"""What of the journal and of workers' notes can be found: page by page, so that only what changed is read again.
+"""What search indexes of the journal and of notes, file by file, so that only changed files are read again.
 
-A record of the journal stands in MEMORY.md and on its day's page: it is found once, by its id. What a person wrote
-between the records, a long-term summary and a note are found by their paragraphs. Secrets are not found, nor lines
-that may be part of a record, of which nobody knows how secret it is.
+A record of the journal is in MEMORY.md and in the file of its day; it is indexed once, by its id. What a person
+wrote between the records, long-term summaries and notes are indexed by paragraph. Secrets are not indexed, nor
+lines that may be part of a record, as their sensitivity is unknown.
 """
 
 from __future__ import annotations
@@ -14,43 +14,44 @@ from hashlib import blake2b
 from pathlib import Path
 
 from lifelong.journal.files import JournalFiles
-from lifelong.journal.records import JournalRecord, looks_like_one, parse
-from lifelong.journal.turn_summaries import summarized_by
+from lifelong.journal.records import JournalRecord, looks_like_record, parse, summarized_by
 from lifelong.types import Item, ItemKind, Provenance
 
-_NO_TEXT = re.compile(r"[\0\ud800-\udfff]")  # what no database takes
-_BLANK = re.compile(r"\n\s*\n")
+_NOT_STORABLE = re.compile(r"[\0\ud800-\udfff]")  # PostgreSQL refuses these
+_BLANK_LINE = re.compile(r"\n\s*\n")
 
 
-def journal_pages(pages: JournalFiles) -> list[Path]:
-    """Those that there may be."""
-    return [*pages.days(), pages.memory, pages.long_memory]
+def journal_paths(files: JournalFiles) -> list[Path]:
+    """Return the files of the journal to index; some may not exist."""
+    return [*files.days(), files.memory, files.long_memory]
 
 
-def note_pages(folder: Path) -> list[Path]:
-    """The notes of every worker of a user."""
+def note_paths(folder: Path) -> list[Path]:
+    """Return the notes of every worker of a user."""
     return sorted(folder.glob("workers/*/memory/*.md"))
 
 
-def journal_items(page: Path, root: Path) -> Iterator[Item]:
-    """What a page of the journal says. The item of a secret says nothing: so does then every other page of it."""
+def journal_items(path: Path, root: Path) -> Iterator[Item]:
+    """Give the items of a journal file. The item of a secret record is empty, which empties the same record's item
+    from other files, too."""
     written: list[str] = []
-    for line in parse(page.read_bytes()):
+    for line in parse(path.read_bytes()):
         if line.record:
-            yield _of_record(line.record, _modified(page), _thread(page, root))
-        elif not looks_like_one(line.raw):
+            yield _record_item(line.record, _modified(path), _thread(path, root))
+        elif not looks_like_record(line.raw):
             written.append(line.raw)
-    yield from _paragraphs("journal", "".join(written), page, root)
+    yield from _paragraphs("journal", "".join(written), path, root)
 
 
-def note_items(page: Path, root: Path) -> Iterator[Item]:
-    yield from _paragraphs("note", page.read_text("utf-8", "replace"), page, root)
+def note_items(path: Path, root: Path) -> Iterator[Item]:
+    """Give the items of a note, a paragraph each."""
+    yield from _paragraphs("note", path.read_text("utf-8", "replace"), path, root)
 
 
-def _of_record(record: JournalRecord, otherwise: datetime, thread: str) -> Item:
-    told = _text(record.text) if record.text.strip() and not record.is_secret else ""
+def _record_item(record: JournalRecord, modified: datetime, thread: str) -> Item:
+    text = _text(record.text) if record.text.strip() and not record.is_secret else ""
     return Item(
-        *("journal", _text(record.id), told, record.timestamp or otherwise, thread),
+        *("journal", _text(record.id), text, record.timestamp or modified, thread),
         session_id=_text(record.session_id),
         record_id=summarized_by(record.id),
         trust=trust_of(record),
@@ -58,29 +59,29 @@ def _of_record(record: JournalRecord, otherwise: datetime, thread: str) -> Item:
 
 
 def trust_of(record: JournalRecord) -> Provenance:
-    """Who said what a record tells."""
-    if record.source_channel == "web":  # first: a page that tells of preferences is not the user
+    """Return whose word a record is."""
+    if record.source_channel == "web":  # first: a web page that speaks of preferences is not the user
         return "web"
     return "user" if record.category == "user-preference" else "agent"
 
 
-def _paragraphs(kind: ItemKind, text: str, page: Path, root: Path) -> Iterator[Item]:
-    thread = _thread(page, root)
-    for paragraph in _BLANK.split(_text(text)):
-        told = "\n".join(line for line in paragraph.splitlines() if not line.startswith("#")).strip()
-        if told:
-            digest = blake2b(told.encode(), digest_size=9).hexdigest()
-            yield Item(kind, f"{thread}#{digest}", told, _modified(page), thread)
+def _paragraphs(kind: ItemKind, content: str, path: Path, root: Path) -> Iterator[Item]:
+    thread = _thread(path, root)
+    for paragraph in _BLANK_LINE.split(_text(content)):
+        text = "\n".join(line for line in paragraph.splitlines() if not line.startswith("#")).strip()
+        if text:
+            digest = blake2b(text.encode(), digest_size=9).hexdigest()
+            yield Item(kind, f"{thread}#{digest}", text, _modified(path), thread)
 
 
-def _thread(page: Path, root: Path) -> str:
-    return _text(page.relative_to(root).as_posix())
+def _thread(path: Path, root: Path) -> str:
+    return _text(path.relative_to(root).as_posix())
 
 
 def _text(text: str) -> str:
-    """What is no character is marked as such."""
-    return _NO_TEXT.sub("\ufffd", text)
+    """Return the text with a replacement character for what cannot be stored."""
+    return _NOT_STORABLE.sub("\ufffd", text)
 
 
-def _modified(page: Path) -> datetime:
-    return datetime.fromtimestamp(page.stat().st_mtime, UTC)
+def _modified(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC)

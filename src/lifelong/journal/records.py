@@ -1,7 +1,7 @@
-"""A record of the journal: one line, `- ` and JSON. Lines that are no records are kept as they are.
+"""The lines of a journal file: a record is `- ` and JSON; any other line is kept as it is.
 
-A page is read as lines and written back as the same bytes, whatever a person or a crash left in it: another line
-ending, a byte order mark, half a line, broken JSON, bytes that are no UTF-8.
+A file is read as lines and written back as the same bytes, whatever a person or a crash left in it: another line
+ending, a byte order mark, half a line, broken JSON, bytes that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from lifelong.validation import LAST_YEAR
 Sensitivity = Literal["public", "operational", "private-user", "secret"]
 SENSITIVITIES: tuple[Sensitivity, ...] = ("public", "operational", "private-user", "secret")
 
-LONGEST = 1_000_000  # characters of a line that is read as a record
+MAX_LINE_CHARS = 1_000_000  # a longer line is not read as a record
 _START = "- {"
-_NO_CHARACTER = re.compile(r"[\ud800-\udfff]")
-_PIECE = re.compile(r"\W*\{|.*\"(?:id|text|provenance|sensitivity)\"\s*:", re.DOTALL)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_RECORD_PART = re.compile(r"\W*\{|.*\"(?:id|text|provenance|sensitivity)\"\s*:", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """What was written down. Without a readable time it has no age, and so is never compacted."""
+    """One entry of the journal. A record without a readable time has no age, and is never compacted."""
 
     id: str
     session_id: str
@@ -42,8 +42,8 @@ class JournalRecord:
         return self.sensitivity == "secret"
 
 
-class Line(NamedTuple):
-    """A line as it stands, with its ending, and the record in it, if there is one."""
+class JournalLine(NamedTuple):
+    """A line of a file with its ending, and the record in it, if there is one."""
 
     raw: str
     record: JournalRecord | None
@@ -57,22 +57,22 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def parse(data: bytes) -> list[Line]:
-    """Every line, in order; put together again they are the same bytes."""
+def parse(data: bytes) -> list[JournalLine]:
+    """Return every line in order; `join` makes the same bytes of them."""
     parts = decode(data).split("\n")
     raws = [f"{part}\n" for part in parts[:-1]]
-    return [Line(raw, read(raw)) for raw in (*raws, *filter(None, parts[-1:]))]
+    return [JournalLine(raw, parse_line(raw)) for raw in (*raws, *filter(None, parts[-1:]))]
 
 
-def together(lines: Iterable[Line]) -> bytes:
-    """The lines as the bytes they were read from."""
+def join(lines: Iterable[JournalLine]) -> bytes:
+    """Return the bytes that the lines were read from."""
     return encode("".join(line.raw for line in lines))
 
 
-def read(line: str) -> JournalRecord | None:
-    """The record in a line; none where there is none that has an id and a text."""
+def parse_line(line: str) -> JournalRecord | None:
+    """Return the record in a line; None where there is none with an id and a text."""
     start = 1 if line.startswith("\ufeff") else 0
-    if not line.startswith(_START, start) or len(line) > LONGEST:
+    if not line.startswith(_START, start) or len(line) > MAX_LINE_CHARS:
         return None
     try:
         fields = json.loads(line[start + 2 :])
@@ -97,7 +97,7 @@ def read(line: str) -> JournalRecord | None:
 
 
 def render(record: JournalRecord) -> str:
-    """The record as a line."""
+    """Return the record as a line."""
     fields = {
         "id": record.id,
         "sessionId": record.session_id,
@@ -113,21 +113,34 @@ def render(record: JournalRecord) -> str:
     return f"- {json.dumps(fields, ensure_ascii=False)}\n"
 
 
-def looks_like_one(line: str) -> bool:
-    """Whether a line that is no record was meant to be one, or a part of one. Nobody knows how secret it is."""
-    return bool(_PIECE.match(line))
+def looks_like_record(line: str) -> bool:
+    """Return whether a line that could not be read was meant to be a record or a part of one. Its sensitivity is
+    unknown, so it must not be shown."""
+    return bool(_RECORD_PART.match(line))
 
 
-def highest(found: Iterable[Sensitivity]) -> Sensitivity:
-    """The strictest of them; `public` where there is none."""
+def strictest(found: Iterable[Sensitivity]) -> Sensitivity:
+    """Return the strictest of the sensitivities; `public` where there is none."""
     return max(found, key=SENSITIVITIES.index, default="public")
 
 
+def summary_id(session_id: str, record_id: int) -> str:
+    """Return the id of the line that summarizes the turn beginning with this record of history."""
+    return f"turn-{session_id}-{record_id}"
+
+
+def summarized_by(line_id: str) -> int | None:
+    """Return the record of history with which the turn begins that a line summarizes; None for another line."""
+    start, _, record = line_id.rpartition("-")
+    is_summary = start.startswith("turn-") and record.isascii() and record.isdigit() and len(record) < 19
+    return int(record) if is_summary else None
+
+
 def _text(value: object) -> str:
-    """Text that can be printed and written anywhere: what is no character is marked as such."""
+    """Return text that can be printed and stored anywhere: a lone surrogate becomes a replacement character."""
     if not isinstance(value, str):
         return ""
-    return value if value.isascii() else _NO_CHARACTER.sub("\ufffd", value)
+    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 
 def _time(value: object) -> datetime | None:
@@ -135,9 +148,9 @@ def _time(value: object) -> datetime | None:
         moment = datetime.fromisoformat(_text(value))
     except ValueError:
         return None
-    return moment if moment.tzinfo and 1 < moment.year <= LAST_YEAR else None  # in every zone
+    return moment if moment.tzinfo and 1 < moment.year <= LAST_YEAR else None  # valid in every zone
 
 
 def _sensitivity(value: object) -> Sensitivity:
-    """What is not known counts as secret."""
+    """Return the sensitivity; an unknown one counts as secret."""
     return next((known for known in SENSITIVITIES if known == value), "secret")

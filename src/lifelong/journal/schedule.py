@@ -12,8 +12,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import sha256
 
-from cronsim import CronSim, CronSimError
-
 from lifelong.errors import ConfigError, LifelongError
 from lifelong.types import Clock
 
@@ -38,27 +36,29 @@ class Timetable:
         self._cron = cron.strip()
         self._interval = interval
         self._jitter = jitter
-        self._part = int.from_bytes(sha256(seed.encode()).digest()[:4]) / 2**32
+        self._jitter_share = int.from_bytes(sha256(seed.encode()).digest()[:4]) / 2**32
         if not self._cron and self._interval <= timedelta():
             raise ConfigError("A schedule needs a cron expression, or an interval above zero.")
-        try:
-            self.next_run(datetime(2026, 1, 1, tzinfo=zone))
-        except (CronSimError, StopIteration) as error:
-            raise ConfigError(
-                f"{cron!r} is not a cron expression, or never comes true ({error}). Write one like '0 3 * * *': "
-                "every night at three."
-            ) from error
+        self.next_run(datetime(2026, 1, 1, tzinfo=zone))  # a wrong expression is an error at once
 
     def next_run(self, last: datetime) -> datetime:
         """Return when the first run after `last` is due."""
         if not self._cron:
             return last.astimezone(UTC) + self._interval + self._delay(self._interval)
-        times = CronSim(self._cron, last.astimezone(self._zone))
-        first, second = [next(times).astimezone(UTC) for _ in range(2)]  # in a zone, an hour may come twice
+        from cronsim import CronSim, CronSimError  # most homes have no cron expression
+
+        try:
+            times = CronSim(self._cron, last.astimezone(self._zone))
+            first, second = [next(times).astimezone(UTC) for _ in range(2)]  # in a zone, an hour may come twice
+        except (CronSimError, StopIteration) as error:
+            raise ConfigError(
+                f"{self._cron!r} is not a cron expression, or never comes true ({error}). Write one like "
+                "'0 3 * * *': every night at three."
+            ) from error
         return first + self._delay(second - first)
 
     def _delay(self, between: timedelta) -> timedelta:
-        return min(self._jitter, between / 10) * self._part
+        return min(self._jitter, between / 10) * self._jitter_share
 
 
 class Schedule:

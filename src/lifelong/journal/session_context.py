@@ -1,8 +1,8 @@
-"""What opens a session: the long-term summaries, MEMORY.md, today and yesterday, as much of each as fits.
+"""What opens a session: LONGMEMORY.md, MEMORY.md, today and yesterday, as much of each as fits.
 
-Records are shown whole or not at all, each once, the newest first to stay, in the order of their page. A line that
-a person wrote counts as a record. What is marked as secret is never shown, nor a line that may be part of a
-record; secrets in what is shown are taken out.
+Records are shown whole or not at all, each once, in the order of their file; the newest are chosen first. A line
+that a person wrote counts as a record. Secret records are never shown, nor lines that may be part of a record;
+secrets in what is shown are redacted.
 """
 
 from __future__ import annotations
@@ -14,53 +14,52 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from lifelong.journal.files import HEADER, JournalFiles
-from lifelong.journal.records import JournalRecord, Line, encode, looks_like_one, parse
+from lifelong.journal.files import MEMORY_HEADER, JournalFiles
+from lifelong.journal.records import JournalLine, JournalRecord, encode, looks_like_record, parse
 from lifelong.redaction import redact
 
-RULE = "\n\n---\n\n"
-RESERVED = 4  # one part of so many is kept for today and yesterday
-MOST_ASIDE = 20  # entries too large for their share that are passed over
-TOKEN = 3  # ASCII characters that are taken for a token; any other character counts as one
+SEPARATOR = "\n\n---\n\n"
+DAYS_DIVISOR = 4  # this part of the room is kept for today and yesterday
+MAX_SKIPPED = 20  # entries of a section that are skipped because they are larger than the room
+CHARS_PER_TOKEN = 3  # estimate for ASCII characters; any other character counts as a token
 
-Weigh: TypeAlias = Callable[[str], int]
-"""How much room a text takes."""
+Measure: TypeAlias = Callable[[str], int]
+"""Returns how much room a text takes."""
 
-_READ = 2**20  # bytes at the end of a page that are looked at, at least
-_LONG = 8  # a line is too long that takes more than one part of so many
+_MIN_READ_BYTES = 2**20  # at the end of a file
+_LONG_LINE_DIVISOR = 8  # a line that takes more than this part of what is read is left out
 _LONG_MEMORY = "# Long-term memory"
 _BLOCK = re.compile(r"^(?=#{1,2} )", re.MULTILINE)
-_COMMENT = re.compile(
-    r"(?<! ) *+<!--.*?(-->|$)", re.MULTILINE
-)  # one without an end takes its line: no second look
+# A comment without an end extends to the end of its line, which keeps the search linear.
+_COMMENT = re.compile(r"(?<! ) *+<!--.*?(-->|$)", re.MULTILINE)
 
 
-class _Entry(NamedTuple):
-    """A record, a line or a block: where it stands in its page, and what is shown of it."""
+class _Excerpt(NamedTuple):
+    """A record, a line or a block: its position in the file, and the text that is shown."""
 
-    place: int
+    position: int
     text: str
 
 
 class _Section:
-    """A heading, and what is shown under it of the entries, which come newest first."""
+    """A heading, and the entries that are shown under it. Entries are read newest first."""
 
-    def __init__(self, heading: str, entries: Iterable[_Entry]) -> None:
+    def __init__(self, heading: str, entries: Iterable[_Excerpt]) -> None:
         self.heading = heading
-        self.shown: list[_Entry] = []
+        self.shown: list[_Excerpt] = []
         self._entries = iter(entries)
-        self._aside: list[_Entry] = []
+        self._skipped: list[_Excerpt] = []
 
-    def fill(self, room: int, weigh: Weigh) -> tuple[int, bool]:
-        """Show what fits, up to the first entry that does not. How much room that took, and whether all came in
-        but for a few that are larger than all of the room: those wait aside and hold nobody up."""
-        used, coming, self._aside = 0, chain(self._aside, self._entries), []
-        for entry in coming:
-            cost = weigh(entry.text) + 1 + (0 if self.shown else weigh(self.heading) + len(RULE) + 1)
-            if cost > room and len(self._aside) < MOST_ASIDE:
-                self._aside.append(entry)
+    def fill(self, room: int, measure: Measure) -> tuple[int, bool]:
+        """Show entries up to the first that does not fit. Return how much room they took, and whether no more are
+        left. A few entries that are larger than the whole room are skipped, and tried again by the next call."""
+        used, rest, self._skipped = 0, chain(self._skipped, self._entries), []
+        for entry in rest:
+            cost = measure(entry.text) + 1 + (0 if self.shown else measure(self.heading) + len(SEPARATOR) + 1)
+            if cost > room and len(self._skipped) < MAX_SKIPPED:
+                self._skipped.append(entry)
             elif used + cost > room:
-                self._entries = chain([entry], coming)
+                self._entries = chain([entry], rest)
                 return used, False
             else:
                 self.shown.append(entry)
@@ -73,129 +72,132 @@ class _Section:
 
 
 def session_context(
-    pages: JournalFiles,
+    files: JournalFiles,
     zone: tzinfo,
     now: datetime,
     *,
     cap: int,
     include_long_memory: bool,
-    long_cap: int,
+    long_memory_cap: int,
     tokens: int | None = None,
     ended: Set[str] = frozenset(),
 ) -> str:
-    """The journal as a session begins with it, within `cap` characters, or within a budget of `tokens` instead
-    (estimated, rather too many than too few). The records `ended` are left out: they hold no longer. Empty where
+    """Return the journal as a session begins with it, within `cap` characters or, if given, within `tokens`
+    (estimated, rather too high than too low). Records in `ended` are no longer true and are left out. Empty where
     there is no journal."""
     today = now.astimezone(zone).date()
     yesterday = today - timedelta(days=1)
-    room = cap if tokens is None else tokens * TOKEN
-    most = max(_READ, 64 * room)  # a line has some hundred characters that are not shown
-    lines = [_end(pages, page, most) for page in (pages.memory, pages.day(today), pages.day(yesterday))]
-    sight = _Sight(lines, {HEADER.strip(), f"# {today}", f"# {yesterday}"}, zone, ended)
-    long_memory = _Section(_LONG_MEMORY, _blocks(pages.read(pages.long_memory) if include_long_memory else b""))
-    memory = _Section("# Memory", sight.entries(lines[0], but={*_ids(lines[1]), *_ids(lines[2])}))
+    room = cap if tokens is None else tokens * CHARS_PER_TOKEN
+    size = max(_MIN_READ_BYTES, 64 * room)  # a line has some hundred characters that are not shown
+    lines = [_last_lines(files, path, size) for path in (files.memory, files.day(today), files.day(yesterday))]
+    visible = _Visible(lines, {MEMORY_HEADER.strip(), f"# {today}", f"# {yesterday}"}, zone, ended)
+    long_memory = _Section(_LONG_MEMORY, _blocks(files.read(files.long_memory) if include_long_memory else b""))
+    memory = _Section("# Memory", visible.entries(lines[0], without={*_ids(lines[1]), *_ids(lines[2])}))
     days = [
-        _Section(f"# Today, {today}", sight.entries(lines[1])),
-        _Section(f"# Yesterday, {yesterday}", sight.entries(lines[2], but=set(_ids(lines[1])))),
+        _Section(f"# Today, {today}", visible.entries(lines[1])),
+        _Section(f"# Yesterday, {yesterday}", visible.entries(lines[2], without=set(_ids(lines[1])))),
     ]
-    weigh: Weigh = len if tokens is None else weight
-    room -= _fill(days, room // RESERVED, weigh)
-    room -= _fill([long_memory], min(room, long_cap), weigh)
-    room -= _fill([memory], room, weigh)
-    _fill(days, room, weigh)
-    return RULE.join(str(section) for section in (long_memory, memory, *days) if section.shown)
+    measure: Measure = len if tokens is None else token_thirds
+    room -= _fill(days, room // DAYS_DIVISOR, measure)
+    room -= _fill([long_memory], min(room, long_memory_cap), measure)
+    room -= _fill([memory], room, measure)
+    _fill(days, room, measure)
+    return SEPARATOR.join(str(section) for section in (long_memory, memory, *days) if section.shown)
 
 
-def shown(pages: JournalFiles, page: Path, zone: tzinfo) -> str:
-    """A whole page as a session may see it: each record in a line, and never a secret."""
-    if page == pages.long_memory:
-        return "\n".join(entry.text for entry in sorted(_blocks(pages.read(page))))
-    lines = parse(pages.read(page))
-    sight = _Sight([parse(pages.read(pages.memory)), lines], set(), zone, frozenset())
-    return "\n".join(entry.text for entry in sorted(sight.entries(lines)))
+def shown(files: JournalFiles, path: Path, zone: tzinfo) -> str:
+    """Return a whole file as a session may see it: a line for each record, and no secrets."""
+    if path == files.long_memory:
+        return "\n".join(entry.text for entry in sorted(_blocks(files.read(path))))
+    lines = parse(files.read(path))
+    visible = _Visible([parse(files.read(files.memory)), lines], set(), zone, frozenset())
+    return "\n".join(entry.text for entry in sorted(visible.entries(lines)))
 
 
-def _end(pages: JournalFiles, page: Path, most: int) -> list[Line]:
-    """The last lines of a page, so many bytes and a line at most. A line that is far too long to be shown is left
-    out, and hides no other."""
-    data = pages.read(page)
+def _last_lines(files: JournalFiles, path: Path, size: int) -> list[JournalLine]:
+    """Return the last lines of a file, about `size` bytes, without those that are far too long to be shown."""
+    data = files.read(path)
     lines: list[bytes] = []
-    end, left = len(data), most
+    end, left = len(data), size
     while end and left > 0:
         start = data.rfind(b"\n", 0, end - 1) + 1
-        if end - start <= most // _LONG:
+        if end - start <= size // _LONG_LINE_DIVISOR:
             lines.append(data[start:end])
             left -= end - start
         end = start
     return parse(b"".join(reversed(lines)))
 
 
-def _fill(sections: Iterable[_Section], room: int, weigh: Weigh) -> int:
-    """Fill one section after the other, until one has more than fits. How much room that took."""
+def _fill(sections: Iterable[_Section], room: int, measure: Measure) -> int:
+    """Fill one section after the other, until one has more than fits. Return how much room they took."""
     spent = 0
     for section in sections:
-        used, done = section.fill(room - spent, weigh)
+        used, done = section.fill(room - spent, measure)
         spent += used
         if not done:
             break
     return spent
 
 
-class _Sight:
-    """What may be seen of the pages. A record that any of them marks as secret is secret; where MEMORY.md and the
-    page of a day differ, MEMORY.md is right: it is the one that people mend."""
+class _Visible:
+    """Decide what may be shown of the files. A record that any of them marks as secret is secret; where MEMORY.md
+    and a day file differ, MEMORY.md counts: it is the one that people edit."""
 
-    def __init__(self, pages: Sequence[Sequence[Line]], headers: Set[str], zone: tzinfo, ended: Set[str]) -> None:
-        secret = {line.record.id for page in pages for line in page if line.record and line.record.is_secret}
+    def __init__(
+        self, files: Sequence[Sequence[JournalLine]], headers: Set[str], zone: tzinfo, ended: Set[str]
+    ) -> None:
+        secret = {line.record.id for lines in files for line in lines if line.record and line.record.is_secret}
         self._hidden = secret | ended
-        self._mended = {line.record.id: line.record for line in pages[0] if line.record}
+        self._corrected = {line.record.id: line.record for line in files[0] if line.record}
         self._headers = headers
         self._zone = zone
 
-    def entries(self, lines: Sequence[Line], but: Set[str] = frozenset()) -> Iterator[_Entry]:
-        """What is shown of a page, the last line first, each record once; `but` for those that stand elsewhere."""
-        seen = {*but, *self._hidden}
-        place = len(lines)
-        while place:
-            place -= 1
-            if record := lines[place].record:
+    def entries(self, lines: Sequence[JournalLine], without: Set[str] = frozenset()) -> Iterator[_Excerpt]:
+        """Give what is shown of a file, the last line first, each record once, without those shown elsewhere."""
+        seen = {*without, *self._hidden}
+        position = len(lines)
+        while position:
+            position -= 1
+            if record := lines[position].record:
                 if record.id not in seen:
                     seen.add(record.id)
-                    yield _Entry(place, self._told(self._mended.get(record.id, record)))
+                    yield _Excerpt(position, self._line(self._corrected.get(record.id, record)))
                 continue
-            end = place + 1
-            while place and not lines[place - 1].record:
-                place -= 1
-            written = "".join(line.raw for line in lines[place:end] if not looks_like_one(line.raw))
+            end = position + 1
+            while position and not lines[position - 1].record:
+                position -= 1
+            written = "".join(line.raw for line in lines[position:end] if not looks_like_record(line.raw))
             shown = redact(_readable(encode(written))).split("\n")
-            yield from reversed([_Entry(place + at, text) for at, text in enumerate(shown) if self._says(text)])
+            yield from reversed(
+                [_Excerpt(position + at, text) for at, text in enumerate(shown) if self._is_content(text)]
+            )
 
-    def _told(self, record: JournalRecord) -> str:
+    def _line(self, record: JournalRecord) -> str:
         day = f"{record.timestamp.astimezone(self._zone):%Y-%m-%d} " if record.timestamp else ""
         return f"- {day}{redact(' '.join(f'({record.category}) {record.text}'.split()))}"
 
-    def _says(self, line: str) -> bool:
+    def _is_content(self, line: str) -> bool:
         return bool(line.strip()) and line.strip() not in self._headers
 
 
-def _blocks(data: bytes) -> Iterator[_Entry]:
-    """The blocks of LONGMEMORY.md, the newest first."""
-    for place, block in reversed(list(enumerate(_BLOCK.split(_readable(data))))):
-        told = _COMMENT.sub(lambda comment: "" if comment[1] else comment[0], block)
-        text = redact(told).strip().removeprefix(_LONG_MEMORY).lstrip()
+def _blocks(data: bytes) -> Iterator[_Excerpt]:
+    """Give the blocks of LONGMEMORY.md, the newest first."""
+    for position, block in reversed(list(enumerate(_BLOCK.split(_readable(data))))):
+        visible = _COMMENT.sub(lambda comment: "" if comment[1] else comment[0], block)
+        text = redact(visible).strip().removeprefix(_LONG_MEMORY).lstrip()
         if text:
-            yield _Entry(place, f"{text}\n")
+            yield _Excerpt(position, f"{text}\n")
 
 
 def _readable(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\ufeff", "").replace("\r\n", "\n")
 
 
-def _ids(lines: Iterable[Line]) -> Iterator[str]:
+def _ids(lines: Iterable[JournalLine]) -> Iterator[str]:
     return (line.record.id for line in lines if line.record)
 
 
-def weight(text: str) -> int:
-    """Thirds of a token."""
+def token_thirds(text: str) -> int:
+    """Return an estimate of the tokens of a text, in thirds of a token."""
     plain = len(text.encode("ascii", "ignore"))
-    return plain + TOKEN * (len(text) - plain)
+    return plain + CHARS_PER_TOKEN * (len(text) - plain)

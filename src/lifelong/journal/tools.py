@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from lifelong.journal.journal import Journal
-from lifelong.journal.notes import Notes
+from typing import TYPE_CHECKING
+
 from lifelong.journal.records import SENSITIVITIES, Sensitivity
 from lifelong.tools import Tool, schema, text, tool
+
+if TYPE_CHECKING:
+    from lifelong.journal.notes import Notes
+    from lifelong.journal.service import JournalService
 
 REMEMBER = schema(
     "text",
@@ -21,8 +25,8 @@ STORE = schema(
 )
 
 
-def remember_this(journal: Journal, session_id: str = "") -> Tool:
-    """Writes to the journal what an agent chooses to keep (SPEC O23)."""
+def remember_this(journal: JournalService, session_id: str = "") -> Tool:
+    """Return the tool that writes to the journal what an agent chooses to keep (SPEC O23)."""
 
     def remember(text: str, category: str = "note", sensitivity: Sensitivity = "operational") -> str:
         record = journal.remember(text, category, sensitivity, session_id=session_id)
@@ -32,7 +36,7 @@ def remember_this(journal: Journal, session_id: str = "") -> Tool:
 
 
 def note_tool(notes: Notes) -> Tool:
-    """`store_memory`: keeps a note of a worker's (SPEC O31)."""
+    """Return `store_memory`, which keeps a note of a worker (SPEC O31)."""
 
     def store(key: str, content: str) -> str:
         notes.store(key, content)

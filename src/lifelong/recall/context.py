@@ -15,7 +15,7 @@ from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError, LifelongError
 from lifelong.journal.service import JournalService
-from lifelong.journal.session_context import TOKEN, weight
+from lifelong.journal.session_context import CHARS_PER_TOKEN, token_thirds
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.fence import END, begin, line, safe
 from lifelong.recall.items import Items
@@ -114,11 +114,11 @@ class _Page:
     """A context as it grows, within so many characters, or so many thirds of a token."""
 
     def __init__(self, cap: int, tokens: int | None) -> None:
-        self._weigh = len if tokens is None else weight
+        self._weigh = len if tokens is None else token_thirds
         self._fence = f"{begin()}\n{PREFACE}", END
         self._parts: list[str] = []
         self.taken = sum(map(self.cost, self._fence))
-        self.room = max(0, (cap if tokens is None else tokens * TOKEN) - self.taken)
+        self.room = max(0, (cap if tokens is None else tokens * CHARS_PER_TOKEN) - self.taken)
 
     def cost(self, text: str) -> int:
         return self._weigh(text) + 2  # and a blank line

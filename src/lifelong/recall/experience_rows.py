@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from lifelong.journal.turn_summaries import summarized_by
+from lifelong.journal.records import summarized_by
 from lifelong.recall.citations import Citations
 from lifelong.recall.items import Items
 from lifelong.storage.base import Row, Transaction

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError, LifelongError
+from lifelong.journal.records import summarized_by
 from lifelong.journal.service import JournalService
-from lifelong.journal.turn_summaries import summarized_by
 from lifelong.recall.analyzer import read
 from lifelong.recall.dedup import Alike, is_same, never, on_scale
 from lifelong.recall.experience_rows import Experience, ExperienceRows

@@ -13,8 +13,8 @@ from functools import partial
 
 from lifelong.errors import InputError, Outvoted
 from lifelong.journal.indexing import trust_of
-from lifelong.journal.journal import Journal
 from lifelong.journal.records import JournalRecord
+from lifelong.journal.service import JournalService
 from lifelong.recall.experience_rows import Experience, ExperienceRows, Looked
 from lifelong.recall.experiences import LONGEST, SHORTEST, Experiences, checked
 from lifelong.redaction import has_secret
@@ -33,7 +33,7 @@ def extract(
     owner: str,
     clock: Clock,
     experiences: Experiences,
-    journal: Journal,
+    journal: JournalService,
     ended: Callable[[], Collection[str]],
 ) -> None:
     """Heal the store, and add what is new in the journal; the records that have `ended` say nothing. Where another
@@ -55,7 +55,7 @@ def extract(
     log.info("extraction: %d record(s) looked at, %d experience(s) added", len(new), added)
 
 
-def _since(looked: Looked | None, journal: Journal) -> Sequence[JournalRecord]:
+def _since(looked: Looked | None, journal: JournalService) -> Sequence[JournalRecord]:
     """The records behind the last one that was looked at. Where that one is gone, those of the time since: what a
     rolling window has taken out of MEMORY.md stands on the pages of the days."""
     records = journal.records()

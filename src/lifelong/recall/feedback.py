@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from lifelong.journal.turn_summaries import summarized_by
+from lifelong.journal.records import summarized_by
 from lifelong.recall.experience_rows import ExperienceRows
 from lifelong.recall.items import Items
 from lifelong.recall.supersession import line_of

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from lifelong.collect.history import History
-from lifelong.journal.turn_summaries import summarized_by, summary_id
+from lifelong.journal.records import summarized_by, summary_id
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.citations import Citations
 from lifelong.recall.experience_rows import ExperienceRows

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lifelong.errors import InputError, NewerDatabase, StorageCorrupt, StorageError, StorageUnavailable
 from lifelong.home import Home
-from lifelong.journal.files import settle
+from lifelong.journal.files import sync
 from lifelong.memory import Memory
 from lifelong.settings import Settings
 from lifelong.types import utc_now
@@ -61,10 +61,10 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
         copy.database.touch(mode=0o600)  # for its owner alone, as every database of a home
         shutil.copyfile(file, copy.database)
         _check(copy, file)
-        settle(copy.database)
+        sync(copy.database)
         kept = _set_aside(place) if there else None
         copy.database.replace(place.database)
-        settle(place.path)
+        sync(place.path)
     except OSError as error:
         raise StorageUnavailable(
             f"The backup could not be put in place: {error}. Mend it and try again."

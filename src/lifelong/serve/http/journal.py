@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from lifelong.journal.compaction import Result
-from lifelong.journal.note_compaction import Compacted
+from lifelong.journal.compaction import CompactionResult
+from lifelong.journal.notes import NotesCompactionResult
 from lifelong.journal.records import JournalRecord
 from lifelong.recall.experience_rows import Experience
 from lifelong.serve.http import models
@@ -53,7 +53,7 @@ def get_session_context(memory: AskedMemory, tokens: Tokens = None) -> models.Te
 @journal.post("/compact")
 def compact_journal(
     memory: AskedMemory, force: Annotated[bool, Query(description="Also below its limits.")] = False
-) -> Result:
+) -> CompactionResult:
     """Compact MEMORY.md now if it is over its limits. The answer says what was done, or why nothing was."""
     return memory().journal.compact(force=force)
 
@@ -79,7 +79,7 @@ def store_note(worker: str, key: str, note: models.NoteOf, memory: AskedMemory) 
 
 
 @notes.post("/{worker}/compact")
-def compact_notes(worker: str, memory: AskedMemory) -> Compacted:
+def compact_notes(worker: str, memory: AskedMemory) -> NotesCompactionResult:
     """Compact a worker's notes now, if there are too many. The answer says what was done, or why nothing was."""
     return memory().notes.worker(worker).compact()
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from lifelong.errors import InputError
-from lifelong.journal.journal import Journal
-from lifelong.journal.longmemory import blocks
+from lifelong.journal.compaction import parse_blocks
 from lifelong.journal.records import JournalRecord, encode, parse
+from lifelong.journal.service import JournalService
 from lifelong.serve.page.context import Visit
 
 LISTED = 200
@@ -45,7 +45,7 @@ def journal(visit: Visit) -> Response:
             "journal.html",
             is_on=True,
             show=show,
-            blocks=blocks(encode(text))[::-1],
+            blocks=parse_blocks(encode(text))[::-1],
             text=text,
             archived=_archived(memory.journal),
             ended=memory.admin.ended("journal"),
@@ -55,7 +55,7 @@ def journal(visit: Visit) -> Response:
     return _records(visit, memory.journal)
 
 
-def _records(visit: Visit, journal: Journal) -> Response:
+def _records(visit: Visit, journal: JournalService) -> Response:
     """MEMORY.md, or the page of a day, newest first."""
     chosen, category = visit.text("day"), visit.text("category")
     found = (journal.day(_date(chosen)) if chosen else journal.records())[::-1]
@@ -88,7 +88,7 @@ def _time(record: JournalRecord) -> float:
     return record.timestamp.timestamp() if record.timestamp else 0.0
 
 
-def _archived(journal: Journal) -> list[Archived]:
+def _archived(journal: JournalService) -> list[Archived]:
     folder: Path = journal.files.archive_folder
     found = []
     for page in sorted(folder.glob("compacted-????-??.md"), reverse=True):

@@ -1,5 +1,5 @@
 """The rows of `journal_progress`, `journals` and `schedules`: which turns are in the journal, which home keeps it,
-and what ran when."""
+and when scheduled work ran."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lifelong.types import from_micros, to_micros
 _KINDS = sorted(kind for kind in KINDS if is_organized(kind))
 
 
-class Pending(NamedTuple):
+class PendingSession(NamedTuple):
     """A session with a completed turn that is not in the journal."""
 
     session_id: str
@@ -21,8 +21,8 @@ class Pending(NamedTuple):
     is_over: bool
 
 
-class Progress:
-    """The three tables, seen through a transaction."""
+class JournalRows:
+    """Read and write the three tables in a transaction."""
 
     __slots__ = ("_tx",)
 
@@ -30,22 +30,22 @@ class Progress:
         self._tx = tx
 
     def until(self, session_id: str) -> int:
-        """The last record whose turn is in the journal; 0 where none is."""
+        """Return the last record whose turn is in the journal; 0 where none is."""
         row = self._tx.one("SELECT until_id FROM journal_progress WHERE session_id = ?", session_id)
         return row[0] if row else 0
 
     def advance(self, session_id: str, until: int) -> None:
-        """Every turn up to this record is in the journal. Never goes back."""
+        """Store that every turn up to this record is in the journal. It never goes back."""
         self._tx.run(
             "INSERT INTO journal_progress (session_id, until_id) VALUES (?, ?) ON CONFLICT (session_id) DO UPDATE "
             "SET until_id = excluded.until_id WHERE journal_progress.until_id < excluded.until_id",
             *(session_id, until),
         )
 
-    def pending(self, owner: str, agent_id: str | None = None) -> list[Pending]:
-        """The owner's sessions (of this agent) with a completed turn that is not in the journal, oldest first. A
-        memory-agent's never are. A turn is complete when it was said to end, somebody speaks again, or its session
-        is over."""
+    def pending(self, owner: str, agent_id: str | None = None) -> list[PendingSession]:
+        """Return the owner's sessions (of this agent) with a completed turn that is not in the journal, oldest
+        first, without those of memory-agents. A turn is complete after `end_turn`, when the user speaks again, or
+        when its session is over."""
         which = " AND a.id = ?" if agent_id else ""
         rows = self._tx.all(
             "SELECT id, agent_id, ended_at FROM (SELECT s.id, s.agent_id, s.ended_at, s.created_at, "
@@ -60,20 +60,22 @@ class Progress:
             "AND h.type = 'user_message')) ORDER BY created_at, id",
             *(owner, *([agent_id] if agent_id else []), *_KINDS),
         )
-        return [Pending(session_id, agent, ended_at is not None) for session_id, agent, ended_at in rows]
+        return [PendingSession(session_id, agent, ended_at is not None) for session_id, agent, ended_at in rows]
 
     def ends(self, session_id: str, after: int) -> list[int]:
-        """The records, after this one, with which a turn was said to end."""
+        """Return the records after this one at which `end_turn` was called."""
         rows = self._tx.all(
             "SELECT until_id FROM turns WHERE session_id = ? AND until_id > ? ORDER BY until_id", session_id, after
         )
         return [row[0] for row in rows]
 
     def last_run(self, owner: str, name: str) -> datetime | None:
+        """Return when a job of the owner ran last; None where it never did."""
         row = self._tx.one("SELECT last_run_at FROM schedules WHERE owner = ? AND name = ?", owner, name)
         return from_micros(row[0]) if row else None
 
-    def ran(self, owner: str, name: str, at: datetime) -> None:
+    def store_run(self, owner: str, name: str, at: datetime) -> None:
+        """Store when a job of the owner ran last."""
         self._tx.run(
             "INSERT INTO schedules (owner, name, last_run_at) VALUES (?, ?, ?) ON CONFLICT (owner, name) "
             "DO UPDATE SET last_run_at = excluded.last_run_at",
@@ -81,7 +83,7 @@ class Progress:
         )
 
     def keeper(self, owner: str, home: str, now: datetime) -> tuple[str, datetime]:
-        """Which home keeps the owner's journal, and since when: the first one that asked."""
+        """Return which home keeps the owner's journal, and since when: the first one that asked."""
         row = self._tx.one(
             "INSERT INTO journals (owner, home, began_at) VALUES (?, ?, ?) ON CONFLICT (owner) "
             "DO UPDATE SET owner = excluded.owner RETURNING home, began_at",
