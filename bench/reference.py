@@ -49,8 +49,8 @@ completion in your shell.
 
 def walk() -> Iterator[tuple[str, str, Command]]:
     """Yield the section, the full name and the command itself of every command."""
-    for title, apps in SECTIONS.items():
-        for name, _, maker in commands(apps):
+    for title, section in SECTIONS.items():
+        for name, _, maker in commands(section):
             made = typer.main.get_command(maker)
             if isinstance(made, TyperGroup):
                 yield from ((title, f"lifelong {name} {verb}", one) for verb, one in made.commands.items())

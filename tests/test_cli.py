@@ -190,34 +190,34 @@ def test_an_unknown_setting_in_the_environment_names_the_nearest(
     assert "Did you mean 'collect.turn_threshold'?" in answer.err
 
 
-def test_stored_text_commands_no_terminal(home: Path) -> None:
+def test_stored_text_does_not_command_a_terminal(home: Path) -> None:
     """R2: neither in the table nor in JSON."""
     text = "Mara\x1b]0;owned\x07 likes\ttea\x9b2J \x1b[31m[red]now[/red]."
     with Memory.open(home) as memory:
         memory.append(memory.agents.list()[0], UserMessage(text, speaker="Ma\x1bra"))
-    shown = CliRunner().invoke(app, ["recall", "tea \x1b[2J", "--home", str(home)], color=True).output
+    shown = CliRunner().invoke(app, ["search", "tea \x1b[2J", "--home", str(home)], color=True).output
     assert "likes tea" in shown
     assert "[red]now" in shown
     assert not set(shown) & {"\x07", "\x9b"}
     assert "\x1b]" not in shown
     assert "\x1b[31m" not in shown
     assert "\x1b[2J" not in shown
-    found = CliRunner().invoke(app, ["recall", "tea", "--home", str(home), "--json"]).output
+    found = CliRunner().invoke(app, ["search", "tea", "--home", str(home), "--json"]).output
     assert not set(found) & {"\x07", "\x1b", "\x9b"}
     assert json.loads(found)[0]["text"] == text
 
 
-def test_recall_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> None:
+def test_a_search_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> None:
     """R2: a user that is not there, an index that is being made, no question, or nothing to find."""
-    blank = line("recall", " ", "--home", home)
+    blank = line("search", " ", "--home", home)
     assert (blank.code, "There is no question" in blank.err) == (2, True)
-    answer = line("recall", "Lisbon", "--home", home, "--user", "typo")
+    answer = line("search", "Lisbon", "--home", home, "--user", "typo")
     assert answer.code == 1
     assert "'typo'" in answer.err
     assert "Name one of these: default." in answer.err
     with Memory.open(home) as memory:
         memory.organize()
-    nothing = ["recall", "zebra", "--home", str(home), "--kind", "note"]
+    nothing = ["search", "zebra", "--home", str(home), "--kind", "note"]
     assert "lifelong demo" in CliRunner().invoke(app, nothing).output
     with Memory.open(home) as memory:
         memory.admin.rebuild()

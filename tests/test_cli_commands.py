@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lifelong import AssistantMessage, Cron, Memory, Note, User, UserMessage
+from lifelong import AssistantMessage, Cron, Memory, Note, ToolResult, User, UserMessage
 from lifelong.journal.records import Sensitivity
 from lifelong.recall.experiences import Group
 from lifelong.recall.feedback import Verdict
@@ -61,13 +61,13 @@ def test_the_choices_are_those_of_the_library() -> None:
 # Collecting
 
 
-def test_append_stores_what_is_said(home: Path, line: Line) -> None:
+def test_add_stores_what_was_said(home: Path, line: Line) -> None:
     """C7: from the line or from standard input, by an address, a cache key or an id, once for a key."""
-    words = ("append", "I like tea.", "--agent", "cli/mara/main", "--speaker", "Mara", "--key", "k", "--json")
+    words = ("add", "I like tea.", "--agent", "cli/mara/main", "--speaker", "Mara", "--key", "k", "--json")
     first = line.done(*words).json
     assert first == line.done(*words).json, "a retry"
     assert first["agent"] == "/connectors/cli/mara/main"
-    line.done("append", "--agent", "/cron/nightly", "--role", "note", piped="The disk is full.\n")
+    line.done("add", "--agent", "/cron/nightly", "--role", "note", piped="The disk is full.\n")
     with Memory.open(home) as memory:
         mara, cron = memory.agent(MARA), memory.agent(Cron("nightly"))
         assert memory.sessions.history(mara)[-1].record == UserMessage(
@@ -76,121 +76,153 @@ def test_append_stores_what_is_said(home: Path, line: Line) -> None:
         assert memory.sessions.history(cron)[-1].record == Note(
             "The disk is full.", at=memory.sessions.history(cron)[-1].at
         )
-    answer = line.done("append", "And milk.", "--agent", mara.id, "--at", "2026-03-05T10:00+01:00", "--end")
-    assert answer.out == f"✓ Stored r{first['ids'][0] + 2} of /connectors/cli/mara/main.\n"
+    answer = line.done("add", "And milk.", "--agent", mara.id, "--at", "2026-03-05T10:00+01:00", "--end")
+    assert answer.out == f"r{int(first['ids'][0][1:]) + 2}\n", "the id alone, for scripts"
     with Memory.open(home) as memory:
         assert memory.sessions.history(mara)[-1].at.isoformat() == "2026-03-05T09:00:00+00:00"
         assert memory.agents.get(mara).state == "sleeping"
 
 
-def test_append_takes_lines_all_or_none(home: Path, line: Line) -> None:
-    """C7."""
-    lines = [
-        {"role": "user", "text": "One.", "speaker": "Mara", "key": "1"},
-        {"type": "tool_call", "name": "search", "arguments": {"q": "tea"}, "at": "2026-03-05T09:00:00Z"},
+MESSAGES = [
+    {"role": "user", "content": "One.", "name": "Jonas"},
+    {"role": "user", "content": "Two.", "timestamp": "2026-03-06T09:00:00Z"},
+    {"role": "assistant", "content": "Three."},
+]
+
+
+@pytest.mark.parametrize(
+    ("piped", "count"),
+    [
+        ("\n\n".join(map(json.dumps, MESSAGES)) + "\n", 3),
+        (json.dumps(MESSAGES, indent=2), 3),
+        (json.dumps(MESSAGES[0]), 1),
+    ],
+    ids=["JSON Lines", "a JSON list", "one JSON message"],
+)
+def test_add_takes_messages(home: Path, line: Line, piped: str, count: int) -> None:
+    """C7, C11: --speaker and --at count where a message does not say."""
+    words = ("--agent", "cli/mara/lines", "--speaker", "Mara", "--at", "2026-03-05T09:00Z", "--key", "k", "--json")
+    first = line.done("add", *words, piped=piped).json["ids"]
+    assert line.done("add", "-", *words, piped=piped).json["ids"] == first, "a retry"
+    day = datetime(2026, 3, 5, 9, tzinfo=UTC)
+    with Memory.open(home) as memory:
+        stored = [one.record for one in memory.sessions.history(memory.agent(User("cli", "mara", "lines")))]
+    wanted = [
+        UserMessage("One.", "Jonas", at=day),
+        UserMessage("Two.", "Mara", at=datetime(2026, 3, 6, 9, tzinfo=UTC)),
+        AssistantMessage("Three.", at=day),
     ]
-    words = ("append", "--jsonl", "--agent", "cli/mara/lines", "--json")
-    assert len(line.done(*words, piped="\n".join(map(json.dumps, lines)) + "\n\n").json["ids"]) == 2
+    assert stored == wanted[:count]
+
+
+def test_add_stores_all_messages_or_none(home: Path, line: Line) -> None:
+    """C7: the message that cannot be read is named."""
     for bad, why in (
-        ('{"role": "nobody", "text": "x"}', "'nobody' is no role. Use one of: user, assistant"),
-        ('{"type": "nobody", "text": "x"}', "'nobody' is no role. Use one of: user, assistant"),
-        ('{"role": "user"}', "Line 2 cannot be taken, so none was stored. It has no text."),
-        ('{"role": "user", "text": " "}', "It has no text."),
-        ('{"role": "user", "text": 5}', "Line 2 cannot be taken, so none was stored. Its text must be text."),
-        ('{"role": "user", "text": "\\ud800"}', "Write it in UTF-8"),
-        ('{"role": "user", "text": "x", "at": "noon"}', "is no time"),
-        ('{"role": "user", "text": "x", "at": 5}', "'5' is no time. Write it like 2026-03-05"),
-        ('{"role": "user", "words": "x"}', "It has no use for 'words'"),
-        ('{"role": "user", "text": "x", "key": 7}', "key"),
-        ("[1]", "no JSON object"),
-        ("nonsense", "no JSON"),
-        ("", "no record"),
+        ('{"role": "nobody", "content": "x"}', "Message 2 has the unknown role 'nobody'"),
+        ('{"role": "user"}', 'Message 2 has no "content"'),
+        ('{"role": "user", "content": "\\ud800"}', "Write it in UTF-8"),
+        ('{"role": "user", "content": "x", "timestamp": "noon"}', "Message 2"),
+        ("[1]", "Message 2"),
+        ("nonsense", "Line 2 is not JSON, so nothing was stored"),
     ):
-        answer = line(*words, piped='{"role": "user", "text": "lost?"}\n' + bad if bad else "")
+        answer = line(
+            "add", "--agent", "cli/mara/lines", "--json", piped='{"role": "user", "content": "x"}\n' + bad
+        )
         assert answer.code == 1
         assert why in json.loads(answer.err)["message"]
-    assert line("append", "x", "--jsonl").code == 2
-    assert line("append", "--jsonl", "--key", "k", piped='{"text": "x"}').code == 2
     with Memory.open(home) as memory:
-        assert len(memory.sessions.history(memory.agent(User("cli", "mara", "lines")))) == 2
+        assert memory.sessions.history(memory.agent(User("cli", "mara", "lines"))) == []
 
 
-def test_what_is_said_of_all_lines_counts_where_a_line_says_nothing(home: Path, line: Line) -> None:
+@pytest.mark.parametrize("text", ["[sic] I like tea.", "{name}, hello!", "[1, 2]", "[]", "{\n", "[" * 5000])
+def test_a_text_that_only_looks_like_json_is_a_text(home: Path, line: Line, text: str) -> None:
     """C7."""
-    said = """{"text": "One."}
-    {"text": "Two.", "speaker": "Jonas", "at": "2026-03-06T09:00Z"}
-    {"role": "note", "text": "x"}"""
-    told = ("--speaker", "Mara", "--role", "user", "--at", "2026-03-05T09:00Z")
-    line.done("append", "--jsonl", "--agent", "cli/mara/lines", *told, piped=said)
+    line.done("add", "--agent", "cli/mara/main", piped=text)
+    line.done("add", json.dumps(MESSAGES[0]), "--plain", "--agent", "cli/mara/main")
     with Memory.open(home) as memory:
-        one, two, note = (
-            one.record for one in memory.sessions.history(memory.agent(User("cli", "mara", "lines")))
-        )
-    assert one == UserMessage("One.", "Mara", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
-    assert two == UserMessage("Two.", "Jonas", at=datetime(2026, 3, 6, 9, tzinfo=UTC))
-    assert note == Note("x", "Mara", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
+        stored = [one.record for one in memory.sessions.history(memory.agent(MARA))[-2:]]
+    assert [getattr(one, "text", "") for one in stored] == [text.strip("\n"), json.dumps(MESSAGES[0])]
 
 
 def test_nothing_said_is_not_stored(home: Path, line: Line) -> None:
-    """C7: `--end` alone only ends the talk."""
+    """C7."""
     for words, piped in (([""], ""), (["   "], ""), ([], " \n"), (["", "--end"], "")):
-        answer = line("append", *words, "--agent", "cli/mara/main", piped=piped)
+        answer = line("add", *words, "--agent", "cli/mara/main", piped=piped)
         assert (answer.code, answer.err) == (
             1,
             "lifelong: There is no text. Write it on the line, or pipe it in.\n",
         )
-    line.done("append", "Good morning!", "--agent", "cli/mara/main")
-    assert line.done("append", "--end", "--agent", "cli/mara/main").out.endswith("is over.\n")
-    assert "No agent" in line("append", "--end", "--agent", "cli/nobody/main").err
+    with Memory.open(home) as memory:
+        assert len(memory.sessions.history(memory.agent(MARA))) == 4
+
+
+def test_a_session_is_ended_and_organized(home: Path, line: Line) -> None:
+    """C5, O1: and a receipt says how far a record has come."""
+    assert "Nothing was due" in line.done("organize").out
+    (record,) = line.done("add", "I like tea.", "--agent", "cli/mara/main", "--speaker", "Mara").out.split()
+    assert line.done("receipt", record, "--json").json["stage"] == "stored"
+    assert "cli/mara/main is over" in line.done("end-session", "--agent", "cli/mara/main").out
     with Memory.open(home) as memory:
         assert memory.agents.get(memory.agent(MARA)).state == "sleeping"
-        assert len(memory.sessions.history(memory.agent(MARA))) == 5
+    assert line.done("organize", "--json").json == {"organized": 1, "failed": 0, "unindexed": 0}
+    assert f"{record} is searchable" in line.done("receipt", record).out
+    assert "No agent" in line("end-session", "--agent", "cli/nobody/main").err
+    assert "r999" in line("receipt", "r999").err or "999" in line("receipt", "r999").err
+
+
+def test_the_names_of_the_stages_work_as_verbs(home: Path, line: Line) -> None:
+    """`append` and `recall` are not in the help, and do the same."""
+    line.done("append", "I drink oolong.", "--agent", "cli/mara/main")
+    assert line.done("recall", "oolong", "-k", 1).out == line.done("search", "oolong", "-k", 1).out
+    shown = line.done("--help").out
+    assert "append" not in shown
+    assert "  recall" not in shown
 
 
 def test_whoever_calls_is_the_same_person_everywhere(home: Path, line: Line) -> None:
     """C0: at the command line, over MCP and from a hook."""
-    told = line.done("append", "Good morning!", "--json").json["agent"]
+    told = line.done("add", "Good morning!", "--json").json["agent"]
     assert told == f"/connectors/cli/{caller('mcp', 'default', 'x').user_id}/main"
 
 
-def test_append_says_what_is_wrong(home: Path, line: Line) -> None:
-    assert "No agent of this user is called 'nobody'" in line("append", "x", "--agent", "nobody").err
-    assert "See: lifelong agents" in line("append", "x", "--agent", "/permanent/none").err
-    assert "must not be empty" in line("append", "x", "--agent", "a//b").err
-    assert "no UTF-8" in line("append", "--agent", "a/b/c", piped=b"\xff\xfe").err
-    assert line("append", "x", "--role", "nobody").code == 2
-    assert line("append", "x", "--at", "noon").code == 2
+def test_add_says_what_is_wrong(home: Path, line: Line) -> None:
+    assert "No agent of this user is called 'nobody'" in line("add", "x", "--agent", "nobody").err
+    assert "See: lifelong agents" in line("add", "x", "--agent", "/permanent/none").err
+    assert "must not be empty" in line("add", "x", "--agent", "a//b").err
+    assert "not UTF-8" in line("add", "--agent", "a/b/c", piped=b"\xff\xfe").err
+    assert line("add", "x", "--role", "nobody").code == 2
+    assert line("add", "x", "--at", "noon").code == 2
 
 
-def test_a_new_user_begins_with_append_only(home: Path, line: Line) -> None:
+def test_a_new_user_begins_with_add_only(home: Path, line: Line) -> None:
     """C0, K3: a typing mistake makes no user."""
-    assert "'work'" in line("status", "--user", "work").err
-    line.done("append", "I work on Atlas.", "--agent", "cli/mara/main", "--user", "work")
-    assert line.done("status", "--user", "work", "--json").json["totals"]["agents"] == 1
-    assert [hit["text"] for hit in line.done("recall", "Atlas", "--user", "work", "--json").json] == [
+    assert "'work'" in line("stats", "--user", "work").err
+    line.done("add", "I work on Atlas.", "--agent", "cli/mara/main", "--user", "work")
+    assert line.done("stats", "--user", "work", "--json").json["agents"] == 1
+    assert [hit["text"] for hit in line.done("search", "Atlas", "--user", "work", "--json").json] == [
         "I work on Atlas."
     ]
-    line.done("doc", "write", "plan", "Ship it.", "--user", "plans")
-    assert "Ship it." in line.done("doc", "read", "plan", "--user", "plans").out
-    assert "cannot name a user" in line("status", "--user", "../x").err
+    line.done("documents", "write", "plan", "Ship it.", "--user", "plans")
+    assert "Ship it." in line.done("documents", "read", "plan", "--user", "plans").out
+    assert "cannot name a user" in line("stats", "--user", "../x").err
 
 
 # Recalling
 
 
-def test_recall_narrows_and_explains(home: Path, line: Line) -> None:
+def test_search_narrows_and_explains(home: Path, line: Line) -> None:
     """R2: by kind, agent and time."""
-    hits = line.done("recall", "Who is allergic to nuts?", "--kind", "record", "--kind", "fact", "--json").json
+    hits = line.done("search", "Who is allergic to nuts?", "--kind", "record", "--kind", "fact", "--json").json
     assert {hit["kind"] for hit in hits} == {"record", "fact"}
     assert any("nuts" in hit["text"] for hit in hits)
-    shown = line.done("recall", "Who is allergic to nuts?", "--explain", "--agent", "cli/mara/main").out
+    shown = line.done("search", "Who is allergic to nuts?", "--explain", "--agent", "cli/mara/main").out
     assert "r2" in shown
     assert "+" in shown
-    assert line.done("recall", "nuts", "--since", "2099-01-01", "--json").json == []
-    assert line.done("recall", "nuts", "--until", "2001-01-01", "--as-of", "2001-01-01", "--json").json == []
-    assert line("recall", "nuts", "--kind", "dream").code == 2
-    assert line("recall").code == 2
-    assert line("recall", "nuts", "-k", 0).code == 2
+    assert line.done("search", "nuts", "--since", "2099-01-01", "--json").json == []
+    assert line.done("search", "nuts", "--until", "2001-01-01", "--as-of", "2001-01-01", "--json").json == []
+    assert line("search", "nuts", "--kind", "dream").code == 2
+    assert line("search").code == 2
+    assert line("search", "nuts", "-k", 0).code == 2
 
 
 def test_what_is_remembered_is_listed_corrected_pinned_and_judged(home: Path, line: Line) -> None:
@@ -202,7 +234,7 @@ def test_what_is_remembered_is_listed_corrected_pinned_and_judged(home: Path, li
     assert page == listed[1:2]
     line.done("pin", "r2")
     assert SAID[1] in line.done("context", "--agent", "cli/mara/main", "--tokens", 500).out
-    assert line.done("pin", "r2", "--remove", "--json").json == {"id": "r2", "pinned": False}
+    assert line.done("unpin", "r2", "--json").json == {"id": "r2", "pinned": False}
     told = line.done("correct", "r1", "I live in Porto.", "--json").json
     assert told["text"] == "I live in Porto."
     assert "useful" in line.done("feedback", told["id"], "useful").out
@@ -211,17 +243,59 @@ def test_what_is_remembered_is_listed_corrected_pinned_and_judged(home: Path, li
     assert "no agent" in line("context", "--agent", "x/y/z").err.lower()
 
 
-@pytest.mark.parametrize("words", [["recall", "Where does Mara live?"], ["list"]], ids=" ".join)
-def test_ids_can_be_copied_from_a_narrow_terminal(
-    home: Path, line: Line, monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
-    """R2: each stands in a line, whole."""
-    ids = [hit["id"] for hit in line.done(*words, "--json").json]
-    assert {one[0] for one in ids} >= {"r", "f"}
-    for columns in ("80", "40"):
+@pytest.mark.parametrize("words", [["search", "Where does Mara live?"], ["list"]], ids=" ".join)
+def test_a_hit_is_a_line(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    """R2: it begins with the id, whole in a narrow terminal too, and has the date and the words."""
+    found = line.done(*words, "--json").json
+    for columns in ("200", "80", "40"):
         monkeypatch.setenv("COLUMNS", columns)
         shown = line.done(*words).out.splitlines()
-        assert [one for one in shown if one and not one.startswith(" ")] == ids
+        assert [one.split()[:2] for one in shown] == [[hit["id"], hit["at"][:10]] for hit in found]
+        assert all(hit["text"][:30] in one for hit, one in zip(found, shown, strict=True))
+
+
+def test_a_hit_says_what_to_know_of_it(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R2, R11: what has ended, what comes from a web page; and the query's words of a long text are seen."""
+    long = f"{'We talked about nothing much. ' * 40}The boat is called Gaivota. {'And so on. ' * 40}"
+    with Memory.open(home) as memory:
+        web = ToolResult("Casa do Fado costs 84 EUR a night.", "browse", provenance="web")
+        memory.append_many(memory.agent(MARA), [web, UserMessage(long, "Mara")])
+    (page,) = [one for one in line.done("search", "Casa do Fado").out.splitlines() if "84 EUR" in one]
+    assert page.endswith("(from the web)")
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = line.done("search", "What is the boat called?", "-k", 1).out
+    assert "boat is called Gaivota" in shown
+    assert len(shown.strip()) <= 100
+    line.done("correct", "r1", "I live in Porto.")
+    assert "(ended " in line.done("list", "--subject", "Lisbon").out
+
+
+def test_about_shows_everything_of_a_name(home: Path, line: Line) -> None:
+    """R7: facts that hold, then those that ended; relations; records."""
+    line.done("add", "My sister Ana sails.", "--agent", "cli/mara/main", "--speaker", "Mara", "--end")
+    line.done("organize")
+    (lisbon,) = line.done("list", "--kind", "fact", "--subject", "Lisbon", "--json").json
+    line.done("correct", lisbon["id"], "Mara lives in Porto.")
+    found = line.done("about", "mara", "--json").json
+    assert (found["name"], found["path"]) == ("Mara", "~/memory/people/mara")
+    ended = [fact["until"] is not None for fact in found["facts"]]
+    assert ended == sorted(ended)
+    assert {True, False} == {*ended}
+    assert "Mara lives in Porto." in [fact["text"] for fact in found["facts"]]
+    assert [one["name"] for one in found["relations"]] == ["Ana"]
+    assert SAID[1] in [one["text"] for one in found["records"]]
+    shown = line.done("about", "Mara").out
+    assert shown.index("Facts") < shown.index("Related to") < shown.index("Recent records")
+    assert "Nothing is known about 'Zzz'" in line.done("about", "Zzz").out
+
+
+def test_users_are_listed_with_what_they_have(home: Path, line: Line) -> None:
+    """C0."""
+    line.done("add", "I work on Atlas.", "--user", "work")
+    found = {one["user"]: one for one in line.done("users", "--json").json}
+    assert {*found} == {"default", "work"}
+    assert found["work"] == {"user": "work", "agents": 1, "sessions": 1, "documents": 0, "items": 1}
+    assert "work" in line.done("users").out
 
 
 # Documents
@@ -230,46 +304,50 @@ def test_ids_can_be_copied_from_a_narrow_terminal(
 def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Line) -> None:
     """O18, O20: a path with or without `~/`, or as a shell hands it over."""
     for path in ("memory/people/mara", "~/memory/people/mara", str(Path("~/memory/people/mara").expanduser())):
-        assert "Lisbon" in line.done("doc", "read", path).out
-    found = line.done("doc", "read", "memory/people/mara", "--json").json["document"]
-    assert line.done("doc", "read", found["id"], "--body").out.rstrip("\n") == found["body"]
-    assert "mara" in line.done("doc", "tree").out
-    assert line.done("doc", "read", "~").out == "~/memory\n"
-    assert line.done("doc", "read", "~", "--json").json == {"document": None, "children": ["~/memory"]}
-    assert [one["path"] for one in line.done("doc", "tree", "memory/people", "--json").json][-1] == found["path"]
-    line.done("doc", "write", "memory/atlas", "We ship in May.", "--title", "Atlas")
-    stale = line("doc", "write", "memory/atlas", "We ship in June.")
+        assert "Lisbon" in line.done("documents", "read", path).out
+    found = line.done("documents", "read", "memory/people/mara", "--json").json["document"]
+    assert line.done("documents", "read", found["id"], "--body").out.rstrip("\n") == found["body"]
+    assert "mara" in line.done("documents", "tree").out
+    assert line.done("documents", "read", "~").out == "~/memory\n"
+    assert line.done("documents", "read", "~", "--json").json == {"document": None, "children": ["~/memory"]}
+    assert [one["path"] for one in line.done("documents", "tree", "memory/people", "--json").json][-1] == found[
+        "path"
+    ]
+    line.done("documents", "write", "memory/atlas", "We ship in May.", "--title", "Atlas")
+    stale = line("documents", "write", "memory/atlas", "We ship in June.")
     assert "--version 1" in stale.err
-    made = line.done("doc", "write", "memory/atlas", "--version", 1, "--json", piped="We ship in June.\n").json
+    made = line.done(
+        "documents", "write", "memory/atlas", "--version", 1, "--json", piped="We ship in June.\n"
+    ).json
     assert (made["version"], made["title"], made["body"]) == (2, "Atlas", "We ship in June.")
-    assert "+We ship in June." in line.done("doc", "diff", "memory/atlas").out
-    assert line.done("doc", "diff", "memory/atlas", 2, 2).out == "The two are the same.\n"
-    versions = line.done("doc", "history", "memory/atlas", "--json").json
+    assert "+We ship in June." in line.done("documents", "diff", "memory/atlas").out
+    assert line.done("documents", "diff", "memory/atlas", 2, 2).out == "The two versions are the same.\n"
+    versions = line.done("documents", "history", "memory/atlas", "--json").json
     assert [one["version"] for one in versions] == [2, 1]
-    assert "it holds" in line.done("doc", "history", "memory/atlas").out
-    assert "Taken back" in line.done("doc", "rollback", versions[0]["changeset_id"]).out
-    assert "We ship in May." in line.done("doc", "read", "memory/atlas").out
-    assert line.done("doc", "history", "-n", 1, "--json").json[0]["cause"] == "rollback"
+    assert "now" in line.done("documents", "history", "memory/atlas").out
+    assert "Undone" in line.done("documents", "rollback", versions[0]["changeset_id"]).out
+    assert "We ship in May." in line.done("documents", "read", "memory/atlas").out
+    assert line.done("documents", "history", "-n", 1, "--json").json[0]["cause"] == "rollback"
     before = found["valid_from"]
-    assert line.done("doc", "rollback", "--to", before, "--json").json["changeset"]
-    assert "nothing to take back" in line.done("doc", "rollback", "--to", before).out
-    assert "doc tree" in line("doc", "read", "memory/people/mara", "--as-of", "2001-01-01").err
+    assert line.done("documents", "rollback", "--to", before, "--json").json["changeset"]
+    assert "nothing to undo" in line.done("documents", "rollback", "--to", before).out
+    assert "documents tree" in line("documents", "read", "memory/people/mara", "--as-of", "2001-01-01").err
 
 
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["doc", "read", "no/where"], 1, "See: lifelong doc tree"),
-        (["doc", "read", "../../etc/passwd"], 1, "lifelong: "),
-        (["doc", "write", "no/where", "x"], 1, "Make that first: lifelong doc write no"),
-        (["doc", "write", "/", "x"], 1, "A slug must not be empty"),
-        (["append", "x", "--agent", "a/b"], 1, "a new one is named like cli/mara/main. See: lifelong agents"),
-        (["doc", "write", "0123456789abcdef" * 2, "x"], 1, "See: lifelong doc tree"),
-        (["doc", "write", "memory/new", "x", "--version", "3"], 1, "Leave --version out"),
-        (["doc", "diff", "memory", "1", "9"], 1, "lifelong: "),
-        (["doc", "rollback"], 2, "Name a changeset"),
-        (["doc", "rollback", "1", "--to", "2026-01-01"], 2, "Name a changeset"),
-        (["doc", "rollback", "999"], 1, "See: lifelong doc history"),
+        (["documents", "read", "no/where"], 1, "See: lifelong documents tree"),
+        (["documents", "read", "../../etc/passwd"], 1, "lifelong: "),
+        (["documents", "write", "no/where", "x"], 1, "Make that first: lifelong documents write no"),
+        (["documents", "write", "/", "x"], 1, "A slug must not be empty"),
+        (["add", "x", "--agent", "a/b"], 1, "a new one is named like cli/mara/main. See: lifelong agents"),
+        (["documents", "write", "d0123456789", "x"], 1, "See: lifelong documents tree"),
+        (["documents", "write", "memory/new", "x", "--version", "3"], 1, "Leave --version out"),
+        (["documents", "diff", "memory", "1", "9"], 1, "lifelong: "),
+        (["documents", "rollback"], 2, "Name a changeset"),
+        (["documents", "rollback", "1", "--to", "2026-01-01"], 2, "Name a changeset"),
+        (["documents", "rollback", "999"], 1, "See: lifelong documents history"),
         (["sessions", "show", "nothing"], 1, "See: lifelong sessions list"),
         (["inbox", "retry", "999"], 1, "See: lifelong inbox list"),
         (["inbox", "list", "--state", "lost"], 2, "pending, leased, done, dead"),
@@ -278,9 +356,9 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
         (["experiences", "add", "short"], 1, "at least 20 characters"),
         (["journal", "remember", " "], 1, "nothing to remember"),
         (["journal", "remember", "x", "--category", "a b"], 1, "cannot be a category"),
-        (["recal", "x"], 2, "Did you mean 'recall'?"),
-        (["doc", "reed", "x"], 2, "'read'? See: lifelong doc --help"),
-        (["status", "--nonsense"], 2, "See: lifelong status --help"),
+        (["serch", "x"], 2, "Did you mean 'search'"),
+        (["documents", "reed", "x"], 2, "'read'? See: lifelong documents --help"),
+        (["health", "--nonsense"], 2, "See: lifelong health --help"),
         (["ledger", "--limit", "0"], 2, "--limit"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
@@ -322,7 +400,7 @@ def test_experiences_relations_and_notes(home: Path, line: Line) -> None:
     """R5, R7, R9."""
     told = "Marco Rossi mended the nightly backup of Atlas: the disk was full."
     assert line.done("experiences", "add", told, "--category", "learned", "--json").json["added"]
-    assert "there already" in line.done("experiences", "add", told).out
+    assert "known already" in line.done("experiences", "add", told).out
     assert told in line.done("experiences", "list", "--category", "learned").out
     assert told in line.done("experiences", "query", "backups", "--by", "category").out
     assert line.done("experiences", "query", "backups", "--json").json[0]["text"] == told
@@ -347,7 +425,7 @@ def test_what_is_off_says_how_to_switch_it_on(tmp_path: Path, line: Line) -> Non
 def test_agents_sessions_and_receipts(home: Path, line: Line) -> None:
     """O6: how far each record has come."""
     assert line.done("agents", "--json").json[-1]["descriptor"]["user_id"] == "mara"
-    assert "/connectors/cli/mara/main" in line.done("agents").out
+    assert "cli/mara/main" in line.done("agents").out
     (session,) = line.done("sessions", "list", "--json").json
     assert session["id"] in line.done("sessions", "list", "--agent", "cli/mara/main").out
     for name in (session["id"], "cli/mara/main", session["agent_id"]):
@@ -361,12 +439,12 @@ def test_agents_sessions_and_receipts(home: Path, line: Line) -> None:
     assert line.done("inbox", "retry", "--json").json == {"retried": 0}
 
 
-def test_status_ledger_doctor_verify_and_rebuild(home: Path, line: Line) -> None:
+def test_health_stats_ledger_doctor_verify_and_rebuild(home: Path, line: Line) -> None:
     """O6: health, and what can be counted."""
-    told = line.done("status", "--json").json
-    assert told["health"]["status"] == "green"
-    assert told["totals"]["items"]["record"] == 4
-    assert "4 record" in line.done("status").out
+    assert line.done("health", "--json").json["status"] == "green"
+    assert "green" in line.done("health").out
+    assert line.done("stats", "--json").json["items"]["record"] == 4
+    assert "4 record" in line.done("stats").out
     assert line.done("ledger", "--json").json == []
     assert "No model was called" in line.done("ledger").out
     assert line.done("doctor").out.startswith("✓")
@@ -384,11 +462,11 @@ def test_the_doctor_says_what_is_worth_a_remark(home: Path, line: Line, monkeypa
     assert told["remarks"]
 
 
-def test_a_red_status_and_the_doctor_exit_with_1(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_red_health_and_the_doctor_exit_with_1(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     """O6: what waits too long is a thing that is wrong."""
-    line.done("append", "I like tea.", "--agent", "cli/mara/main", "--end")
+    line.done("add", "I like tea.", "--agent", "cli/mara/main", "--end")
     monkeypatch.setenv("LIFELONG_WORKER_OVERDUE_SECONDS", "0.001")
-    assert line("status").code == 1
+    assert line("health").code == 1
     answer = line("doctor", "--json")
     assert answer.code == 1
     assert "Is a worker running?" in answer.json["problems"][0]
@@ -423,26 +501,39 @@ HOSTILE = "Ma\x1b]0;owned\x07ra\x9b2J\u202e\u2066 \x1b[31m[red]likes[/red] [link
 def test_hostile_text_commands_no_terminal(home: Path, line: Line) -> None:
     """R2, S3: wherever stored text is shown, and in what an error repeats of it."""
     agent = f"/connectors/cli/{quote(HOSTILE, safe='')}/main"
-    line.done("append", HOSTILE, "--agent", agent, "--speaker", HOSTILE, "--end")
+    line.done("add", HOSTILE, "--agent", agent, "--speaker", HOSTILE, "--end")
     line.done(
-        "doc", "write", "memory/tea", HOSTILE, "--title", HOSTILE, "--description", HOSTILE, "--note", HOSTILE
+        "documents",
+        "write",
+        "memory/tea",
+        HOSTILE,
+        "--title",
+        HOSTILE,
+        "--description",
+        HOSTILE,
+        "--note",
+        HOSTILE,
     )
     line.done("journal", "remember", HOSTILE)
     line.done("experiences", "add", HOSTILE, "--entity", HOSTILE)
     line.done("notes", "store", "tester", "tea", HOSTILE)
     assert line("worker", "--once", "--json").code == 0
     reading = [
-        *(["list"], ["recall", "tea"], ["recall", HOSTILE], ["context"], ["agents"], ["relations"]),
-        *(["sessions", "list"], ["sessions", "show", agent], ["doc", "tree"], ["doc", "history"]),
-        *(["doc", "read", "memory/tea"], ["doc", "history", "memory/tea"], ["doc", "diff", "memory/tea"]),
+        *(["list"], ["search", "tea"], ["search", HOSTILE], ["context"], ["agents"], ["relations"]),
+        *(["sessions", "list"], ["sessions", "show", agent], ["documents", "tree"], ["documents", "history"]),
+        *(
+            ["documents", "read", "memory/tea"],
+            ["documents", "history", "memory/tea"],
+            ["documents", "diff", "memory/tea"],
+        ),
         *(
             ["journal", "show"],
             ["experiences", "list"],
             ["experiences", "query", "tea"],
             ["notes", "show", "tester"],
         ),
-        *(["inbox", "list"], ["status"], ["relations", HOSTILE]),
-        *(["append", "x", "--agent", HOSTILE], ["doc", "read", HOSTILE], ["sessions", "show", HOSTILE]),
+        *(["inbox", "list"], ["health"], ["stats"], ["relations", HOSTILE]),
+        *(["add", "x", "--agent", HOSTILE], ["documents", "read", HOSTILE], ["sessions", "show", HOSTILE]),
     ]
     for words in (*reading, *([*words, "--json"] for words in reading)):
         answer = line(*words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -27,10 +28,11 @@ NAMES = [name for name, _ in COMMANDS]
 SILENT = {"lifelong serve", "lifelong mcp", "lifelong hook"}
 """What speaks to another program, or prints nothing."""
 
-PROMISED = """init demo serve mcp hook worker config append recall context list correct pin feedback relations
-agents status ledger doctor verify rebuild backup restore""".split()
+PROMISED = """init demo serve mcp hook worker config add search context about list correct pin unpin feedback
+end-session organize receipt users relations agents health stats ledger doctor verify rebuild backup
+restore""".split()
 NOUNS = {
-    "doc": "tree read write history diff rollback",
+    "documents": "tree read write history diff rollback",
     "journal": "show remember compact",
     "experiences": "list query add",
     "notes": "list show store",
@@ -65,11 +67,11 @@ def test_every_example_runs(tmp_path: Path, line: Line, monkeypatch: pytest.Monk
     """K2: as it stands, in a home that has what it names; but for those that go on until they are ended."""
     monkeypatch.setenv("HOME", str(tmp_path / "new"))
     monkeypatch.delenv("LIFELONG_HOME", raising=False)
-    monkeypatch.setattr("lifelong.serve.demo.SLOWLY", 0)
+    monkeypatch.setattr("lifelong.serve.demo.SECONDS_BETWEEN_RECORDS", 0)
     examples = {name: re.findall(r"Example: lifelong (.+)", str(command.help))[0] for name, command in COMMANDS}
-    for name in ("lifelong serve", "lifelong mcp", "lifelong status"):
+    for name in ("lifelong serve", "lifelong mcp", "lifelong health"):
         del examples[name]
-    for name in ("lifelong init", "lifelong append", "lifelong doc write"):  # in a new home
+    for name in ("lifelong init", "lifelong add", "lifelong documents write"):  # in a new home
         line.done(*shlex.split(examples.pop(name)))
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "backups").mkdir()
@@ -101,7 +103,7 @@ def test_the_list_of_commands_shows_each_in_a_sentence(line: Line) -> None:
     assert summary("Do it. Then rest.\n\nMore.") == summary("Do it.") == summary("Do it") == "Do it."
     assert line.done("-h").out == shown
     assert "--install-completion" in shown
-    assert line("doc").code == 2
+    assert line("documents").code == 2
     assert line().err == shown
     assert re.fullmatch(r"lifelong \d+\.\d+\.\d+\n", line.done("--version").out)
 
@@ -125,22 +127,27 @@ def test_help_imports_nothing_that_it_does_not_show() -> None:
     servers = {"fastapi", "uvicorn", "mcp", "jinja2", "starlette", "pydantic_ai", "psycopg", "chromadb"}
     whole = {"numpy", "pydantic", "rich", "apsw", "lifelong.memory", "lifelong.types"}
     assert loaded("--help") & (servers | whole) == set()
-    assert loaded("recall", "--help") & (servers | whole) <= {"pydantic"}, "which typer asks about options"
+    assert loaded("search", "--help") & (servers | whole) <= {"pydantic"}, "which typer asks about options"
 
 
 def test_completion_knows_commands_and_options() -> None:
     def completed(words: str) -> str:
         told = subprocess.run(
             [sys.executable, "-m", "lifelong"],
-            env={"_LIFELONG_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))},
+            env={
+                **os.environ,
+                "_LIFELONG_COMPLETE": "complete_bash",
+                "COMP_WORDS": words,
+                "COMP_CWORD": str(words.count(" ")),
+            },
             capture_output=True,
             text=True,
             check=True,
         )
         return told.stdout
 
-    assert completed("lifelong re").split() == ["recall", "relations", "rebuild", "restore"]
-    assert "rollback" in completed("lifelong doc r")
+    assert completed("lifelong re").split() == ["receipt", "relations", "rebuild", "restore"]
+    assert "rollback" in completed("lifelong documents r")
 
 
 def test_a_closed_pipe_and_ctrl_c_end_quietly(tmp_path: Path) -> None:
@@ -158,13 +165,13 @@ def test_a_closed_pipe_and_ctrl_c_end_quietly(tmp_path: Path) -> None:
             assert process.stderr
             assert process.stderr.read() == ""
     with subprocess.Popen(
-        [sys.executable, "-m", "lifelong", "status", "--watch", "--json", "--home", str(tmp_path)],
+        [sys.executable, "-m", "lifelong", "health", "--watch", "--json", "--home", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdout
-        assert {*json.loads(process.stdout.readline())} == {"health", "totals", "unindexed"}
+        assert json.loads(process.stdout.readline())["status"] == "green"
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
     assert (process.returncode, told) == (130, "")
@@ -183,4 +190,4 @@ def test_what_nobody_foresaw_is_a_sentence_too(
     assert "Traceback" not in answer.err
     with pytest.raises(Exception, match="no memory"):
         line("doctor", "--home", tmp_path / "none", "--debug")
-    assert line.done("append", "--json", "--agent", "a/b/c", "--", "--debug").json["ids"] == [1]
+    assert line.done("add", "--json", "--agent", "a/b/c", "--", "--debug").json["ids"] == ["r1"]

@@ -28,7 +28,7 @@ SAID = "I moved to Lisbon in May."
 def home(tmp_path: Path, line: Line) -> Path:
     place = tmp_path / "home"
     line.done("init", "--home", place)
-    line.done("append", SAID, "--agent", "cli/mara/main", "--home", place)
+    line.done("add", SAID, "--agent", "cli/mara/main", "--home", place)
     return place
 
 
@@ -54,7 +54,7 @@ def private(file: Path) -> bool:
 def test_init_switches_the_recommended_set_on(tmp_path: Path, line: Line) -> None:
     """K2: journal, compaction and experiences; everything else is a default, written as a comment."""
     answer = line.done("init", "--home", tmp_path / "a home")
-    assert f"lifelong append \"I live in Lisbon.\" --home '{tmp_path / 'a home'}'" in answer.out
+    assert f"lifelong add \"I live in Lisbon.\" --home '{tmp_path / 'a home'}'" in answer.out
     file = tmp_path / "a home" / "lifelong.toml"
     on = {"journal_enabled": True, "memory_compaction_enabled": True, "experience_store_enabled": True}
     assert {name: keys for name, keys in tomllib.loads(file.read_text(encoding="utf-8")).items() if keys} == {
@@ -104,7 +104,7 @@ def test_a_backup_is_restored_into_a_new_home(copy: Path, tmp_path: Path, line: 
 
 def test_a_database_is_kept_where_a_backup_takes_its_place(home: Path, copy: Path, line: Line) -> None:
     """S1: only with --force, and what was there stays whole beside it."""
-    line.done("append", "I moved on.", "--agent", "cli/mara/main", "--home", home)
+    line.done("add", "I moved on.", "--agent", "cli/mara/main", "--home", home)
     before = files(home)
     refused = line("restore", copy, "--home", home)
     assert refused.code == 1
@@ -200,11 +200,11 @@ def test_the_commands_on_postgresql(
     monkeypatch.setenv("LIFELONG_HOME", str(tmp_path / "home"))
     line.done("init")
     assert not (tmp_path / "home" / "lifelong.db").exists()
-    line.done("append", SAID, "--agent", "cli/mara/main", "--end")
+    line.done("add", SAID, "--agent", "cli/mara/main", "--end")
     line.done("worker", "--once", "--json")
-    assert line.done("recall", "Lisbon", "--json").json[0]["text"]
-    assert "mara" in line.done("doc", "tree").out
-    assert line.done("status", "--json").json["health"]["status"] == "green"
+    assert line.done("search", "Lisbon", "--json").json[0]["text"]
+    assert "mara" in line.done("documents", "tree").out
+    assert line.done("health", "--json").json["status"] == "green"
     line.done("doctor")
     assert "pg_dump" in line("backup", tmp_path / "x.db").err
     (tmp_path / "x.db").touch()

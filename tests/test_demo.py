@@ -23,7 +23,7 @@ from lifelong import Memory, User, UserMessage
 from lifelong.errors import InputError
 from lifelong.redaction import has_secret
 from lifelong.serve.demo import QUESTIONS, demo
-from lifelong.serve.samples import DAYS, PLANTED, SECRETS, talks
+from lifelong.serve.samples import DAYS, PLANTED, SECRETS, sample_sessions
 from lifelong.types import SystemMessage, ToolCall, ToolResult
 
 NOW = datetime(2026, 3, 20, 15, 0, tzinfo=UTC)
@@ -74,7 +74,7 @@ def result(place: Path) -> dict[str, Any]:
 
 
 def test_the_samples_are_three_weeks_that_end_now() -> None:
-    told = talks(NOW)
+    told = sample_sessions(NOW)
     assert told[0].at.date() == NOW.date() - timedelta(days=DAYS)
     assert NOW - timedelta(hours=1) < told[-1].until <= NOW
     assert [talk.at for talk in told] == sorted(talk.at for talk in told)
@@ -85,7 +85,7 @@ def test_the_samples_are_three_weeks_that_end_now() -> None:
 
 def test_the_samples_hold_what_they_are_there_for() -> None:
     """S4, O12: a secret that ours finds, and a page that gives orders."""
-    records = [record for talk in talks(NOW) for record in talk.records]
+    records = [record for talk in sample_sessions(NOW) for record in talk.records]
     texts = [(record, "" if isinstance(record, ToolCall) else record.text) for record in records]
     for secret in SECRETS:
         (said,) = [text for _, text in texts if secret in text]
@@ -100,7 +100,7 @@ def test_the_samples_hold_what_they_are_there_for() -> None:
 
 
 def test_days_and_dates_are_told_from_today() -> None:
-    texts = [getattr(record, "text", "") for talk in talks(NOW) for record in talk.records]
+    texts = [getattr(record, "text", "") for talk in sample_sessions(NOW) for record in talk.records]
     assert "The release of Harbor 2.0 is on 23 March." in texts
     assert "You're right, Wednesday at 15:00." in texts
 
@@ -116,7 +116,9 @@ def test_all_of_it_is_collected_organized_and_compacted(result: dict[str, Any]) 
         "/cron/nightly-backup": (4, "sleeping"),
         "/task/uptime-monitor": (2, "sleeping"),
     }
-    assert sum(agent["records"] for agent in result["agents"]) == sum(len(talk.records) for talk in talks(NOW))
+    assert sum(agent["records"] for agent in result["agents"]) == sum(
+        len(talk.records) for talk in sample_sessions(NOW)
+    )
     assert {"~/memory/people/mara", "~/memory/decisions", "~/memory/lessons", "~/memory/preferences"} <= set(
         result["documents"]
     )
@@ -239,7 +241,7 @@ def test_the_page_follows_on_any_port_and_by_no_setting_of_the_environment(place
         process = subprocess.Popen(
             [sys.executable, "-m", "lifelong", "demo", "--serve"],
             cwd=place,
-            env={**os.environ, "LIFELONG_ORGANIZE_BRAIN": "none of ours", "COLUMNS": "300"},
+            env={**os.environ, "LIFELONG_ORGANIZE_ORGANIZER": "none of ours", "COLUMNS": "300"},
             stdout=theirs,
             stderr=theirs,
         )

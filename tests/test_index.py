@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from lifelong import Agent, Memory, User, UserMessage
 from lifelong.errors import (
@@ -27,7 +26,7 @@ from lifelong.models.embedders.base import Identity, Rows
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall import indexing, rebuild, search
 from lifelong.recall.repair import IndexRepair
-from lifelong.serve.cli.admin import rebuilt
+from lifelong.serve.cli.admin import rebuild_index
 from lifelong.storage.base import Database, Transaction
 from tests.conftest import OpenMemory, until
 from tests.indexer import Letters
@@ -479,11 +478,11 @@ def test_a_rebuild_ends_where_nothing_can_be_embedded(memory: Memory, alice: Age
     """R1: with what words find, and says how much waits."""
     memory.append(alice, UserMessage("I adopted a spaniel."))
     memory._parts.shared.indexer._embedders = (Broken(),)
-    assert rebuilt(memory, Console(quiet=True)) == 1
+    assert rebuild_index(memory, quiet=True) == 1
     assert memory.search("spaniel")
     memory._parts.shared.indexer._embedders = (Letters(),)
     memory._parts.shared.indexer._again = 0.0
-    assert rebuilt(memory, Console(quiet=True)) == 0
+    assert rebuild_index(memory, quiet=True) == 0
 
 
 class Picky(Letters):

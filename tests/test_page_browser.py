@@ -201,7 +201,7 @@ def test_the_first_turn_is_live(visit: Visit, serving: ExitStack, tmp_path: Path
     at = serving.enter_context(served(store))
     page = visit("/", at=at)
     expect(page.locator("[data-live-state]")).to_have_text("Live")
-    expect(page.locator("#turns")).to_contain_text("lifelong append")
+    expect(page.locator("#turns")).to_contain_text("lifelong add")
     memory = store.user()
     bo = memory.agent(User("cli", "bo", "main"))
     memory.append(bo, UserMessage("I live in Oslo.", "Bo"))

@@ -1,8 +1,8 @@
-"""`make run`: three weeks of a small team, collected and organized before your eyes.
+"""`make run`: three weeks of a small team's conversations, stored and organized while you watch.
 
-The clock goes along with the talks, so that documents, journal and index have the dates they would have had.
-Killed at any moment, it goes on from there: each record has its key, and what a talk said is organized before the
-next begins.
+The clock follows the conversations, so that documents, journal and index have the dates they would have had.
+Killed at any moment, it continues from there: each record has its key, and each conversation is organized before
+the next begins.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.markup import escape as escape_markup
 from rich.panel import Panel
 from rich.table import Table
 from rich.tree import Tree
@@ -22,13 +23,13 @@ from lifelong.errors import InputError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.memory import Memory
 from lifelong.redaction import redact
-from lifelong.serve.hit_table import escape, table
 from lifelong.serve.jsonable import plain
-from lifelong.serve.samples import DAYS, PLANTED, SECRETS, Talk, talks
+from lifelong.serve.samples import DAYS, PLANTED, SECRETS, SampleSession, sample_sessions
+from lifelong.serve.terminal import hit_lines, sanitize
 from lifelong.types import Agent, Hit, Json, Record, ToolCall, utc_now
 
-SLOWLY = 0.08  # seconds between two turns, so that the eye can follow
-SHOWN = 10  # records at once, and facts of a document
+SECONDS_BETWEEN_RECORDS = 0.08  # so that the eye can follow
+MAX_ROWS = 10  # records shown at once, and facts of a document
 QUESTIONS = (
     "Where does Mara live now?",
     "Is Mara allergic to anything?",
@@ -36,10 +37,10 @@ QUESTIONS = (
     "Why did the backup fail?",
     "What was decided last week?",
 )
-TAKEN = "{} holds a memory of its own. Name a folder for the samples with --home."
+NOT_A_DEMO = "{} holds another memory. Name a folder for the samples with --home."
 SETTINGS = """\
 # The samples of `lifelong demo`. Journal, compaction and experiences are on, as `lifelong init` recommends;
-# three weeks of talk are little, so that they are compacted early.
+# three weeks are little, so they are compacted early.
 [continuity]
 journal_enabled = true
 memory_compaction_enabled = true
@@ -50,7 +51,7 @@ experience_store_enabled = true
 
 
 class _Clock:
-    """Stands where the talks are."""
+    """A clock that is set to the time of each record."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -59,35 +60,38 @@ class _Clock:
         return self.now
 
 
-def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Json]:
-    """Grow a memory from the samples, compact its older weeks, ask it, and look for what must not be in it.
+def demo(home: Path, console: Console, *, pace: float = SECONDS_BETWEEN_RECORDS) -> dict[str, Json]:
+    """Store and organize the samples, compact the older weeks, ask questions, and check what must not be found.
     Running it again stores nothing twice."""
     place = _home(home)
-    console.print(f"[bold]lifelong[/] keeps this memory in [cyan]{escape(str(home))}[/]\n")
+    console.print(f"[bold]lifelong[/] stores the samples in [cyan]{escape(str(home))}[/]\n")
     clock = _Clock(utc_now() - timedelta(days=DAYS + 1))  # the journal begins when it is first opened
-    # An address or a model in the environment is somebody's real memory, and somebody's money.
+    # A database or a model that the environment names is a real memory, and costs real money.
     with Memory.open(place.path, clock=clock, storage={"url": ""}, organize={"organizer": "rules"}) as memory:
         if memory.agents.list() and not _agents(memory):
-            raise InputError(TAKEN.format(place.path))
-        if not _grow(memory, clock, console, pace):
+            raise InputError(NOT_A_DEMO.format(place.path))
+        if not _store_samples(memory, clock, console, pace):
             console = Console(quiet=True)  # all of it was shown before
         clock.now = utc_now()
         _organize(memory, clock)
         memory.journal.compact()
         memory.organize()  # what compaction wrote can be found, too
         long_memory = Panel(
-            escape(memory.journal.long_memory()), title="LONGMEMORY.md: what compaction made of the older weeks"
+            escape(memory.journal.long_memory()), title="LONGMEMORY.md: the older weeks, compacted"
         )
         console.print(_tree(memory, facts=True), "", long_memory, "")
         asked = {question: memory.search(question, 3) for question in QUESTIONS}
         for question, hits in asked.items():
-            console.print(table(hits, f"recall  {question}"), "")
+            console.print(f"[bold]{question}[/]")
+            for line in hit_lines(hits, question):
+                console.print(f"  {line}", markup=False, highlight=False, overflow="ellipsis", no_wrap=True)
+            console.print()
         checks = _checks(memory, asked)
         for name, ok in checks.items():
-            console.print(f"[green]✓[/] {name}" if ok else f"[red]✗ Not so: {name}[/]")
+            console.print(f"[green]✓[/] {name}" if ok else f"[red]✗ Not true: {name}[/]")
         console.print(
-            "\nEach fact ends in the records it came from. Every turn and every document is on disk: stop this "
-            "program with kill -9 at any moment, and nothing that was acknowledged is lost."
+            "\nEach fact names the records it came from. Everything that was stored is on disk: kill this program "
+            "at any moment, and nothing that was acknowledged is lost."
         )
         return {
             "home": str(home),
@@ -104,13 +108,13 @@ def demo(home: Path, console: Console, *, pace: float = SLOWLY) -> dict[str, Jso
 
 
 def _home(path: Path) -> Home:
-    """The folder, with its settings: whole, or not there."""
+    """Return the home of the demo, with its settings written completely or not at all."""
     place = Home(path)
     place.check()
     place.ensure()
     if not place.settings.exists():
         if place.database.exists():
-            raise InputError(TAKEN.format(place.path))
+            raise InputError(NOT_A_DEMO.format(place.path))
         part = place.path / ".lifelong.toml.part"
         try:
             part.touch(mode=0o600)
@@ -123,38 +127,39 @@ def _home(path: Path) -> Home:
     return place
 
 
-def _grow(memory: Memory, clock: _Clock, console: Console, pace: float) -> bool:
-    """Append the talks in the order of time, each organized before the next one begins. Whether any was new."""
-    told = talks(_day_of_samples(memory, utc_now()))
-    if all(_is_over(memory, talk) for talk in told):
+def _store_samples(memory: Memory, clock: _Clock, console: Console, pace: float) -> bool:
+    """Store the sample sessions in order of time, each organized before the next begins. Return whether any was
+    new."""
+    samples = sample_sessions(_day_of_samples(memory, utc_now()))
+    if all(_is_over(memory, one) for one in samples):
         console.print("The samples are all here already.\n")
         return False
-    view = _View(memory, sum(len(talk.records) for talk in told))
+    view = _View(memory, sum(len(one.records) for one in samples))
     with Live(console=console, auto_refresh=False, transient=True) as live:
-        for talk in told:
-            clock.now = talk.at
-            if _is_over(memory, talk):
-                view.stored += len(talk.records)
+        for sample in samples:
+            clock.now = sample.at
+            if _is_over(memory, sample):
+                view.stored += len(sample.records)
                 continue
-            agent = memory.agent(talk.agent)
-            if not _has_begun(memory, talk, agent):
+            agent = memory.agent(sample.agent)
+            if not _has_begun(memory, sample, agent):
                 _organize(memory, clock)
                 view.look()
-            for place, record in enumerate(talk.records):
+            for place, record in enumerate(sample.records):
                 clock.now = record.at or clock.now
-                memory.append(agent, record, key=talk.key(place))
+                memory.append(agent, record, key=sample.key(place))
                 live.update(view.after(agent, record), refresh=True)
                 time.sleep(pace)
-            if talk.last:
+            if sample.last:
                 memory.end_session(agent)
             else:
                 memory.sessions.reset(agent)
-    console.print(f"[green]✓[/] {view.stored} records of {len(told)} sessions were stored.\n")
+    console.print(f"[green]✓[/] {view.stored} records of {len(samples)} sessions were stored.\n")
     return True
 
 
 def _day_of_samples(memory: Memory, now: datetime) -> datetime:
-    """Today; for a home that has samples, the day they were told from, so that they are the same."""
+    """Return today; for a home that has samples, the day they were first made, so that they are the same."""
     first = [
         memory.sessions.history(session)
         for agent in _agents(memory)
@@ -165,27 +170,27 @@ def _day_of_samples(memory: Memory, now: datetime) -> datetime:
 
 
 def _agents(memory: Memory) -> list[Agent]:
-    """Those of the samples that have spoken."""
-    known = {talk.agent for talk in talks(utc_now())}
+    """Return the agents of the samples that have records."""
+    known = {one.agent for one in sample_sessions(utc_now())}
     return [agent for agent in reversed(memory.agents.list()) if agent.descriptor in known]
 
 
-def _is_over(memory: Memory, talk: Talk) -> bool:
-    agent = next((agent for agent in _agents(memory) if agent.descriptor == talk.agent), None)
+def _is_over(memory: Memory, sample: SampleSession) -> bool:
+    agent = next((agent for agent in _agents(memory) if agent.descriptor == sample.agent), None)
     sessions = memory.sessions.list(agent) if agent else []
-    if not agent or not talk.last:
-        return len(sessions) > talk.number + 1
-    complete = len(sessions) > talk.number and len(memory.sessions.history(sessions[-1])) >= len(talk.records)
+    if not agent or not sample.last:
+        return len(sessions) > sample.number + 1
+    complete = len(sessions) > sample.number and len(memory.sessions.history(sessions[-1])) >= len(sample.records)
     return complete and agent.state == "sleeping"
 
 
-def _has_begun(memory: Memory, talk: Talk, agent: Agent) -> bool:
+def _has_begun(memory: Memory, sample: SampleSession, agent: Agent) -> bool:
     sessions = memory.sessions.list(agent)
-    return len(sessions) > talk.number and bool(memory.sessions.history(sessions[talk.number]))
+    return len(sessions) > sample.number and bool(memory.sessions.history(sessions[sample.number]))
 
 
 def _organize(memory: Memory, clock: _Clock) -> None:
-    """What is due, and what a run that was killed held: its lease has to end first."""
+    """Organize what is due, and what a killed run held: its lease has to end first."""
     memory.organize()
     while (health := memory.admin.health()).marked or health.waiting:
         clock.now += timedelta(seconds=memory.settings.worker.lease_seconds)
@@ -193,17 +198,17 @@ def _organize(memory: Memory, clock: _Clock) -> None:
 
 
 class _View:
-    """What is shown while talks come in: how much there is, what was said last, and the documents."""
+    """What is shown while records are stored: how many, the last ones, and the documents."""
 
     def __init__(self, memory: Memory, total: int) -> None:
         self._memory = memory
         self._total = total
-        self._said: deque[tuple[str, str, str]] = deque(maxlen=SHOWN)
+        self._last: deque[tuple[str, str, str]] = deque(maxlen=MAX_ROWS)
         self.stored = 0
         self.look()
 
     def look(self) -> None:
-        """See what organizing has made."""
+        """Read what organizing has made."""
         self._documents = _tree(self._memory)
         changesets = self._memory.documents.changesets(1)
         lines = len(self._memory.journal.records())
@@ -212,26 +217,26 @@ class _View:
     def after(self, agent: Agent, record: Record) -> Group:
         self.stored += 1
         who = getattr(record, "speaker", "") or record.type.partition("_")[0]
-        self._said.append((f"{record.at:%d %b %H:%M}", who, _gist(record)))
-        said = Table("when", "who", title=f"collect  {escape(agent.cache_key)}", expand=True)
-        said.add_column("said", no_wrap=True, ratio=1)
-        for when, name, text in self._said:
-            said.add_row(f"[dim]{when}[/]", escape(name), escape(text))
+        self._last.append((f"{record.at:%d %b %H:%M}", who, _first_line(record)))
+        table = Table("when", "who", title=f"add  {escape(agent.cache_key)}", expand=True)
+        table.add_column("text", no_wrap=True, ratio=1)
+        for when, name, text in self._last:
+            table.add_row(f"[dim]{when}[/]", escape(name), escape(text))
         beside = Table.grid(expand=True, padding=(0, 1))
         beside.add_column(ratio=3)
         beside.add_column(ratio=2)
-        beside.add_row(said, Panel(self._documents, title="organize"))
+        beside.add_row(table, Panel(self._documents, title="organize"))
         return Group(f"[green]{self.stored}[/] of {self._total} records · {self._made}", beside)
 
 
-def _gist(record: Record) -> str:
+def _first_line(record: Record) -> str:
     if isinstance(record, ToolCall):
         return f"{record.name}(…)"
     return redact(record.text).splitlines()[0]
 
 
 def _tree(memory: Memory, *, facts: bool = False) -> Tree:
-    """The documents, on request with some of their facts as leaves; what no longer holds is struck out."""
+    """Return the documents, if wanted with some of their facts as leaves; facts that ended are struck out."""
     top = Tree("[bold]~[/]")
     branches = {"~": top}
     for document in memory.documents.walk():
@@ -241,14 +246,14 @@ def _tree(memory: Memory, *, facts: bool = False) -> Tree:
         branch = parent.add(f"[bold cyan]{escape(document.slug)}[/]  [dim]{size}[/]")
         branches[document.path] = branch
         if facts:
-            for fact in found if len(found) <= SHOWN else [*found[: SHOWN // 2], *found[-2:]]:
+            for fact in found if len(found) <= MAX_ROWS else [*found[: MAX_ROWS // 2], *found[-2:]]:
                 text, _, cited = escape(str(fact)).rpartition(" \\[")
                 branch.add(f"{text if fact.current else f'[strike]{text}[/strike]'} [dim]\\[{cited}[/]")
     return top
 
 
 def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
-    """What must not be in a memory, looked for in everything that comes out of it."""
+    """Look in everything that comes out of the memory for what must not be there."""
     hits = [*(hit for found in asked.values() for hit in found), *memory.list(limit=10_000)]
     hits += [hit for secret in SECRETS for hit in memory.search(secret, 20)]
     texts = [
@@ -268,16 +273,21 @@ def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
         if _is_planted(fact.text)
     ]
     return {
-        "The key and the password that were said are in no document, journal, experience, prompt or hit.": not any(
+        "The key and the password in the samples are in no document, journal, experience or hit.": not any(
             secret in text for text in texts for secret in SECRETS
         ),
-        "What the poisoned web page wants remembered is nobody's preference, and no instruction.": not any(
+        "What the poisoned web page asks to remember did not become a preference or an instruction.": not any(
             fact.current for fact in facts
         ),
         "What it says is marked as from the web wherever it is found.": all(
             hit.trust == "web" for hit in hits if _is_planted(hit.text)
         ),
     }
+
+
+def escape(text: str) -> str:
+    """Return stored text as rich may print it: without control characters, and not as markup."""
+    return escape_markup(sanitize(text.replace("\t", " ")))
 
 
 def _is_planted(text: str) -> bool:

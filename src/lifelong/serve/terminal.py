@@ -1,40 +1,262 @@
-"""What a terminal must not get: stored text is hostile, and a line of the log may quote it."""
+"""What a person sees in a terminal: hits, tables and messages as plain lines, JSON for programs, the log, Ctrl-C.
+
+Stored text is hostile: whatever is printed here has no character that commands a terminal. Colours are used
+only on a terminal, and `rich` is imported only where something moves.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import re
-from typing import TYPE_CHECKING
+import shutil
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from queue import SimpleQueue
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TextIO
+from unicodedata import east_asian_width
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What a terminal obeys, or what has it show a text in another order than it is read."""
+    from lifelong.types import Hit
+
+UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys, or that make it show a text in another order than it is read."""
+
+PIPED_WIDTH = 200  # columns of a line that no terminal limits
+MIN_TEXT_WIDTH = 40  # columns that the text of a hit gets, however narrow the terminal is
+MAX_CELL_CHARS = 200
+INFERRED = "Inferred: "  # how the text of a fact begins that nobody said in so many words
+
+_WORD = re.compile(r"\w+")
+_STYLES = {"bold": "1", "dim": "2", "strike": "9", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_WHO = {"agent": "assistant", "web": "web page"}  # and "user", "tool", "system" as they are
 
 
-def harmless(text: str) -> str:
-    """Text without the characters that command a terminal; line ends and tabs stay."""
-    return COMMANDS.sub("", text)
+def sanitize(text: str) -> str:
+    """Return the text without the characters that command a terminal; line ends and tabs stay."""
+    return UNSAFE.sub("", text)
 
 
-class _Harmless(logging.Formatter):
+def one_line(text: str) -> str:
+    """Return the text as one line without control characters."""
+    return sanitize(" ".join(text.split()))
+
+
+# Lines
+
+
+def styled(text: str, *styles: str, stream: TextIO | None = None) -> str:
+    """Return the text in these styles if the stream (standard output) is a terminal, else as it is."""
+    if not (text and styles and (stream or sys.stdout).isatty()) or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{';'.join(_STYLES[style] for style in styles)}m{text}\x1b[0m"
+
+
+def width() -> int:
+    """Return how many columns a line may take."""
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return shutil.get_terminal_size().columns if known else PIPED_WIDTH
+
+
+def print_text(text: str) -> None:
+    """Print stored text, for people and pipes."""
+    sys.stdout.write(sanitize(text).rstrip("\n") + "\n")
+
+
+def print_done(text: str) -> None:
+    """Print that something went well."""
+    sys.stdout.write(f"{styled('✓', 'green')} {one_line(text)}\n")
+
+
+def print_problem(text: str) -> None:
+    """Print something that is wrong."""
+    sys.stdout.write(f"{styled('✗', 'red')} {one_line(text)}\n")
+
+
+def print_json(value: object, *, compact: bool = False) -> None:
+    """Print a value of lifelong as JSON."""
+    sys.stdout.write(f"{to_json(value, compact=compact)}\n")
+
+
+def to_json(value: object, *, compact: bool = False) -> str:
+    """Return a value of lifelong as JSON, with the control characters escaped that JSON leaves as they are."""
+    from lifelong.serve.jsonable import plain
+
+    text = json.dumps(plain(value), indent=None if compact else 2, ensure_ascii=False)
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+# Hits
+
+
+def print_hits(hits: Sequence[Hit], empty: str, query: str = "") -> None:
+    """Print a line a hit; where there are none, what to do."""
+    for line in hit_lines(hits, query) if hits else [empty]:
+        sys.stdout.write(f"{line}\n")
+
+
+def hit_lines(hits: Sequence[Hit], query: str = "") -> Iterator[str]:
+    """Return each hit as a line: its id, when, who or where, the text (of a long one, the part with the query's
+    words) and what to know of it. What the score is made of follows in a line of its own, if it was asked for."""
+    sources = [_source(hit) for hit in hits]
+    id_width = max((columns(hit.id) for hit in hits), default=0)
+    source_width = max(map(columns, sources), default=0)
+    for hit, source in zip(hits, sources, strict=True):
+        marks = _marks(hit)
+        text = one_line(hit.text).removeprefix(INFERRED)
+        room = width() - id_width - source_width - 16 - columns(marks) - (2 if marks else 0)
+        text = excerpt(text, query, max(room, MIN_TEXT_WIDTH))
+        parts = [
+            styled(pad(one_line(hit.id), id_width), "cyan"),
+            styled(f"{hit.at:%Y-%m-%d}", "dim"),
+            styled(pad(source, source_width), "bold"),
+            styled(text, "strike") if hit.until else text,
+            styled(marks, "yellow"),
+        ]
+        yield "  ".join(filter(None, parts))
+        if hit.parts:
+            scores = ", ".join(f"{name} {part:+.2f}" for name, part in hit.parts.items())
+            yield styled(f"{' ' * id_width}  score {hit.score:.2f} = {scores}", "dim")
+
+
+def excerpt(text: str, query: str, limit: int) -> str:
+    """Return at most `limit` columns of a line; of a longer one, the part around the query's first word in it."""
+    if columns(text) <= limit:
+        return text
+    wanted = {word[:5] for word in _WORD.findall(query.casefold()) if len(word) > 3}
+    found = (word.start() for word in _WORD.finditer(text.casefold()) if word[0][:5] in wanted)
+    start = next(found, 0)
+    start = 0 if start < limit * 2 // 3 else text.rfind(" ", 0, start - limit // 4) + 1
+    return ("…" if start else "") + cut(text[start:], limit - bool(start))
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the text in at most `limit` columns."""
+    if columns(text) <= limit:
+        return text
+    while columns(text) > limit - 1:
+        text = text[: -max(1, (columns(text) - limit) // 2)]
+    return f"{text.rstrip()}…"
+
+
+def columns(text: str) -> int:
+    """Return how many columns a text takes in a terminal."""
+    return len(text) if text.isascii() else sum(1 + (east_asian_width(sign) in "WF") for sign in text)
+
+
+def pad(text: str, size: int) -> str:
+    return text + " " * (size - columns(text))
+
+
+def _source(hit: Hit) -> str:
+    """Return who said it, or where it is written."""
+    if hit.path:
+        return one_line(hit.path)
+    return one_line(hit.speaker) or (hit.kind if hit.kind != "record" else _WHO.get(hit.trust, hit.trust))
+
+
+def _marks(hit: Hit) -> str:
+    """Return what to know before the text is believed."""
+    found = [
+        f"ended {hit.until:%Y-%m-%d}" if hit.until else "",
+        "inferred" if hit.text.startswith(INFERRED) else "",
+        {"web": "from the web", "tool": "from a tool"}.get(hit.trust, ""),
+        "pinned" if hit.pinned else "",
+        f"r{hit.record_id}" if hit.kind == "fact" and hit.record_id else "",
+    ]
+    return f"({', '.join(filter(None, found))})" if any(found) else ""
+
+
+# Tables
+
+
+def print_table(names: Sequence[str], cells: Iterable[Sequence[object]], empty: str = "") -> None:
+    """Print rows in columns that fit the terminal; where there are none, what to do."""
+    rows = [[cut(one_line(_cell(cell)), MAX_CELL_CHARS) for cell in row] for row in cells]
+    if not rows:
+        print_text(empty)
+        return
+    sizes = [max(columns(cell) for cell in column) for column in zip(names, *rows, strict=True)]
+    free = width() - 2 * (len(sizes) - 1)
+    widest = max(range(len(sizes)), key=sizes.__getitem__)
+    sizes[widest] = min(sizes[widest], max(MIN_TEXT_WIDTH // 2, free - sum(sizes) + sizes[widest]))
+    for number, row in enumerate([list(names), *rows]):
+        line = "  ".join(pad(cut(cell, size), size) for cell, size in zip(row, sizes, strict=True)).rstrip()
+        sys.stdout.write(f"{line if number else styled(line, 'bold')}\n")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    return "" if value is None else str(value)
+
+
+# What takes a while
+
+
+@contextmanager
+def in_progress(what: str, *, quiet: bool = False) -> Iterator[None]:
+    """Show what takes long, if anything, while it does, on a terminal."""
+    if quiet or not what or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+@contextmanager
+def interrupts(*numbers: int) -> Iterator[SimpleQueue[int]]:
+    """Give a queue that gets the first of these signals; a second one does what it did before. An exception
+    raised by a signal could be lost in whatever code it interrupts."""
+    over: SimpleQueue[int] = SimpleQueue()  # unlike an Event's set, its put may interrupt its get
+    before: dict[int, Any] = {}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        over.put(number)
+        restore()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    try:
+        for number in numbers:
+            before[number] = signal.getsignal(number)
+            signal.signal(number, stop)
+        yield over
+    finally:
+        restore()
+
+
+# The log
+
+
+class _SafeFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return harmless(super().format(record).replace("\t", " "))
+        return sanitize(super().format(record).replace("\t", " "))
 
 
-def harmless_log() -> None:
-    """Show what the library logs, where nobody else looks after it, as lines that command nothing."""
+def sanitize_log() -> None:
+    """Show what the library logs, where no handler is set, as lines that command nothing."""
     if logging.lastResort:
-        logging.lastResort.setFormatter(_Harmless("lifelong: %(message)s"))
+        logging.lastResort.setFormatter(_SafeFormatter("lifelong: %(message)s"))
 
 
 def show_log(console: Console, level: int, *names: str) -> None:
-    """Show what these loggers say from this level on, and nothing that would command the terminal."""
+    """Show what these loggers say from this level on, without what would command the terminal."""
     from rich.logging import RichHandler
 
     handler = RichHandler(console=console, show_path=False, markup=False)
-    handler.setFormatter(_Harmless())
+    handler.setFormatter(_SafeFormatter())
     for name in names:
         logger = logging.getLogger(name)
         logger.setLevel(level)

@@ -20,8 +20,7 @@ from lifelong.errors import LifelongError
 from lifelong.memory import Store
 from lifelong.organize.health import Health
 from lifelong.organize.worker import WorkDone
-from lifelong.serve.signals import interrupts
-from lifelong.serve.terminal import show_log
+from lifelong.serve.terminal import interrupts, show_log
 
 log = logging.getLogger("lifelong.serve")
 

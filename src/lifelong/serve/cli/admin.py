@@ -1,4 +1,4 @@
-"""Commands that look whether all is well, and keep it so."""
+"""Commands that look after a home: health, checks, costs, the index, backups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Never
+from typing import TYPE_CHECKING, Annotated, Any, Never
 
 import typer
 
@@ -20,89 +20,103 @@ from lifelong.serve.cli.options import (
     LimitOption,
     UserOption,
     command,
-    existing,
+    open_memory,
 )
-from lifelong.serve.cli.output import console, done, print_json, rows, under_way
-from lifelong.serve.terminal import harmless
+from lifelong.serve.terminal import (
+    in_progress,
+    interrupts,
+    one_line,
+    print_done,
+    print_json,
+    print_problem,
+    print_table,
+    print_text,
+    width,
+)
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group
-
     from lifelong.memory import Memory
-    from lifelong.organize.health import Health
-    from lifelong.types import Stats
 
 verbs = typer.Typer()
 
-EVERY = 2.0  # seconds between two looks
+WATCH_SECONDS = 2.0  # between two looks of `health --watch`
 
 
 @verbs.command()
-def status(
+def health(
     watch: Annotated[bool, typer.Option("--watch", help="Look again every two seconds, until Ctrl-C.")] = False,
     home: HomeOption = DEFAULT_HOME,
     user: UserOption = DEFAULT_USER,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how much there is, what waits, what it cost today, and whether all is well. Exits with 1 on red.
+    """Show whether all is well, green, yellow or red, and what waits. Exits with 1 on red.
 
-    Example: lifelong status --watch
+    Example: lifelong health --watch
     """
-    with existing(home, user) as memory:
+    with open_memory(home, user) as memory:
         if watch:
             _watch(memory, as_json=as_json)
-        health, totals, unindexed = _looked(memory)
+        found = _look(memory)
     if as_json:
-        print_json({"health": health, "totals": totals, "unindexed": unindexed})
+        print_json(found)
     else:
-        console().print(_drawn(health, totals, unindexed))
-    if health.status == "red":
+        print_text("\n".join(_health_lines(found)))
+    if found["status"] == "red":
         raise typer.Exit(1)
+
+
+def _look(memory: Memory) -> dict[str, Any]:
+    found = memory.admin.health()
+    counts = {"marked": found.marked, "waiting": found.waiting, "dead": found.dead, "oldest": found.oldest}
+    return {"status": found.status, "reasons": found.reasons, **counts, "unindexed": memory.admin.unindexed()}
+
+
+def _health_lines(found: dict[str, Any]) -> list[str]:
+    return [
+        f"● {found['status']}",
+        *(f"  {one_line(reason)}" for reason in found["reasons"]),
+        f"{found['marked']:,} sessions and {found['waiting']:,} transcripts wait to be organized, "
+        f"{found['dead']:,} failed for good, {found['unindexed']:,} items are not in the index yet",
+    ]
 
 
 def _watch(memory: Memory, *, as_json: bool) -> Never:
     from queue import Empty
 
-    from rich.live import Live
-
-    from lifelong.serve.signals import interrupts
-
-    with interrupts(signal.SIGINT) as over, Live(console=console(quiet=as_json), auto_refresh=False) as live:
+    with interrupts(signal.SIGINT) as over:
+        shown = 0
         while over.empty():
-            looked = _looked(memory)
+            found = _look(memory)
             if as_json:
-                print_json(dict(zip(("health", "totals", "unindexed"), looked, strict=True)), in_a_line=True)
-                sys.stdout.flush()
-            live.update(_drawn(*looked), refresh=True)
+                print_json(found, compact=True)
+            else:
+                lines = _health_lines(found)
+                sys.stdout.write(f"\x1b[{shown}F\x1b[J" if shown and sys.stdout.isatty() else "")
+                print_text("\n".join(lines))
+                shown = sum(1 + (len(line) - 1) // width() for line in lines)
+            sys.stdout.flush()
             with suppress(Empty):
-                over.get(timeout=EVERY)
+                over.get(timeout=WATCH_SECONDS)
                 break
     raise KeyboardInterrupt
 
 
-def _looked(memory: Memory) -> tuple[Health, Stats, int]:
-    return memory.admin.health(), memory.admin.stats(), memory.admin.unindexed()
+@command(verbs)
+def stats(memory: Memory) -> Answer:
+    """Show how much there is of everything, and what models cost today.
 
-
-def _drawn(health: Health, totals: Stats, unindexed: int) -> Group:
-    from rich.console import Group
-    from rich.table import Table
-
-    from lifelong.serve.hit_table import escape
-
-    table = Table.grid(padding=(0, 2))
-    found = ", ".join(f"{count:,} {kind}" for kind, count in totals.items.items()) or "nothing yet"
-    for name, value in (
-        ("agents", f"{totals.agents:,}"),
-        ("sessions", f"{totals.sessions:,}, of which {health.marked:,} wait to be handed over"),
-        ("documents", f"{totals.documents:,}"),
-        ("can be found", f"{found}; {unindexed:,} not in the index yet"),
-        ("inbox", f"{health.waiting:,} wait, {health.dead:,} failed for good"),
-        ("cost today", f"{totals.cost_today:.4f} USD"),
-    ):
-        table.add_row(f"[bold]{name}[/]", value)
-    reasons = [f"  {escape(reason)}" for reason in health.reasons]
-    return Group(f"[{health.status}]●[/] {health.status}", *reasons, table)
+    Example: lifelong stats
+    """
+    found = memory.admin.stats()
+    items = ", ".join(f"{count:,} {kind}" for kind, count in found.items.items()) or "nothing yet"
+    lines = [
+        f"agents      {found.agents:,}",
+        f"sessions    {found.sessions:,}",
+        f"documents   {found.documents:,}",
+        f"searchable  {items}",
+        f"cost today  {found.cost_today:.4f} USD",
+    ]
+    return Answer(found, lambda: print_text("\n".join(lines)))
 
 
 @command(verbs)
@@ -120,13 +134,13 @@ def ledger(memory: Memory, limit: LimitOption = 20) -> Answer:
         for one in found
     ]
     columns = ("at", "purpose", "model", "state", "tokens in", "tokens out", "USD", "error")
-    none = "No model was called. The rules need none; name one in lifelong.toml: models.model"
-    return Answer(found, lambda: rows(columns, cells, none))
+    none = "No model was called. The rules organizer needs none; name one in lifelong.toml: models.model"
+    return Answer(found, lambda: print_table(columns, cells, none))
 
 
 @verbs.command()
 def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
-    """Read the whole database and the index of every user, and say what is wrong. Exits with 1 if anything is.
+    """Check the whole database and the index of every user. Exits with 1 if anything is wrong.
 
     Example: lifelong doctor --home ~/.lifelong
     """
@@ -135,10 +149,10 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
 
     problems: list[str] = []
     with Store.open(existing_home(home).path) as store:
-        with under_way("Reading the whole database …", quiet=as_json):
+        with in_progress("Reading the whole database …", quiet=as_json):
             problems += store.user().admin.check()
         for user in () if problems else store.users():
-            with under_way(f"Reading the index of {user} …", quiet=as_json):
+            with in_progress(f"Reading the index of {user} …", quiet=as_json):
                 problems += store.existing_user(user).admin.verify()
         health = None if problems else store.user().admin.health()
     reasons = health.reasons if health else ()
@@ -147,63 +161,60 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
     if as_json:
         print_json({"sound": not problems, "problems": problems, "remarks": remarks})
     else:
-        _judged(problems, "The database is sound, the index is whole, and nothing is stuck.", remarks)
+        _print_findings(problems, "The database is sound, the index is complete, and nothing is stuck.", remarks)
     if problems:
         raise typer.Exit(1)
 
 
-def _judged(problems: Sequence[str], well: str, remarks: Sequence[str] = ()) -> None:
+def _print_findings(problems: Sequence[str], well: str, remarks: Sequence[str] = ()) -> None:
     for problem in problems:
-        done(problem, sign="[red]✗[/]")
+        print_problem(problem)
     for remark in remarks:
-        console().print(harmless(remark), markup=False)
+        print_text(remark)
     if not problems:
-        done(well)
+        print_done(well)
 
 
 @command(verbs, during="Reading the whole index …")
 def verify(memory: Memory) -> Answer:
-    """Compare the index of recall with what it is made from. Exits with 1 if anything is wrong.
+    """Compare the search index with what it is made from. Exits with 1 if anything is wrong.
 
     Example: lifelong verify --user work
     """
     faults = memory.admin.verify()
     return Answer(
         {"sound": not faults, "faults": faults},
-        lambda: _judged(faults, "The index is whole."),
+        lambda: _print_findings(faults, "The index is complete."),
         code=int(bool(faults)),
     )
 
 
 @verbs.command()
 def rebuild(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
-    """Make the index of recall anew, from history, documents and files. Nothing that was stored is touched.
+    """Make the search index again from history, documents and files. Nothing that was stored is touched.
 
     Example: lifelong rebuild --home ~/.lifelong
     """
-    with existing(home) as memory:
-        left = rebuilt(memory, console(quiet=as_json))
+    with open_memory(home) as memory:
+        left = rebuild_index(memory, quiet=as_json)
         reasons = memory.admin.health().reasons if left else ()
     if as_json:
         print_json({"rebuilt": not left})
     elif left:
-        done(f"The index was made anew, but {left:,} items wait for their vectors. {' '.join(reasons)}".strip())
+        print_done(
+            f"The index was rebuilt, but {left:,} items wait for their vectors. {' '.join(reasons)}".strip()
+        )
     else:
-        done("The index was made anew.")
+        print_done("The index was rebuilt.")
 
 
-def rebuilt(memory: Memory, console: Console) -> int:
-    """Forget what is derived, and make it anew. A stop in the middle costs nothing: a worker, or this command
-    again, goes on from there. How many items still wait, where no more can be done now."""
-    from rich.progress import Progress
-
+def rebuild_index(memory: Memory, *, quiet: bool) -> int:
+    """Drop what is derived and make it again. If it is interrupted, a worker or this command continues. Return how
+    many items still wait when no more can be done now."""
     memory.admin.rebuild()
-    with Progress(console=console, transient=True) as progress:
-        total = memory.admin.unindexed()
-        task = progress.add_task("Making the index anew …", total=total)
+    with in_progress("Rebuilding the index …", quiet=quiet):
         while (left := memory.admin.unindexed()) and memory.admin.index():
-            total = max(total, left)
-            progress.update(task, total=total, completed=total - left)
+            pass
     return left
 
 
@@ -212,7 +223,7 @@ def backup(
     memory: Memory,
     target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
 ) -> Answer:
-    """Write a whole copy of the database while work goes on. Files of the home (users/) are not in it.
+    """Write a copy of the whole database while work goes on. Files of the home (users/) are not in it.
 
     Example: lifelong backup ~/backups/memory.db
     """
@@ -220,30 +231,30 @@ def backup(
 
     memory.admin.backup(target)
     size = target.expanduser().stat().st_size
-    told = f"{target} ({size:,} bytes). To restore it: lifelong restore {quote(str(target))} --home FOLDER"
-    return Answer({"backup": target, "bytes": size}, lambda: done(told))
+    message = f"{target} ({size:,} bytes). To restore it: lifelong restore {quote(str(target))} --home FOLDER"
+    return Answer({"backup": target, "bytes": size}, lambda: print_done(message))
 
 
 @verbs.command()
 def restore(
     source: Annotated[Path, typer.Argument(help="A file that `lifelong backup` wrote.")],
     force: Annotated[
-        bool, typer.Option("--force", help="Take the place of a database; it is kept beside.")
+        bool, typer.Option("--force", help="Replace a database; the old one is kept beside.")
     ] = False,
     home: HomeOption = DEFAULT_HOME,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a backup in place as the home's database, once it is checked to be ours and sound.
+    """Put a backup in place as the home's database, once it was checked.
 
     Example: lifelong restore ~/backups/memory.db --home ~/restored
     """
     from lifelong.serve.restore import restore as put
 
-    with under_way("Reading the whole backup …", quiet=as_json):
+    with in_progress("Reading the whole backup …", quiet=as_json):
         restored = put(source, home, force=force)
     if as_json:
         print_json({"database": restored.database, "kept": restored.kept})
         return
     if restored.kept:
-        done(f"What was there is kept as {restored.kept}.")
-    done(f"{restored.database} is in place. The journal and notes are files in users/: copy them yourself.")
+        print_done(f"What was there is kept as {restored.kept}.")
+    print_done(f"{restored.database} is in place. The journal and notes are files in users/: copy them yourself.")

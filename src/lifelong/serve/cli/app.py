@@ -1,8 +1,7 @@
-"""`lifelong`: every command in its section, what goes wrong as one sentence, and how it ends.
+"""`lifelong`: every command in its section, errors as one sentence, and exit codes.
 
-Ends with 0 when all is well, 1 when something failed or was found wrong, 2 when it was called wrongly; a hook
-always with 0, for its host would stop a person's work. The options of a command are built when it is called, so
-that help is quick.
+Exits with 0 when all is well, 1 when something failed or was found wrong, 2 when it was called wrongly; a hook
+always with 0, because another code would stop its host. The module of a command is imported when it is called.
 """
 
 from __future__ import annotations
@@ -10,60 +9,62 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lifelong.serve.cli import (
-    add,
-    admin,
-    documents,
-    experiences,
-    journal,
-    notes,
-    search,
-    sessions,
-    start,
-)
-from lifelong.serve.terminal import harmless, harmless_log
+from lifelong.serve.terminal import sanitize, sanitize_log, to_json
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
-SECTIONS: dict[str, tuple[typer.Typer, ...]] = {
-    "Begin": (start.verbs,),
-    "Remember and recall": (add.verbs, search.verbs),
-    "Look and change": (
-        documents.group,
-        journal.group,
-        experiences.group,
-        experiences.verbs,
-        notes.group,
-        sessions.verbs,
-        sessions.group,
-        sessions.inbox,
-    ),
-    "Keep it well": (admin.verbs,),
+SECTIONS: dict[str, dict[str, str]] = {
+    "Begin": {"start": "init demo"},
+    "Remember and recall": {
+        "memory": "add search context about list correct pin unpin feedback end-session organize receipt users"
+    },
+    "Look and change": {
+        "contents": "documents journal experiences relations notes",
+        "sessions": "agents sessions inbox",
+    },
+    "Run": {"start": "serve worker mcp hook config"},
+    "Look after it": {"admin": "health stats ledger doctor verify rebuild backup restore"},
+}
+"""The commands by section and by the module that has them."""
+
+SYNONYMS = {"append": "add", "recall": "search"}
+"""Names that work and are not in the help."""
+
+MODULES = {
+    name: module for section in SECTIONS.values() for module, names in section.items() for name in names.split()
 }
 
 
-def commands(apps: Sequence[typer.Typer]) -> Iterator[tuple[str, str, typer.Typer]]:
-    """Name, help and maker of each command: a verb, or a noun with verbs of its own."""
-    for app in apps:
-        if isinstance(app.info.name, str):
-            yield app.info.name, str(app.info.help), app
-            continue
-        for info in app.registered_commands:
+def make_command(name: str) -> tuple[str, typer.Typer]:
+    """Return the help of a command, and what makes it: a verb, or a noun with verbs of its own."""
+    module = import_module(f"lifelong.serve.cli.{MODULES[name]}")
+    group = getattr(module, name, None)
+    if isinstance(group, typer.Typer):
+        return str(group.info.help), group
+    for info in module.verbs.registered_commands:
+        if name == (info.name or getattr(info.callback, "__name__", "")):
             maker = typer.Typer(add_completion=False, rich_markup_mode=None)
             maker.registered_commands.append(info)
-            name = str(info.name or getattr(info.callback, "__name__", ""))
-            yield name, cleandoc(info.callback.__doc__ or ""), maker
+            return cleandoc(info.callback.__doc__ or ""), maker
+    raise LookupError(name)
+
+
+def commands(section: dict[str, str]) -> Iterator[tuple[str, str, typer.Typer]]:
+    """Return name, help and maker of each command of a section."""
+    for names in section.values():
+        yield from ((name, *make_command(name)) for name in names.split())
 
 
 def summary(text: str) -> str:
-    """The first sentence of a help text."""
+    """Return the first sentence of a help text."""
     return text.split("\n")[0].split(". ")[0].rstrip(".") + "."
 
 
@@ -72,21 +73,20 @@ class Sections(TyperGroup):
 
     def __init__(self, **given: Any) -> None:  # what typer hands to a group
         super().__init__(**given)
-        self.sections = {title: list(commands(apps)) for title, apps in SECTIONS.items()}
-        self.makers = {name: maker for rows in self.sections.values() for name, _, maker in rows}
-        self.commands.update({name: TyperCommand(name) for name in self.makers})  # the names, for suggestions
+        self.commands.update({name: TyperCommand(name) for name in MODULES})  # the names, for suggestions
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        if cmd_name not in self.makers:
+        name = SYNONYMS.get(cmd_name, cmd_name)
+        if name not in MODULES:
             return None
-        made = typer.main.get_command(self.makers[cmd_name])
-        made.name = cmd_name
+        made = typer.main.get_command(make_command(name)[1])
+        made.name = name
         return made
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        for title, rows in self.sections.items():
+        for title, section in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, summary(text)) for name, text, _ in rows])
+                formatter.write_dl([(name, summary(text)) for name, text, _ in commands(section)])
 
 
 app = typer.Typer(
@@ -110,7 +110,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def common(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; also after it.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
+    ] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
@@ -119,7 +121,7 @@ def common(
 
     Example: lifelong init
     """
-    harmless_log()
+    sanitize_log()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -128,55 +130,50 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = words[: words.index("--")] if "--" in words else words
     debug, as_json = "--debug" in options, "--json" in options
     words = [word for word in options if word != "--debug"] + words[len(options) :]
-    hosted = words[:1] == ["hook"]
+    is_hook = words[:1] == ["hook"]
     try:
         code = app(words, prog_name="lifelong", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # so that nothing is said at the end, either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes it once more
         code = 1
     except KeyboardInterrupt:
         code = 130
     except typer.TyperException as error:
-        _tell("Usage", _usage(error), as_json=as_json)
+        _print_error("Usage", _usage(error), as_json=as_json)
         code = error.exit_code
     except Exception as error:
         if debug:
             raise
-        _tell(type(error).__name__, _sentence(error), as_json=as_json)
+        _print_error(type(error).__name__, _sentence(error), as_json=as_json)
         code = 1
-    sys.exit(0 if hosted else code or 0)
+    sys.exit(0 if is_hook else code or 0)
 
 
 def _usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
+    message = error.format_message().rstrip()
     if type(error).__name__ == "NoArgsIsHelpError":
-        return error.format_message()
-    told = error.format_message().rstrip()
-    told += "" if told.endswith((".", "?")) else "."
-    return f"{told} See: {context.command_path} --help" if context else told
+        return message
+    message += "" if message.endswith((".", "?")) else "."
+    return f"{message} See: {context.command_path} --help" if context else message
 
 
 def _sentence(error: Exception) -> str:
     from lifelong.errors import LifelongError
-    from lifelong.serve.error_hints import told
+    from lifelong.serve.error_hints import with_hint
 
     if isinstance(error, LifelongError):
-        return told(error, "cli")
+        return with_hint(error, "cli")
     if isinstance(error, OSError) and error.strerror:
         place = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror}{place}. Check the path and who may use it, and try again."
+        return f"{error.strerror}{place}. Check the path and its permissions, and try again."
     return (
-        f"Something went wrong that should not: {type(error).__name__}: {error}. "
-        "Run it again with --debug to see where, and report that."
+        f"Unexpected error: {type(error).__name__}: {error}. Run it again with --debug, and report what it prints."
     )
 
 
-def _tell(kind: str, message: str, *, as_json: bool) -> None:
-    from lifelong.serve.cli.output import to_json
-
-    before = "" if message.startswith("Usage: ") else "lifelong: "  # help speaks for itself
-    told = to_json({"error": kind, "message": message}) if as_json else f"{before}{harmless(message)}"
-    sys.stderr.write(f"{told}\n")
+def _print_error(kind: str, message: str, *, as_json: bool) -> None:
+    prefix = "" if message.startswith("Usage: ") else "lifelong: "
+    text = to_json({"error": kind, "message": message}) if as_json else f"{prefix}{sanitize(message)}"
+    sys.stderr.write(f"{text}\n")

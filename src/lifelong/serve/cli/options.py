@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias, get
 
 import typer
 
-from lifelong.serve.cli.output import print_json, under_way
+from lifelong.serve.terminal import in_progress, print_json
 
 if TYPE_CHECKING:
     from lifelong.collect.descriptors import Descriptor
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 DEFAULT_HOME = Path("~/.lifelong")
 DEFAULT_USER = "default"
-ID = re.compile(r"d[0-9a-f]{8,23}", re.IGNORECASE)
+AGENT_ID = re.compile(r"[0-9a-f]{32}")
+DOCUMENT_ID = re.compile(r"d[0-9a-f]{8,23}", re.IGNORECASE)
 
 HomeOption = Annotated[
     Path, typer.Option("--home", envvar="LIFELONG_HOME", help="The folder the memory lives in.", metavar="FOLDER")
@@ -37,9 +38,9 @@ SHARED = {
     "user": (UserOption, DEFAULT_USER),
     "as_json": (JsonOption, False),
 }
-"""What the commands of a memory take, beside what is their own."""
+"""What every command of a memory takes beside its own options."""
 
-# As in `lifelong.types` and its like, which help need not import
+# The same as in `lifelong.types` and others, which take longer to import than help should
 Kind = Literal["record", "fact", "journal", "note", "experience"]
 Sensitivity = Literal["public", "operational", "private-user", "secret"]
 Verdict = Literal["useful", "wrong", "outdated"]
@@ -48,7 +49,7 @@ Group = Literal["category", "session", "entity"]
 
 
 class Answer(NamedTuple):
-    """What a command says: a value for programs, how it is shown to people, and how the command ends."""
+    """The result of a command: a value for programs, what prints it for people, and the exit code."""
 
     value: object
     show: Callable[[], None]
@@ -61,13 +62,13 @@ Work: TypeAlias = Callable[..., Answer]
 def command(
     group: typer.Typer, name: str | None = None, *, new: bool = False, whole: bool = False, during: str = ""
 ) -> Callable[[Work], Work]:
-    """A command of a memory, which it gets first; the options --home, --user and --json are added to its own.
-    `new`: the user may be one that begins with it. `whole`: it is of the home, not of a user. `during`: what
-    is said while it takes long. The answer is shown once the memory is closed."""
+    """Register a command of a memory. It gets the memory first; --home, --user and --json are added to its own
+    options. `new`: it may make a user. `whole`: it is about the home, not about a user. `during`: what is shown
+    while it runs. The answer is printed once the memory is closed."""
 
     def registered(work: Work) -> Work:
         def run(home: Path, as_json: bool, user: str = DEFAULT_USER, **given: object) -> None:
-            with existing(home, user, new=new) as memory, under_way(during, quiet=as_json):
+            with open_memory(home, user, new=new) as memory, in_progress(during, quiet=as_json):
                 answer = work(memory, **given)
             if as_json:
                 print_json(answer.value)
@@ -76,7 +77,7 @@ def command(
             if answer.code:
                 raise typer.Exit(answer.code)
 
-        del work.__annotations__["memory"]  # which is imported when it is needed
+        del work.__annotations__["memory"]  # its type is imported only when the command runs
         _, *own = inspect.signature(work, eval_str=True).parameters.values()
         shared = [
             inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
@@ -92,26 +93,26 @@ def command(
 
 
 def noun(name: str, text: str) -> typer.Typer:
-    """A group of commands."""
+    """Return a group of commands."""
     return typer.Typer(name=name, help=text, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
-def a_time(text: str) -> datetime:
-    """ISO 8601; without a zone it is local time."""
+def parse_time(text: str) -> datetime:
+    """Return a time in ISO 8601; without a zone it is local time."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError) as error:
-        message = f"{text!r:.100} is no time. Write it like 2026-03-05 or 2026-03-05T14:30+01:00."
+        message = f"{text!r:.100} is not a time. Write it like 2026-03-05 or 2026-03-05T14:30+01:00."
         raise typer.BadParameter(message) from error
 
 
 def several(names: object, text: str) -> typer.models.OptionInfo:
-    """An option that may be repeated: typer has none of its own for such lists."""
+    """Return an option that may be repeated, each time with one of these names."""
     known = get_args(names)
 
     def one(name: str) -> str:
         if name not in known:
-            raise typer.BadParameter(f"{name!r:.100} is none of: {', '.join(known)}.")
+            raise typer.BadParameter(f"Unknown value {name!r:.100}. Use one of: {', '.join(known)}.")
         return name
 
     option: typer.models.OptionInfo = typer.Option(help=text, parser=one, metavar=f"[{'|'.join(known)}]")
@@ -119,17 +120,17 @@ def several(names: object, text: str) -> typer.models.OptionInfo:
 
 
 def time_option(name: str, text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(name, help=text, parser=a_time, metavar="TIME")
+    option: typer.models.OptionInfo = typer.Option(name, help=text, parser=parse_time, metavar="TIME")
     return option
 
 
-SinceOption = Annotated[datetime | None, time_option("--since", "What was said from then on.")]
+SinceOption = Annotated[datetime | None, time_option("--since", "Only what was said from then on.")]
 AsOfOption = Annotated[datetime | None, time_option("--as-of", "As it was at a past time.")]
 
 
 @contextmanager
-def existing(home: Path, user: str = DEFAULT_USER, *, new: bool = False) -> Iterator[Memory]:
-    """The memory in a home that is there already, of a user that is known, or of a `new` one."""
+def open_memory(home: Path, user: str = DEFAULT_USER, *, new: bool = False) -> Iterator[Memory]:
+    """Open the memory of a user that is known, or of a `new` one, in a home that exists."""
     from lifelong.home import existing_home
     from lifelong.memory import Store
 
@@ -137,8 +138,9 @@ def existing(home: Path, user: str = DEFAULT_USER, *, new: bool = False) -> Iter
         yield store.user(user) if new else store.existing_user(user)
 
 
-def descriptor(name: str) -> Descriptor | None:
-    """What `connector/user/channel` or a cache key describes; none for an id, or where a key is not enough."""
+def parse_descriptor(name: str) -> Descriptor | None:
+    """Return what `connector/user/channel` or a cache key describes; none for an id, or where a key is not
+    enough."""
     from urllib.parse import unquote
 
     from lifelong.collect.descriptors import Cron, System, Task, User
@@ -159,17 +161,24 @@ def descriptor(name: str) -> Descriptor | None:
             return None
 
 
-def the_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
-    """The agent of this address, cache key or id; where a `new` one may begin, made on first use."""
+def own_agent() -> str:
+    """Return the agent that is meant where a person at the command line names none."""
+    from lifelong.serve.caller_identity import login
+
+    return f"cli/{login()}/main"
+
+
+def find_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
+    """Return the agent of this address, cache key or id; where it may be `new`, make it on first use."""
     from lifelong.collect.descriptors import Cron, cache_key, validate_descriptor
     from lifelong.errors import AgentNotFound
 
-    described = descriptor(name)
+    described = parse_descriptor(name)
     if described:
         validate_descriptor(described)
-    if described and new and not isinstance(described, Cron):  # one of those may have a name that stays
+    if described and new and not isinstance(described, Cron):  # a cron job may be known under a name that stays
         return memory.agent(described)
-    if ID.fullmatch(name):
+    if AGENT_ID.fullmatch(name):
         return memory.agents.get(name)
     wanted = cache_key(described) if described else name
     for agent in memory.agents.list():
@@ -181,18 +190,24 @@ def the_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
     raise AgentNotFound(f"No agent of this user is called {name!r}{how}.")
 
 
-def the_path(document: str) -> str:
-    """A document's id, or its path: with `~/` before it, without, or as a shell that knows `~` hands it over."""
+def address(cache_key: str) -> str:
+    """Return an agent's name as a person writes it after --agent: cli/mara/main."""
+    short = cache_key.removeprefix("/connectors/")
+    return cache_key if "%" in short else short
+
+
+def document_path(document: str) -> str:
+    """Return a document's id or path: with `~/` before it, without, or as a shell that expands `~` gives it."""
     home = str(Path("~").expanduser())
     if document == home or document.startswith(f"{home}/"):
         return f"~{document[len(home) :]}"
-    if document.startswith("~") or ID.fullmatch(document):
+    if document.startswith("~") or DOCUMENT_ID.fullmatch(document):
         return document
     return f"~/{document.strip('/')}"
 
 
-def given(text: str | None) -> str:
-    """A text that stands on the line, or comes from standard input."""
+def read_text(text: str | None) -> str:
+    """Return the text that stands on the line, or comes from standard input."""
     from lifelong.errors import InputError
 
     if text not in (None, "-"):
@@ -202,4 +217,4 @@ def given(text: str | None) -> str:
     try:
         return sys.stdin.buffer.read().decode().strip("\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"The input is no UTF-8: {error}. Convert it and try again.") from error
+        raise InputError(f"The input is not UTF-8: {error}. Convert it and try again.") from error

@@ -1,4 +1,4 @@
-"""`lifelong agents`, `sessions` and `inbox`: who talks, what was said, and how far it has come."""
+"""`lifelong agents`, `sessions` and `inbox`: who talks, what was said, and how far each record has come."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from lifelong.serve.cli.options import Answer, LimitOption, State, command, noun, several, the_agent
-from lifelong.serve.cli.output import done, print_text, rows
+from lifelong.serve.cli.options import Answer, LimitOption, State, address, command, find_agent, noun, several
+from lifelong.serve.terminal import print_done, print_table, print_text
 
 if TYPE_CHECKING:
     from lifelong.memory import Memory
 
 verbs = typer.Typer()
-group = noun("sessions", "Sessions: list them, show what was said and what became of it.")
-inbox = noun("inbox", "The queue of what is to be organized: list it, try again what failed.")
+sessions = noun("sessions", "Conversations: list them, show one and what became of it.")
+inbox = noun("inbox", "What is queued to be organized: list it, retry what failed.")
 
-NOBODY = "There is none yet. See: lifelong append --help"
+NONE_YET = "There is none yet. See: lifelong add --help"
 
 
 @command(verbs)
@@ -26,11 +26,11 @@ def agents(memory: Memory) -> Answer:
     Example: lifelong agents --json
     """
     found = memory.agents.list()
-    cells = [(one.cache_key, one.state, one.active_at) for one in found]
-    return Answer(found, lambda: rows(("agent", "state", "heard from"), cells, NOBODY))
+    cells = [(address(one.cache_key), one.state, one.active_at) for one in found]
+    return Answer(found, lambda: print_table(("agent", "state", "heard from"), cells, NONE_YET))
 
 
-@command(group, "list")
+@command(sessions, "list")
 def list_(
     memory: Memory,
     agent: Annotated[str, typer.Option(help="Only of this agent.", show_default=False)] = "",
@@ -41,17 +41,19 @@ def list_(
     Example: lifelong sessions list --agent cli/mara/main
     """
     found = (
-        memory.sessions.list(the_agent(memory, agent))[::-1][:limit] if agent else memory.sessions.recent(limit)
+        memory.sessions.list(find_agent(memory, agent))[::-1][:limit] if agent else memory.sessions.recent(limit)
     )
-    names = {one.id: one.cache_key for one in memory.agents.list()}
+    names = {one.id: address(one.cache_key) for one in memory.agents.list()}
     cells = [
         (one.id, names.get(one.agent_id, one.agent_id), one.created_at, one.ended_at or "", one.processed_until)
         for one in found
     ]
-    return Answer(found, lambda: rows(("session", "agent", "began", "ended", "organized until"), cells, NOBODY))
+    return Answer(
+        found, lambda: print_table(("session", "agent", "began", "ended", "organized until"), cells, NONE_YET)
+    )
 
 
-@command(group)
+@command(sessions)
 def show(
     memory: Memory,
     session: Annotated[str, typer.Argument(help="Its id; or an agent, for its newest one.")],
@@ -64,20 +66,20 @@ def show(
     from lifelong.errors import AgentNotFound, SessionNotFound
 
     try:
-        whole = memory.sessions.list(the_agent(memory, session))[-1:]
+        found = memory.sessions.list(find_agent(memory, session))[-1:]
     except AgentNotFound:
-        whole = [memory.sessions.get(session)]
-    if not whole:
+        found = [memory.sessions.get(session)]
+    if not found:
         raise SessionNotFound(f"{session} has no session yet.")
-    said, text = memory.sessions.history(whole[0], after), memory.sessions.transcript(whole[0], after)
-    receipts = [memory.receipt(one.id) for one in said]
+    records, text = memory.sessions.history(found[0], after), memory.sessions.transcript(found[0], after)
+    receipts = [memory.receipt(one.id) for one in records]
 
-    def shown() -> None:
+    def show_both() -> None:
         print_text(text)
         cells = [(f"r{one.record_id}", one.stage, one.changeset_id, one.reason) for one in receipts]
-        rows(("record", "stage", "changeset", "remark"), cells, "Nothing was said after that.")
+        print_table(("record", "stage", "changeset", "remark"), cells, "Nothing was said after that.")
 
-    return Answer({"session": whole[0], "history": said, "receipts": receipts}, shown)
+    return Answer({"session": found[0], "history": records, "receipts": receipts}, show_both)
 
 
 @command(inbox, "list")
@@ -96,7 +98,7 @@ def list_inbox(
         for one in found
     ]
     columns = ("item", "state", "records", "attempts", "came in", "last error")
-    return Answer(found, lambda: rows(columns, cells, "There is nothing in it. See: lifelong status"))
+    return Answer(found, lambda: print_table(columns, cells, "There is nothing in it. See: lifelong health"))
 
 
 @command(inbox)
@@ -106,10 +108,10 @@ def retry(
         int | None, typer.Argument(help="One item; left out: all that failed for good.", min=1)
     ] = None,
 ) -> Answer:
-    """Try again what failed. A worker takes it up.
+    """Try again what failed to be organized.
 
     Example: lifelong inbox retry 7
     """
     count = memory.inbox.retry(item)
-    told = f"{count} item(s) wait to be organized again. A worker takes them up: lifelong worker --once"
-    return Answer({"retried": count}, lambda: done(told if count else "There was nothing to try again."))
+    message = f"{count} item(s) wait to be organized again. Run: lifelong organize"
+    return Answer({"retried": count}, lambda: print_done(message if count else "There was nothing to try again."))

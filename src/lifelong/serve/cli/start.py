@@ -1,4 +1,4 @@
-"""Commands that begin something: a home, the demo, a server, a worker."""
+"""Commands that begin something: a home, the demo, a server, a worker; and the settings they use."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from lifelong.serve.cli.options import (
     HomeOption,
     JsonOption,
     UserOption,
-    descriptor,
-    existing,
+    open_memory,
+    parse_descriptor,
 )
-from lifelong.serve.cli.output import console, done, print_json, print_text
+from lifelong.serve.terminal import print_done, print_json, print_table, print_text
 
 verbs = typer.Typer()
 
 
 @verbs.command()
 def init(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
-    """Make a home with a lifelong.toml in it: journal, compaction and experiences on.
+    """Make a home with a lifelong.toml in it: journal, compaction and experiences are on.
 
     An existing lifelong.toml is left as it is.
 
@@ -41,9 +41,10 @@ def init(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"home": place.path, "settings": place.settings})
         return
-    named = "" if place.path == DEFAULT_HOME.expanduser() else f" --home {quote(str(place.path))}"
-    done(f"{place.settings} is written; every key in it says what it does.")
-    print_text(f'Next: lifelong append "I live in Lisbon."{named}, then: lifelong serve{named}')
+    known = (DEFAULT_HOME.expanduser(), Path(os.environ.get("LIFELONG_HOME", DEFAULT_HOME)).expanduser())
+    named = "" if place.path in known else f" --home {quote(str(place.path))}"
+    print_done(f"Made {place.path}. Its settings are in {place.settings.name}; each key says what it does.")
+    print_text(f'Next: lifelong add "I live in Lisbon."{named}, then: lifelong search "Where do I live?"{named}')
 
 
 @verbs.command()
@@ -52,20 +53,22 @@ def demo(
     then_serve: Annotated[bool, typer.Option("--serve", help="Then show it in the browser.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Grow a memory from three weeks of sample conversations, before your eyes.
+    """Fill a memory with three weeks of sample conversations, organize them, and ask questions.
 
-    With --serve, the page follows, where there is a terminal to end it from.
+    With --serve, the page follows if there is a terminal to stop it from.
 
     Example: lifelong demo --home /tmp/try
     """
+    from rich.console import Console
+
     from lifelong.errors import StorageUnavailable
-    from lifelong.serve.demo import SLOWLY
+    from lifelong.serve.demo import SECONDS_BETWEEN_RECORDS
     from lifelong.serve.demo import demo as run
 
-    # What the environment says is of somebody's real memory, and of their money.
+    # Settings in the environment belong to a real memory, and may name a model that costs money.
     for name in [name for name in os.environ if name.startswith("LIFELONG_")]:
         del os.environ[name]
-    result = run(home, console(quiet=as_json), pace=0 if as_json else SLOWLY)
+    result = run(home, Console(quiet=as_json), pace=0 if as_json else SECONDS_BETWEEN_RECORDS)
     if as_json:
         print_json(result)
     elif then_serve and sys.stdout.isatty():
@@ -87,19 +90,19 @@ def serve(
         int, typer.Option(help="The port to listen on. 0: any that is free.", min=0, max=65535)
     ] = 8377,
     token: Annotated[
-        str, typer.Option(envvar="LIFELONG_TOKEN", help="What callers must show.", show_default=False)
+        str, typer.Option(envvar="LIFELONG_TOKEN", help="What callers must send.", show_default=False)
     ] = "",
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A further name the server is called by; may be repeated.")
+        list[str] | None, typer.Option(help="Another host name of this server; may be repeated.")
     ] = None,
     no_worker: Annotated[
-        bool, typer.Option("--no-worker", help="Organize nothing: a worker runs elsewhere.")
+        bool, typer.Option("--no-worker", help="Do not organize: a worker runs elsewhere.")
     ] = False,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Serve the page, the HTTP API and MCP, with a worker in a process of its own.
 
-    Better than --token is LIFELONG_TOKEN: others on the machine can read a command line.
+    Prefer LIFELONG_TOKEN to --token: others on the machine can read a command line.
 
     Example: lifelong serve --port 8377 --open
     """
@@ -129,23 +132,25 @@ def mcp(
         ),
     ] = "",
 ) -> None:
-    """Serve one MCP client over standard input and output. A program that speaks MCP calls this.
+    """Serve one MCP client over standard input and output. An MCP client starts this.
 
     Example: lifelong mcp --agent claude-code/mara/project
     """
     from lifelong.home import existing_home
 
-    described = descriptor(agent) if agent else None
+    described = parse_descriptor(agent) if agent else None
     if agent and not described:
-        raise typer.BadParameter(f"{agent!r:.100} is no agent's address. Write it like claude-code/mara/project")
+        raise typer.BadParameter(
+            f"{agent!r:.100} is not the address of an agent. Write it like claude-code/mara/project"
+        )
     _extra("lifelong.serve.mcp").run_stdio(existing_home(home).path, user, described)
 
 
 @verbs.command()
 def hook(home: HomeOption = DEFAULT_HOME, user: UserOption = DEFAULT_USER) -> None:
-    """Feed a coding agent's talk in: for its hooks, which give an event as JSON on standard input.
+    """Store a coding agent's conversation: for its hooks, which give an event as JSON on standard input.
 
-    Whatever goes wrong is a line on standard error: it always ends with 0, so that the host goes on.
+    Errors are a line on standard error; it always exits with 0, so that the host continues.
 
     Example: lifelong hook --user work
     """
@@ -155,11 +160,11 @@ def hook(home: HomeOption = DEFAULT_HOME, user: UserOption = DEFAULT_USER) -> No
 @verbs.command()
 def worker(
     home: HomeOption = DEFAULT_HOME,
-    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then exit.")] = False,
     beside: Annotated[bool, typer.Option("--beside", hidden=True, help="End when standard input closes.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Organize what every agent of the home collects, until it is interrupted. Run as many as you like.
+    """Organize what the users of a home add, until it is interrupted. Several may run at once.
 
     On another machine, only the database is needed: LIFELONG_STORAGE_URL=postgresql://… lifelong worker
 
@@ -169,7 +174,7 @@ def worker(
     from lifelong.serve.worker import run, tell
 
     try:
-        with existing(home) as memory:
+        with open_memory(home) as memory:
             result = run(memory.store, once=once, as_json=as_json, beside=beside)
     except LifelongError as error:
         if beside:
@@ -192,7 +197,6 @@ def config(
     import json
 
     from lifelong.home import Home
-    from lifelong.serve.cli.output import rows
     from lifelong.settings import Settings, reference, shown
 
     if markdown:
@@ -207,11 +211,11 @@ def config(
     cells = [
         (f"{name}.{key}", json.dumps(value)) for name, keys in settings.items() for key, value in keys.items()
     ]
-    rows(("setting", "value"), cells, "")
+    print_table(("setting", "value"), cells)
 
 
 def _extra(module: str) -> ModuleType:
-    """A module that needs what `pip install lifelong` alone does not bring."""
+    """Return a module that needs what `pip install lifelong` alone does not install."""
     from lifelong.errors import ConfigError
 
     try:

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lifelong import errors
-from lifelong.serve.error_hints import told
+from lifelong.serve.error_hints import with_hint
 
 log = logging.getLogger("lifelong.serve")
 
@@ -92,7 +92,7 @@ def answer(error: Exception) -> Response:
             return _answer(422, f"The request does not fit: {wrong}. Nothing was changed.", "Input error", faults)
         case errors.LifelongError() if (status := status_of(error)) != 500:
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()
-            return _answer(status, told(error, "http"), words)
+            return _answer(status, with_hint(error, "http"), words)
     note(error)
     return _answer(500, INSIDE)
 

@@ -20,7 +20,7 @@ from lifelong.collect.descriptors import Descriptor
 from lifelong.errors import LifelongError
 from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.caller_identity import caller
-from lifelong.serve.error_hints import told
+from lifelong.serve.error_hints import with_hint
 from lifelong.serve.mcp import resources
 from lifelong.serve.mcp.prompts import PROMPTS, prompt
 from lifelong.serve.mcp.tools import OVERWRITES, READ_ONLY, WHEN, Seat, found, tools
@@ -77,7 +77,7 @@ class _Asked:
         try:
             text, failed = await to_thread.run_sync(work), False
         except LifelongError as error:
-            text, failed = told(error, "mcp"), True
+            text, failed = with_hint(error, "mcp"), True
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
     async def list_resources(self, context: Context, page: Page) -> types.ListResourcesResult:
@@ -103,7 +103,7 @@ class _Asked:
         try:
             return await to_thread.run_sync(lambda: work(self._seat(context)))
         except LifelongError as error:
-            raise MCPError(INVALID_PARAMS, told(error, "mcp")) from error
+            raise MCPError(INVALID_PARAMS, with_hint(error, "mcp")) from error
 
     def _seat(self, context: Context) -> Seat:
         address = context.request.query_params if isinstance(context.request, Request) else {}

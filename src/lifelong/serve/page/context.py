@@ -24,7 +24,7 @@ from lifelong.collect.descriptors import System, User
 from lifelong.errors import InputError, LifelongError
 from lifelong.memory import DEFAULT_USER, Memory, Store
 from lifelong.redaction import redact
-from lifelong.serve.error_hints import what_happened
+from lifelong.serve.error_hints import first_sentence
 from lifelong.serve.http import problems
 from lifelong.serve.http.guard import COOKIE, is_page
 from lifelong.types import Agent
@@ -252,7 +252,7 @@ def _answer(visit: Visit, look: Look) -> Response:
 
 def _sorry(visit: Visit, error: LifelongError) -> Response:
     status = problems.status_of(error)
-    told = what_happened(error) if status == 404 else str(error)
+    told = first_sentence(error) if status == 404 else str(error)
     if status == 500:
         problems.note(error)
         told = problems.INSIDE
