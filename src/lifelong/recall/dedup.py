@@ -17,10 +17,9 @@ from itertools import takewhile
 from math import log
 
 from lifelong.models.embedders.base import Embedder
-from lifelong.text.antonyms import are_opposites, are_synonyms
 from lifelong.text.names import Word, proper, words
 from lifelong.text.sentences import clauses
-from lifelong.text.stems import PARTICIPLE, PAST, stem
+from lifelong.text.stems import PARTICIPLE, PAST, are_opposites, are_synonyms, stem
 from lifelong.text.words import UNSPACED, content_words, fold, is_stop, word_set
 
 NEAR_OF_STATIC = 0.65

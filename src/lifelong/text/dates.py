@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
 from lifelong.text.stems import PARTICIPLE, PAST
-from lifelong.text.words import NUMBER_WORDS, either, word_set
+from lifelong.text.words import NUMBER_WORDS, either, pattern, word_set
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = (
@@ -41,7 +41,7 @@ _HABIT = re.compile(
     r"\b(?:birthday|anniversary|every|each|always|usually|often|annual\w*|yearly|born|holiday|celebrat\w+)\b",
     re.IGNORECASE,
 )
-_RELATIVE = re.compile(
+_RELATIVE = (
     r"\b(?<!like )(?<!like just )(?:"
     r"(?P<near>the day before yesterday|the day after tomorrow|(?:earlier )?today|tonight|yesterday|tomorrow"
     rf"|(?<!the )last night|this (?:morning|afternoon|evening))(?: (?P<part>{_PART})\b)?(?P<of>'s\b)?"
@@ -57,10 +57,9 @@ _RELATIVE = re.compile(
     rf"|(?P<day>(?P<first>{_MONTH}) {_NTH}(?: ?[-\u2013] ?{_NTH})?|{_NTH}(?: of)? (?P<second>{_MONTH}))\b"
     r"(?!,? \d{4}|[-\u2013/:.]?\d)"
     r"|(?P<about>recently|lately|the other (?:day|week)|a while ago)"
-    r")",
-    re.IGNORECASE,
+    r")"
 )
-_SPOT = re.compile(  # a word of each of them, in lower case: most sentences have none, and that is soon found
+_SPOT = (  # a word of each of them, in lower case: most sentences have none, and that is soon found
     r"\b(?:"
     + either(
         f"day|today|tonight|yesterday|tomorrow|week|month|year|{_PART}|{'|'.join((*_SEASONS, *MONTHS))}|{_DAY}"
@@ -70,7 +69,7 @@ _SPOT = re.compile(  # a word of each of them, in lower case: most sentences hav
 )
 _ADVERB = r"(?: (?:also|not|never|all|still|just|now|only|both|finally|[a-z]+ly))*"
 _DONE = rf"(?:(?!hundred\b|shed\b)[a-z]+[^\We]ed|{'|'.join(sorted(PAST - {'been'}))})\b"
-_TENSE = re.compile(
+_TENSE = (
     r"(?P<back>\b(?:(?:was|were|had|did)(?:n't)?|since|born|(?:should|would|could|might|must) have)\b)"
     rf"|(?P<ahead>(?:\b(?:am|(?:is|are)(?:n't)?)|'(?:m|re|s)){_ADVERB} [a-z]+ing\b(?: {_DONE})?"
     rf"|^[a-z]+ing\b(?<!thing)(?: {_DONE})?|'ll\b"
@@ -82,8 +81,7 @@ _TENSE = re.compile(
     r"|(?P<now>\b(?:used to|decided|agreed|planned|booked|I|we|they|he|she|who|if)\b"
     rf"|(?:\b(?:am|is|are|gets?)|'(?:m|re|s)){_ADVERB} {_DONE})"
     rf"|(?P<none>\b(?:the|an?|my|our|your|his|her|their|its|very|so|to|be|been|being|get|getting) {_DONE})"
-    rf"|(?P<past>\b(?!{PARTICIPLE.pattern}\b){_DONE})",
-    re.IGNORECASE,
+    rf"|(?P<past>\b(?!{PARTICIPLE.pattern}\b){_DONE})"
 )
 _DAYS = {
     "the day before yesterday": -2,
@@ -92,17 +90,14 @@ _DAYS = {
     "tomorrow": 1,
     "the day after tomorrow": 2,
 }
-_BREAK = re.compile(
-    r".*(?:[;:.!?]\s|, (?=(?:the|an?|my|our|his|her|i|we|he|she|it|they|so|but)\b)| because (?!of\b))",
-    re.IGNORECASE,
-)
+_BREAK = r".*(?:[;:.!?]\s|, (?=(?:the|an?|my|our|his|her|i|we|he|she|it|they|so|but)\b)| because (?!of\b))"
 _LEADS = re.compile(r"(?:^|[,;:]|\b(?:and|but|so|then|that|because))\s*\Z", re.IGNORECASE)
 _IS = re.compile(r"(?:\bis|'s)(?: now| at [\w:.]+)?\s$")
-_IS_THEN = re.compile(  # "is on", "ends in Porto on"; not "is from" or "is dated"
+_IS_THEN = (  # "is on", "ends in Porto on"; not "is from" or "is dated"
     r"(?:\b(?:is|are|ends?|starts?|begins?|opens?|closes?|goes|leaves?|runs?)|\b(?:it|that)'s)"
     rf"(?: (?!{_DONE}|(?:from|of|since|about|after)\b)[^\s,;:.!?]+){{0,3}} \Z"
 )
-_HAD_TO = re.compile(rf"\b{_DONE} to [a-z]+")
+_HAD_TO = rf"\b{_DONE} to [a-z]+"
 _IS_SUBJECT = re.compile(r" (?:is|was|will|marks|marked)\b")
 _LENGTHS = frozenset({"week", "month", "year"})
 _VERBS = frozenset({"may", "march"})  # months only where they are spelled as names
@@ -118,9 +113,9 @@ _BEFORE = frozenset({"last", "past", "this past", "previous"})
 def absolute(text: str, at: datetime) -> str:
     """The text with every date that was told from `at` told for all time. What cannot be a date of the
     calendar stays."""
-    if not _SPOT.search(text.lower()):
+    if not pattern(_SPOT).search(text.lower()):
         return text
-    return _RELATIVE.sub(lambda found: _said(found, at.date()), text)
+    return pattern(_RELATIVE, re.IGNORECASE).sub(lambda found: _said(found, at.date()), text)
 
 
 def _said(found: re.Match[str], today: date) -> str:
@@ -139,7 +134,7 @@ def _side(found: re.Match[str]) -> str:
     """On which side of today the verb next to a date puts it: "back", "ahead", as a "perfect" does; or, for a
     habit, neither."""
     before, after = found.string[: found.start()], found.string[found.end() :]
-    leads, broken = _LEADS.search(before), _BREAK.match(before)
+    leads, broken = _LEADS.search(before), pattern(_BREAK, re.IGNORECASE).match(before)
     clause = re.split(r"[,;:.!?]", after.removeprefix(",") if leads else after, maxsplit=1)[0]
     start = len(before) if leads and clause else broken.end() if broken and not leads else 0
     signs = _signs(before[start:])  # all of them for "when they went: in May"
@@ -148,7 +143,11 @@ def _side(found: re.Match[str]) -> str:
 
 
 def _signs(text: str) -> list[str]:
-    return [sign.lastgroup for sign in _TENSE.finditer(text) if sign.lastgroup and sign.lastgroup != "none"]
+    return [
+        sign.lastgroup
+        for sign in pattern(_TENSE, re.IGNORECASE).finditer(text)
+        if sign.lastgroup and sign.lastgroup != "none"
+    ]
 
 
 def _near(found: re.Match[str], today: date) -> str:
@@ -221,7 +220,7 @@ def _on_weekday(found: re.Match[str], today: date) -> str:
     side = "back" if prep.lower() == "since" else _side(found) or ("ahead" if is_ahead else "")
     if not side or _HABIT.search(found.string):
         return found[0]
-    if side == "back" and prep.lower() == "by" and _HAD_TO.search(found.string, 0, found.start()):
+    if side == "back" and prep.lower() == "by" and pattern(_HAD_TO).search(found.string, 0, found.start()):
         return found[0]  # "was told to pay by Friday", and maybe still can
     day = _weekday(found["weekday"].lower(), -1 if side == "back" else 1, today)
     return f"{prep} {_day(day, found['then'])}"
@@ -247,7 +246,7 @@ def _in_year(found: re.Match[str], today: date) -> str:
     side = "" if _TOWARDS.search(found.string, 0, found.start()) else _side(found)  # "slipped to 11 May"
     if side in {"back", "perfect"}:
         day = max(day for day in days if day <= today)
-    elif side == "ahead" or _IS_THEN.search(found.string, max(0, found.start() - 60), found.start()):
+    elif side == "ahead" or pattern(_IS_THEN).search(found.string, max(0, found.start() - 60), found.start()):
         day = min(day for day in days if day >= today)
     else:
         day = min(days, key=lambda day: abs(day - today))

@@ -14,12 +14,12 @@ from typing import Literal, NamedTuple
 from lifelong.text.dates import DATE_WORDS
 from lifelong.text.sentences import clauses
 from lifelong.text.stems import PAST
-from lifelong.text.words import FILLERS, NUMBER_WORDS, is_negation, word_set
+from lifelong.text.words import FILLERS, NUMBER_WORDS, is_negation, pattern, word_set
 
 Kind = Literal["number", "name", "date", "negation", "content", "filler"]
 
 _HAN = "々\u3040-\u30ff\u3400-\u9fff"  # written without spaces: a run of them is one word
-_TOKEN = re.compile(rf"[{_HAN}]+|[^\s—\u2013…{_HAN}]+")
+_TOKEN = rf"[{_HAN}]+|[^\s—\u2013…{_HAN}]+"
 _EDGES = (
     ".,;:!?\"'()[]{}<>*_~`|-=،؛؟«»\u201c\u201d\u2018\u2019„。\uff0c、\uff01\uff1f\uff1a\uff1b\uff08\uff09《》「」"
 )
@@ -61,7 +61,7 @@ def words(text: str, names: frozenset[str] = frozenset()) -> list[Word]:
     """The words of a clause. `names`: capitalised words that are names even where a clause begins."""
     found: list[Word] = []
     opening = True
-    for token in _TOKEN.finditer(text):
+    for token in pattern(_TOKEN).finditer(text):
         raw = token[0]
         bare = raw.strip(_EDGES)
         if bare:

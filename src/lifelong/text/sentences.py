@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from lifelong.text.dates import MONTH_NAMES
+from lifelong.text.words import pattern
 
 LONGEST_LABEL = 32  # characters
 
 LABEL = re.compile(r"([^\W\d_][^\W\d]*(?: [A-Z][\w.'\u2019-]*){0,2})(?::\s+|\uff1a)(?=\S)")
 PERIOD = re.compile(r"\((\d{4}(?:-\d\d){0,2})\)\s+")  # when it was, before what is told of that time
-_PARTS = re.compile(r"[;\uff1b؛]\s+|\uff1b")
+_PARTS = r"[;\uff1b؛]\s+|\uff1b"
 # What stands before a mark is looked at behind it, so that the search goes from mark to mark.
-_END = re.compile(
+_END = (
     r"[.!?…\u061f](?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|Ms|St|vs|ca|Nr)\.)(?<!\b(?:Mrs|bzw)\.)(?<!\bProf\.)(?<!\bapprox\.)"
     r"(?<!(?:e\.g|i\.e|a\.m|p\.m|z\.B)\.)(?!(?<=\bNo\.)\s\d)"
     rf"(?!(?:(?<=\b\d\.)|(?<=\b\d\d\.)) (?i:{'|'.join(sorted(MONTH_NAMES))})\b)"
@@ -36,7 +37,7 @@ def sentences(text: str) -> Iterator[str]:
     """Yield each sentence with the mark that ends it. A line break ends one, too; an abbreviation, an initial, the
     number of a list's item and a day ("3. Mai") do not."""
     start = 0
-    for end in _END.finditer(text):
+    for end in pattern(_END).finditer(text):
         if _ITEM_NUMBER.fullmatch(text, start, end.end()):
             continue
         if sentence := text[start : end.end()].strip():
@@ -60,6 +61,6 @@ def clauses(text: str) -> Iterator[Clause]:
         for number, said in enumerate(sentence.split("→")):
             if number:
                 label, under = "", False
-            for part in _PARTS.split(said):
+            for part in pattern(_PARTS).split(said):
                 if part := part.strip():
                     yield Clause(label, under, part)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from lifelong.text.dates import MONTH_NUMBERS, MONTHS, WEEKDAYS
-from lifelong.text.words import NUMBER_WORDS
+from lifelong.text.words import NUMBER_WORDS, pattern
 
 _COUNTS = NUMBER_WORDS | {"a": 1, "an": 1, "couple": 2, "few": 3}
 
@@ -20,26 +20,26 @@ _FULL, _WEEKDAY, _NUMBER = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(_COUNT
 _MONTH = rf"(?:{_FULL}|(?:{'|'.join(MONTH_NUMBERS)}|sept)\b\.?)"
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 _DATES = (
-    re.compile(rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})\b"),
-    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_MONTH}),?\s+(?P<year>\d{{4}})\b"),
-    re.compile(r"\b(?P<year>\d{4})[-/](?P<month>\d\d)(?:[-/](?P<day>\d\d))?\b"),
-    re.compile(r"\b(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})\b"),
-    re.compile(rf"\b(?P<month>{_MONTH}),?\s*(?:of\s+)?(?P<year>\d{{4}})\b"),
+    rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})\b",
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_MONTH}),?\s+(?P<year>\d{{4}})\b",
+    r"\b(?P<year>\d{4})[-/](?P<month>\d\d)(?:[-/](?P<day>\d\d))?\b",
+    r"\b(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})\b",
+    rf"\b(?P<month>{_MONTH}),?\s*(?:of\s+)?(?P<year>\d{{4}})\b",
 )
 _BEFORE = r"\b(?:in|during|of|this(?!\s+may)|last|on|by|since)\s+(?:(?:early|mid|late)[\s-]+)?"
-_IN_MONTH = re.compile(rf"{_BEFORE}({_FULL})\b")
-_MONTH_DAY = re.compile(rf"({_BEFORE})?\b({_MONTH})\s+{_NTH}\b")
-_DAY_MONTH = re.compile(rf"\b(on\s+|since\s+)?(?:the\s+)?{_NTH}\s+(?:of\s+)?({_MONTH})(?!\w)")
-_ON_THE = re.compile(r"\bon the (\d{1,2})(?:st|nd|rd|th)\b")
-_IN_YEAR = re.compile(r"\b(?:in|since|during|of)\s+((?:19|20)\d\d)\b")
-_SPAN = re.compile(r"\b(?:between|from)\s+(.{1,40}?)\s+(?:and|to|until|till)\s+(.{1,40})")
-_AGO = re.compile(rf"\b(\d{{1,4}}|{_NUMBER})\s+(?:of\s+)?(day|week|month|year)s?\s+(?:ago|earlier|back)\b")
-_LAST_DAY = re.compile(rf"\b(?:last|past|previous|on|since)\s+({_WEEKDAY})\b")
-_LAST = re.compile(rf"\b(?:last|past|previous)\s+(?:(\d{{1,3}}|{_NUMBER})\s+)?(day|week|weekend|month|year)s?\b")
-_CALENDAR = re.compile(r"\b(last|previous|this|over the|at the|on the)\s+(week|weekend|month|year)\b")
-_BEFORE_LAST = re.compile(r"\b(week|weekend|month|year) before last\b")
-_TODAY = re.compile(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b")
-_HOURS = re.compile(r"\b(?:last|past)\s+(?:\w+\s+)?hours?\b|\bhours? ago\b")
+_IN_MONTH = rf"{_BEFORE}({_FULL})\b"
+_MONTH_DAY = rf"({_BEFORE})?\b({_MONTH})\s+{_NTH}\b"
+_DAY_MONTH = rf"\b(on\s+|since\s+)?(?:the\s+)?{_NTH}\s+(?:of\s+)?({_MONTH})(?!\w)"
+_ON_THE = r"\bon the (\d{1,2})(?:st|nd|rd|th)\b"
+_IN_YEAR = r"\b(?:in|since|during|of)\s+((?:19|20)\d\d)\b"
+_SPAN = r"\b(?:between|from)\s+(.{1,40}?)\s+(?:and|to|until|till)\s+(.{1,40})"
+_AGO = rf"\b(\d{{1,4}}|{_NUMBER})\s+(?:of\s+)?(day|week|month|year)s?\s+(?:ago|earlier|back)\b"
+_LAST_DAY = rf"\b(?:last|past|previous|on|since)\s+({_WEEKDAY})\b"
+_LAST = rf"\b(?:last|past|previous)\s+(?:(\d{{1,3}}|{_NUMBER})\s+)?(day|week|weekend|month|year)s?\b"
+_CALENDAR = r"\b(last|previous|this|over the|at the|on the)\s+(week|weekend|month|year)\b"
+_BEFORE_LAST = r"\b(week|weekend|month|year) before last\b"
+_TODAY = r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b"
+_HOURS = r"\b(?:last|past)\s+(?:\w+\s+)?hours?\b|\bhours? ago\b"
 _SAID_OTHERWISE = {"half a year": "6 months", "a fortnight": "2 weeks"}
 
 _SINCE = re.compile(r"\bsince\b")
@@ -77,7 +77,7 @@ def period(question: str, asked_at: datetime) -> Period | None:
 
 def _span(text: str, asked: datetime) -> Period | None:
     """From one time to another. "From March to June 2024" begins in 2024."""
-    if not (found := _SPAN.search(text)):
+    if not (found := pattern(_SPAN).search(text)):
         return None
     first, last = (period(f"in {part}", asked) for part in found.groups())
     if not (first and last):
@@ -91,7 +91,7 @@ def _span(text: str, asked: datetime) -> Period | None:
 def _dated(text: str, asked: datetime) -> Period | None:
     """A date or a month with its year."""
     for form in _DATES:
-        if found := form.search(text):
+        if found := pattern(form).search(text):
             said = found.groupdict()
             month = MONTH_NUMBERS.get(said["month"][:3]) or int(said["month"])
             first = _midnight(asked, int(said["year"]), month, int(said.get("day") or 1))
@@ -101,11 +101,11 @@ def _dated(text: str, asked: datetime) -> Period | None:
 
 def _in_month(text: str, asked: datetime) -> Period | None:
     """A month, or a day of it, without a year: the last there was. "May" may be another word."""
-    if (found := _MONTH_DAY.search(text)) and (found[1] or found[2] != "may"):
+    if (found := pattern(_MONTH_DAY).search(text)) and (found[1] or found[2] != "may"):
         return _day(_latest(asked, MONTH_NUMBERS[found[2][:3]], int(found[3])))
-    if (found := _DAY_MONTH.search(text)) and (found[1] or found[3] != "may"):
+    if (found := pattern(_DAY_MONTH).search(text)) and (found[1] or found[3] != "may"):
         return _day(_latest(asked, MONTH_NUMBERS[found[3][:3]], int(found[2])))
-    found = _IN_MONTH.search(text)
+    found = pattern(_IN_MONTH).search(text)
     return _month(_latest(asked, MONTH_NUMBERS[found[1][:3]], 1)) if found else None
 
 
@@ -118,13 +118,13 @@ def _latest(asked: datetime, month: int, day: int) -> datetime:
 
 
 def _in_year(text: str, asked: datetime) -> Period | None:
-    if not (found := _IN_YEAR.search(text)):
+    if not (found := pattern(_IN_YEAR).search(text)):
         return None
     return Period(_midnight(asked, int(found[1])), _midnight(asked, int(found[1]) + 1))
 
 
 def _ago(text: str, asked: datetime) -> Period | None:
-    if not (found := _AGO.search(text)):
+    if not (found := pattern(_AGO).search(text)):
         return None
     days = min({"month": 30}.get(found[2], _LENGTH[found[2]]) * _count(found[1]), FURTHEST)
     about, today = _VAGUE[found[2]], _today(asked)
@@ -133,9 +133,9 @@ def _ago(text: str, asked: datetime) -> Period | None:
 
 def _calendar(text: str, asked: datetime) -> Period | None:
     """A week, month or year of the calendar. "Last week" is no such: who says it means the last days."""
-    if found := _BEFORE_LAST.search(text):
+    if found := pattern(_BEFORE_LAST).search(text):
         return _until(_before(_calendar_first(found[1], asked), found[1]), found[1])
-    if not (found := _CALENDAR.search(text)):
+    if not (found := pattern(_CALENDAR).search(text)):
         return None
     which, unit = found.groups()
     first = _calendar_first(unit, asked)
@@ -166,9 +166,9 @@ def _until(end: datetime, unit: str) -> Period:
 
 def _last(text: str, asked: datetime) -> Period | None:
     today = _today(asked)
-    if found := _LAST_DAY.search(text):
+    if found := pattern(_LAST_DAY).search(text):
         return _day(today - ((today.weekday() - WEEKDAYS.index(found[1])) % 7 or 7) * DAY)
-    if found := _LAST.search(text):
+    if found := pattern(_LAST).search(text):
         count = _count(found[1]) if found[1] else 1
         return Period(today - min(_LENGTH[found[2]] * count, FURTHEST) * DAY, asked)
     return None
@@ -180,12 +180,12 @@ def _near(text: str, asked: datetime) -> Period | None:
         return Period(today - DAY, asked)
     if "yesterday" in text:
         return _day(today - (2 if "day before yesterday" in text else 1) * DAY)
-    if _HOURS.search(text):
+    if pattern(_HOURS).search(text):
         return Period(asked - DAY, asked)
-    if found := _ON_THE.search(text):
+    if found := pattern(_ON_THE).search(text):
         days = (today - count * DAY for count in range(62))
         return next((_day(day) for day in days if day.day == int(found[1])), None)
-    return Period(today, asked) if _TODAY.search(text) else None
+    return Period(today, asked) if pattern(_TODAY).search(text) else None
 
 
 _READINGS: tuple[Callable[[str, datetime], Period | None], ...] = (

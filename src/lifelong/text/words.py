@@ -9,30 +9,38 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 WORD = re.compile(r"[^\W_]+(?:['+][^\W_]+)*")
 
 _ALTERNATIVE = re.compile(r"(?:[^|()]|\((?:[^()]|\([^()]*\))*\))+")
 
 
-def spotting(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """The same pattern for text in lower case: there it is found, or not, much sooner."""
+@cache
+def pattern(source: str, flags: int = 0) -> re.Pattern[str]:
+    """Return the compiled pattern. It is compiled when it is first needed: a process that never needs it starts
+    without the cost."""
+    return re.compile(source, flags)
+
+
+def without_case(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """Return the same pattern for text in lower case, which is searched much faster."""
     return re.compile(pattern.pattern, pattern.flags & ~re.IGNORECASE)
 
 
 def either(alternatives: str) -> str:
-    """A pattern for any of these alternatives, each of which begins with a letter that stands for itself. Those
-    that begin alike are put together: at a place in a text only they are tried."""
+    """Return a pattern for any of these alternatives, each of which begins with a plain letter. Those that begin
+    alike are put together, so that at each place of a text only they are tried."""
     begun: dict[str, list[str]] = {}
     for one in _ALTERNATIVE.findall(alternatives):
-        assert re.match(r"[a-z](?![?*+{])", one), f"{one!r} may begin otherwise"
+        assert re.match(r"[a-z](?![?*+{])", one), f"{one!r} does not begin with a plain letter"
         begun.setdefault(one[0], []).append(one[1:])
     parts = (f"{letter}(?:{'|'.join(rest)})" for letter, rest in begun.items())
     return f"(?:{'|'.join(parts)})"
 
 
 def word_set(words: str) -> frozenset[str]:
+    """Return the words of a text that lists them."""
     return frozenset(words.split())
 
 

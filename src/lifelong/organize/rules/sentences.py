@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from lifelong.text.words import WORD, either, spotting, weight, word_set
+from lifelong.text.words import WORD, either, weight, without_case, word_set
 
 LONGEST = 20_000  # characters of one record that are looked at; what is longer was pasted, not said
 
@@ -69,7 +69,7 @@ _HEDGE = re.compile(
     + r"|(?<=[smetn] )(?:so|very|pretty|quite|too)(?= \w+(?:ed|ing|ful|y|ant|ent|al|ive|ous)\b))\s+",
     re.IGNORECASE,
 )
-_SPOT_HEDGE = spotting(_HEDGE)
+_SPOT_HEDGE = without_case(_HEDGE)
 _TAG = re.compile(
     r"(?:,?\s+(?:too|as well|though|lol|haha|right|you know|huh|again|anyway|so far|i guess|if you ask me"
     r"|by the way|btw"
