@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 from typer.core import TyperGroup
@@ -16,15 +16,18 @@ from typer.core import TyperGroup
 import lifelong
 from lifelong import aio, errors, namespaces, types
 from lifelong.collect import descriptors
-from lifelong.journal.notes import Notes
-from lifelong.journal.records import JournalRecord
+from lifelong.journal.compaction import CompactionResult
+from lifelong.journal.notes import Notes, NotesCompactionResult
+from lifelong.journal.records import JournalRecord, Sensitivity
 from lifelong.journal.service import JournalService
 from lifelong.models.ledger import Call
-from lifelong.organize import organizer
+from lifelong.organize import health, organizer
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.worker import WorkDone
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import Experiences
+from lifelong.recall.feedback import Verdict
+from lifelong.recall.recall_log import Recalled, Scored
 from lifelong.recall.relations import Neighbour, RelationFinder, Relations
 from lifelong.serve.cli.app import SECTIONS, commands
 from lifelong.serve.http.app import API, api
@@ -182,8 +185,20 @@ NAMESPACES: dict[str, tuple[type, type]] = {
 RETURNED: tuple[type, ...] = (
     *(types.StoredRecord, types.Agent, types.Session, types.Turn, types.Hit, types.Document, types.Reference),
     *(types.Changeset, types.InboxItem, types.LifecycleResult, types.Stats, lifelong.Fact, lifelong.Receipt),
-    *(lifelong.Health, WorkDone, JournalRecord, Experience, Relations, Neighbour, Call),
+    *(lifelong.Health, WorkDone, JournalRecord, CompactionResult, NotesCompactionResult, Experience, Relations),
+    *(Neighbour, Recalled, Scored, Call),
 )
+LITERALS: dict[str, object] = {
+    "ItemKind": types.ItemKind,
+    "Provenance": types.Provenance,
+    "AgentState": types.AgentState,
+    "ItemState": types.ItemState,
+    "Stage": health.Stage,
+    "Sensitivity": Sensitivity,
+    "Verdict": Verdict,
+    "Strategy": descriptors.Strategy,
+}
+"""Words that calls take and values hold, by the name of their type."""
 RECORDS = ("UserMessage", "AssistantMessage", "ToolCall", "ToolResult", "Note", "SystemMessage")
 DESCRIPTORS = ("User", "Cron", "Task", "System", "Subagent", "App", "Permanent", "MemoryAgent")
 
@@ -204,7 +219,9 @@ def python() -> str:
     parts += [part for name in DESCRIPTORS for part in _class(getattr(descriptors, name))]
     parts.append("## What calls return\n")
     parts += [part for kind in RETURNED for part in _class(kind)]
-    parts.append("## Parts of your own\n")
+    parts.append("### Words\n\nTypes whose values are a few words:\n")
+    parts += [f"- `{name}`: {', '.join(f'`{word}`' for word in get_args(one))}" for name, one in LITERALS.items()]
+    parts.append("\n## Parts of your own\n")
     parts += [*_class(organizer.Organizer), *_class(organizer.Transcript), *_class(organizer.Outcome)]
     parts += [*_class(lifelong.Embedder), *_class(lifelong.Tool)]
     parts.append("## Errors\n\nAll are in `lifelong.errors`, and are a `LifelongError`.\n")
