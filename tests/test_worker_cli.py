@@ -324,7 +324,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """O5: it looks for new users again."""
-    monkeypatch.setattr("lifelong.background.DISCOVER_EVERY", 0.01)
+    monkeypatch.setattr("lifelong.background.DISCOVER_SECONDS", 0.01)
     talk(tmp_path, "Bob", user="work")
     looks = 0
     users = SharedParts.users

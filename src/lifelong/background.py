@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lifelong")
 
-DISCOVER_EVERY = 5.0  # seconds between two looks for users that are new
+DISCOVER_SECONDS = 5.0  # between two looks for new users
 AFTER_FAILURE = 60.0  # seconds until a schedule that could not be read is asked again
-MAX_WAIT = 300.0  # seconds; a machine may have slept, or its clock been put right
+MAX_WAIT = 300.0  # seconds; the machine may sleep, or its clock be corrected
 MIN_WAIT = 0.05
 
 
@@ -34,7 +34,7 @@ class BackgroundWork:
         worker = shared.settings.worker
         self._shared = shared
         self._every_user = False
-        self._discovered = -DISCOVER_EVERY
+        self._discovered = -DISCOVER_SECONDS
         self.workers = [Worker(self._round, shared.clock, worker.tick_seconds) for _ in range(worker.threads)]
         self._schedules = PeriodicThread("schedule", self._run_schedules, AFTER_FAILURE)
 
@@ -43,8 +43,8 @@ class BackgroundWork:
         self._every_user = self._every_user or every_user
         continuity = self._shared.settings.continuity
         if continuity.memory_compaction_enabled or continuity.experience_store_enabled:
-            _ = self._shared.memory_agent  # put together here, once, and not by each worker
-        self._schedules.start()
+            self._schedules.start()
+        _ = self._shared.memory_agent  # put together here, once, and not by each worker
         self._shared.indexer.background.start()
         for worker in self.workers:
             worker.start()
@@ -88,7 +88,7 @@ class BackgroundWork:
         return max(wait, MIN_WAIT)
 
     def _users(self) -> list[UserParts]:
-        if self._every_user and time.monotonic() >= self._discovered + DISCOVER_EVERY:
+        if self._every_user and time.monotonic() >= self._discovered + DISCOVER_SECONDS:
             self._discovered = time.monotonic()
             try:
                 known = len(self._shared.open_users())
