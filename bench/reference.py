@@ -222,7 +222,7 @@ def python() -> str:
     parts.append("### Words\n\nTypes whose values are a few words:\n")
     parts += [f"- `{name}`: {', '.join(f'`{word}`' for word in get_args(one))}" for name, one in LITERALS.items()]
     parts.append("\n## Parts of your own\n")
-    parts += [*_class(organizer.Organizer), *_class(organizer.Transcript), *_class(organizer.Outcome)]
+    parts += [*_class(organizer.Organizer), *_class(organizer.Transcript), *_class(organizer.RunResult)]
     parts += [*_class(lifelong.Embedder), *_class(lifelong.Tool)]
     parts.append("## Errors\n\nAll are in `lifelong.errors`, and are a `LifelongError`.\n")
     parts.append("\n".join(_error(kind, depth) for kind, depth in _tree(errors.LifelongError)) + "\n")

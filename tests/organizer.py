@@ -15,7 +15,7 @@ import time
 
 from lifelong import LifelongError, Memory
 from lifelong.organize.draft import Draft
-from lifelong.organize.organizer import Outcome, Transcript
+from lifelong.organize.organizer import RunResult, Transcript
 from lifelong.testing import log_records
 
 QUICKLY = {"tick_seconds": 0.02, "lease_seconds": 0.5, "retry_seconds": 0.05, "max_attempts": 1000}
@@ -35,11 +35,11 @@ class CopyingOrganizer:
     def status_note(self) -> str:
         return ""
 
-    def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+    def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
         log_records(transcript, draft, f"left-{transcript.agent_id}")
         time.sleep(random.uniform(0, self._longest))
         log_records(transcript, draft, f"right-{transcript.agent_id}")
-        return Outcome("DONE")
+        return RunResult("DONE")
 
 
 def main(home: str, storage: str) -> None:

@@ -35,7 +35,8 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"models", *BASE},
     # A record becomes searchable in the transaction that stores it.
     "collect": {"collect", "recall.index_writer", "recall.repair", *BASE},
-    "organize": {"organize", "collect", "models", *BASE},
+    # A document becomes searchable in the transaction that commits it; what a person corrected is not learned.
+    "organize": {"organize", "collect", "models", "recall.index_writer", "recall.feedback", *BASE},
     "journal": {"journal", "collect", "models", "home", *BASE},
     "recall": {"recall", "journal", "organize", "collect", "models", "vectors", *BASE},
     "background": {"organize", *BASE},
@@ -65,7 +66,7 @@ SQL_STANDS_IN = (
     "collect.history",
     "organize.inbox",
     "organize.document_rows",
-    "organize.fact_index",
+    "organize.facts",
     "models.ledger",
     "journal.rows",
     "recall.items",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,26 +18,22 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from lifelong import Memory
 from lifelong.errors import ChangesetNotFound, DocumentNotFound, InputError, LifelongError, StaleWrite
-from lifelong.organize.changesets import commit
-from lifelong.organize.diffing import diff, undone
+from lifelong.organize.changesets import commit, revert
 from lifelong.organize.document_rows import MEMORY, MEMORY_ID
 from lifelong.organize.documents import DocumentStore
-from lifelong.organize.draft import Draft
-from lifelong.organize.fact_index import COMMON, MOST_LEADS
+from lifelong.organize.draft import Draft, diff
+from lifelong.organize.facts import COMMON_KEY_FACTS, MAX_FOUND, fact_keys
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
+from lifelong.text.stems import canonical
 from lifelong.types import Changeset, Document
 
 OWNER = "default"
 
 
-def words(sentence: str) -> Iterator[str]:
-    yield from sentence.lower().rstrip(".").split()
-
-
 @pytest.fixture
 def tree(database: Database, clock: FakeClock) -> DocumentStore:
-    return DocumentStore(database, OWNER, clock, words)
+    return DocumentStore(database, OWNER, clock)
 
 
 def add(tree: DocumentStore, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
@@ -159,7 +154,7 @@ def test_what_a_draft_relied_on_is_checked_again(
     add(tree, "child", under=c.path)
     before = state(tree)
     for draft, error in zip(
-        drafts, ("there already", "No document", "No document", "is the parent of"), strict=True
+        drafts, ("exists already", "No document", "No document", "is the parent of"), strict=True
     ):
         with pytest.raises(LifelongError, match=error):
             land(database, draft, clock.now)
@@ -201,9 +196,10 @@ def test_committers_at_once_come_one_after_the_other(
 # Facts
 
 
-def about(tree: DocumentStore, *keys: str) -> list[tuple[str, str]]:
-    """Where a current fact with one of these keys stands, and what it says."""
-    return [(tree.read(lead.document_id).path, lead.sentence) for lead in tree.draft().about([{*keys}])[0]]
+def about(tree: DocumentStore, *words: str) -> list[tuple[str, str]]:
+    """Return the path and the sentence of each current fact that has one of these words as a key."""
+    (found,) = tree.draft().find_facts([{canonical(word) for word in words}])
+    return [(tree.read(fact.document_id).path, fact.sentence) for fact in found]
 
 
 def test_facts_are_found_by_their_keys(tree: DocumentStore, database: Database) -> None:
@@ -235,17 +231,17 @@ def test_a_new_title_is_a_new_subject(tree: DocumentStore) -> None:
 def test_the_newest_fact_comes_first_and_few_for_a_key(tree: DocumentStore) -> None:
     """O11: a key that all share gives the newest."""
     documents = [add(tree, f"d{n}", f"Likes tea {n}. [r{n}]") for n in range(12)]
-    assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, 11 - MOST_LEADS, -1)]
+    assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, 11 - MAX_FOUND, -1)]
     tree.edit(documents[0].id, 1, append="Likes tea a lot. [r9]")
     assert about(tree, "tea")[0] == ("~/memory/d0", "Likes tea a lot.")
 
 
-def test_a_key_that_many_share_leads_only_where_another_does(tree: DocumentStore) -> None:
+def test_a_common_key_finds_only_what_another_key_finds_too(tree: DocumentStore) -> None:
     """O11: so that a lookup costs the same however much is known."""
-    for n in range(COMMON + 4):
-        add(tree, f"d{n}", f"Likes tea {'green' if n == COMMON else 'black'} {n}. [r{n}]")
+    for n in range(COMMON_KEY_FACTS + 4):
+        add(tree, f"d{n}", f"Likes tea {'green' if n == COMMON_KEY_FACTS else 'black'} {n}. [r{n}]")
     assert about(tree, "tea") == []
-    assert [path for path, _ in about(tree, "tea", "green")] == [f"~/memory/d{COMMON}"]
+    assert [path for path, _ in about(tree, "tea", "green")] == [f"~/memory/d{COMMON_KEY_FACTS}"]
 
 
 def test_a_draft_finds_the_facts_it_changed(tree: DocumentStore) -> None:
@@ -253,10 +249,11 @@ def test_a_draft_finds_the_facts_it_changed(tree: DocumentStore) -> None:
     bob = add(tree, "bob", "Bob likes tea. [r1]")
     draft = tree.draft()
     draft.edit(bob.id, 1, find="tea", replace="coffee")
-    assert [known.sentence for known in draft.about([{"coffee"}])[0]] == ["Bob likes coffee."]
-    assert draft.about([{"tea"}]) == [[]]
+    coffee, tea = {canonical("coffee")}, {canonical("tea")}
+    assert [fact.sentence for fact in draft.find_facts([coffee])[0]] == ["Bob likes coffee."]
+    assert draft.find_facts([tea]) == [[]]
     draft.delete(bob.id, 2)
-    assert draft.about([{"coffee"}, {"tea"}]) == [[], []]
+    assert draft.find_facts([coffee, tea]) == [[], []]
 
 
 # Undoing
@@ -376,7 +373,7 @@ def test_a_deleted_document_comes_back_unless_its_place_is_taken(tree: DocumentS
     tree.delete(bob.id, 1)
     deletion = tree.changesets()[0].id
     other = add(tree, "bob", "Another Bob. [r2]", people.path)
-    with pytest.raises(InputError, match="~/memory/people/bob is there already"):
+    with pytest.raises(InputError, match="~/memory/people/bob exists already"):
         tree.rollback(deletion)
     tree.delete(other.id, 1)
     tree.delete(people.id, 1)
@@ -471,8 +468,8 @@ def test_undoing_takes_out_what_came_and_keeps_what_is_not_its_own(
 ) -> None:
     """O21: whatever the three hold."""
     was, then, now = (document("\n\n".join(body)) for body in (before, after, current))
-    assert undone(was, then, then)[0].body == was.body
-    result, stuck = undone(was, then, now)
+    assert revert(was, then, then)[0].body == was.body
+    result, stuck = revert(was, then, now)
     left = [part for part in result.body.split("\n\n") if part]
     assert len(left) == len(set(left))
     assert {part for part in current if part not in after} <= set(left), "what came later stays"
@@ -497,7 +494,7 @@ class Growing(RuleBasedStateMachine):
         self.clock = FakeClock()
         self.folder = Path(tempfile.mkdtemp(prefix="lifelong-documents-"))
         self.memory = Memory.open(self.folder, clock=self.clock, storage=self.storage())
-        self.tree = DocumentStore(self.memory._parts.shared.database, OWNER, self.clock, words)
+        self.tree = DocumentStore(self.memory._parts.shared.database, OWNER, self.clock)
         self.remembered: list[tuple[datetime, dict[str, tuple[object, ...]]]] = []
         self.before: dict[str, tuple[object, ...]] = {}
 
@@ -603,9 +600,13 @@ class Growing(RuleBasedStateMachine):
         stored = self.memory._parts.shared.database.read(
             lambda tx: set(tx.all("SELECT document_id, key FROM fact_keys"))
         )
-        said = {(one.id, key) for one in self.tree.walk() for fact in self.tree.facts(one.id) for key in
-                words(fact.text)}  # fmt: skip
-        assert stored == said
+        expected = {
+            (one.id, key)
+            for one in self.tree.walk()
+            for fact in self.tree.facts(one.id)
+            for key in fact_keys(fact.text)
+        }
+        assert stored == expected
 
 
 def test_documents_hold_on_sqlite() -> None:

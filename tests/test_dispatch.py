@@ -56,7 +56,7 @@ def ranges(memory: Memory) -> list[tuple[int, int]]:
 def test_a_marked_session_becomes_an_item_of_its_memory_agent(memory: Memory, alice: Agent) -> None:
     """O2, C3: made on first use, one per source agent; type system_message; the last id actually loaded."""
     ids = memory.append_many(alice, [UserMessage(f"number {n}") for n in range(6)])
-    assert memory.organize().handed_over == 1
+    assert memory.organize().dispatched == 1
     (item,) = items(memory)
     session = memory.sessions.list(alice)[0]
     assert (item.type, item.state, item.session_id) == ("system_message", "pending", session.id)
@@ -66,7 +66,7 @@ def test_a_marked_session_becomes_an_item_of_its_memory_agent(memory: Memory, al
     keeper = memory.agents.get(item.agent_id)
     assert keeper.descriptor == MemoryAgent(alice.id)
     assert keeper.owner == memory.user
-    assert memory.organize().handed_over == 0
+    assert memory.organize().dispatched == 0
 
 
 def test_the_next_records_make_the_next_item(memory: Memory, alice: Agent) -> None:
@@ -97,7 +97,7 @@ def test_a_memory_agents_session_is_passed_over(memory: Memory, alice: Agent) ->
     session = memory.sessions.list(keeper)[0]
     assert session.invalidated_at is None
     memory._parts.shared.database.write(lambda tx: tx.run("UPDATE sessions SET invalidated_at = ?", newest))
-    assert memory.organize().handed_over == 0
+    assert memory.organize().dispatched == 0
     session = memory.sessions.list(keeper)[0]
     assert (session.invalidated_at, session.processed_until) == (None, newest)
     assert items(memory) == []
@@ -111,7 +111,7 @@ def test_a_session_whose_agent_is_gone_is_let_go(
     session = memory.sessions.list(alice)[0]
     orphan(memory, session.id)
     memory.organize()
-    assert "belongs to no agent" in caplog.text
+    assert "has no agent any more" in caplog.text
     gone = memory._parts.shared.database.read(
         lambda tx: tx.one("SELECT invalidated_at, processed_until FROM sessions")
     )
@@ -148,7 +148,7 @@ def test_a_dead_agents_last_words_are_handed_over(memory: Memory, alice: Agent, 
 def test_a_blank_transcript_is_marked_processed(memory: Memory, alice: Agent) -> None:
     """O2."""
     newest = memory.append_many(alice, [AssistantMessage("")] * 6)[-1]
-    assert memory.organize().handed_over == 0
+    assert memory.organize().dispatched == 0
     session = memory.sessions.list(alice)[0]
     assert (session.invalidated_at, session.processed_until) == (None, newest)
     assert items(memory) == []
@@ -160,7 +160,7 @@ def test_a_record_that_comes_while_the_transcript_is_made_is_not_skipped(
     """O2: processed_until is the last id that was loaded, not the newest there is."""
     loaded = memory.append_many(alice, [UserMessage("a")] * 6)
     late: list[int] = []
-    parcel = Dispatcher._parcel
+    parcel = Dispatcher._next_batch
 
     def slow(self: Dispatcher, tx: Transaction, **more: Any) -> Any:
         made = parcel(self, tx, **more)
@@ -168,7 +168,7 @@ def test_a_record_that_comes_while_the_transcript_is_made_is_not_skipped(
             late.append(memory.append(alice, UserMessage("b")))
         return made
 
-    monkeypatch.setattr(Dispatcher, "_parcel", slow)
+    monkeypatch.setattr(Dispatcher, "_next_batch", slow)
     memory.organize()
     session = memory.sessions.list(alice)[0]
     assert ranges(memory)[0] == (0, loaded[-1])
@@ -186,7 +186,7 @@ def test_when_another_worker_was_quicker_nothing_is_enqueued(
     organizer.waiting = "It waits."
     other = open_memory(organizer=organizer)
     newest = memory.append_many(alice, [UserMessage("a")] * 6)[-1]
-    parcel = Dispatcher._parcel
+    parcel = Dispatcher._next_batch
     raced: list[bool] = []
 
     def slow(self: Dispatcher, tx: Transaction, **more: Any) -> Any:
@@ -196,8 +196,8 @@ def test_when_another_worker_was_quicker_nothing_is_enqueued(
             other.organize()
         return made
 
-    monkeypatch.setattr(Dispatcher, "_parcel", slow)
-    assert memory.organize().handed_over == 0
+    monkeypatch.setattr(Dispatcher, "_next_batch", slow)
+    assert memory.organize().dispatched == 0
     assert ranges(memory) == [(0, newest)]
 
 
@@ -211,12 +211,12 @@ def test_a_failure_stops_neither_the_tick_nor_the_others(
         memory.end_session(agent)
     monkeypatch.setattr(dispatch, "transcript", fragile)
     with caplog.at_level(logging.ERROR):
-        assert memory.organize().handed_over == 1
+        assert memory.organize().dispatched == 1
     assert "fine" in items(memory)[0].text
     assert len({r.args for r in caplog.records if "stays marked" in r.message}) == 11
-    assert "A session cannot be handed over, and stays marked: ZeroDivisionError" in memory.admin.status_notes()[1]
+    assert "A session cannot be dispatched, and stays marked: ZeroDivisionError" in memory.admin.status_notes()[1]
     monkeypatch.undo()
-    assert memory.organize().handed_over == 11
+    assert memory.organize().dispatched == 11
     assert memory.admin.status_notes() == ["It waits."]
 
 
@@ -243,7 +243,7 @@ def test_a_long_session_is_handed_over_in_batches(open_memory: OpenMemory) -> No
     memory = open_memory(organizer=organizer, organize={"batch_records": 10, "batch_chars": 1000})
     alice = memory.agent(User("cli", "alice", "main"))
     ids = memory.append_many(alice, [UserMessage("x" * 300) for _ in range(11)])
-    assert memory.organize().handed_over > 1
+    assert memory.organize().dispatched > 1
     found = ranges(memory)
     assert found[0][0] == 0
     assert found[-1][1] == ids[-1]

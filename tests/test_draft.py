@@ -10,9 +10,8 @@ from lifelong.errors import DocumentInUse, DocumentNotFound, InputError, StaleWr
 from lifelong.organize.changesets import commit
 from lifelong.organize.document_rows import MEMORY, MEMORY_ID
 from lifelong.organize.documents import DocumentStore
-from lifelong.organize.draft import Draft
-from lifelong.organize.edits import sentence, targets
-from lifelong.organize.facts import Fact
+from lifelong.organize.draft import Draft, link_targets
+from lifelong.organize.facts import Fact, sentence
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.types import Changeset, Document
@@ -292,7 +291,7 @@ def test_what_is_used_in_the_draft_cannot_be_deleted(draft: Draft, tree: Documen
 
 def test_targets_are_what_brackets_name() -> None:
     """O17: with or without a label, each once."""
-    assert targets("[[a]] [[b|B]] [[a|x]] [[ c d ]] [[]] [[ ]] [[|x]] [e] [[f\ng]] [[[h]]]") == [
+    assert link_targets("[[a]] [[b|B]] [[a|x]] [[ c d ]] [[]] [[ ]] [[|x]] [e] [[f\ng]] [[[h]]]") == [
         "a",
         "b",
         "c d",

@@ -68,7 +68,7 @@ def drain(memory: Memory, seconds: float = 30.0) -> None:
     for agent in memory.agents.list():
         if agent.descriptor.kind == "user":
             memory.end_session(agent)
-    while memory.organize().handed_over or memory.inbox.list("pending", "leased"):
+    while memory.organize().dispatched or memory.inbox.list("pending", "leased"):
         assert time.monotonic() < end, memory.inbox.list("pending", "leased", "dead")
         time.sleep(0.02)
     assert memory.inbox.list("dead") == []

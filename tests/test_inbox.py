@@ -187,12 +187,12 @@ def test_a_heartbeat_keeps_the_lease(queue: Queue, clock: FakeClock) -> None:
     queue.put(queue.agent("alice"), 1)
     lease = queue.take()
     clock.turn(seconds=50)
-    assert queue.database.write(lambda tx: Inbox(tx).beat(lease, clock() + LEASE))
+    assert queue.database.write(lambda tx: Inbox(tx).renew(lease, clock() + LEASE))
     clock.turn(seconds=50)
     assert queue.claim() is None
     clock.turn(seconds=11)
     queue.take()
-    assert not queue.database.write(lambda tx: Inbox(tx).beat(lease, clock() + LEASE))
+    assert not queue.database.write(lambda tx: Inbox(tx).renew(lease, clock() + LEASE))
 
 
 def test_a_released_item_does_not_count_the_attempt(queue: Queue, clock: FakeClock) -> None:
@@ -218,11 +218,11 @@ def test_workers_at_once_never_claim_the_same_item(queue: Queue) -> None:
 @pytest.mark.parametrize(("attempt", "seconds"), [(1, 30), (2, 60), (3, 120), (7, 600), (40, 600)])
 def test_waits_double_up_to_a_limit_with_jitter(attempt: int, seconds: float, clock: FakeClock) -> None:
     """O5: exponential backoff."""
-    patience = RetryPolicy(LEASE, 50, timedelta(seconds=30), timedelta(seconds=600))
-    waits = {patience.again(attempt, clock()) for _ in range(20)}
+    retry = RetryPolicy(LEASE, 50, timedelta(seconds=30), timedelta(seconds=600))
+    waits = {retry.next_attempt(attempt, clock()) for _ in range(20)}
     assert len(waits) > 1
     assert all(w and 0.8 * seconds <= (w - clock()).total_seconds() <= 1.2 * seconds for w in waits)
-    assert patience.again(50, clock()) is None
+    assert retry.next_attempt(50, clock()) is None
 
 
 def test_an_agent_with_work_in_its_inbox_stays_awake(memory: Memory, clock: FakeClock, queue: Queue) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from lifelong import Agent, Memory, User, UserMessage
 from lifelong.collect.sessions import Sessions
-from lifelong.organize.fact_index import FactIndex
+from lifelong.organize.facts import FactIndex
 from lifelong.recall import rebuild
 from lifelong.recall.citations import Citations
 from lifelong.recall.items import Items
@@ -326,7 +326,7 @@ def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
             Citations(planned, "default").ended([1])
             Citations(planned, "default").of("d")
             Citations(planned, "default").surpassed([1])
-            FactIndex(planned, "default").about([{"key"}])
+            FactIndex(planned, "default").find([{"key"}])
             Items(planned, "default").ended("journal")
             Items(planned, "default").pinned()
             Sessions(planned).marked()

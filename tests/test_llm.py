@@ -24,8 +24,8 @@ from lifelong.models.ledger import Call, Ledger
 from lifelong.models.metered import within
 from lifelong.models.providers import model_for, unusable
 from lifelong.organize.draft import Draft
-from lifelong.organize.llm import BATCH, NUDGE, LlmOrganizer, kept_nothing, pieces
-from lifelong.organize.organizer import Outcome, Transcript
+from lifelong.organize.llm import INSTRUCTION, NUDGE, LlmOrganizer, kept_nothing, split
+from lifelong.organize.organizer import RunResult, Transcript
 from lifelong.settings import ModelsSettings
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
@@ -107,7 +107,7 @@ class Bench:
         given: dict[str, Any] = {"model": MODELS[self.provider], "base_url": base_url, "api_key": KEY, **more}
         return ModelsSettings(**given)
 
-    def organize(self, server: ModelServer, given: Transcript | None = None, **more: Any) -> Outcome:
+    def organize(self, server: ModelServer, given: Transcript | None = None, **more: Any) -> RunResult:
         organizer = LlmOrganizer(self.settings(server.base_url(self.provider), **more), self.database, self.clock)
         with pydantic_ai.models.override_allow_model_requests(True):
             return organizer.organize(given or transcript(), self.draft)
@@ -135,7 +135,7 @@ def test_it_reads_and_writes_documents_with_the_tools(bench: Bench) -> None:
     """O8: over a real client; the edits are in the draft, and what it used is told and booked."""
     with ModelServer(WORK) as server:
         outcome = bench.organize(server, transcript(item_id=7))
-    assert outcome.said == "DONE"
+    assert outcome.summary == "DONE"
     assert bench.bodies["anna"] == ANNA["body"]
     rows = calls(bench.database)
     assert [(row.state, row.input_tokens, row.output_tokens, row.estimated) for row in rows] == [
@@ -154,7 +154,7 @@ def test_the_model_is_told_what_to_do_and_offered_three_tools(bench: Bench) -> N
     first = server.requests[0]
     assert "You keep the memory of another agent" in json.dumps(first)
     said = told(first)
-    assert said.startswith(BATCH)
+    assert said.startswith(INSTRUCTION)
     assert "the last run" in said
     assert "x" * 2_001 not in said
     assert said.endswith("Anna works in Lisbon.\n\n</transcript>")
@@ -182,7 +182,7 @@ def test_a_summary_instead_of_work_is_refused_once(bench: Bench) -> None:
 def test_a_model_that_only_talks_fails(bench: Bench) -> None:
     """O8: nothing is taken for done that was not written."""
     server = bench.fails(
-        [say("A summary."), say("It is done.")], ModelError, "wrote nothing.*It said: 'It is done.'"
+        [say("A summary."), say("It is done.")], ModelError, "wrote nothing.*Its answer: 'It is done.'"
     )
     assert len(server.requests) == 2
 
@@ -432,7 +432,7 @@ def test_a_function_can_be_the_model(database: Database, clock: FakeClock) -> No
 
     edited = draft(database)
     organizer = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(FunctionModel(think)))
-    assert organizer.organize(transcript(), edited).said == "DONE"
+    assert organizer.organize(transcript(), edited).summary == "DONE"
     assert len([edit for edit in edited.changes if edit.after and edit.after.slug == "anna"]) == 1
 
 
@@ -450,10 +450,10 @@ def test_it_works_where_a_loop_is_running(database: Database, clock: FakeClock) 
     model = FunctionModel(lambda _, __: ModelResponse(parts=[TextPart("NOTHING TO KEEP")]))
     organizer = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(model))
 
-    async def cell() -> Outcome:
+    async def cell() -> RunResult:
         return organizer.organize(transcript(), draft(database))
 
-    assert asyncio.run(cell()).said == "NOTHING TO KEEP"
+    assert asyncio.run(cell()).summary == "NOTHING TO KEEP"
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, asyncio.CancelledError])
@@ -539,15 +539,15 @@ def test_the_providers_own_key_is_not_sent_to_another_server(
 # Small parts
 
 
-def test_pieces_lose_nothing_and_name_the_record_they_go_on_with() -> None:
+def test_split_lose_nothing_and_name_the_record_they_go_on_with() -> None:
     """O13: a block that is cut tells in each piece which record it is."""
     heading = "## User [r12, 2026-03-05 10:00:00 UTC]"
     text = f"{heading}\n\n{'a' * 250}\n\n### Tool Call: x [r13, 2026-03-05 10:00:01 UTC]\n\nb"
-    parts = list(pieces(text, 100))
+    parts = list(split(text, 100))
     assert "".join(parts).count("a") == text.count("a")
     assert all("[r12" in part for part in parts[:3])
     assert parts[-1].startswith("### Tool Call: x [r13")
-    assert list(pieces("short", 100)) == ["short"]
+    assert list(split("short", 100)) == ["short"]
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ from lifelong.organize import dispatch, memory_agent
 from lifelong.organize.draft import Draft
 from lifelong.organize.facts import parse_facts
 from lifelong.organize.health import Health
-from lifelong.organize.memory_agent import MOST_LOSSES
-from lifelong.organize.organizer import Outcome, Transcript
+from lifelong.organize.memory_agent import MAX_LEASES_LOST
+from lifelong.organize.organizer import RunResult, Transcript
 from lifelong.testing import FakeClock, ScriptedOrganizer, log_records
 from lifelong.types import utc_now
 from tests.conftest import OpenMemory, until
@@ -159,7 +159,7 @@ def test_a_bug_in_a_organizer_is_a_failure_like_any_other(
     say(memory, alice, "one")
     memory.organize()
     assert memory.inbox.list()[0].error == "ZeroDivisionError: oops"
-    assert "nobody foresaw" in caplog.text
+    assert "unexpected error" in caplog.text
 
 
 def test_a_spent_budget_is_not_tried_again_by_itself(
@@ -285,8 +285,8 @@ def test_what_a_person_corrects_while_a_organizer_learns_it_does_not_hold(
         f"{body}\n\nAlice likes tea. [r{tea}]\n\n## Earlier\n\n"
         f"Alice lives in Porto. [r{home}, {by}]\n\nAlice lives with a black cat. [r{home}, r{cat}, {by}]"
     )
-    assert "2 fact(s) ended as they landed" in memory.documents.changesets(1)[0].note
-    assert "2 fact(s) ended as they landed" in caplog.text
+    assert "2 fact(s) ended when they were committed" in memory.documents.changesets(1)[0].note
+    assert "2 fact(s) ended when they were committed" in caplog.text
     assert all(hit.until for hit in memory.search("Where does Alice live?", 10) if "Porto" in hit.text)
 
 
@@ -306,7 +306,7 @@ def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(
     organizer.script = [raced]
     assert memory.organize().finished == 1
     assert "A person's remark." in memory.documents.read("~/memory/log").body
-    assert "1 fact(s) ended as they landed" in memory.documents.changesets(1)[0].note
+    assert "1 fact(s) ended when they were committed" in memory.documents.changesets(1)[0].note
     assert len(organizer.seen) == 1
 
 
@@ -329,7 +329,7 @@ def test_a_correction_that_a_organizer_learns_while_it_is_made_holds(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("lifelong.recall.feedback.Opinions.correct", killed)
+        patch.setattr("lifelong.recall.feedback.FeedbackRows.correct", killed)
         with pytest.raises(KeyboardInterrupt):
             memory.correct(old, "Alice lives in Lisbon.")
 
@@ -424,7 +424,7 @@ def test_two_runs_that_speak_of_the_same_are_not_laid_over_each_other(
         blocked_reason, status_note = rules.blocked_reason, rules.status_note
         others = 1
 
-        def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+        def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
             outcome = rules.organize(transcript, draft)
             while self.others:
                 self.others -= 1
@@ -444,13 +444,13 @@ def test_a_long_queue_does_not_hold_up_deadlines_and_marks(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """O1: a round works for a while, then the next one begins."""
-    monkeypatch.setattr(memory_agent, "A_WHILE", 0.0)
+    monkeypatch.setattr(memory_agent, "MAX_ROUND_SECONDS", 0.0)
     organizer = ScriptedOrganizer()
     memory = open_memory(organizer=organizer)
     for number in range(3):
         say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
-    done = memory.store._parts.background.workers[0]._once(lambda: False)
-    assert (done.handed_over, done.finished) == (3, 0)
+    done = memory.store._parts.background.workers[0]._run_round(lambda: False)
+    assert (done.dispatched, done.finished) == (3, 0)
     monkeypatch.undo()
     assert memory.organize().finished == 3
 
@@ -541,17 +541,17 @@ def test_an_item_that_ends_its_worker_again_and_again_is_buried(open_memory: Ope
     class Killed(BaseException):
         pass
 
-    organizer = ScriptedOrganizer(*[Killed() for _ in range(MOST_LOSSES + 1)])
+    organizer = ScriptedOrganizer(*[Killed() for _ in range(MAX_LEASES_LOST + 1)])
     memory = open_memory(organizer=organizer)
     alice = memory.agent(ALICE)
     say(memory, alice, "one")
-    for _ in range(MOST_LOSSES + 1):
+    for _ in range(MAX_LEASES_LOST + 1):
         with pytest.raises(Killed):
             memory.organize()
         clock.turn(minutes=5)
     assert memory.organize().finished == 0
     (item,) = memory.inbox.list("dead")
-    assert "stopped without a word" in item.error
+    assert f"ended {MAX_LEASES_LOST + 1} times" in item.error
 
 
 # The memory-agent's own session
@@ -569,7 +569,7 @@ def test_a_run_is_told_in_the_memory_agents_own_session(memory: Memory, alice: A
     assert session.invalidated_at is None
     memory.sessions.reset(keeper)
     memory.end_session(keeper)
-    assert memory.organize().handed_over == 0
+    assert memory.organize().dispatched == 0
     assert memory.sessions.get(session.id).invalidated_at is None
 
 
@@ -796,7 +796,7 @@ def test_health_is_red_while_the_oldest_item_is_overdue(
 def test_another_process_sees_that_a_worker_is_stuck_with_a_session(
     memory: Memory, alice: Agent, clock: FakeClock, open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """O6: from a minute on, until it is handed over or let go."""
+    """O6: from a minute on, until it is dispatched or let go."""
     other, seen = open_memory(), list[Health]()
 
     def stuck(*args: Any, **more: Any) -> str:
@@ -810,7 +810,7 @@ def test_another_process_sees_that_a_worker_is_stuck_with_a_session(
     memory.organize()
     assert [health.status for health in seen] == ["green", "red"]
     (reason,) = seen[-1].reasons
-    assert f"Session {memory.sessions.list(alice)[0].id} has been in a worker's hands for 61 seconds" in reason
+    assert f"Session {memory.sessions.list(alice)[0].id} has been with a worker for 61 seconds" in reason
     assert other.admin.health().status == "green", "it was let go"
     monkeypatch.undo()
     memory.organize()
@@ -834,8 +834,8 @@ else:
 with Memory.open(sys.argv[1]) as memory:
     alice = memory.agent(User("cli", "alice", "main"))
     memory.append(alice, UserMessage("one"))
-    memory.sleep(alice)
-    memory.process()
+    memory.end_session(alice)
+    memory.organize()
 """
 
 

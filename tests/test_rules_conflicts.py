@@ -11,9 +11,8 @@ import sys
 
 import pytest
 
-from lifelong.organize.rules.conflicts import LONGEST_KEY, MOST_KEYS, SURE, SURE_IN_CHAT, judge, keys
-from lifelong.organize.rules.judging import likelihood
-from lifelong.organize.rules.reading import read
+from lifelong.organize.rules.conflicts import LONGEST_KEY, MOST_KEYS, SURE, SURE_IN_CHAT, judge, keys, likelihood
+from lifelong.organize.rules.features import read
 
 SUPERSEDES = """
 Ottilie lives in Tartu above a bakery. | Ottilie moved to Pärnu last week.

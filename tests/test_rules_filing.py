@@ -31,11 +31,9 @@ from lifelong import (
 )
 from lifelong.organize.document_rows import MEMORY
 from lifelong.organize.draft import Draft
-from lifelong.organize.fact_index import FactIndex
-from lifelong.organize.facts import EARLIER, Lead, paragraphs, parse_fact, parse_facts
-from lifelong.organize.organizer import Outcome, Transcript
-from lifelong.organize.rules.conflicts import keys
-from lifelong.organize.rules.filing import FULL, Filing
+from lifelong.organize.facts import EARLIER, FactIndex, IndexedFact, paragraphs, parse_fact, parse_facts
+from lifelong.organize.organizer import RunResult, Transcript
+from lifelong.organize.rules.filing import MAX_PAGE_CHARS, Filing
 from lifelong.organize.rules.organizer import RulesOrganizer
 from lifelong.organize.rules.statements import Statement
 from lifelong.organize.write_policy import WritePolicy
@@ -58,10 +56,13 @@ class Replaying:
         self.rules = RulesOrganizer(ROOMY)
         self.seen: list[Transcript] = []
 
-    def waits(self) -> str:
+    def blocked_reason(self) -> str:
         return ""
 
-    def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+    def status_note(self) -> str:
+        return ""
+
+    def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
         self.seen.append(transcript)
         return self.rules.organize(transcript, draft)
 
@@ -498,9 +499,7 @@ TALK = (
 def test_the_same_transcript_again_adds_nothing(memory: Memory, organizer: Replaying) -> None:
     """O8: a run may be repeated."""
     learn(memory, memory.agent(ALICE), *TALK)
-    again = Draft(
-        memory._parts.shared.database, "default", below=MEMORY, keys=keys, guard=WritePolicy(organizer.seen[0])
-    )
+    again = Draft(memory._parts.shared.database, "default", below=MEMORY, policy=WritePolicy(organizer.seen[0]))
     organizer.rules.organize(organizer.seen[0], again)
     assert [(edit.before, edit.after) for edit in again.changes] == []
 
@@ -515,8 +514,8 @@ from tests.test_rules_filing import ALICE, TALK
 with Memory.open(sys.argv[1], clock=FakeClock(), organize={"organizer": "rules"}) as memory:
     for _ in range(2):
         memory.append_many(memory.agent(ALICE), TALK)
-        memory.sleep(memory.agent(ALICE))
-        memory.process()
+        memory.end_session(memory.agent(ALICE))
+        memory.organize()
     print(json.dumps([[one.path, one.title, one.description, one.body] for one in memory.documents.walk()]))
 """
     processes = [
@@ -554,9 +553,9 @@ def test_leads_do_not_depend_on_the_order_of_their_rows(database: Database) -> N
     """O8: of facts that came at once, the same are looked at whoever comes first."""
     at, found = AT, []
     for owner, order in (("one", range(30)), ("other", reversed(range(30)))):
-        leads = [(Lead("d", f"{number:02}", f"Fact {number}."), ("common", "also")) for number in order]
+        leads = [(IndexedFact("d", f"{number:02}", f"Fact {number}."), ("common", "also")) for number in order]
         database.write(lambda tx, owner=owner, leads=leads: FactIndex(tx, owner).insert(leads, at))  # type: ignore[misc]
-        found.append(database.read(lambda tx, owner=owner: FactIndex(tx, owner).about([{"also", "common"}])[0]))  # type: ignore[misc]
+        found.append(database.read(lambda tx, owner=owner: FactIndex(tx, owner).find([{"also", "common"}])[0]))  # type: ignore[misc]
     assert found[0] == found[1]
     assert found[0]
 
@@ -618,7 +617,7 @@ def test_any_text_of_a_person_survives(tmp_path_factory: pytest.TempPathFactory,
 
 
 def draft(database: Database) -> Draft:
-    return Draft(database, "default", below=MEMORY, keys=keys)
+    return Draft(database, "default", below=MEMORY)
 
 
 def written(filing: Filing) -> dict[str, str]:
@@ -649,7 +648,7 @@ def test_a_full_document_goes_on_in_pages(database: Database) -> None:
     bodies = written(filing)
     pages = [path.removeprefix("~/memory/people/mara") for path in bodies if "/mara" in path]
     assert sorted(pages) == ["", "/2026-02", "/2026-02-2", "/2026-04"]
-    assert max(map(len, bodies.values())) < FULL + 200
+    assert max(map(len, bodies.values())) < MAX_PAGE_CHARS + 200
     cited = [
         record
         for path, body in bodies.items()

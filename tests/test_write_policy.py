@@ -61,7 +61,7 @@ def run(database: Database, said: dict[int, Record] = SAID) -> Draft:
     """The draft of one run that learns from this."""
     records = tuple(StoredRecord(number, "s", AT, AT, record) for number, record in said.items())
     transcript = Transcript(OWNER, "a", "s", 100, max(said), "", records, True)
-    return Draft(database, OWNER, below=MEMORY, guard=WritePolicy(transcript))
+    return Draft(database, OWNER, below=MEMORY, policy=WritePolicy(transcript))
 
 
 def add(to: Draft | DocumentStore, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:

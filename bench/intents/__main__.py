@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.judge.__main__ import PAIRS
-from lifelong.organize.rules.intents import FILE, SCALE, SURE, features, likelihood
+from lifelong.organize.rules.requests import FILE, SCALE, SURE, features, likelihood
 
 HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "src" / "lifelong" / "organize" / "rules" / FILE

@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 
 from lifelong import UserMessage
 from lifelong.organize.organizer import Transcript
-from lifelong.organize.rules.conflicts import SURE, keys
-from lifelong.organize.rules.features import Pair, alone
-from lifelong.organize.rules.judging import FILE, SCALE
-from lifelong.organize.rules.reading import read
+from lifelong.organize.rules.conflicts import FILE, SCALE, SURE, keys
+from lifelong.organize.rules.features import Pair, alone, read
 from lifelong.organize.rules.statements import find_statements
 from lifelong.text.stems import canonical
 from lifelong.types import StoredRecord

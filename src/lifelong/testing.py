@@ -18,7 +18,7 @@ import pytest
 
 from lifelong.errors import MemoryClosed, StorageConflict, StorageError
 from lifelong.organize.draft import Draft
-from lifelong.organize.organizer import Outcome, Transcript
+from lifelong.organize.organizer import RunResult, Transcript
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import new_id
 
@@ -58,13 +58,13 @@ class ScriptedOrganizer:
     def status_note(self) -> str:
         return ""
 
-    def organize(self, transcript: Transcript, draft: Draft) -> Outcome:
+    def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
         self.seen.append(transcript)
         act = self.script.pop(0) if self.script else log_records
         if isinstance(act, BaseException):
             raise act
         act(transcript, draft)
-        return Outcome("DONE")
+        return RunResult("DONE")
 
 
 def log_records(transcript: Transcript, draft: Draft, slug: str = "log") -> None:

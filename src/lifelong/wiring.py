@@ -26,9 +26,8 @@ from lifelong.organize.health import Receipt, receipt
 from lifelong.organize.inbox import Inbox
 from lifelong.organize.memory_agent import MemoryAgentRunner, RetryPolicy
 from lifelong.organize.organizer import Organizer
-from lifelong.recall.feedback import corrected, ended_lines
+from lifelong.recall.feedback import ended_lines
 from lifelong.recall.file_sync import FileSync
-from lifelong.recall.index_writer import index_document
 from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.recall.vector_rows import VectorRows
@@ -194,7 +193,7 @@ class UserParts:
             ended=partial(ended_lines, shared.database, name),
             resync=lambda: shared.indexer.look(),
         )
-        self.documents = DocumentStore(shared.database, name, shared.clock, fact_keys, index_document)
+        self.documents = DocumentStore(shared.database, name, shared.clock)
 
     @cached_property
     def query(self) -> Query | None:
@@ -346,13 +345,6 @@ class UserParts:
         return list(dict.fromkeys(redact(note) for note in notes if note))
 
 
-def fact_keys(sentence: str) -> frozenset[str]:
-    """Return the lookup keys of a fact: facts that repeat or replace each other share one."""
-    from lifelong.organize.rules.conflicts import keys
-
-    return keys(sentence)
-
-
 def open_organizer(settings: Settings, database: Database, clock: Clock) -> Organizer:
     """The one that is asked for; the rules where `auto` finds no model that can be used."""
     from lifelong.models.providers import unusable
@@ -423,7 +415,7 @@ def open_lifecycle(settings: Settings, database: Database) -> Lifecycle:
 
 def open_dispatcher(settings: Settings, database: Database, lifecycle: Lifecycle, clock: Clock) -> Dispatcher:
     return Dispatcher(
-        *(database, lifecycle, corrected, clock),
+        *(database, lifecycle, clock),
         batch_records=settings.organize.batch_records,
         batch_chars=settings.organize.batch_chars,
         tool_result_chars=settings.collect.tool_result_chars,
@@ -433,18 +425,13 @@ def open_dispatcher(settings: Settings, database: Database, lifecycle: Lifecycle
 def open_memory_agent(
     settings: Settings, database: Database, organizer: Organizer, clock: Clock
 ) -> MemoryAgentRunner:
-    retries = RetryPolicy(
+    retry = RetryPolicy(
         lease=timedelta(seconds=settings.worker.lease_seconds),
-        attempts=settings.worker.max_attempts,
-        first=timedelta(seconds=settings.worker.retry_seconds),
-        longest=timedelta(seconds=settings.worker.retry_longest_seconds),
+        max_attempts=settings.worker.max_attempts,
+        first_delay=timedelta(seconds=settings.worker.retry_seconds),
+        max_delay=timedelta(seconds=settings.worker.retry_longest_seconds),
     )
-    return MemoryAgentRunner(
-        *(database, organizer, clock, retries, corrected),
-        keys=fact_keys,
-        context_chars=settings.organize.context_chars,
-        file=index_document,
-    )
+    return MemoryAgentRunner(database, organizer, clock, retry, context_chars=settings.organize.context_chars)
 
 
 def open_database(home: Home, storage: StorageSettings) -> Database:

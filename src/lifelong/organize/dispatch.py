@@ -1,9 +1,9 @@
 """How a marked session reaches its memory-agent: as a transcript in the inbox, exactly once.
 
-The transcript is made outside any transaction. Then one transaction puts it in the inbox and moves the
-session's position by compare-and-swap. If somebody else moved it in between, nothing is put there and the
-session stays marked. So no record is skipped, and none is delivered twice, however many workers try. A mark
-that only grew in between does no harm: it stays for what the transcript does not hold.
+The transcript is made outside any transaction. Then one transaction puts it into the inbox and advances the
+session's position by compare-and-swap. If somebody else advanced it in between, nothing is put there and the
+session stays marked. So no record is skipped, and none is delivered twice, however many workers try. If the mark
+was renewed in between, it stays, for the records that the transcript does not hold.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import transcript
 from lifelong.errors import NOT_NOW, StorageError
 from lifelong.organize.inbox import Inbox
-from lifelong.organize.organizer import Corrected
+from lifelong.recall.feedback import corrected
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Clock, Session, StoredRecord
 
 log = logging.getLogger("lifelong.organize")
 
-SESSIONS_A_QUERY = 10
+SESSIONS_PER_QUERY = 10
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptBatch:
-    """What is to be handed over: a session as it was read, and its next records as a transcript. It is
-    empty where there is nothing to say, or nobody to say it for."""
+    """The next records of a session, as a transcript. The text is empty if there is nothing to learn from; the
+    agent is none if nothing may be learned from it."""
 
     session: Session
     until: int
@@ -45,13 +45,13 @@ class TranscriptBatch:
 
 
 class Dispatcher:
-    """Carries marked sessions of the whole home to their memory-agents, but for records that were corrected."""
+    """Puts the new records of marked sessions, for the whole home, into the inboxes of their memory-agents.
+    Records that a person corrected are left out."""
 
     def __init__(
         self,
         database: Database,
         lifecycle: Lifecycle,
-        corrected: Corrected,
         clock: Clock,
         *,
         batch_records: int,
@@ -60,7 +60,6 @@ class Dispatcher:
     ) -> None:
         self._database = database
         self._lifecycle = lifecycle
-        self._corrected = corrected
         self._clock = clock
         self._batch_records = batch_records
         self._batch_chars = batch_chars
@@ -68,80 +67,81 @@ class Dispatcher:
         self.error = ""
 
     def run(self, now: datetime, stopping: Callable[[], bool] = lambda: False) -> int:
-        """Hand over everything that is marked; how many transcripts that were. One session's failure is
-        logged, said in `error` and leaves that session marked; a database that can do nothing just now ends it."""
-        delivered, failed = 0, ""
+        """Dispatch everything that is marked. Return how many transcripts that were. A session that fails is
+        logged, named in `error` and stays marked; if the database is unavailable, the error is raised."""
+        dispatched, failed = 0, ""
         for session in self._marked():
             if stopping():
                 break
             try:
-                delivered += self._carry(session, now)
+                dispatched += self._dispatch(session, now)
             except NOT_NOW:
                 raise
             except Exception as error:
-                failed = f"A session cannot be handed over, and stays marked: {type(error).__name__}: {error}"
-                log.exception("session %s could not be handed over and stays marked", session.id)
-                self._let_go(session)
+                failed = f"A session cannot be dispatched, and stays marked: {type(error).__name__}: {error}"
+                log.exception("session %s could not be dispatched and stays marked", session.id)
+                self._note_end(session)
         self.error = failed
-        return delivered
+        return dispatched
 
     def _marked(self) -> Iterator[Session]:
         last: Session | None = None
         while page := self._database.read(partial(_find_marked, after=last)):
             yield from page
-            if len(page) < SESSIONS_A_QUERY:
+            if len(page) < SESSIONS_PER_QUERY:
                 break
             last = page[-1]
 
-    def _carry(self, session: Session, now: datetime) -> int:
-        """Hand over what the session holds, a batch at a time, until its mark is gone or another worker
-        was quicker."""
-        delivered = 0
+    def _dispatch(self, session: Session, now: datetime) -> int:
+        """Dispatch the session's records, a batch at a time, until its mark is gone or another worker was
+        faster."""
+        dispatched = 0
         while session.invalidated_at is not None:
-            self._take_in_hand(session)
-            parcel = self._database.read(partial(self._parcel, session=session))
-            moved = self._database.write(partial(self._deliver, parcel=parcel, now=now))
-            if not moved:
-                self._let_go(session)
+            self._note_start(session)
+            batch = self._database.read(partial(self._next_batch, session=session))
+            advanced = self._database.write(partial(self._deliver, batch=batch, now=now))
+            if not advanced:
+                self._note_end(session)
                 break
-            if parcel.text:
-                log.info("session %s: handed over up to r%s", session.id, parcel.until)
-                delivered += 1
-            session = moved
-        return delivered
+            if batch.text:
+                log.info("session %s: dispatched up to r%s", session.id, batch.until)
+                dispatched += 1
+            session = advanced
+        return dispatched
 
-    def _take_in_hand(self, session: Session) -> None:
-        """Say in the database what is begun: if it never ends, this process may not be able to say so."""
+    def _note_start(self, session: Session) -> None:
+        """Note in the database that work on the session began: if it hangs, this process may not be able to say
+        so."""
         self._database.write(lambda tx: Sessions(tx).set_in_hand(session.id, self._clock()))
 
-    def _let_go(self, session: Session) -> None:
-        """Say that nobody hands the session over now. Where that cannot be said, the next attempt says what is."""
+    def _note_end(self, session: Session) -> None:
+        """Note that nobody works on the session. If the database fails, the next attempt notes its own start."""
         with suppress(StorageError):
             self._database.write(lambda tx: Sessions(tx).set_in_hand(session.id, None))
 
-    def _parcel(self, tx: Transaction, session: Session) -> TranscriptBatch:
+    def _next_batch(self, tx: Transaction, session: Session) -> TranscriptBatch:
         after = session.processed_until or 0
         agent = Agents(tx).peek(session.agent_id)
         if agent is None:
-            log.warning("session %s belongs to no agent any more; nothing is learned from it", session.id)
+            log.warning("session %s has no agent any more; nothing is learned from it", session.id)
         if agent is None or not is_organized(agent.kind):
             newest = History(tx).max_id(session.id) or after
             return TranscriptBatch(session, newest, "", None)
-        stretch = History(tx).load(session.id, after, self._batch_records)
-        corrected = self._corrected(tx, agent.owner, [recorded.id for recorded in stretch.records])
-        records, text = self._fitting(stretch, agent, corrected)
-        until = stretch.until if len(records) == len(stretch.records) else records[-1].id
+        page = History(tx).load(session.id, after, self._batch_records)
+        left_out = corrected(tx, agent.owner, [recorded.id for recorded in page.records])
+        records, text = self._fit(page, agent, left_out)
+        until = page.until if len(records) == len(page.records) else records[-1].id
         return TranscriptBatch(session, until, text, agent)
 
-    def _fitting(
-        self, stretch: RecordPage, agent: AgentRow, corrected: Container[int]
+    def _fit(
+        self, page: RecordPage, agent: AgentRow, left_out: Container[int]
     ) -> tuple[tuple[StoredRecord, ...], str]:
-        """As many of the records as make a transcript that is not too long, but one at least; and the transcript,
-        without those that were corrected."""
-        records = stretch.records
+        """Return as many of the records as make a transcript within the limit, but at least one; and the
+        transcript."""
+        records = page.records
         while True:
             text = transcript(
-                [recorded for recorded in records if recorded.id not in corrected],
+                [recorded for recorded in records if recorded.id not in left_out],
                 foreground=is_foreground(agent.kind),
                 tool_result_chars=self._tool_result_chars,
             )
@@ -152,34 +152,34 @@ class Dispatcher:
                 return records, redact(text)[: self._batch_chars] + cut
             records = records[: len(records) // 2]
 
-    def _deliver(self, tx: Transaction, parcel: TranscriptBatch, now: datetime) -> Session | None:
-        """Put the parcel into the inbox and move the session on, both or neither. The session as it is
-        then; none where somebody else was quicker, or an earlier session of the agent has to go first."""
-        sessions, agent = Sessions(tx), parcel.agent
-        memory_agent = self._memory_agent(tx, agent, now) if agent and parcel.text else None
-        session = sessions.take(parcel.session.id)
+    def _deliver(self, tx: Transaction, batch: TranscriptBatch, now: datetime) -> Session | None:
+        """Put the batch into the inbox and advance the session, both or neither. Return the session as it is then;
+        none if somebody else was faster, or an earlier session of the agent must go first."""
+        sessions, agent = Sessions(tx), batch.agent
+        memory_agent = self._memory_agent(tx, agent, now) if agent and batch.text else None
+        session = sessions.take(batch.session.id)
         if (
             session is None
             or session.invalidated_at is None
-            or session.processed_until != parcel.session.processed_until
+            or session.processed_until != batch.session.processed_until
             or not sessions.is_first_marked(session)
-            or not sessions.mark_processed(session, parcel.until)
+            or not sessions.mark_processed(session, batch.until)
         ):
             return None
         if memory_agent:
             after = session.processed_until or 0
-            Inbox(tx).put(memory_agent.id, parcel.text, session.id, after, parcel.until, now)
+            Inbox(tx).put(memory_agent.id, batch.text, session.id, after, batch.until, now)
             self._lifecycle.wake(tx, memory_agent, now)
         return sessions.peek(session.id)
 
     def _memory_agent(self, tx: Transaction, agent: AgentRow, now: datetime) -> AgentRow:
-        """The memory-agent of this agent, made on first use; its row is taken."""
+        """Return the memory-agent of this agent, made on first use, with its row locked."""
         descriptor = MemoryAgent(agent.id)
-        known = Agents(tx).find(agent.owner, descriptor) or Agents(tx).resolve(
+        found = Agents(tx).find(agent.owner, descriptor) or Agents(tx).resolve(
             agent.owner, descriptor, now, self._lifecycle.sleep_due(now)
         )
-        return Agents(tx).take(agent.owner, known.id)
+        return Agents(tx).take(agent.owner, found.id)
 
 
 def _find_marked(tx: Transaction, after: Session | None) -> list[Session]:
-    return Sessions(tx).find_invalidated(SESSIONS_A_QUERY, after)
+    return Sessions(tx).find_invalidated(SESSIONS_PER_QUERY, after)

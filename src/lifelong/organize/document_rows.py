@@ -1,7 +1,8 @@
 """The rows of `documents`, `document_references`, `changesets` and `trees`.
 
-A document is its versions; the one without `valid_to` is current, and one that has none is deleted. Versions of
-one changeset share their `valid_from`, so that a reader of any past time sees whole changesets only.
+A document is stored as its versions. The version without `valid_to` is current; a document without such a version
+is deleted. Versions of one changeset share their `valid_from`, so that a reader of any past time sees whole
+changesets only.
 """
 
 from __future__ import annotations
@@ -14,17 +15,16 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from lifelong.errors import ChangesetNotFound, DocumentNotFound, InputError
-from lifelong.organize.fact_index import FactIndex
 from lifelong.storage.base import EVERY, Param, Row, Transaction
 from lifelong.types import Changeset, Document, Reference, from_micros, from_optional_micros, to_micros
 from lifelong.validation import validate_name, validate_text
 
 MEMORY = "~/memory"
 MEMORY_ID = "memory"
-"""The id of `~/memory` in every tree: two that make it at once make the same one."""
+"""The id of `~/memory` for every owner: two processes that make it at once make the same document."""
 
-LONGEST_PATH = 10_000
-DEEPEST = 100  # documents below one another
+MAX_PATH_CHARS = 10_000
+MAX_DEPTH = 100
 
 _COLUMNS = (
     "d.id, d.version, d.parent_id, d.slug, d.title, d.description, d.body, d.valid_from, d.valid_to, "
@@ -42,7 +42,7 @@ _SHORT_ID = re.compile(r"d[0-9a-f]{1,22}", re.ASCII)
 _texts = attrgetter("slug", "title", "description", "body")
 
 When: TypeAlias = datetime | None
-"""A time in the past; none for now."""
+"""A time in the past, or none for now."""
 
 
 class DocumentRows:
@@ -55,13 +55,13 @@ class DocumentRows:
     # One document
 
     def find(self, document_id: str, as_of: When = None) -> Document | None:
-        """The document as it is, or was; none where there is none."""
+        """Return the document as it is, or was; none if there is none."""
         found = self.row(self.full_id(validate_name(document_id, "A document's id")), as_of)
-        return found and self.placed(found, as_of)
+        return found and self.with_path(found, as_of)
 
     def full_id(self, document_id: str) -> str:
-        """Return the id that a short one stands for: its beginning, in capitals or not. Any other
-        is returned as it is. Raise `DocumentNotFound` where several begin so."""
+        """Return the id that a short one stands for: its beginning, in any case. Any other is returned as it is.
+        Raise `DocumentNotFound` if several begin like that."""
         typed = str(document_id).lower()
         if not _SHORT_ID.fullmatch(typed):
             return document_id
@@ -80,10 +80,10 @@ class DocumentRows:
     def get(self, document_id: str) -> Document:
         if found := self.find(document_id):
             return found
-        raise unknown_document(document_id)
+        raise document_not_found(document_id)
 
     def at(self, path: str, as_of: When = None) -> Document | None:
-        """The document at `~/slug/slug`."""
+        """Return the document at `~/slug/slug`; none if there is none."""
         steps, document_id = slugs(path), ""
         for slug in steps:
             below = self.child(document_id, slug, as_of)
@@ -94,19 +94,19 @@ class DocumentRows:
         return found and replace(found, path="/".join(("~", *steps)))
 
     def row(self, document_id: str, as_of: When = None) -> Document | None:
-        """Like `find`, without its path, which takes its ancestors to tell."""
+        """Return what `find` does, without the path, for which the ancestors must be read."""
         which, times = _valid(as_of)
         return self._one(f"d.owner = ? AND d.id = ? AND {which}", self._owner, document_id, *times)
 
     def child(self, parent_id: str, slug: str, as_of: When = None) -> str | None:
-        """The id of the parent's child of this slug."""
+        """Return the id of the parent's child with this slug."""
         which, times = _valid(as_of)
         where = f"d.owner = ? AND d.parent_id = ? AND d.slug = ? AND {which}"
         row = self._tx.one(f"SELECT d.id FROM documents d WHERE {where}", self._owner, parent_id, slug, *times)
         return row[0] if row else None
 
-    def place(self, document_id: str, as_of: When = None) -> tuple[str, str] | None:
-        """Parent and slug."""
+    def location(self, document_id: str, as_of: When = None) -> tuple[str, str] | None:
+        """Return parent and slug."""
         which, times = _valid(as_of)
         row = self._tx.one(
             f"SELECT d.parent_id, d.slug FROM documents d WHERE d.owner = ? AND d.id = ? AND {which}",
@@ -119,22 +119,22 @@ class DocumentRows:
     def lineage(self, document_id: str, as_of: When = None) -> list[tuple[str, str]]:
         """Id and slug of the document and its ancestors, the root last. A cycle is an error."""
         found: dict[str, str] = {}
-        while document_id and (place := self.place(document_id, as_of)):
+        while document_id and (location := self.location(document_id, as_of)):
             if document_id in found:
                 raise InputError(
                     f"{found[document_id]!r} would be its own ancestor. Choose another parent for it."
                 )
-            found[document_id] = place[1]
-            document_id = place[0]
+            found[document_id] = location[1]
+            document_id = location[0]
         return list(found.items())
 
-    def placed(self, document: Document, as_of: When = None) -> Document:
-        """The document with its path."""
+    def with_path(self, document: Document, as_of: When = None) -> Document:
+        """Return the document with its path."""
         above = [slug for _, slug in self.lineage(document.parent_id, as_of)] if document.parent_id else []
         return replace(document, path="/".join(("~", *reversed(above), document.slug)))
 
     def resolve(self, target: str) -> str | None:
-        """The id of what a `[[target]]` names: a path, an id, or a path below `~/memory`."""
+        """Return the id of what a `[[target]]` names: a path, an id, or a path below `~/memory`."""
         target = target.strip()
         if target.startswith("~"):
             found = self.at(target) if target.startswith("~/") else None
@@ -142,10 +142,10 @@ class DocumentRows:
             found = self.row(target) or self.at(f"{MEMORY}/{target}")
         return found.id if found else None
 
-    # Many
+    # Many documents
 
     def children(self, document_id: str = "", as_of: When = None, limit: int = EVERY) -> list[Document]:
-        """By slug; "" stands for the roots."""
+        """Return the children by slug; "" stands for the roots."""
         which, times = _valid(as_of)
         where = f"d.owner = ? AND d.parent_id = ? AND {which} ORDER BY d.slug LIMIT ?"
         found = self._all(where, self._owner, document_id, *times, limit)
@@ -155,7 +155,7 @@ class DocumentRows:
         return [replace(one, path=f"{above}/{one.slug}") for one in sorted(found, key=lambda one: one.slug)]
 
     def walk(self, root: Document | None = None, as_of: When = None) -> list[Document]:
-        """The document and all below it (none: the whole tree), parents before children, then by slug."""
+        """Return the document and all below it (none: all documents), parents before children, then by slug."""
         which, times = _valid(as_of)
         found: list[Document] = []
         level = [root.id] if root else []
@@ -177,28 +177,28 @@ class DocumentRows:
         return walked
 
     def count(self) -> int:
-        """How many there are now."""
+        """Return how many documents there are now."""
         row = self._tx.one("SELECT count(*) FROM documents WHERE owner = ? AND valid_to IS NULL", self._owner)
         return row[0] if row else 0
 
     def titles(self) -> list[tuple[str, str, str, str]]:
-        """Id, parent, slug and title of every current document."""
+        """Return id, parent, slug and title of every current document."""
         rows = self._tx.all(
             "SELECT id, parent_id, slug, title FROM documents WHERE owner = ? AND valid_to IS NULL", self._owner
         )
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
     def versions(self, document_id: str) -> list[Document]:
-        """Every version, the first one first, each where it was when it was written."""
+        """Return every version, oldest first, each with the path it had when it was written."""
         found = self._all("d.owner = ? AND d.id = ? ORDER BY d.version", self._owner, document_id)
-        return [self.placed(one, one.valid_from) for one in found]
+        return [self.with_path(one, one.valid_from) for one in found]
 
     def version(self, document_id: str, version: int) -> Document | None:
         found = self._one("d.owner = ? AND d.id = ? AND d.version = ?", self._owner, document_id, version)
-        return found and self.placed(found, found.valid_from)
+        return found and self.with_path(found, found.valid_from)
 
     def last(self, document_id: str) -> Document | None:
-        """The last version, also of a document that is deleted, without its path."""
+        """Return the last version, also of a deleted document, without its path."""
         return self._one("d.owner = ? AND d.id = ? ORDER BY d.version DESC LIMIT 1", self._owner, document_id)
 
     def references(self, document_id: str, version: int) -> list[Reference]:
@@ -210,8 +210,8 @@ class DocumentRows:
         return [Reference(*row) for row in rows]
 
     def referrers(self, document_id: str) -> list[tuple[str, Reference]]:
-        """The current documents that link to it or name it in their body, each with how. SQLite takes the index of
-        targets for a range of kinds, and the whole owner for a choice of them."""
+        """Return the current documents that link to it or name it in their body, each with how. The kinds are
+        selected as a range: for a list of them SQLite would not use the index of targets."""
         rows = self._tx.all(
             "SELECT r.source_id, r.target_id, r.kind FROM document_references r JOIN documents d "
             "ON d.owner = r.owner AND d.id = r.source_id AND d.version = r.source_version "
@@ -220,29 +220,24 @@ class DocumentRows:
         )
         return [(row[0], Reference(row[1], row[2])) for row in rows]
 
-    @property
-    def leads(self) -> FactIndex:
-        """Where the owner's current facts are found."""
-        return FactIndex(self._tx, self._owner)
-
     # Changesets
 
     def owners(self) -> list[str]:
-        """Everybody who has ever had a document."""
+        """Return every owner that ever had a document."""
         return [row[0] for row in self._tx.all("SELECT owner FROM trees WHERE at > 0")]
 
     def lock(self, now: datetime) -> datetime:
-        """Take the owner's tree until the transaction ends. Gives the time of what is committed under it,
-        which grows with every changeset, whatever the clock says."""
-        taken = f"SELECT at FROM trees WHERE owner = ?{self._tx.for_update}"
-        row = self._tx.one(taken, self._owner)
+        """Lock the owner's documents until the transaction ends. Return the time of what is committed under the
+        lock, which grows with every changeset, whatever the clock says."""
+        select = f"SELECT at FROM trees WHERE owner = ?{self._tx.for_update}"
+        row = self._tx.one(select, self._owner)
         if not row:
             self._tx.run("INSERT INTO trees (owner, at) VALUES (?, 0) ON CONFLICT DO NOTHING", self._owner)
-            row = self._tx.one(taken, self._owner)
+            row = self._tx.one(select, self._owner)
         return from_micros(max(to_micros(now), (row[0] if row else 0) + 1))
 
     def open_changeset(self, changeset: Changeset) -> Changeset:
-        """Store it, under the lock; gives it with its id."""
+        """Store the changeset, under the lock. Return it with its id."""
         self._tx.run("UPDATE trees SET at = ? WHERE owner = ?", to_micros(changeset.at), self._owner)
         row = self._tx.one(
             f"INSERT INTO changesets ({_CHANGESET}) VALUES (?{', ?' * _CHANGESET.count(',')}) RETURNING id",
@@ -251,14 +246,14 @@ class DocumentRows:
         return replace(changeset, id=row[0] if row else 0)
 
     def close(self, ids: Iterable[str], changeset: Changeset) -> None:
-        """End the current versions."""
+        """End the current versions of these documents."""
         self._tx.many(
             "UPDATE documents SET valid_to = ?, closed_by = ? WHERE owner = ? AND id = ? AND valid_to IS NULL",
             [(to_micros(changeset.at), changeset.id, self._owner, document_id) for document_id in ids],
         )
 
     def insert(self, written: Sequence[tuple[Document, Iterable[Reference]]], changeset: Changeset) -> None:
-        """Begin new versions, each with all it refers to. What they replace is closed already."""
+        """Store new versions, each with all it refers to. What they replace is closed already."""
         at = to_micros(changeset.at)
         self._tx.many(
             "INSERT INTO documents (owner, id, version, valid_from, parent_id, slug, title, description, body, "
@@ -272,7 +267,7 @@ class DocumentRows:
         )
 
     def changesets(self, limit: int) -> list[Changeset]:
-        """The newest first."""
+        """Return changesets, newest first."""
         rows = self._tx.all(f"{_FIND_CHANGESET} ORDER BY at DESC LIMIT ?", self._owner, limit)
         return [_changeset(row) for row in rows]
 
@@ -286,15 +281,15 @@ class DocumentRows:
         )
 
     def changeset_at(self, time: datetime) -> Changeset | None:
-        """The changeset that landed at exactly this time."""
+        """Return the changeset that was committed at exactly this time."""
         row = self._tx.one(f"{_FIND_CHANGESET} AND at = ?", self._owner, to_micros(time))
         return _changeset(row) if row else None
 
     def changed_by(self, changeset: Changeset) -> tuple[list[Document], list[Document]]:
-        """The versions that the changeset ended, and those it began."""
+        """Return the versions that the changeset ended, and those it began."""
         ended = self._all("d.owner = ? AND d.closed_by = ?", self._owner, changeset.id)
         begun = self._all("d.owner = ? AND d.changeset_id = ?", self._owner, changeset.id)
-        return [self.placed(d, d.valid_from) for d in ended], [self.placed(d, d.valid_from) for d in begun]
+        return [self.with_path(d, d.valid_from) for d in ended], [self.with_path(d, d.valid_from) for d in begun]
 
     def _all(self, where: str, *params: Param) -> list[Document]:
         return [
@@ -307,21 +302,21 @@ class DocumentRows:
 
 
 def slugs(path: object) -> list[str]:
-    """The slugs of a path, from the root; none for `~` itself."""
-    text = validate_text(path, "A path", LONGEST_PATH)
+    """Return the slugs of a path, from the root; none for `~` itself."""
+    text = validate_text(path, "A path", MAX_PATH_CHARS)
     if text != "~" and not text.startswith("~/"):
-        raise InputError(f"{text!r:.200} is no path. A path is ~ for the roots, or ~/slug/slug, e.g. {MEMORY}.")
+        raise InputError(f"{text!r:.200} is not a path. Use ~ for the roots, or ~/slug/slug, e.g. {MEMORY}.")
     below = text[2:].rstrip("/")
     return below.split("/") if below else []
 
 
-def unknown_document(document: str) -> DocumentNotFound:
+def document_not_found(document: str) -> DocumentNotFound:
     what = f"lies at {document}" if document.startswith("~") else f"has the id {document!r:.200}"
     return DocumentNotFound(f"No document of this user {what}. Read ~ to see the roots, and go down from there.")
 
 
 def _valid(as_of: When) -> tuple[str, tuple[int, ...]]:
-    """Which versions held at that time."""
+    """Return the condition for the versions that were current at that time, and its parameters."""
     if as_of is None:
         return "d.valid_to IS NULL", ()
     at = to_micros(as_of)

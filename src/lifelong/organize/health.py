@@ -1,4 +1,4 @@
-"""Where a record is on its way, and whether the way is free."""
+"""How far a record has come, and whether the background work is healthy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lifelong.errors import RecordNotFound
 from lifelong.organize.inbox import Inbox
 from lifelong.storage.base import Transaction
 
-STUCK = timedelta(minutes=1)
-"""A session is handed over within seconds, and whoever works on an item gives signs of life."""
+STUCK_AFTER = timedelta(minutes=1)
+"""A session is dispatched within seconds, and a worker sends heartbeats while it works on an item."""
 
 Stage = Literal["stored", "queued", "organized", "searchable", "failed"]
 Status = Literal["green", "yellow", "red"]
@@ -22,8 +22,8 @@ Status = Literal["green", "yellow", "red"]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """How far a record has come. `reason` says why it failed, or what holds it up; `changeset_id` names
-    the edits it led to, if it led to any."""
+    """How far a record has come. `reason` says why it failed, or what it waits for; `changeset_id` names the edits
+    it led to, if any."""
 
     record_id: int
     session_id: str
@@ -35,7 +35,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The state of the whole home: `reasons` has a sentence for everything that is not well."""
+    """The state of the whole home. `reasons` has a sentence for everything that is wrong."""
 
     status: Status
     reasons: tuple[str, ...]
@@ -46,7 +46,7 @@ class Health:
 
 
 def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
-    """Where this record of the owner's is now."""
+    """Return how far this record of the owner has come."""
     session_id = History(tx).session_of(record_id)
     session = session_id and Sessions(tx).find(owner, session_id)
     if not session:
@@ -60,11 +60,11 @@ def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
     return Receipt(record_id, session.id, stage, item.error, item.id, item.changeset_id)
 
 
-def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remarks: Sequence[str]) -> Health:
-    """Red while anything is dead-lettered, the oldest thing in a queue, or that should be in one, is overdue, or a
-    session is stuck on its way into one; yellow while there is something else to know, which `remarks` tell, or a
-    worker that holds an item gives no sign of life. All of it stands in the database, so that a worker that cannot
-    speak for itself is seen by the others."""
+def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, notes: Sequence[str]) -> Health:
+    """Return the state of the home: red while an inbox item failed for good, something waits too long to be
+    dispatched or organized, or a worker is stuck dispatching a session; yellow while there are other `notes`,
+    or the worker of an item sends no heartbeat. All of this is read from the database, so that a worker that
+    hangs is seen by the others."""
     marked, since_mark = Sessions(tx).marked()
     items, since_put = Inbox(tx).open()
     dead = Inbox(tx).dead()
@@ -74,25 +74,26 @@ def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, remar
     red = []
     if dead:
         red.append(
-            f"{dead} inbox item(s) failed for good. {error or 'See the inbox of each user.'} Mend it and retry."
+            f"{dead} inbox item(s) failed for good. {error or 'See the inbox of each user.'} "
+            "Fix the cause and retry."
         )
     if oldest and now - oldest > overdue:
         why = f"The last error: {error}" if error else "Is a worker running?"
         red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
     in_hand = Sessions(tx).longest_in_hand()
-    if in_hand and now - in_hand[1] > STUCK:
+    if in_hand and now - in_hand[1] > STUCK_AFTER:
         red.append(
-            f"Session {in_hand[0]} has been in a worker's hands for {_seconds(now - in_hand[1])}, and is not "
-            "handed over: that worker is stuck, or was killed. Look at its log, and start it again."
+            f"Session {in_hand[0]} has been with a worker for {_seconds(now - in_hand[1])} and is not "
+            "dispatched: that worker is stuck, or was killed. Look at its log, and start it again."
         )
-    if silent := Inbox(tx).silent(now, STUCK):
-        remarks = (
-            f"The worker that holds inbox item {silent[0]} has given no sign of life for "
+    if silent := Inbox(tx).silent(now, STUCK_AFTER):
+        notes = (
+            f"The worker that holds inbox item {silent[0]} has sent no heartbeat for "
             f"{_seconds(now - silent[1])}: it is stuck, or was killed. Another takes over when its lease ends.",
-            *remarks,
+            *notes,
         )
-    status: Status = "red" if red else "yellow" if remarks else "green"
-    return Health(status, (*red, *remarks), marked, items, dead, oldest)
+    status: Status = "red" if red else "yellow" if notes else "green"
+    return Health(status, (*red, *notes), marked, items, dead, oldest)
 
 
 def _seconds(time: timedelta) -> str:

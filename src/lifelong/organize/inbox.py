@@ -1,13 +1,13 @@
-"""The rows of `inbox`: transcripts on their way to a memory-agent.
+"""The rows of `inbox`: transcripts for a memory-agent.
 
     pending ─▶ leased ─▶ done
        ▲          │
        └──────────┴────▶ dead ─▶ (retry) pending
 
-An item leaves only when its work is committed. Whoever works on it holds a lease, a token that nobody else
-has: every later step names it, so a run that lost its lease to another worker can change nothing. An agent's
-items are handled in order, one at a time: only the first is ever due, the others stand behind it. A dead one
-lets the others pass. Whoever changes the order holds the agent's row.
+An item is done only when its work is committed. A worker holds a lease on it, a token that nobody else has: every
+later step names the token, so a run that lost its lease to another worker can change nothing. An agent's items are
+handled in order, one at a time: only the first open item is ever due. A dead item does not block those behind it.
+Every change of the order is made with the agent's row locked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COLUMNS = (
     "id, agent_id, type, text, session_id, after_id, until_id, state, attempts, losses, due_at, error, "
     "created_at, done_at, changeset_id"
 )
-_BEHIND = 2**62  # the due_at of an item that is not the first of its agent
+_NOT_FIRST = 2**62  # the due_at of an item that is not the first of its agent
 _CANDIDATES = 10  # so that an agent whose row is held does not hide the next
 _OF_OWNER = "EXISTS (SELECT 1 FROM agents a WHERE a.id = i.agent_id AND a.owner = ?)"
 
@@ -47,9 +47,9 @@ class Inbox:
         self._tx = tx
 
     def put(self, agent_id: str, text: str, session_id: str, after: int, until: int, now: datetime) -> int:
-        """A transcript of the session's records (after, until], at the end of the agent's queue. The agent's
-        row is already taken."""
-        due = to_micros(now) if self.is_empty(agent_id) else _BEHIND
+        """Put a transcript of the session's records (after, until] at the end of the agent's queue. The caller has
+        locked the agent's row."""
+        due = to_micros(now) if self.is_empty(agent_id) else _NOT_FIRST
         rows = self._tx.many(
             "INSERT INTO inbox (agent_id, type, text, session_id, after_id, until_id, state, attempts, losses, "
             "due_at, error, created_at) VALUES (?, 'system_message', ?, ?, ?, ?, 'pending', 0, 0, ?, '', ?) "
@@ -60,8 +60,8 @@ class Inbox:
         return item_id
 
     def claim(self, now: datetime, ends: datetime) -> Lease | None:
-        """Lease the item that has been due longest. One whose lease ran out counts as due, and that is a
-        loss, not an attempt. Agents whose row another transaction holds are passed over."""
+        """Lease the item that has been due longest. One whose lease expired counts as due, and that is a loss, not
+        an attempt. Agents whose row another transaction has locked are skipped."""
         candidates = self._tx.all(
             "SELECT id, agent_id FROM inbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?",
             *(to_micros(now), _CANDIDATES),
@@ -73,14 +73,14 @@ class Inbox:
         return None
 
     def _lease(self, item_id: int, agent_id: str, token: str, now: datetime, ends: datetime) -> bool:
-        """Lease the item if it is still due and nothing of its agent is in its way; else put it behind."""
+        """Lease the item if it is still due and the first of its agent; else note that it is not the first."""
         before = self._tx.one(
             "SELECT 1 FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL AND id <> ? "
             "AND (id < ? OR state = 'leased') LIMIT 1",
             *(agent_id, item_id, item_id),
         )
         if before:
-            self._tx.run("UPDATE inbox SET due_at = ? WHERE id = ? AND state = 'pending'", _BEHIND, item_id)
+            self._tx.run("UPDATE inbox SET due_at = ? WHERE id = ? AND state = 'pending'", _NOT_FIRST, item_id)
             return False
         changed = self._tx.run(
             "UPDATE inbox SET attempts = attempts + CASE state WHEN 'pending' THEN 1 ELSE 0 END, "
@@ -90,21 +90,21 @@ class Inbox:
         )
         return changed == 1
 
-    def hold(self, lease: Lease) -> None:
-        """Take the leased item's row, or say that the lease is lost."""
+    def lock(self, lease: Lease) -> None:
+        """Lock the leased item's row. Raise `LeaseLost` if another worker has the lease."""
         row = self._tx.one(
             f"SELECT 1 FROM inbox WHERE id = ? AND lease = ?{self._tx.for_update}", lease.item.id, lease.token
         )
         if not row:
             raise LeaseLost
 
-    def beat(self, lease: Lease, ends: datetime) -> bool:
-        """Still at work: the lease now ends then. Says whether there was one left."""
+    def renew(self, lease: Lease, ends: datetime) -> bool:
+        """Let the lease end later. Return whether it was still held."""
         return self._step(lease, "due_at = ?", to_micros(ends))
 
     def finish(self, lease: Lease, now: datetime, changeset_id: int | None) -> None:
-        """The work is committed with this transaction. History has the text, so the item lets it go. The
-        agent's row is already taken."""
+        """Mark the item as done: its work is committed with this transaction. Its text is dropped, since
+        history has it. The caller has locked the agent's row."""
         finished = self._step(
             lease,
             "state = 'done', text = '', error = '', due_at = NULL, lease = NULL, done_at = ?, changeset_id = ?",
@@ -112,18 +112,18 @@ class Inbox:
         )
         if not finished:
             raise LeaseLost
-        self._call_next(lease.item.agent_id, now)
+        self._make_first_due(lease.item.agent_id, now)
 
     def fail(self, lease: Lease, error: str, now: datetime, again: datetime | None) -> None:
-        """It did not work: try again then, or never by itself."""
+        """Mark the attempt as failed: try again at that time, or, if it is none, not by itself."""
         Agents(self._tx).lock([lease.item.agent_id])
         state = "pending" if again else "dead"
         due = to_micros(again) if again else None
         if self._step(lease, f"state = '{state}', error = ?, due_at = ?, lease = NULL", error, due):
-            self._call_next(lease.item.agent_id, now)
+            self._make_first_due(lease.item.agent_id, now)
 
     def release(self, lease: Lease, reason: str, again: datetime) -> None:
-        """It has to wait through no fault of its own: the attempt does not count."""
+        """Put the item back until that time without counting the attempt: the cause lies elsewhere."""
         self._step(
             lease,
             "state = 'pending', attempts = attempts - 1, error = ?, due_at = ?, lease = NULL",
@@ -131,8 +131,8 @@ class Inbox:
         )
 
     def retry(self, owner: str, now: datetime, item_id: int | None = None) -> int:
-        """Make the owner's dead items (or this one, also if it only waits for its next attempt) pending
-        again, with their attempts forgiven. How many."""
+        """Make the owner's dead items (or this one, also if it only waits for its next attempt) pending again,
+        with no attempts counted. Return how many."""
         which = "state = 'dead'" if item_id is None else "state IN ('dead', 'pending') AND id = ?"
         params: list[Param] = [] if item_id is None else [item_id]
         found = self._tx.all(
@@ -143,26 +143,26 @@ class Inbox:
             self._tx.run(
                 "UPDATE inbox SET state = 'pending', attempts = 0, losses = 0, due_at = ? "
                 "WHERE id = ? AND state IN ('dead', 'pending')",
-                *(_BEHIND, found_id),
+                *(_NOT_FIRST, found_id),
             )
             for found_id, _ in found
         )
         for agent_id in {agent_id for _, agent_id in found}:
-            self._call_next(agent_id, now)
+            self._make_first_due(agent_id, now)
         return retried
 
-    def _call_next(self, agent_id: str, now: datetime) -> None:
-        """Let the agent's first open item be due, if it stands behind nobody any more."""
+    def _make_first_due(self, agent_id: str, now: datetime) -> None:
+        """Make the agent's first open item due."""
         self._tx.run(
             "UPDATE inbox SET due_at = ? WHERE due_at = ? AND id = "
             "(SELECT min(id) FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL)",
-            *(to_micros(now), _BEHIND, agent_id),
+            *(to_micros(now), _NOT_FIRST, agent_id),
         )
 
     # Reading
 
     def find(self, owner: str, states: Sequence[ItemState] | None, limit: int = EVERY) -> list[InboxItem]:
-        """The owner's items (in these states), newest first."""
+        """Return the owner's items (in these states), newest first."""
         which = f" AND i.state IN ({', '.join('?' for _ in states)})" if states else ""
         params: list[Param] = [owner, *(states or ()), limit]
         rows = self._tx.all(
@@ -172,7 +172,7 @@ class Inbox:
         return [from_row(row) for row in rows]
 
     def counts(self, owner: str) -> dict[ItemState, int]:
-        """How many of the owner's items are in each state, but for states without any."""
+        """Return how many of the owner's items are in each state; states without any are left out."""
         rows = self._tx.all(f"SELECT i.state, count(*) FROM inbox i WHERE {_OF_OWNER} GROUP BY i.state", owner)
         return {row[0]: row[1] for row in rows}
 
@@ -185,7 +185,7 @@ class Inbox:
         return from_row(row)
 
     def holding(self, session_id: str, record_id: int) -> InboxItem | None:
-        """The item that this record of the session was handed over in."""
+        """Return the item that this record of the session was dispatched in."""
         row = self._tx.one(
             f"SELECT {_COLUMNS} FROM inbox WHERE session_id = ? AND after_id < ? ORDER BY after_id DESC LIMIT 1",
             *(session_id, record_id),
@@ -193,17 +193,17 @@ class Inbox:
         return from_row(row) if row and row[6] >= record_id else None
 
     def is_empty(self, agent_id: str) -> bool:
-        """Nothing of the agent's is pending or leased."""
+        """Return whether nothing of the agent is pending or leased."""
         return not self._tx.one("SELECT 1 FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL LIMIT 1", agent_id)
 
     def open(self) -> tuple[int, datetime | None]:
-        """How many items of the whole home are pending or leased, and since when the first has been waiting."""
+        """Return how many items of the whole home are pending or leased, and since when the oldest has waited."""
         row = self._tx.one("SELECT count(*), min(created_at) FROM inbox WHERE due_at IS NOT NULL")
         return (row[0], from_optional_micros(row[1])) if row else (0, None)
 
     def silent(self, now: datetime, limit: timedelta) -> tuple[int, datetime] | None:
-        """Find the item of the whole home whose worker has given no sign of life for longest, and the last one it
-        gave; none where each gave one within the limit, or within half its lease if that is longer."""
+        """Return the item of the whole home whose worker has sent no heartbeat for longest, and when the last one
+        was; none if every worker sent one within the limit, or within half its lease if that is longer."""
         row = self._tx.one(
             "SELECT id, due_at - lease_length FROM inbox WHERE due_at IS NOT NULL AND state = 'leased' "
             "AND due_at - lease_length < ? AND due_at - lease_length / 2 < ? ORDER BY 2, 1 LIMIT 1",
@@ -212,12 +212,12 @@ class Inbox:
         return (row[0], from_micros(row[1])) if row else None
 
     def dead(self) -> int:
-        """How many items of the whole home nobody will try again by himself."""
+        """Return how many items of the whole home failed for good."""
         row = self._tx.one("SELECT count(*) FROM inbox WHERE state = 'dead'")
         return row[0] if row else 0
 
     def last_error(self, owner: str) -> str:
-        """What went wrong last with an item of the owner's that is still open or dead."""
+        """Return the last error of an item of the owner that is open or dead."""
         row = self._tx.one(
             f"SELECT error FROM inbox i WHERE error <> '' AND {_OF_OWNER} ORDER BY id DESC LIMIT 1", owner
         )
@@ -237,5 +237,5 @@ class Inbox:
 
 def from_row(row: Row) -> InboxItem:
     item = InboxItem(*row)
-    due_at = None if row[10] == _BEHIND else from_optional_micros(row[10])
+    due_at = None if row[10] == _NOT_FIRST else from_optional_micros(row[10])
     return replace(item, due_at=due_at, created_at=from_micros(row[12]), done_at=from_optional_micros(row[13]))

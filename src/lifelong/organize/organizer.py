@@ -1,28 +1,22 @@
-"""What decides which parts of a transcript deserve to last. Two of them: `rules` (offline) and `llm`."""
+"""What an organizer is given, what it returns, and what it must do. There are two: `rules` (offline) and `llm`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
-from lifelong.storage.base import Transaction
 from lifelong.types import StoredRecord
 
 if TYPE_CHECKING:
     from lifelong.organize.draft import Draft
 
 
-Corrected: TypeAlias = Callable[[Transaction, str, Iterable[int]], Mapping[int, int]]
-"""Which of an owner's records a person corrected, and the record that says what is so instead: nothing is learned
-from these. So it is with a correction that stands in its document."""
-
-
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was handed over: the records of one session after `after`, up to `until`, and the same as
-    Markdown. `foreground`: a person speaks in it; `user` is what they are called where nobody says. `recent`
-    tells what the memory-agent noted of its last runs. `item_id`: the inbox item it came in."""
+    """The records of one session after `after`, up to `until`, and the same as Markdown. `foreground`: a person
+    takes part; `user` is their name if no record has a speaker. `recent` returns the notes of the memory-agent's
+    last runs. `item_id` is the inbox item."""
 
     owner: str
     agent_id: str
@@ -38,11 +32,11 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunResult:
     """How a run ended: a line for the memory-agent's own history, and what it cost. An organizer without a model
     costs nothing."""
 
-    said: str = ""
+    summary: str = ""
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
@@ -50,19 +44,19 @@ class Outcome:
 
 
 class Organizer(Protocol):
-    """Edits the draft so that it holds what the transcript taught. It may be called again for the same
-    transcript after a crash or a stale draft, so it has no effect but through the draft (and the ledger).
-    It raises `ModelError` when it could not do its work; the transcript then stays in the queue."""
+    """Decides what of a transcript deserves to last, and edits the draft so that it holds that. It may be called
+    again for the same transcript after a crash or a conflict, so its only effects are on the draft (and the model
+    ledger). It raises `ModelError` if it could not do its work; the transcript then stays in the inbox."""
 
     @property
     def name(self) -> str: ...
 
     def blocked_reason(self) -> str:
-        """Why nothing can be organized at the moment (the day's cap is reached …); empty when it can."""
+        """Return why nothing can be organized at the moment (the daily cap is reached …); empty if it can."""
         ...
 
     def status_note(self) -> str:
-        """What a person should know of it though it works; empty when there is nothing."""
+        """Return what a person should know about it although it works; empty if there is nothing."""
         ...
 
-    def organize(self, transcript: Transcript, draft: Draft) -> Outcome: ...
+    def organize(self, transcript: Transcript, draft: Draft) -> RunResult: ...

@@ -1,4 +1,4 @@
-"""The document tools (SPEC O20): what a model, or anything that speaks JSON, edits documents with."""
+"""The document tools (SPEC O20), with which a model, or any program that speaks JSON, edits documents."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Unpack
 
 from lifelong.errors import InputError
 from lifelong.organize.document_rows import MEMORY, slugs
-from lifelong.organize.documents import Content, DocumentStore, outline
+from lifelong.organize.documents import DocumentContent, DocumentStore, outline
 from lifelong.organize.draft import Draft
 from lifelong.tools import Tool, number, schema, text, tool
 from lifelong.types import Document
 
-MOST_CHILDREN = 200
-PREVIEW = 80
+MAX_CHILDREN = 200
+MAX_PREVIEW_CHARS = 80
 
 
 def document_tools(target: Draft | DocumentStore, author: str = "agent") -> tuple[Tool, ...]:
-    """document_read, document_write and document_edit, over a draft, or over what is stored: then each
-    write is a changeset of this author."""
+    """Return document_read, document_write and document_edit over a draft, or over what is stored: then each write
+    is a changeset of this author."""
     by = {"author": author} if isinstance(target, DocumentStore) else {}
 
     def view() -> Draft:
@@ -27,7 +27,7 @@ def document_tools(target: Draft | DocumentStore, author: str = "agent") -> tupl
     def document_read(document_id: str | None = None, path: str | None = None) -> str:
         return _read(view(), document_id, path)
 
-    def document_write(**content: Unpack[Content]) -> str:
+    def document_write(**content: Unpack[DocumentContent]) -> str:
         before = content.get("expected_version")
         return _written(view(), target.write(**content, **by), before)
 
@@ -131,21 +131,21 @@ def _section(name: str, lines: list[str]) -> list[str]:
 
 
 def _children(draft: Draft, document_id: str) -> list[str]:
-    found = draft.children(document_id, limit=MOST_CHILDREN + 1)
+    found = draft.children(document_id, limit=MAX_CHILDREN + 1)
     lines = [
         f"- {one.slug} (id {one.id}, version {one.version}): {one.title}: {_preview(one)}"
-        for one in found[:MOST_CHILDREN]
+        for one in found[:MAX_CHILDREN]
     ]
-    return lines + (["- … and more; read one by its path."] if len(found) > MOST_CHILDREN else [])
+    return lines + (["- … and more; read one by its path."] if len(found) > MAX_CHILDREN else [])
 
 
 def _preview(document: Document) -> str:
-    shown = " ".join((document.description or document.body[: 4 * PREVIEW]).split())
-    return shown if len(shown) <= PREVIEW else f"{shown[: PREVIEW - 1]}…"
+    shown = " ".join((document.description or document.body[: 4 * MAX_PREVIEW_CHARS]).split())
+    return shown if len(shown) <= MAX_PREVIEW_CHARS else f"{shown[: MAX_PREVIEW_CHARS - 1]}…"
 
 
 def _not_found(draft: Draft, document_id: str | None, path: str | None) -> str:
-    """An answer that leads on: the nearest that is there."""
+    """Return an answer that helps on: the nearest documents that exist."""
     if not path:
         return f"Not found: no document has the id {document_id}. Read by path, or ~ for the roots."
     above, parent = "~", ""

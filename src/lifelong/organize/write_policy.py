@@ -1,8 +1,8 @@
-"""What a run may not do, whatever its organizer makes of a transcript: lose what was known, cite what it never
-read, or take what a tool or a web page says for somebody's word.
+"""What a run may not write, whichever organizer it uses: it may not lose known facts, cite records it never read,
+or treat what a tool or a web page says as what a person said.
 
 Each refusal is a sentence that the organizer can act on. Words are compared by their beginnings, so that a fact
-may be told in other words than it was said in.
+may be reworded.
 """
 
 from __future__ import annotations
@@ -19,30 +19,32 @@ from lifelong.text.words import count_negations, is_stop
 from lifelong.types import Document, StoredRecord, ToolCall
 
 ABOUT_PEOPLE = ("~/memory/people", "~/memory/preferences", "~/memory/decisions")
-"""Where facts say who somebody is, what they want and what was settled. Data has no place there."""
+"""Where facts say who somebody is, what they want and what was decided. Data may not be written there."""
 
 DATA = ("tool", "web")
-NOBODYS_WORD = (*DATA, "system")
-LONGEST_HEADING = 80
-LONGEST_NAME = 4  # words
-FEWEST_WORDS = 2  # fewer echo nothing
-KEPT = 0.5  # the share of a fact's words that must be left when it is told anew
+NOT_SPEECH = (*DATA, "system")
+"""The provenances of what neither a person nor an agent said."""
+
+MAX_HEADING_CHARS = 80
+MAX_NAME_WORDS = 4
+MIN_ECHO_WORDS = 2  # fewer words say nothing about where they come from
+MIN_KEPT_SHARE = 0.5  # of a fact's words, when it is reworded
 
 _WORD = re.compile(r"\w{4,}")
 _EXACT = re.compile(r"\d+(?:[.,:]\d+)*|(?<=[a-z,;] )[A-Z]\w+")
 
 
 class WritePolicy:
-    """Checks what one run writes, document by document, against the transcript it learned from."""
+    """Checks what one run writes, document by document, against its transcript."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._records = {recorded.id: recorded for recorded in transcript.records}
         self._foreground = transcript.foreground
-        self._told: dict[str, list[Fact]] = {}
+        self._parsed: dict[str, list[Fact]] = {}
 
     def check(self, before: Document | None, after: Document | None, seen: Iterable[Document]) -> None:
-        """Refuse an edit that loses or makes up anything. `before` is the document as the last edit left it;
-        `seen` is what else the run has read or written: a fact may move from one document to another."""
+        """Raise `InputError` for an edit that loses or invents anything. `before` is the document after the last
+        edit; `seen` is what else the run has read or written: a fact may move from one document to another."""
         old, kept = _parts(before), _parts(after)
         others = [fact for other in seen for fact in self._facts(other.body)]
         if before:
@@ -56,7 +58,7 @@ class WritePolicy:
                     self._check_fact(after.path, _fact(paragraph), known)
 
     def accepts(self, path: str, fact: Fact) -> bool:
-        """Whether a fact from the transcript may stand at this path."""
+        """Return whether a fact from the transcript may be written at this path."""
         try:
             self._check_fact(path, fact, ())
         except InputError:
@@ -66,19 +68,19 @@ class WritePolicy:
     def _check_headings(
         self, before: Document | None, after: Document, old: Sequence[str], kept: Sequence[str]
     ) -> None:
-        """Title, description and headings cite nothing, so they must not be what data says. The name of a thing
-        may."""
-        stood = (before.title, before.description, *old) if before else ()
+        """Raise if the title, the description or a heading repeats data, since they cite nothing. A short name
+        of a thing may."""
+        known = (before.title, before.description, *old) if before else ()
         for text in (after.title, after.description, *filter(_is_heading, kept)):
-            is_name = not _is_about_people(after.path) and len(_stems(text)) <= LONGEST_NAME
-            if text not in stood and not is_name and self._echoes_data(text, self._by_people, margin=0):
+            is_name = not _is_about_people(after.path) and len(_stems(text)) <= MAX_NAME_WORDS
+            if text not in known and not is_name and self._echoes_data(text, self._by_people, margin=0):
                 raise InputError(
-                    f"{text[:80]!r} is what a tool or a web page says. Give {after.path} a title, a "
+                    f"{text[:80]!r} repeats a tool or a web page. Give {after.path} a title, a "
                     "description and headings in words of your own."
                 )
         if before and _is_about_people(before.path) and after.title != before.title:
-            said = _stems(before.title).union(*(_stems(_text(recorded)) for recorded in self._by_people))
-            if not _stems(after.title) <= said:
+            spoken = _stems(before.title).union(*(_stems(_text(recorded)) for recorded in self._by_people))
+            if not _stems(after.title) <= spoken:
                 raise InputError(
                     f"Nobody said that {before.title} is {after.title[:80]!r}. Leave the title as it is."
                 )
@@ -90,13 +92,13 @@ class WritePolicy:
         self._check_citations(fact, cited, earlier)
         self._check_end(fact, known)
         if not fact.source and any(one.text == fact.text and not one.source for one in earlier):
-            return  # it stood there before, and only what ended it, or who said it again, is new
+            return  # the fact itself is not new: only its end or a citation is
         source = _source(cited, earlier)
         if not source and self._echoes_data(fact.text, self._own_words(path, cited)):
             source = next(r.record.provenance for r in self._records.values() if r.record.provenance in DATA)
         if source and _is_about_people(path):
             raise InputError(
-                f"{fact.text[:80]!r} is not what a person or the agent said, so it cannot stand in {path}. "
+                f"{fact.text[:80]!r} is not what a person or the agent said, so it cannot be written to {path}. "
                 "What a tool, a web page or a system message says is data: leave it out, or put it into a "
                 "project or an event with its source."
             )
@@ -115,30 +117,30 @@ class WritePolicy:
                 )
         if not cited and not _says(" ".join(one.text for one in earlier), fact.text):
             raise InputError(
-                f"{fact.text[:80]!r} is not what r{fact.records[0]} was cited for until now. Cite the records "
+                f"{fact.text[:80]!r} is not what r{fact.records[0]} was cited for before. Cite the records "
                 "of this transcript that it came from."
             )
 
     def _check_end(self, fact: Fact, known: Sequence[Fact]) -> None:
-        """Only what somebody said ends a fact, unless the fact is data, too."""
+        """Raise if data ends a fact that is not data itself."""
         if fact.by is None or fact in known:
             return
         if ending := self._records.get(fact.by):
-            said = bool(fact.source) or ending.record.provenance not in NOBODYS_WORD
+            allowed = bool(fact.source) or ending.record.provenance not in NOT_SPEECH
         else:
-            said = any(fact.by in one.records and not one.source for one in known)
-        if not said:
+            allowed = any(fact.by in one.records and not one.source for one in known)
+        if not allowed:
             raise InputError(
                 f"{fact.text[:80]!r} cannot be ended by r{fact.by}: only what a person or the agent says ends "
-                "what was said. Leave the fact as it was."
+                "such a fact. Leave the fact as it was."
             )
 
     def _own_words(self, path: str, cited: Iterable[StoredRecord]) -> list[StoredRecord]:
-        """What counts as said and not repeated: a person's words; where no person speaks, also the agent's, but
-        not about people."""
-        agents = not self._foreground and not path.startswith(ABOUT_PEOPLE[:2])
-        words = ("user", "agent") if agents else ("user",)
-        return [recorded for recorded in cited if recorded.record.provenance in words]
+        """Return the cited records that count as speech and not as repeated data: a person's; if no person takes
+        part, also the agent's, but not about people."""
+        with_agent = not self._foreground and not path.startswith(ABOUT_PEOPLE[:2])
+        speakers = ("user", "agent") if with_agent else ("user",)
+        return [recorded for recorded in cited if recorded.record.provenance in speakers]
 
     @cached_property
     def _by_people(self) -> list[StoredRecord]:
@@ -148,19 +150,20 @@ class WritePolicy:
     def _data(self) -> list[set[str]]:
         return [_stems(_text(r)) for r in self._records.values() if r.record.provenance in DATA]
 
-    def _echoes_data(self, text: str, said: Iterable[StoredRecord], margin: int = 1) -> bool:
-        """Whether the words are mostly those of a tool or a web page, and clearly more than of what was said."""
+    def _echoes_data(self, text: str, speech: Iterable[StoredRecord], margin: int = 1) -> bool:
+        """Return whether the words are mostly those of a tool or a web page, and clearly more than of the
+        speech."""
         if not self._data:
             return False
         words = _stems(text)
-        data = max(len(words & heard) for heard in self._data)
-        own = max((len(words & _stems(_text(recorded))) for recorded in said), default=0)
-        return len(words) >= FEWEST_WORDS and 2 * data > len(words) and data > own + margin
+        data = max(len(words & stems) for stems in self._data)
+        own = max((len(words & _stems(_text(recorded))) for recorded in speech), default=0)
+        return len(words) >= MIN_ECHO_WORDS and 2 * data > len(words) and data > own + margin
 
     def _facts(self, body: str) -> list[Fact]:
-        if body not in self._told:
-            self._told[body] = parse_facts(body)
-        return self._told[body]
+        if body not in self._parsed:
+            self._parsed[body] = parse_facts(body)
+        return self._parsed[body]
 
 
 def _check_nothing_lost(path: str, old: Sequence[str], kept: Sequence[str], others: Sequence[Fact]) -> None:
@@ -169,7 +172,7 @@ def _check_nothing_lost(path: str, old: Sequence[str], kept: Sequence[str], othe
     for paragraph in gone:
         fact = parse_fact(paragraph)
         if fact is None:
-            raise InputError(f"{paragraph[:80]!r} in {path} is a person's own text. Leave it as it stands.")
+            raise InputError(f"{paragraph[:80]!r} in {path} is a person's own text. Leave it as it is.")
         if not _is_left(fact, left):
             raise InputError(
                 f"{fact.text[:80]!r} would be lost from {path}. Keep it; if it is no longer true, put it under "
@@ -179,27 +182,27 @@ def _check_nothing_lost(path: str, old: Sequence[str], kept: Sequence[str], othe
 
 
 def _is_left(fact: Fact, left: Iterable[Fact]) -> bool:
-    """Whether the facts that cite its records still say most of what it says, and each of its numbers and
-    names, and whether it is so or not."""
+    """Return whether the facts that cite its records still say most of it, and each of its numbers, names and
+    negations."""
     texts = [other.text for other in left if not set(other.records).isdisjoint(fact.records)]
     return fact.text in texts or (bool(texts) and _says(" ".join(texts), fact.text))
 
 
 def _says(text: str, fact: str) -> bool:
     words = _stems(fact)
-    return len(words & _stems(text)) >= KEPT * len(words) and _exact(fact) <= _exact(text)
+    return len(words & _stems(text)) >= MIN_KEPT_SHARE * len(words) and _exact(fact) <= _exact(text)
 
 
 def _exact(text: str) -> set[str]:
-    """What must not be told in other words: numbers, names, and a "not"."""
+    """Return what must not be reworded: numbers, names, and a "not"."""
     found = {word.lower() for word in _EXACT.findall(text)}
     return found | {"not"} if count_negations(text) else found
 
 
 def _source(cited: Sequence[StoredRecord], earlier: Sequence[Fact]) -> str:
-    """Where a fact comes from, if all that it cites is nobody's word; what earlier facts were marked with
-    stays with their records."""
-    if any(recorded.record.provenance not in NOBODYS_WORD for recorded in cited):
+    """Return the source of a fact that cites nothing a person or an agent said; records that earlier facts marked
+    as data stay data."""
+    if any(recorded.record.provenance not in NOT_SPEECH for recorded in cited):
         return ""
     marks: list[str] = [r.record.provenance for r in cited] or [one.source for one in earlier]
     return marks[0] if marks and all(marks) else ""
@@ -222,7 +225,7 @@ def _is_about_people(path: str) -> bool:
 
 
 def _is_heading(paragraph: str) -> bool:
-    return paragraph.startswith("#") and "\n" not in paragraph and len(paragraph) <= LONGEST_HEADING
+    return paragraph.startswith("#") and "\n" not in paragraph and len(paragraph) <= MAX_HEADING_CHARS
 
 
 def _text(recorded: StoredRecord) -> str:
@@ -232,5 +235,5 @@ def _text(recorded: StoredRecord) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    """The beginnings of the words that say something."""
+    """Return the beginnings of the words that carry meaning."""
     return {word[:5] for word in _WORD.findall(text.lower()) if word != "user" and not is_stop(word)}

@@ -18,10 +18,10 @@ from lifelong.journal.records import JournalRecord
 from lifelong.journal.service import JournalService
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
-from lifelong.organize.edits import PEOPLE, SUBJECTS, cleaned
-from lifelong.organize.facts import INFERRED, Fact, parse_fact, restated
-from lifelong.organize.rules.speakers import third_person
-from lifelong.organize.rules.voices import called, sayable
+from lifelong.organize.draft import redacted
+from lifelong.organize.facts import INFERRED, PEOPLE, SUBJECTS, Fact, parse_fact, replace_fact
+from lifelong.organize.rules.speakers import called, sayable
+from lifelong.organize.rules.third_person import third_person
 from lifelong.recall.analyzer import read
 from lifelong.recall.feedback import FeedbackRows, Verdict, parts
 from lifelong.recall.index_writer import ref_of, stated, text_of
@@ -244,7 +244,7 @@ class Curation:
                     slug=document.slug,
                     title=document.title,
                     description=document.description,
-                    body=restated(document.body, paragraph, new, ended),
+                    body=replace_fact(document.body, paragraph, new, ended),
                     author=AUTHOR,
                     note=f"Corrects {found.short_id}." if record_id else f"{found.short_id} is outdated.",
                 )
@@ -292,7 +292,7 @@ def _paragraph(document: Document, ref: str) -> str | None:
 def _stated(document: Document, told: str, record_id: int, speaker: str) -> Fact:
     """What a person said, as a fact: one paragraph, that names who says "I", and goes on where the title ends if
     that is its subject."""
-    text = cleaned(" ".join(told.split()), "The correction", LONGEST).removeprefix(INFERRED).lstrip("# ")
+    text = redacted(" ".join(told.split()), "The correction", LONGEST).removeprefix(INFERRED).lstrip("# ")
     me = document.title if document.path.startswith(PEOPLE) else speaker
     if me and _FIRST_PERSON.match(text):
         text = third_person(text.replace("\u2019", "'"), me, "")

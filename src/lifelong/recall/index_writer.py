@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from lifelong.collect.history import History, RecordRow, StoredTurn
 from lifelong.collect.transcript import without_injected
-from lifelong.organize.edits import PEOPLE, sentence
-from lifelong.organize.facts import Fact, paragraphs, parse_fact
+from lifelong.organize.facts import PEOPLE, Fact, paragraphs, parse_fact, sentence
 from lifelong.recall.analyzer import AnalyzedText, analyze
 from lifelong.recall.citations import Citations, Cited
 from lifelong.recall.feedback import FeedbackRows

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from typing import Literal, NamedTuple, TypeAlias
 
 from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
-from lifelong.organize.edits import targets
+from lifelong.organize.draft import link_targets
 from lifelong.organize.rules.filing import TITLES
 from lifelong.recall.analyzer import read
 from lifelong.recall.items import Found, Items
@@ -215,7 +215,7 @@ class _Looking:
 
     def _named(self, fact: Found) -> set[str]:
         """The entities that a fact is about: its document's, and those it names or refers to."""
-        ids = [fact.thread, *(self._documents.resolve(target) for target in targets(fact.text))]
+        ids = [fact.thread, *(self._documents.resolve(target) for target in link_targets(fact.text))]
         referred = {key for id_ in ids if id_ and (key := self._names.of.get(id_))}
         return referred | set(self._names.within(fact.text))
 

@@ -1,187 +1,211 @@
-"""Who "I" and "you" are: a sentence told by one person about another, told again in the third person."""
+"""Who speaks in a transcript, to whom, and how far each is to be believed.
+
+A person tells of themselves, also in a note of theirs. An assistant's advice is not knowledge, but what it did
+or promised is; so is what an agent without a person did and learned. What tools and the web say is data (SPEC
+O12). The host's messages and summaries are nobody's speech.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from lifelong.text.stems import PARTICIPLE, PAST
-from lifelong.text.words import PRAISE, word_set
+from lifelong.collect.history import LONGEST_SPEAKER
+from lifelong.collect.transcript import without_injected
+from lifelong.organize.organizer import Transcript
+from lifelong.redaction import has_secret
+from lifelong.text.dates import MONTHS, WEEKDAYS
+from lifelong.text.words import word_set
+from lifelong.types import AssistantMessage, Note, StoredRecord, ToolResult, UserMessage
 
-_SAME = word_set("put set let cut hit hurt shut spread split cost")  # now as then
-_FIRST = re.compile(r"\b(?:my|our|me|us|finally|(?:19|20)\d\d)\b", re.IGNORECASE)
-_PREFIX = re.compile(r"^(?:re|mis|over|under|out|un|fore|with)(?=[a-z]{3})")
-_FIXED = word_set(
-    """can could will would shall should may might must can't couldn't won't wouldn't shouldn't mustn't ought used
-    didn't hadn't wasn't had and or but to in on at for of with the a an as if when while who that not both bit"""
+USER = "User"
+ASSISTANT = "Assistant"
+AGENT = "Agent"
+
+Role = Literal["person", "assistant", "agent", "data"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A record in which something was said. `question` is what the one who spoke before had asked last, in
+    the record `asked_in`; `before` is the whole of what they said."""
+
+    recorded: StoredRecord
+    role: Role
+    me: str
+    you: str
+    text: str
+    question: str = ""
+    asked_in: int = 0
+    before: str = ""
+
+    @property
+    def to_assistant(self) -> bool:
+        return self.you == ASSISTANT
+
+    @property
+    def to_no_person(self) -> bool:
+        """Whether a person says it to an assistant, or where nobody else is heard: then one listens."""
+        return self.role == "person" and self.you in {"", ASSISTANT}
+
+
+def voices(transcript: Transcript) -> list[Said]:
+    """What was said, in order."""
+    user = sayable(called(transcript.user)) or USER
+    heard = [
+        (r, role, _name(r, role, user)) for r in transcript.records if (role := _role(r, transcript.foreground))
+    ]
+    speakers = list(dict.fromkeys(name for _, role, name in heard if role in {"person", "assistant"}))
+    said: list[Said] = []
+    last: Said | None = None
+    for recorded, role, me in heard:
+        text = without_injected(getattr(recorded.record, "text", ""))
+        if role not in {"person", "assistant"} or (isinstance(recorded.record, Note) and recorded.record.speaker):
+            said.append(Said(recorded, role, me, "", text))
+            continue
+        other = last if last and last.me != me else None
+        you = other.me if other else next((name for name in speakers if name != me), "")
+        last = Said(recorded, role, me, you, text)
+        if other:
+            last = Said(recorded, role, me, you, text, _last_question(other.text), other.recorded.id, other.text)
+        said.append(last)
+    return said
+
+
+def called(user: str) -> str:
+    """The name of somebody of whom only the address is known."""
+    return user.title() if user.isalpha() else user
+
+
+def sayable(name: str) -> str:
+    """The name; nothing where it is a secret, or longer than any."""
+    return "" if len(name) > LONGEST_SPEAKER or has_secret(name) else name
+
+
+def names(said: Iterable[Said]) -> frozenset[str]:
+    """The names that speakers may call each other by."""
+    return frozenset(name for one in said if one.role == "person" for name in (one.me, *one.me.split())) - {USER}
+
+
+def _role(recorded: StoredRecord, foreground: bool) -> Role | None:
+    record = recorded.record
+    if isinstance(record, ToolResult) or record.provenance in {"tool", "web"}:
+        return "data"
+    if record.provenance == "system":
+        return None
+    match record:
+        case UserMessage():
+            return "person" if foreground else None
+        case Note(provenance="user"):
+            return "person"
+        case AssistantMessage() if foreground:
+            return "person" if sayable(record.speaker.strip()) else "assistant"
+        case AssistantMessage() | Note():
+            return "agent"
+        case _:
+            return None
+
+
+def _name(recorded: StoredRecord, role: Role, user: str) -> str:
+    record = recorded.record
+    if role == "person":
+        return sayable(" ".join(getattr(record, "speaker", "").split())) or user
+    return ASSISTANT if role == "assistant" else AGENT
+
+
+def _last_question(text: str) -> str:
+    end = text.rfind("?")
+    start = max(text.rfind(mark, 0, max(end, 0)) for mark in ".!?\n")
+    return text[start + 1 : end + 1].strip() if 3 < end - start <= 200 else ""
+
+
+# Whom and what a conversation is about
+
+
+_READ = 2_000  # characters of a text that are looked at
+_NAME = r"[A-Z][a-z\u00e0-\u024f]+(?:-[A-Z][a-z]+)?"
+_KIN = (
+    "sister|brother|wife|husband|partner|girlfriend|boyfriend|fianc\u00e9e?|mother|mom|mum|father|dad|son|daughter"
+    "|cousin|uncle|aunt|niece|nephew|grandma|grandpa|grandmother|grandfather|friend|colleague|coworker|boss|manager"
+    "|neighbou?r|roommate|flatmate|teacher|coach|mentor|intern|teammate|classmate"
 )
-_AUXILIARY = {"gotta": "has to", "wanna": "wants to", "gonna": "is going to"} | dict(
-    pair.split(":")
-    for pair in word_set("am:is are:is were:was weren't:wasn't aren't:isn't have:has haven't:hasn't don't:doesn't")
+_PERSON = re.compile(
+    rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|\w's) (?:\w+ )?(?:{_KIN}),? ({_NAME})\b"
+    rf"|\b(?:married|invited|texted|hugged) ({_NAME})\b"
+    rf"|\b({_NAME})(?: (?:lives|teaches|studies|hates|speaks|married|grew up"
+    rf"|was born|comes from|turned \d+|is (?:my|our) (?:\w+ )?(?:{_KIN}))|'s (?:birthday|wedding|{_KIN}))\b"
 )
-_PLURAL = {"am": "are", "was": "were", "wasn't": "weren't", "gotta": "have to", "wanna": "want to"}
-_CLITIC = {"m": "is", "re": "is", "ve": "has", "ll": "will", "d": "would", "s": "is"}
-_CLITICS = {"m": "'re", "re": "'re", "ve": "'ve", "ll": "'ll", "d": "'d", "s": "'s"}
-_NOT_PAST = frozenset({"need", "feed", "speed", "exceed", "proceed", "succeed", "bleed", "breed", "seed", "heed"})
-_ADVERB = (
-    r"(?:also|always|never|no longer|often|sometimes|still|just|only|even|already|both|all|now|then|almost"
-    r"|ever|once|last|first|(?!(?:app|re|supp|multip|imp|comp|f|al|bul|ral)ly\b)[a-z]{2,}ly)"
+_MAYBE_PERSON = re.compile(
+    rf"\b({_NAME}) (said|says|asked|asks|wants|wanted|needs|needed|likes|liked|prefers|knows|agreed|promised"
+    r"|suggested|called|moved|works|worked|told|joined|wrote|hopes|plans|helps|helped"
+    rf"|thinks|feels|loves|loved|enjoys)\b|\b(told|met) ({_NAME})\b"
 )
-_PRONOUN = re.compile(
-    r"\b(?:(I(?![/-]\w)|we|you|u)(?:'(m|ve|ll|d|re|s))?(?![\w'])"
-    rf"(?:((?:\s+{_ADVERB})*)\s+(?!(?:my|me|your|our|us|I|we|you)\b)([a-z]+(?:-[a-z]+)*(?:'t)?))?"
-    r"|(?<![-/@])(me|my|mine|myself|us|our|ours|ourselves|your|yours|yourself|yourselves)(?![\w'/@]|-\w))",
-    re.IGNORECASE,
+_CAPITAL_BEFORE, _LONGEST_WORD = re.compile(r"\b[A-Z][\w-]* \Z"), 40  # "Tejo Ferries wants" is no Ferries
+_WORK = r"(?:project|repo(?:sitory)?|app|service|release|launch|roadmap|backend)"
+_PROJECT = re.compile(
+    rf"\b(?:[Pp]roject|[Rr]epo(?:sitory)?) ([A-Z][\w-]+)|\b([A-Z]\w+) (?={_WORK}\b)"
+    rf"|\b(?:{_WORK}|API|beta|database) of ([A-Z][\w-]+)"
+    r"|\b([A-Z][\w-]+),? (?:is )?(?:our|my) (?:[\w-]+ ){0,3}(?:project|app|service)\b"
 )
-_ONE = {"us": "me", "our": "my", "ours": "mine", "ourselves": "myself"}
-_ME = {"me": "{}", "my": "{}'s", "mine": "{}'s"}
-_THEM = {"me": "them", "my": "their", "mine": "theirs", "myself": "themselves"}
-_YOURS = {"your": "{}'s", "yours": "{}'s", "yourself": "themselves", "yourselves": "themselves"}
-_SECOND_VERB = re.compile(
-    r"((?:(?!\bto (?!the\b|an?\b|my\b|their\b)[a-z]|\b(?:will|would|can|can't|could|should|might|must|did|didn't"
-    r"|does|doesn't|won't|let|lets|gonna|hopes|thinks|knows|says|said|believes|wishes|help\w*|makes?|made|had|saw"
-    rf"|they|we|you|who|that|which|because|whether|when|while|if|how|where)\b)[^,;])+?\b(?:and|or|but)"
-    rf"(?: {_ADVERB})*) (want|enjoy|prefer|hate|have|am|do|go|take|make"
-    r"|keep|teach|write|live|know|think|feel|try|run|spend|eat|sing|(?:love|like|need|work|hope|plan|play|use"
-    r"|study|help|dance)(?= (?:to|my|the|an?|it|in|at|as|for|on|with|that|their|alone|[a-z]+ing)\b))\b"
+_LEADING = re.compile(
+    rf"(?:{_NAME}(?: {_NAME})?'s (?:\w+ )?(?:{_KIN}),? )?((?:{_NAME} ?){{1,3}})(?='s |(?<= )[a-z])"
 )
-_TOGETHER = re.compile(r"(?:(?:my|our|the) [\w'-]+(?: [A-Z]\w+)?|[A-Z][\w-]+(?<!ed)) and ", re.IGNORECASE)
-_NO_VERB = word_set("""in on at to for with and or but as about by from of the a an if when while who that not""")
-_BARE = re.compile(
-    rf"((?:{_ADVERB}\s+)*)(?:((?:not )?[a-z]+in[g'])|(gonna|not sure)"
-    r"|(been|never been)|(need|want|love|like|hope|plan|prefer|hate|work|live"
-    r"|miss|enjoy|have|(?:have|had|did|could|ca)n't|might|will|would|wanna|gotta|wish|doubt|used)"
-    r"(?! (?:and|or|is|was|are|can|will|has)\b)|([a-z]+))\b(?!')",
-    re.IGNORECASE,
-)
-_DONE_TO_ME = re.compile(
-    r"(?:took|made|cost|gave|helped|taught|reminded|brought|reminds|makes|helps|gives) (?:me|us)\b"
-)
-_NO_DOING = PRAISE | word_set("nothing something anything everything being knowing during morning evening wedding")
-_FIRST_CLAUSE = re.compile(r"[;:]|,? (?:because|but|while|since|if)\b|, and (?:it|I|we|they|he|she)\b")
-_FINITE = re.compile(
-    r"\b(?:is|\w+n't|was|are|were|has|have|had|can|will|would|must|should|could|makes?|helps?|brings?|feels?"
-    r"|gives?|sounds?|looks?|means?|takes?|gets?|keeps?|lets?|motivates?|reminds?)\b|'s\b"
-    r"|(?<!,)(?<!with)(?<!for)(?<!to)(?<!of)(?<!from)(?<!around)(?<!behind) (?:me|us)\b"
-)
-_ADJECTIVE = re.compile(
-    r"\b(?:the|an?|my|our|your|his|her|their|its|of|with|very|so|getting|feeling|staying) [a-z]+\b"
-)
-_OBJECT = re.compile(
-    r" (?:to|my|our|the|an?|some|it|that|this|with|in|for|at|on|up|out|about|into|another|two|three|\d+)\b|$"
-)
-_QUOTING = ('"', "\u201c", ": ", ", I")  # one of them stands in every quotation
-_QUOTED = re.compile(
-    r"[\"\u201c][^\"\u201d]*[\"\u201d]?"
-    r"|\b(?:said|says|wrote|writes|texted|replied|answered|asked|told me|goes|was like)[:,] .*"
-)
-_CAUSES = re.compile(
-    r"\b(?:let|lets|make|makes|made|help|helps|letting|making|helping|see|seeing|watch|hear|than|and|with|for)\s$"
-)
+_CAPITAL = re.compile(r"(?<=[\w,] )[A-Z][\w-]+")
+_NOT_NAMES = word_set(
+    """The This That These Those My Our Your His Her Their Its It He She They We You There Here When While After
+    Before If Since Because Although Though But And So Also Then Now Today Yesterday Tomorrow Every Each All Some
+    Many Most Both No None One Two Three Someone Everyone Nobody Who What Which Other Based Home Mr Mrs Ms Dr"""
+).union(name.title() for name in (*WEEKDAYS, *MONTHS))
 
 
-def third_person(text: str, me: str, you: str) -> str:
-    """The sentence with `I`, `we` and `you` resolved: the first time by name, then by `they`. Where nobody
-    is named as the one who does it ("Went to Rome"), the speaker is. What is quoted stays as it is."""
-    named = False
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """`people`: those who talk and those who are talked of, by each name they go by. `projects` by their names."""
 
-    text = _with_subject(text)
-    quoted = _quotations(text) if any(mark in text for mark in _QUOTING) else []
+    people: dict[str, str]
+    projects: frozenset[str]
 
-    def resolved(found: re.Match[str]) -> str:
-        nonlocal named
-        if quoted and any(start <= found.start() < end for start, end in quoted):
-            return found[0]
-        pronoun = (found[1] or found[5]).casefold()
-        if pronoun != "i" and found[0][0].isupper() and found.string[: found.start()][-2:-1].isalnum():
-            return found[0]  # "The Last of Us"
-        if pronoun in {"you", "u"}:
-            return _subject(found, you, by_name=True) if you else found[0]
-        if pronoun in _YOURS:
-            return _YOURS[pronoun].format(you) if you else found[0]
-        by_name, named = not named, True
-        pronoun = _ONE.get(pronoun, pronoun)
-        if not found[1]:
-            return _ME.get(pronoun, _THEM[pronoun]).format(me) if by_name else _THEM[pronoun]
-        return _subject(found, me if by_name else "they", by_name=by_name)
-
-    told = _PRONOUN.sub(resolved, text)
-    if told.startswith(f"{me} ") and (second := _SECOND_VERB.match(told, len(me))):
-        told = f"{me}{second[1]} {conjugated(second[2])}{told[second.end() :]}"
-    return told if me and told.startswith(me) else told[:1].upper() + told[1:]
+    def of(self, text: str, me: str) -> tuple[Literal["people", "projects"], str]:
+        """What kind of subject a fact has, and its name: the one who talks, where no other is shown."""
+        if (name := leading_name(text)) in self.people:
+            return "people", self.people[name]
+        if text.startswith(me):
+            return "people", me
+        first = text.removeprefix("Project ").removeprefix("The ").split(" ", 1)[0].removesuffix("'s")
+        words = text.split()
+        named = first if first in self.projects else next((word for word in words if word in self.projects), "")
+        return ("projects", named) if named else ("people", me)
 
 
-def _quotations(text: str) -> list[tuple[int, int]]:
-    """Where somebody else speaks."""
-    spans = [found.span() for found in _QUOTED.finditer(text)]
-    return [span for span in spans if not text.endswith(("I ", "we "), 0, span[0])]
+def subjects(said: Sequence[Said]) -> Subjects:
+    heard = "\n".join(one.text[:_READ] for one in said if one.role != "data")
+    people = {name: name for name in _people(heard)}
+    for one in said:
+        if one.role == "person":
+            people |= {one.me.split(" ", 1)[0]: one.me, one.me: one.me}
+    projects = {name for groups in _PROJECT.findall(heard) for name in groups} - _NOT_NAMES - {""}
+    return Subjects(people, frozenset(projects - people.keys()))
 
 
-def _subject(found: re.Match[str], who: str, *, by_name: bool) -> str:
-    clitic, adverbs, verb = (found[2] or "").lower(), found[3] or "", found[4] or ""
-    causes = found[1].lower() == "you" and _CAUSES.search(found.string[: found.start()][-12:])
-    if verb and not clitic and (verb in _NO_VERB or causes):
-        return f"{who}{adverbs} {verb}"
-    if clitic:
-        if clitic == "d" and verb == "better":
-            return f"{who} should"
-        had = clitic == "d" and is_past(verb) and verb not in _SAME
-        said = f"{who} {'had' if had else _CLITIC[clitic]}" if by_name else f"{who}{_CLITICS[clitic]}"
-        return f"{said}{adverbs} {verb}".rstrip()
-    if not verb:
-        return who
-    by_name = by_name and not _TOGETHER.fullmatch(found.string, 0, found.start())
-    return f"{who}{adverbs} {conjugated(verb) if by_name else _PLURAL.get(verb, verb)}"
+def leading_name(text: str) -> str:
+    """The name with which a fact begins; empty where it begins with another word."""
+    found = _LEADING.match(text)
+    name = found[1].strip() if found else ""
+    return "" if not name or name.split(" ", 1)[0] in _NOT_NAMES else name
 
 
-def conjugated(verb: str) -> str:
-    """A verb as it stood after "I", as it stands after a name."""
-    low = verb.lower()
-    if low in _AUXILIARY:
-        return _AUXILIARY[low]
-    if low in _FIXED or low in _SAME or is_past(low) or low.endswith(("ing", "n't")):
-        return verb
-    if low.endswith(("s", "sh", "ch", "x", "z", "o")):
-        return f"{verb}es" if not low.endswith("s") or low.endswith("ss") else verb
-    if low.endswith("y") and low[-2:-1] not in set("aeiou"):
-        return f"{verb[:-1]}ies"
-    return f"{verb}s"
+def capitals(text: str) -> Iterator[str]:
+    """The words within a fact that may name something."""
+    yield from (word for word in _CAPITAL.findall(text) if word not in _NOT_NAMES)
 
 
-def is_past(verb: str) -> bool:
-    """Whether a verb, in lower case, has the form of the past."""
-    verb = verb.rpartition("-")[2]
-    return _PREFIX.sub("", verb) in PAST or verb in PAST or (verb.endswith("ed") and verb not in _NOT_PAST)
-
-
-def _with_subject(text: str) -> str:
-    """The sentence with the "I" that was left out, unless it has a subject, or commands."""
-    found = _BARE.match(text)
-    if not found:
-        return text
-    rest = text[0].lower() + text[1:]
-    if text[found.end() : found.end() + 1] == ":" or (found[1] and text[found.end(1)].isupper()):
-        return text  # "Pricing: ...", "Never Let Me Go is ..."
-    if _DONE_TO_ME.match(rest):
-        return f"It {rest}"
-    doing, going, been, wanting, other = found.groups()[1:]
-    if doing:
-        return text if doing.lower() in _NO_DOING or _has_verb(rest) else f"I'm {rest}"
-    if going:
-        return f"I'm {rest}"
-    if been:
-        return f"I've {rest}"
-    word = (other or "").lower()
-    if word in _SAME and word not in {"hit", "cut", "hurt"} and not _FIRST.search(rest):
-        return text  # "Put it there" is more likely asked for than told
-    if word.endswith("ed"):
-        wanting = wanting or (len(word) > 4 and _OBJECT.match(text, found.end()))
-    elif is_past(word) and not PARTICIPLE.fullmatch(word):
-        wanting = word
-    return f"I {rest}" if wanting else text
-
-
-def _has_verb(text: str) -> bool:
-    """Whether the first clause says what comes of doing something ("Living alone changed me")."""
-    clause = _FIRST_CLAUSE.split(text, maxsplit=1)[0]
-    verbs = _ADJECTIVE.sub("", clause).split(" ")[1:]
-    return bool(_FINITE.search(clause)) or any(is_past(verb) and not PARTICIPLE.fullmatch(verb) for verb in verbs)
+def _people(text: str) -> Iterator[str]:
+    """Those of whom something is said that is said of people only, or two things that mostly are."""
+    maybe: dict[str, set[str]] = {}
+    for found in _MAYBE_PERSON.finditer(text):
+        if found[4] or not _CAPITAL_BEFORE.search(text, max(found.start() - _LONGEST_WORD, 0), found.start()):
+            maybe.setdefault(found[1] or found[4], set()).add(found[2] or found[3])
+    certain = {next(filter(None, found.groups())) for found in _PERSON.finditer(text)}
+    yield from (certain | {name for name, does in maybe.items() if len(does) > 1}) - _NOT_NAMES

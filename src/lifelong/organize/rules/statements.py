@@ -16,12 +16,25 @@ from datetime import datetime
 
 from lifelong.organize.facts import Source
 from lifelong.organize.organizer import Transcript
-from lifelong.organize.rules.deeds import failure, is_datum, is_deed, is_work
-from lifelong.organize.rules.domains import DOMAINS
-from lifelong.organize.rules.gist import FLOOR, Unit, alone, gists, joined_text, photo
-from lifelong.organize.rules.intents import intent
-from lifelong.organize.rules.leaning import LEANS, Heard, resolved
-from lifelong.organize.rules.questions import is_fragment, joined
+from lifelong.organize.rules.features import DOMAINS
+from lifelong.organize.rules.requests import intent, is_fragment, is_lasting, joined, wanted
+from lifelong.organize.rules.salience import (
+    FLOOR,
+    Category,
+    Unit,
+    alone,
+    category,
+    failure,
+    gists,
+    is_datum,
+    is_deed,
+    is_request,
+    is_told_to_assistant,
+    is_work,
+    joined_text,
+    photo,
+    worth,
+)
 from lifelong.organize.rules.sentences import (
     own_words,
     prose,
@@ -31,11 +44,8 @@ from lifelong.organize.rules.sentences import (
     with_apostrophes,
     without_captions,
 )
-from lifelong.organize.rules.speakers import third_person
-from lifelong.organize.rules.subjects import Subjects, subjects
-from lifelong.organize.rules.voices import Said, names, voices
-from lifelong.organize.rules.wishes import is_lasting, wanted
-from lifelong.organize.rules.worth import Category, category, is_request, is_told_to_assistant, worth
+from lifelong.organize.rules.speakers import Said, Subjects, names, subjects, voices
+from lifelong.organize.rules.third_person import LEANS, Heard, resolved, third_person
 from lifelong.redaction import has_secret
 from lifelong.text.dates import absolute
 from lifelong.text.languages import is_foreign, is_wish, tells
@@ -123,8 +133,8 @@ class Statement:
     in_chat: bool = False
 
     @property
-    def told(self) -> str:
-        """As it stands in its document, whose title names the person or the project it is about."""
+    def text_in_document(self) -> str:
+        """The text without its subject, if the title of its document names that."""
         named = self.category in {"people", "projects"} and self.subject
         return self.text.removeprefix(f"{self.subject} ") if named else self.text
 
@@ -337,7 +347,7 @@ def _kept(found: Sequence[_Weighed], room: float) -> list[Statement]:
     is room for; what people said comes before data. There is always room for a few: a short talk may be all
     facts."""
     room = max(room, LEAST_ROOM)
-    costs = [len(statement.told) + _CITATION for _, statement in found]
+    costs = [len(statement.text_in_document) + _CITATION for _, statement in found]
     best = sorted(
         range(len(found)),
         key=lambda n: (found[n][0] < math.inf, found[n][1].source != "", -found[n][0] / costs[n], n),

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from lifelong.memory import Memory
-from lifelong.organize.edits import Edit
+from lifelong.organize.draft import Edit
 from lifelong.organize.facts import Fact
 from lifelong.serve.http.models import Body, Text
 from lifelong.serve.http.params import AskedMemory, AsOf, Limit, Moment, RecordId

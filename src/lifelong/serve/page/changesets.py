@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from lifelong.memory import Memory
-from lifelong.organize.diffing import diff
-from lifelong.organize.edits import Edit
+from lifelong.organize.draft import Edit, diff
 from lifelong.organize.facts import parse_facts
 from lifelong.serve.page.context import Visit, called
 from lifelong.serve.page.side_by_side import Line, lines
