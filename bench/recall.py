@@ -48,9 +48,9 @@ from bench.speech import SESSION, Speech
 from lifelong import Memory, User
 from lifelong.home import Home
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall.memory_index import Numbers, View
+from lifelong.recall.memory_index import IndexView, Numbers
 from lifelong.recall.query import parse_query
-from lifelong.recall.search import POOL
+from lifelong.recall.search import MIN_CANDIDATES
 from lifelong.types import utc_now
 
 SIZES = {"1k": 1_000, "10k": 10_000, "100k": 100_000}
@@ -175,8 +175,8 @@ def parts(memory: Memory, questions: Sequence[str]) -> dict[str, Call]:
     return {
         "recall": in_turn(memory.search, questions),
         "embedder": in_turn(lambda text: embedder.embed_query(text, {}), questions),
-        "pruned": in_turn(lambda one: recall._by_words(view, one, None, POOL), asks),
-        "vector": in_turn(lambda query: view.nearest(query, POOL, None), queries),
+        "pruned": in_turn(lambda one: recall._by_words(view, one, None, MIN_CANDIDATES), asks),
+        "vector": in_turn(lambda query: view.nearest(query, MIN_CANDIDATES, None), queries),
     }
 
 
@@ -187,18 +187,18 @@ def others(memory: Memory, folder: Path, size: int, asked: Sequence[Asked]) -> d
     rows = view.vectors(np.arange(view.size))
     texts = (turn.text for turn in islice(Speech(size).turns(), size))
     calls = {
-        "exact": rivals.exact(rows, queries, POOL),
-        "fts5": rivals.raw_full_text(folder / "raw.fts", texts, questions, POOL),
+        "exact": rivals.exact(rows, queries, MIN_CANDIDATES),
+        "fts5": rivals.raw_full_text(folder / "raw.fts", texts, questions, MIN_CANDIDATES),
     }
     if size <= MOST_CHROMA:
-        calls["chroma"] = rivals.chroma(folder / "chroma", rows, queries, POOL)
+        calls["chroma"] = rivals.chroma(folder / "chroma", rows, queries, MIN_CANDIDATES)
     return calls
 
 
-def _asked_of(memory: Memory, questions: Sequence[str]) -> tuple[View, Numbers]:
+def _asked_of(memory: Memory, questions: Sequence[str]) -> tuple[IndexView, Numbers]:
     """What a search sees, and the questions as vectors."""
     recall = memory._parts.recall
-    view = recall._fresh().view()
+    view = recall._up_to_date().view()
     asks = (parse_query(question, utc_now(), view.speakers) for question in questions)
     return view, np.array([recall._vector(view, one) for one in asks])
 

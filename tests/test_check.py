@@ -16,8 +16,9 @@ import apsw
 import pytest
 
 from lifelong import Agent, Memory, User, UserMessage
-from lifelong.errors import StorageCorrupt
+from lifelong.errors import IndexCorrupt
 from lifelong.recall.items import Items
+from lifelong.serve.restore import restore
 from lifelong.storage.base import Transaction
 from lifelong.storage.sqlite import SQLite
 from tests.conftest import until
@@ -183,9 +184,48 @@ def test_an_error_of_the_full_text_index_does_not_ask_for_a_backup(home: Path) -
             for stem in memoryview(stems).cast("I"):
                 Items(tx, owner).holding(stem, 1)
 
-    with pytest.raises(StorageCorrupt, match=r"full-text index of .* is damaged .* Run: lifelong rebuild\.$"):
+    with pytest.raises(IndexCorrupt, match=r"full-text index of .* is damaged .* Run: lifelong rebuild\.$"):
         sqlite.read(read_all_words)
     sqlite.close()
+
+
+@pytest.mark.parametrize("noticed_by", ["search", "append"])
+def test_a_part_of_the_full_text_index_that_is_damaged_is_repaired(
+    home: Path, noticed_by: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R1, C10: also where a first look at the index finds it sound. Nothing is refused, and all is found again."""
+    wound(home, lambda block: bytes(len(block)))
+    with Memory.open(home) as memory:
+        assert "full-text index was damaged" not in caplog.text, "the first look finds nothing"
+        alice = memory.agent(ALICE)
+        for word in WORDS:
+            if noticed_by == "search":
+                memory.search(word, 5)
+            else:
+                memory.append(alice, UserMessage(f"The lynx {word} is new."))
+            if "full-text index was damaged" in caplog.text:
+                break
+        assert "full-text index was damaged" in caplog.text
+        memory.organize()
+        assert memory.admin.check() == []
+        assert memory.admin.verify() == []
+        said = [one.record.text for one in memory.sessions.history(alice)]  # type: ignore[union-attr]
+        assert len(said) >= 200
+        assert memory.search(said[-1], 1)[0].text == said[-1]
+
+
+def test_a_backup_whose_full_text_index_alone_is_damaged_is_restored(home: Path, tmp_path: Path) -> None:
+    """S1, R1: nothing of it is lost, and the index is made again."""
+    wound(home, flipped)
+    with Memory.open(home) as memory:
+        memory.admin.backup(tmp_path / "copy.db")
+    assert restore(tmp_path / "copy.db", tmp_path / "new").kept is None
+    with Memory.open(tmp_path / "new") as memory:
+        memory.organize()
+        assert memory.admin.check() == []
+        assert memory.admin.verify() == []
+        said = [one.record.text for one in memory.sessions.history(memory.agent(ALICE))]  # type: ignore[union-attr]
+        assert memory.search(said[0], 1)[0].text == said[0]
 
 
 def test_the_doctor_tells_of_an_index_to_be_rebuilt(home: Path) -> None:

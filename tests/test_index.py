@@ -1,4 +1,4 @@
-"""R1, R4: the index is derived. Whatever happens to it, it is noticed, recall goes on, and it is made anew."""
+"""R1, R4: the index is derived. Whatever happens to it, it is noticed, recall goes on, and it is rebuilt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lifelong.errors import (
 )
 from lifelong.models.embedders.base import Identity, Rows
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall import indexing, rebuild, search
+from lifelong.recall import indexing, repair, search
 from lifelong.recall.repair import IndexRepair
 from lifelong.serve.cli.admin import rebuild_index
 from lifelong.storage.base import Database, Transaction
@@ -49,9 +49,9 @@ def full(memory: Memory, alice: Agent) -> Memory:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (rebuild, indexing):
-        monkeypatch.setattr(module, "BATCH", 20)
-    monkeypatch.setattr(search, "PAGE", 30)
+    monkeypatch.setattr(repair, "ROWS_PER_BATCH", 20)
+    monkeypatch.setattr(indexing, "BATCH", 20)
+    monkeypatch.setattr(search, "ROWS_PER_READ", 30)
 
 
 QUESTIONS = ("Where does the badger sleep?", "Which animal is in the bath?", "heron 5", "water animals")
@@ -119,9 +119,9 @@ def test_an_older_database_is_indexed_in_the_background(
     """C5, R1: its history, and its documents."""
 
     def as_before_recall(tx: Transaction) -> None:
-        for table in ("item_words", "item_vectors", "shelves", "items", "unfiled"):
+        for table in ("item_words", "item_vectors", "index_state", "items", "rebuild_progress"):
             tx.run(f"DELETE FROM {table}")
-        tx.run("INSERT INTO unfiled SELECT 1, 0, max(id) FROM session_history")
+        tx.run("INSERT INTO rebuild_progress SELECT 1, 0, max(id) FROM session_history")
 
     before = {hit.id for hit in full.search("heron", 200)}
     assert any(id_.startswith("f") for id_ in before)
@@ -136,12 +136,12 @@ def test_an_index_that_is_gone_is_noticed_on_open(
 ) -> None:
     """R1: said, and made anew."""
     before = found_by(full)
-    for table in ("item_words", "item_vectors", "shelves", "items"):
+    for table in ("item_words", "item_vectors", "index_state", "items"):
         full._parts.shared.database.write(lambda tx, table=table: tx.run(f"DELETE FROM {table}"))  # type: ignore[misc]
     with caplog.at_level(logging.ERROR):
         again = open_memory()
-    assert "index of recall was missing" in caplog.text
-    assert "is made anew" in again.admin.health().reasons[0]
+    assert "search index was missing" in caplog.text
+    assert "is rebuilt" in again.admin.health().reasons[0]
     again.organize()
     assert found_by(again) == before
 
@@ -208,14 +208,14 @@ def test_a_database_that_is_busy_is_not_damaged(
     full: Memory, database: Database, error: StorageError, times: int, is_damage: bool
 ) -> None:
     """R1: the full-text index is emptied only where it cannot be read."""
-    assert IndexRepair(Ailing(database, error, times)).mend() is is_damage  # type: ignore[arg-type]
+    assert IndexRepair(Ailing(database, error, times)).repair_fulltext() is is_damage  # type: ignore[arg-type]
     assert bool(full.admin.verify()) is is_damage
 
 
 class Mended:
     """Says that the index was damaged, and is repaired."""
 
-    def mend(self) -> bool:
+    def repair_fulltext(self, error: StorageError) -> bool:
         return True
 
 
@@ -289,10 +289,10 @@ def test_damaged_stems_are_made_anew(tmp_path: Path, damage: str) -> None:
         memory.organize()
         before = found_by(memory)
         memory._parts.shared.database.write(lambda tx: tx.run(f"UPDATE items SET stems = {damage}"))
-        memory._parts.recall._shelf = None
+        memory._parts.recall._index = None
         assert memory.search("Where does the badger sleep?")
     with Memory.open(tmp_path) as memory:
-        assert "is made anew" in memory.admin.health().reasons[0]
+        assert "is rebuilt" in memory.admin.health().reasons[0]
         memory.organize()
         assert found_by(memory) == before
 
@@ -441,11 +441,11 @@ def test_the_indexer_runs_in_the_background(memory: Memory, alice: Agent, databa
 def test_health_says_why_the_indexer_fails(open_memory: OpenMemory) -> None:
     """O6: words find what is new, but nobody would know that meaning does not."""
     memory = open_memory()
-    memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE unfiled RENAME TO mislaid"))
+    memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE rebuild_progress RENAME TO mislaid"))
     memory.start()
     until(lambda: "The indexer fails, and tries again: " in str(memory.admin.status_notes()))
     memory.stop()
-    memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO unfiled"))
+    memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO rebuild_progress"))
 
 
 class Broken(Letters):
@@ -481,7 +481,7 @@ def test_a_rebuild_ends_where_nothing_can_be_embedded(memory: Memory, alice: Age
     assert rebuild_index(memory, quiet=True) == 1
     assert memory.search("spaniel")
     memory._parts.shared.indexer._embedders = (Letters(),)
-    memory._parts.shared.indexer._again = 0.0
+    memory._parts.shared.indexer._retry_at = 0.0
     assert rebuild_index(memory, quiet=True) == 0
 
 

@@ -13,7 +13,7 @@ import pytest
 from lifelong import Agent, Memory, User, UserMessage
 from lifelong.collect.sessions import Sessions
 from lifelong.organize.facts import FactIndex
-from lifelong.recall import rebuild
+from lifelong.recall import repair
 from lifelong.recall.citations import Citations
 from lifelong.recall.items import Items
 from lifelong.storage.base import Database, Param, Row, Transaction
@@ -138,7 +138,7 @@ def test_an_index_made_anew_knows_what_documents_said(
     memory: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R1, R3: as of any time, also of what was deleted; a few documents in each transaction."""
-    monkeypatch.setattr(rebuild, "DOCUMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(repair, "DOCUMENTS_PER_BATCH", 2)
     write(memory, "gone", "The lynx is tame.")
     write(memory, "alice", "The lynx purrs.")
     for n in range(3):

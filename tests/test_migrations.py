@@ -132,7 +132,7 @@ def fill_7(tx: Transaction) -> None:
         *(BEFORE, BEFORE, b"stem"),
     )
     tx.run("INSERT INTO embedders (identity) VALUES ('static/1/256')")
-    tx.run("INSERT INTO shelves VALUES ('default', 1, 0, NULL, NULL, 0)")
+    tx.run("INSERT INTO index_state VALUES ('default', 1, 0, NULL, NULL, 0)")
     tx.run("INSERT INTO pins VALUES ('default', 'record:2', ?)", BEFORE)
     tx.run("INSERT INTO corrections VALUES ('default', 'record:2', 3, ?)", BEFORE)
 

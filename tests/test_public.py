@@ -151,6 +151,7 @@ def test_what_a_caller_may_catch() -> None:
         "OutcomeUnknown",
         "StorageConflict",
         "StorageCorrupt",
+        "IndexCorrupt",
         "ForeignDatabase",
         "NewerDatabase",
     }

@@ -30,6 +30,7 @@
         ├── OutcomeUnknown           the connection broke during the commit
         ├── StorageConflict          a uniqueness or reference rule of the database refused it
         ├── StorageCorrupt           the file is damaged
+        │   └── IndexCorrupt         the full-text index alone is damaged
         ├── ForeignDatabase          the database belongs to another program
         └── NewerDatabase            a newer lifelong made it
 
@@ -165,8 +166,11 @@ class StorageConflict(StorageError):
 
 
 class StorageCorrupt(StorageError):
-    """The database file is damaged, or its full-text index alone: the message says which. For the index, run
-    `lifelong rebuild`. For the file, restore a backup, and keep the damaged file for repair."""
+    """The database file is damaged. Restore a backup, and keep the damaged file for repair."""
+
+
+class IndexCorrupt(StorageCorrupt):
+    """The full-text index of the database is damaged. Nothing that was stored is lost. Run: lifelong rebuild."""
 
 
 class ForeignDatabase(StorageError):

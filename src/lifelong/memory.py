@@ -65,7 +65,7 @@ class Store:
         self._lock = threading.Lock()
         self._known = {DEFAULT_USER}  # users that hold something
         self._closed = False
-        parts.repair.look()
+        parts.repair.check_on_open()
 
     @classmethod
     def open(

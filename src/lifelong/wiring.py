@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from lifelong.recall.indexing import Indexer
     from lifelong.recall.recall_log import RecallLog, RecallLogWriter
     from lifelong.recall.relations import RelationFinder
-    from lifelong.recall.search import Recall
+    from lifelong.recall.search import Searcher
     from lifelong.recall.tools import Note
     from lifelong.settings import Settings, StorageSettings
     from lifelong.vectors.base import Vectors
@@ -89,7 +89,7 @@ class SharedParts:
         self.worker_notes: Mapping[str, Sequence[str]] = {}
         self._users: dict[str, UserParts] = {}
         self.opening = threading.RLock()
-        self._loaded: OrderedDict[str, Recall] = OrderedDict()
+        self._loaded: OrderedDict[str, Searcher] = OrderedDict()
         self._loading = threading.Lock()
 
     def user(self, name: str) -> UserParts:
@@ -123,10 +123,10 @@ class SharedParts:
     def indexer(self) -> Indexer:
         from lifelong.recall.indexing import Indexer
 
-        by_words = () if self.settings.continuity.memory_embeddings_enabled else ("journal",)
+        words_only = () if self.settings.continuity.memory_embeddings_enabled else ("journal",)
         return Indexer(
             *(self.database, self.embedders, self.clock),
-            by_words=by_words,
+            words_only=words_only,
             files=lambda: [one for user in self.open_users() for one in user.files],
             backfill=lambda: sum(user.backfill_experiences() for user in self.open_users()),
         )
@@ -137,10 +137,10 @@ class SharedParts:
 
         return RecallLogWriter(self.database)
 
-    def use_index(self, owner: str, recall: Recall) -> None:
+    def use_index(self, owner: str, searcher: Searcher) -> None:
         """Note that a user's index in memory is in use; of too many, the one that was not used longest goes."""
         with self._loading:
-            self._loaded[owner] = recall
+            self._loaded[owner] = searcher
             self._loaded.move_to_end(owner)
             idle = [self._loaded.popitem(last=False)[1] for _ in range(len(self._loaded) - MAX_LOADED_INDEXES)]
         for one in idle:
@@ -166,7 +166,7 @@ class SharedParts:
     def status_notes(self) -> list[str]:
         """Return what a person should know of the work that this process does for every user; some are empty."""
         notes = [self.organizer.blocked_reason(), self.organizer.status_note(), self.dispatcher.error]
-        return [*notes, self.repair.remark, *self.background.status_notes()]
+        return [*notes, self.repair.status_note, *self.background.status_notes()]
 
     def _appended(self, owner: str, agent_id: str) -> None:
         self.user(owner).journal.touched(agent_id)
@@ -191,7 +191,7 @@ class UserParts:
             summarizer=partial(open_summarize, shared.settings, shared.database, shared.clock, name),
             extract=self._extract if self._settings.experience_store_enabled else None,
             ended=partial(ended_lines, shared.database, name),
-            resync=lambda: shared.indexer.look(),
+            resync=lambda: shared.indexer.sync_now(),
         )
         self.documents = DocumentStore(shared.database, name, shared.clock)
 
@@ -215,13 +215,13 @@ class UserParts:
         ]
 
     @cached_property
-    def recall(self) -> Recall:
+    def recall(self) -> Searcher:
         from zoneinfo import ZoneInfo
 
-        from lifelong.recall.search import Recall  # numpy takes a while, and `add` needs none of it
+        from lifelong.recall.search import Searcher  # numpy takes a while, and `add` needs none of it
 
         zone = ZoneInfo(self._settings.time_zone)
-        return Recall(
+        return Searcher(
             *(self._database, self.name, self._clock, self.shared.indexer, self.shared.repair),
             zone,
             on_use=self.shared.use_index,
@@ -338,7 +338,7 @@ class UserParts:
         """Return what a person should know of the work that this process does, a sentence each."""
         notes = [*self.shared.status_notes(), *self.journal.status_notes()]
         notes += [self._experiences.error] if "_experiences" in self.__dict__ else []
-        notes += self.shared.indexer.remarks(self.name) if "indexer" in self.shared.__dict__ else []
+        notes += self.shared.indexer.status_notes(self.name) if "indexer" in self.shared.__dict__ else []
         notes += [self.recall.error] if "recall" in self.__dict__ else []
         for whose in ("", self.name):
             notes += self.shared.worker_notes.get(whose, ())

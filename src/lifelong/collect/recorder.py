@@ -163,12 +163,12 @@ class Recorder:
         return done
 
     def _written(self, work: Callable[[Transaction], T]) -> T:
-        """What an index that is damaged would refuse, is stored once that has been mended; what may have been
-        stored, is not stored again."""
+        """Write, and where a damaged index refuses it, repair that and write again. What may have been stored is
+        not stored twice."""
         try:
             return self._database.write(work)
         except StorageError as error:
-            if isinstance(error, OutcomeUnknown) or not self._repair.mend():
+            if isinstance(error, OutcomeUnknown) or not self._repair.repair_fulltext(error):
                 raise
             return self._database.write(work)
 

@@ -20,7 +20,7 @@ from lifelong.recall.experiences import Experiences
 from lifelong.recall.fence import END, begin, line, safe
 from lifelong.recall.items import Items
 from lifelong.recall.recall_log import RecallLog
-from lifelong.recall.search import Recall, Scope, hit
+from lifelong.recall.search import Scope, Searcher, hit
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Hit, ItemKind, UserMessage
 from lifelong.validation import validate_text
@@ -47,7 +47,7 @@ class ContextBuilder:
         database: Database,
         owner: str,
         journal: JournalService,
-        recall: Recall,
+        searcher: Searcher,
         recall_log: RecallLog,
         experiences: Experiences | None,
         *,
@@ -57,7 +57,7 @@ class ContextBuilder:
         self._database = database
         self._owner = owner
         self._journal = journal
-        self._recall = recall
+        self._searcher = searcher
         self._recall_log = recall_log
         self._experiences = experiences
         self._kinds = kinds
@@ -97,7 +97,7 @@ class ContextBuilder:
 
     def _search(self, focus: str, kind: ItemKind, count: int) -> list[Hit]:
         try:
-            found = self._recall.search(focus, 2 * count, Scope(kinds=(kind,)))
+            found = self._searcher.search(focus, 2 * count, Scope(kinds=(kind,)))
         except LifelongError as error:
             log.warning("a turn begins without what was recalled: %s", error)
             return []

@@ -25,7 +25,7 @@ from lifelong.organize.rules.third_person import third_person
 from lifelong.recall.analyzer import read
 from lifelong.recall.feedback import FeedbackRows, Verdict, parts
 from lifelong.recall.index_writer import ref_of, stated, text_of
-from lifelong.recall.items import Found, Items
+from lifelong.recall.items import FoundItem, Items
 from lifelong.recall.search import hit
 from lifelong.recall.supersession import line_of
 from lifelong.redaction import redact
@@ -167,7 +167,7 @@ class Curation:
         DocumentRows(tx, self._owner).lock(now)
         FeedbackRows(tx, self._owner).correct(item, by, now)
 
-    def _end_facts_of(self, corrected: Found, by: int, now: datetime) -> None:
+    def _end_facts_of(self, corrected: FoundItem, by: int, now: datetime) -> None:
         """End the facts that rest on a corrected turn alone. Where it was a line that sums the turn up, or the
         experience of it: those that it tells."""
         record = corrected.record_id
@@ -180,7 +180,7 @@ class Curation:
             if fact and fact.records == (record,) and meant:
                 self._restate(found, None, by, now)
 
-    def _check_correctable(self, found: Found, told: str) -> Remember | None:
+    def _check_correctable(self, found: FoundItem, told: str) -> Remember | None:
         """What writes to the journal, where the item is a line of it."""
         if not told:
             raise InputError("The correction is empty. Say what is so instead.")
@@ -211,7 +211,7 @@ class Curation:
         FeedbackRows(tx, self._owner).unpin(old)
         FeedbackRows(tx, self._owner).pin(new, now)
 
-    def _speaker(self, tx: Transaction, found: Found) -> str:
+    def _speaker(self, tx: Transaction, found: FoundItem) -> str:
         """Whose word is corrected: who said it, whom it is about, or whom the agent it was said to talks to; empty
         where nobody can tell."""
         said = Items(tx, self._owner).find("record", str(found.record_id)) or found
@@ -222,7 +222,7 @@ class Curation:
         return sayable(name)
 
     def _restate(
-        self, found: Found, told: str | None, record_id: int | None, now: datetime, speaker: str = ""
+        self, found: FoundItem, told: str | None, record_id: int | None, now: datetime, speaker: str = ""
     ) -> str:
         """End a fact where it stands, and put what is so in its place, if it was told. The id of that."""
         for tries in range(TRIES, 0, -1):
@@ -255,22 +255,22 @@ class Curation:
                 return f"fact:{ref_of(written, new)}" if new else found.key
         raise AssertionError("the last try returns or raises")
 
-    def _get(self, item: str) -> Found:
+    def _get(self, item: str) -> FoundItem:
         return self._database.read(lambda tx: self._find(tx, item))
 
-    def _at(self, tx: Transaction, key: str) -> Found:
+    def _at(self, tx: Transaction, key: str) -> FoundItem:
         if found := Items(tx, self._owner).find(*parts(key)):
             return found
         raise ItemNotFound("What was said instead has left meanwhile. Search or list to see what there is.")
 
-    def _find(self, tx: Transaction, item: str, *, gone: bool = False) -> Found:
+    def _find(self, tx: Transaction, item: str, *, gone: bool = False) -> FoundItem:
         found = Items(tx, self._owner).look_up(validate_name(item, "The item's id", LONGEST_ID))
         if found.gone and not gone:
             raise has_left(found)
         return found
 
 
-def has_left(found: Found) -> ItemNotFound:
+def has_left(found: FoundItem) -> ItemNotFound:
     return ItemNotFound(f"{found.short_id} has left what it stood in. Search or list to see what there is.")
 
 

@@ -50,7 +50,7 @@ class Served(NamedTuple):
     """The embedder whose vectors serve, and the one that is to serve next; empty where there is none."""
 
     embedder: str = ""
-    coming: str = ""
+    next_embedder: str = ""
 
 
 class ExperienceRows:
@@ -137,7 +137,7 @@ class ExperienceRows:
         row = self._tx.one(
             "SELECT count(*) FROM experiences e LEFT JOIN experience_vectors v ON v.owner = e.owner "
             "WHERE e.owner = ? AND e.until IS NULL AND (e.bare = 1 OR v.owner IS NULL OR v.embedder = '' "
-            "OR v.coming <> '')",
+            "OR v.next_embedder <> '')",
             self._owner,
         )
         return int(row[0]) if row else 0
@@ -187,7 +187,7 @@ class ExperienceRows:
         Items(self._tx, self._owner).leave(KIND, gone, now)
         return gone
 
-    def refile(self, now: datetime) -> None:
+    def reindex(self, now: datetime) -> None:
         """Make those items again that an index made anew has lost, which knows by then what documents cite."""
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM experiences e WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM items i "
@@ -202,17 +202,20 @@ class ExperienceRows:
         """With `take`, nobody else changes it until we have committed."""
         if take:
             self._tx.run(
-                "INSERT INTO experience_vectors (owner, embedder, coming) VALUES (?, '', '') "
+                "INSERT INTO experience_vectors (owner, embedder, next_embedder) VALUES (?, '', '') "
                 "ON CONFLICT (owner) DO NOTHING",
                 self._owner,
             )
         taking = self._tx.for_update if take else ""
-        row = self._tx.one(f"SELECT embedder, coming FROM experience_vectors WHERE owner = ?{taking}", self._owner)
+        row = self._tx.one(
+            f"SELECT embedder, next_embedder FROM experience_vectors WHERE owner = ?{taking}", self._owner
+        )
         return Served(*row) if row else Served()
 
     def serve(self, served: Served) -> None:
         self._tx.run(
-            "UPDATE experience_vectors SET embedder = ?, coming = ? WHERE owner = ?", *(*served, self._owner)
+            "UPDATE experience_vectors SET embedder = ?, next_embedder = ? WHERE owner = ?",
+            *(*served, self._owner),
         )
 
     # How far the journal was looked through
@@ -229,10 +232,10 @@ class ExperienceRows:
         )
 
 
-def refile_all(tx: Transaction, now: datetime) -> None:
+def reindex_all_experiences(tx: Transaction, now: datetime) -> None:
     """Those of every owner."""
     for (owner,) in tx.all("SELECT DISTINCT owner FROM experiences"):
-        ExperienceRows(tx, owner).refile(now)
+        ExperienceRows(tx, owner).reindex(now)
 
 
 def _item(one: Experience) -> Item:

@@ -115,7 +115,7 @@ class ExperienceVectors:
         wanted = self._indexer().wanted()
         if not wanted or not self._choose(wanted, served):
             return 0
-        if served.embedder == wanted == self._whole and not (is_bare or served.coming):
+        if served.embedder == wanted == self._whole and not (is_bare or served.next_embedder):
             return 0
         if not served.embedder and not self._database.read(lambda tx: ExperienceRows(tx, self._owner).ids()):
             return 0  # nothing was ever told: no store need be opened
@@ -143,10 +143,10 @@ class ExperienceVectors:
 
         def work(tx: Transaction) -> None:
             rows = ExperienceRows(tx, self._owner)
-            rows.serve(rows.served(take=True)._replace(coming=wanted))
+            rows.serve(rows.served(take=True)._replace(next_embedder=wanted))
             VectorRows(tx).embedder(wanted)
 
-        chosen = served.coming or served.embedder or wanted
+        chosen = served.next_embedder or served.embedder or wanted
         if chosen != wanted:
             if self._chosen == wanted:
                 return False
@@ -196,15 +196,15 @@ class ExperienceVectors:
         def work(tx: Transaction) -> bool:
             rows = ExperienceRows(tx, self._owner)
             served = rows.served(take=True)
-            if identity not in (served.embedder or identity, served.coming) or rows.ids() - has:
+            if identity not in (served.embedder or identity, served.next_embedder) or rows.ids() - has:
                 return False
-            rows.serve(Served(identity, "" if served.coming == identity else served.coming))
+            rows.serve(Served(identity, "" if served.next_embedder == identity else served.next_embedder))
             rows.clothe(sorted(has))
             VectorRows(tx).embedder(identity)
             return True
 
         served, is_bare = self._database.read(self._look)
-        if served.embedder == identity != served.coming and not is_bare:
+        if served.embedder == identity != served.next_embedder and not is_bare:
             return True  # who only asks waits for nobody who writes
         return self._database.write(work)
 

@@ -234,7 +234,7 @@ class Experiences:
         def settle(tx: Transaction) -> None:
             rows = ExperienceRows(tx, self._owner)
             rows.evict(self._most, self._clock())
-            rows.refile(self._clock())
+            rows.reindex(self._clock())
 
         self._database.write(settle)
         self._vectors.forget()

@@ -74,8 +74,8 @@ class FileSync:
     def sync(self) -> int:
         """Bring the items up to what the files say. How many came, changed or left."""
         found = {page: stamp for page in self._pages() if (stamp := _stamp(page))}
-        era = self._database.read(lambda tx: VectorRows(tx).state(self._owner).era)
-        if self._synced == (era, found):
+        version = self._database.read(lambda tx: VectorRows(tx).state(self._owner).version)
+        if self._synced == (version, found):
             return 0
         self._read = {page: self._page(page, stamp) for page, stamp in found.items()}
         filed = self._database.read(lambda tx: Items(tx, self._owner).refs(self._kind))
@@ -88,7 +88,7 @@ class FileSync:
             gone = gone.difference(*says.values())
             self._leave(gone)
         is_whole = is_filed and all(page.is_read for page in self._read.values())
-        self._synced = (era, found) if is_whole else None
+        self._synced = (version, found) if is_whole else None
         return sum(changed or 0 for changed in filing.values()) + len(gone)
 
     def _page(self, page: Path, stamp: Stamp) -> Page:

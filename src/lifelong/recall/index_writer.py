@@ -105,7 +105,7 @@ def _turn(one: StoredTurn, speaker: str, text: str) -> Item:
     )
 
 
-def is_found(agent_kind: str, written: RecordRow) -> bool:
+def is_searchable(agent_kind: str, written: RecordRow) -> bool:
     """Whether a record is one that can be found."""
     return agent_kind != MEMORY_AGENT and _told(written) is not None
 

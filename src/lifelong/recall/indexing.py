@@ -1,7 +1,7 @@
-"""Vectors, made in the background: for what is new, for what has changed, and all anew for another embedder.
+"""Make vectors in the background: for new and changed items, and for all items when the embedder changes.
 
-Whoever embeds holds no lock while it does. Then one transaction stores the vectors and stamps the items, and every
-shelf reads them from there. A stop at any instant costs at most the batch under way, which is found again.
+No lock is held while texts are embedded. Then one transaction stores the vectors and numbers the items, and every
+memory index loads them from there. A stop at any instant costs at most the batch under way, which is done again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from lifelong.periodic import PeriodicThread
 from lifelong.recall.analyzer import SECRET
 from lifelong.recall.file_sync import FileSync
 from lifelong.recall.index_writer import text_of
-from lifelong.recall.rebuild import IndexRebuild
-from lifelong.recall.vector_rows import State, Text, VectorRows
+from lifelong.recall.repair import IndexRebuild
+from lifelong.recall.vector_rows import IndexState, ItemText, VectorRows
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Clock
@@ -26,19 +26,19 @@ from lifelong.types import Clock
 log = logging.getLogger("lifelong.recall")
 
 BATCH = 1_000
-LOOK_EVERY = 5.0  # seconds between two looks at files
-EVERY = 1.0  # seconds between two looks; whoever appends in this process wakes it
+FILE_CHECK_SECONDS = 5.0  # between two looks at files
+IDLE_SECONDS = 1.0  # between two rounds; an append in this process wakes it
 AFTER_FAILURE = 30.0  # seconds in which an embedder that failed is not asked again
-SURELY = 3  # texts in a row that are refused: then it is not the texts
+MAX_REFUSED_IN_ROW = 3  # texts that an embedder may refuse; after that it is not the texts
 
 _one_at_a_time = threading.Lock()
-"""Where several memories of a process index one home, they do not embed the same."""
+"""Keeps several stores of a process that index one home from embedding the same."""
 
 
 class Indexer:
-    """Keeps the index of the whole home. `embedders` has the one that is configured first, and then others whose
-    vectors it can still read. Of the kinds `by_words` no vectors are made. `files` are looked at now and then.
-    `backfill` does a batch of what else is to be embedded, and says how much that was."""
+    """Keep the index of the whole home. `embedders` has the configured one first, then others whose vectors can
+    still be read. No vectors are made for the kinds in `words_only`. `files` are synced every few seconds.
+    `backfill` does a batch of what else is to be embedded, and returns how much that was."""
 
     def __init__(
         self,
@@ -46,36 +46,36 @@ class Indexer:
         embedders: Sequence[Embedder],
         clock: Clock,
         *,
-        by_words: Collection[str] = (),
+        words_only: Collection[str] = (),
         files: Callable[[], Sequence[FileSync]] = tuple,
         backfill: Callable[[], int] = lambda: 0,
     ) -> None:
         self._database = database
         self._embedders = embedders
         self._clock = clock
-        self._by_words = by_words
+        self._words_only = words_only
         self._files = files
         self._backfill = backfill
-        self._looked = -LOOK_EVERY
-        self._again = 0.0
+        self._files_checked = -FILE_CHECK_SECONDS
+        self._retry_at = 0.0
         self._identities: dict[int, str] = {}
-        self._chosen = ""  # the embedder that this process has named as the one to make the vectors
-        self.background = PeriodicThread("indexer", lambda: 0.0 if self.run() else EVERY, AFTER_FAILURE)
+        self._chosen = ""  # the embedder that this process asked to make the vectors
+        self.background = PeriodicThread("indexer", lambda: 0.0 if self.run() else IDLE_SECONDS, AFTER_FAILURE)
         self.error = ""
 
     def run_until_idle(self) -> None:
-        """Everything there is to do, in the calling thread."""
-        self._looked, self._again = -LOOK_EVERY, 0.0
+        """Do everything there is to do, in the calling thread."""
+        self._files_checked, self._retry_at = -FILE_CHECK_SECONDS, 0.0
         while self.run():
             pass
 
     def left(self) -> int:
-        """How many records and items of the home wait."""
+        """Return how many records and items of the home wait."""
         return self._database.read(lambda tx: IndexRebuild(tx).left() + VectorRows(tx).waiting())
 
     def run(self) -> int:
-        """A batch of each owner. How many items it worked on."""
-        done = self._file_backlog() + self._look_at_files() + self._backfill()
+        """Do a batch for each owner. Return how many items it worked on."""
+        done = self._rebuild_batch() + self._sync_files() + self._backfill()
         for owner in self._database.read(lambda tx: VectorRows(tx).owners(waiting=True)):
             done += self.index(owner)
         if wanted := self.wanted():
@@ -84,83 +84,85 @@ class Indexer:
                 done += self._replace(owner)
         return done
 
-    def _file_backlog(self) -> int:
+    def _rebuild_batch(self) -> int:
         if not self._database.read(lambda tx: IndexRebuild(tx).left()):
             return 0
-        self._database.write(lambda tx: IndexRebuild(tx).do_some(self._clock()))
+        self._database.write(lambda tx: IndexRebuild(tx).run_batch(self._clock()))
         return 1
 
-    def look(self) -> None:
-        """Look at the files now: they were changed."""
-        self._looked = -LOOK_EVERY
+    def sync_now(self) -> None:
+        """Sync the files now: they were changed."""
+        self._files_checked = -FILE_CHECK_SECONDS
         if self.background.running:
             self.background.wake()
         else:
-            self._look_at_files()
+            self._sync_files()
 
-    def _look_at_files(self) -> int:
-        if time.monotonic() < self._looked + LOOK_EVERY:
+    def _sync_files(self) -> int:
+        if time.monotonic() < self._files_checked + FILE_CHECK_SECONDS:
             return 0
-        self._looked = time.monotonic()
+        self._files_checked = time.monotonic()
         return sum(one.sync() for one in self._files())
 
     def index(self, owner: str, limit: int = BATCH) -> int:
-        """The oldest of an owner's items that wait. How many there were."""
+        """Embed the oldest of an owner's items that wait. Return how many there were."""
         with _one_at_a_time:
             return self._index(owner, limit)
 
     def _index(self, owner: str, limit: int) -> int:
-        waiting, state, missing = self._database.read(lambda tx: self._look(tx, owner, limit))
+        waiting, state, missing = self._database.read(lambda tx: self._read_pending(tx, owner, limit))
         serving, made = self._serving(state), list[tuple[int, bytes]]()
         try:
             made = self.embed(serving, self._texts(waiting, missing)) if serving else []
-        except LifelongError:  # it is told
+        except LifelongError:  # `error` says so
             serving = None
-        if not serving:  # what only changed needs no vector, the rest waits for who can make it
+        if not serving:  # what only changed needs no vector; the rest waits
             waiting = [one for one in waiting if one.item_id not in missing]
         if not waiting:
             return 0
 
         def work(tx: Transaction) -> int:
-            shelves = VectorRows(tx)
-            now = shelves.take(owner)
+            rows = VectorRows(tx)
+            now = rows.lock_state(owner)
             if now.embedder_id != state.embedder_id:
                 return 0
             embedder_id = now.embedder_id
             if embedder_id is None and serving:
-                embedder_id = shelves.embedder(self.identity(serving))
+                embedder_id = rows.embedder(self.identity(serving))
             if embedder_id is not None:
-                shelves.put_vectors(embedder_id, made)
-            shelves.stamp([one.item_id for one in waiting], now.stamp + 1)
-            shelves.keep(owner, now._replace(stamp=now.stamp + len(waiting), embedder_id=embedder_id))
+                rows.put_vectors(embedder_id, made)
+            rows.number([one.item_id for one in waiting], now.sequence + 1)
+            rows.set_state(owner, now._replace(sequence=now.sequence + len(waiting), embedder_id=embedder_id))
             return len(waiting)
 
         return self._database.write(work)
 
-    def _look(self, tx: Transaction, owner: str, limit: int) -> tuple[list[Text], State, set[int]]:
-        shelves = VectorRows(tx)
-        waiting, state = shelves.pending(owner, limit), shelves.state(owner)
+    def _read_pending(
+        self, tx: Transaction, owner: str, limit: int
+    ) -> tuple[list[ItemText], IndexState, set[int]]:
+        rows = VectorRows(tx)
+        waiting, state = rows.pending(owner, limit), rows.state(owner)
         ids = [one.item_id for one in waiting]
         known = state.embedder_id
-        return waiting, state, {*ids} if known is None else shelves.without_vector(known, ids)
+        return waiting, state, {*ids} if known is None else rows.without_vector(known, ids)
 
-    def _serving(self, state: State) -> Embedder | None:
-        """Who makes the vectors of what is new: as those that are there, as long as that can be."""
+    def _serving(self, state: IndexState) -> Embedder | None:
+        """Return the embedder for new items: the one that made the others, as long as it is available."""
         if state.embedder_id is None:
             return self._embedders[0] if self.wanted() else None
         return self.find(self._database.read(lambda tx: VectorRows(tx).identity(state.embedder_id)))
 
     def find(self, identity: str) -> Embedder | None:
-        """The embedder that is called so, if it is at hand."""
+        """Return the embedder of this identity, if it is available."""
         return next((one for one in self._embedders if identity and self.identity(one) == identity), None)
 
     def wanted(self) -> str:
-        """The identity of the one that is configured."""
+        """Return the identity of the configured embedder."""
         return self.identity(self._embedders[0])
 
     def identity(self, embedder: Embedder) -> str:
-        """Empty while it cannot be told: a server may have to be asked, one that failed is left alone."""
-        if not self._identities.get(id(embedder)) and time.monotonic() >= self._again:
+        """Return its identity; empty while a server that must be asked for it does not answer."""
+        if not self._identities.get(id(embedder)) and time.monotonic() >= self._retry_at:
             try:
                 self._identities[id(embedder)] = str(embedder.identity)
             except LifelongError as error:
@@ -168,8 +170,8 @@ class Indexer:
         return self._identities.get(id(embedder), "")
 
     def embed(self, embedder: Embedder, waiting: Sequence[tuple[int, str]]) -> list[tuple[int, bytes]]:
-        """Vectors of these, by their ids. A text that the embedder refuses goes without: words find it."""
-        if waiting and time.monotonic() < self._again:
+        """Return the vectors of these texts, by their ids. A text that the embedder refuses gets none."""
+        if waiting and time.monotonic() < self._retry_at:
             raise ModelError(self.error)
         try:
             rows = embedder.embed([text for _, text in waiting]).astype("<f2")
@@ -187,22 +189,22 @@ class Indexer:
             try:
                 made += self.embed(embedder, [one])
             except ModelError as error:
-                if not made and place in (SURELY, len(waiting)):
-                    raise  # it is the embedder, and not the text
-                self._again, self.error = 0.0, ""
+                if not made and place in (MAX_REFUSED_IN_ROW, len(waiting)):
+                    raise  # the embedder is at fault, not the text
+                self._retry_at, self.error = 0.0, ""
                 log.warning("item %s is found by its words only: %s", one[0], error)
         return made
 
     def _failed(self, error: LifelongError) -> None:
-        self.error = f"New items are found by their words only, for they cannot be embedded: {error}"
-        self._again = time.monotonic() + AFTER_FAILURE
+        self.error = f"New items are found by their words only, since they cannot be embedded: {error}"
+        self._retry_at = time.monotonic() + AFTER_FAILURE
 
-    def _texts(self, waiting: Iterable[Text], missing: Set[int]) -> list[tuple[int, str]]:
-        """What those say that have no vector."""
+    def _texts(self, waiting: Iterable[ItemText], missing: Set[int]) -> list[tuple[int, str]]:
+        """Return the texts of the items that have no vector."""
         return [(one.item_id, self._text(one)) for one in waiting if one.item_id in missing]
 
-    def _text(self, one: Text) -> str:
-        if one.kind in self._by_words:
+    def _text(self, one: ItemText) -> str:
+        if one.kind in self._words_only:
             return ""
         text = text_of(one.type, one.data or "{}") if one.type else one.text
         return redact(text) if one.flags & SECRET else text
@@ -210,52 +212,51 @@ class Indexer:
     # Another embedder
 
     def _choose(self, wanted: str) -> None:
-        """Have the vectors of all owners made by this embedder. Said once: whoever was opened with another one
-        after us has chosen it since, and each would replace what the other made, without an end."""
+        """Have the vectors of all owners made by this embedder. Asked once: a process that was opened later with
+        another embedder has the last word, or each would replace what the other made, without end."""
         if self._chosen != wanted:
             if others := self._database.write(lambda tx: VectorRows(tx).choose(wanted)):
-                log.warning("%s makes the vectors of user %s anew", wanted, ", ".join(others))
+                log.warning("%s makes the vectors of user %s again", wanted, ", ".join(others))
             self._chosen = wanted
 
-    def remarks(self, owner: str) -> list[str]:
-        """What a person should know of the index of an owner; some are empty."""
+    def status_notes(self, owner: str) -> list[str]:
+        """Return what a person should know about the index of an owner; some are empty."""
         return [self.error, self.background.error, self._outvoted(owner)]
 
     def _outvoted(self, owner: str) -> str:
-        """For a person: that another embedder than the one configured here makes an owner's vectors; empty where
-        that is not so, or not known."""
+        """Return a note if another embedder than the one configured here makes an owner's vectors; else empty."""
         mine = self._identities.get(id(self._embedders[0]), "")
         theirs = self._database.read(lambda tx: VectorRows(tx).chosen(owner)) if mine else ""
         if theirs in ("", mine):
             return ""
         return (
             f"The vectors of this user are made by {theirs}, and not by {mine}, which is configured here: the "
-            "worker that was started last decides. Start it anew with these settings, or this process with those."
+            "worker that was started last decides. Restart it with these settings, or this process with those."
         )
 
     def _replace(self, owner: str) -> int:
-        """A batch of vectors by the embedder that is configured; after the last one, these serve."""
+        """Make a batch of vectors by the configured embedder; after the last one, these serve."""
         embedder = self._embedders[0]
-        state, waiting, missing = self._database.read(lambda tx: self._look_behind(tx, owner))
-        embedder_id = state.coming_id
+        state, waiting, missing = self._database.read(lambda tx: self._read_next(tx, owner))
+        embedder_id = state.next_embedder_id
         if embedder_id is None:
             return 0
         try:
             made = self.embed(embedder, self._texts(waiting, missing))
-        except LifelongError:  # it is told, and tried again later
+        except LifelongError:  # `error` says so, and it is tried again later
             return 0
 
         def work(tx: Transaction) -> None:
-            shelves = VectorRows(tx)
-            now = shelves.take(owner)
-            if now.coming_id != embedder_id:
+            rows = VectorRows(tx)
+            now = rows.lock_state(owner)
+            if now.next_embedder_id != embedder_id:
                 return
-            shelves.put_vectors(embedder_id, made)
+            rows.put_vectors(embedder_id, made)
             if waiting:
-                shelves.keep(owner, now._replace(coming_until=waiting[-1].item_id))
+                rows.set_state(owner, now._replace(next_embedded_until=waiting[-1].item_id))
             else:
-                shelves.keep(owner, State(now.stamp, now.era, embedder_id))
-                shelves.unstamp_without(embedder_id, owner)
+                rows.set_state(owner, IndexState(now.sequence, now.version, embedder_id))
+                rows.requeue_without(embedder_id, owner)
                 log.info("the vectors of %s now serve user %s", self.identity(embedder), owner)
 
         self._database.write(work)
@@ -264,8 +265,8 @@ class Indexer:
                 pass
         return len(waiting) or 1
 
-    def _look_behind(self, tx: Transaction, owner: str) -> tuple[State, list[Text], set[int]]:
-        shelves = VectorRows(tx)
-        state = shelves.state(owner)
-        waiting = shelves.behind(owner, state.coming_until, BATCH)
-        return state, waiting, shelves.without_vector(state.coming_id or 0, [one.item_id for one in waiting])
+    def _read_next(self, tx: Transaction, owner: str) -> tuple[IndexState, list[ItemText], set[int]]:
+        rows = VectorRows(tx)
+        state = rows.state(owner)
+        waiting = rows.after(owner, state.next_embedded_until, BATCH)
+        return state, waiting, rows.without_vector(state.next_embedder_id or 0, [one.item_id for one in waiting])

@@ -39,7 +39,7 @@ _FOUND = (
 )
 
 
-class Found(NamedTuple):
+class FoundItem(NamedTuple):
     """An item as its row has it: `end_known` is when it came to be known that it has ended, or a part of it, which
     `by_record` says. Of a turn, `type` and `data` are those of its record."""
 
@@ -113,7 +113,7 @@ class Items:
         given = {(item.kind, item.ref): item for item in items}
         known = {key: id_ for key, (id_, _) in self._known(given).items()}
         self._tx.many(
-            "UPDATE items SET gone = NULL, until = ?, by_record = ?, stamp = NULL, "
+            "UPDATE items SET gone = NULL, until = ?, by_record = ?, sequence = NULL, "
             "end_known = CASE WHEN ? = 1 THEN COALESCE(end_known, ?) END WHERE id = ?",
             [
                 (*_end(given[key]), int(given[key].until is not None), to_micros(now), id_)
@@ -142,7 +142,7 @@ class Items:
             if given[key].text != text and find_secrets(given[key].text).text != text
         }
         self._tx.many(
-            "UPDATE items SET ref = ref || '@' || id, public_id = NULL, gone = COALESCE(gone, ?), stamp = NULL "
+            "UPDATE items SET ref = ref || '@' || id, public_id = NULL, gone = COALESCE(gone, ?), sequence = NULL "
             "WHERE id = ?",
             [(to_micros(now), id_) for id_ in other.values()],
         )
@@ -152,7 +152,7 @@ class Items:
     def leave(self, kind: ItemKind, refs: Iterable[str], now: datetime) -> None:
         """They are found no longer, but as of an earlier time."""
         self._tx.many(
-            "UPDATE items SET gone = ?, stamp = NULL WHERE owner = ? AND kind = ? AND ref = ? AND gone IS NULL",
+            "UPDATE items SET gone = ?, sequence = NULL WHERE owner = ? AND kind = ? AND ref = ? AND gone IS NULL",
             [(to_micros(now), self._owner, kind, ref) for ref in refs],
         )
 
@@ -164,7 +164,7 @@ class Items:
         end = (to_micros(until) if until else None, to_micros(known), by)
         later = to_micros(known) if until else EVERY
         self._tx.many(
-            "UPDATE items SET until = ?, end_known = ?, by_record = ?, stamp = NULL "
+            "UPDATE items SET until = ?, end_known = ?, by_record = ?, sequence = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND (until IS NULL OR end_known > ?)",
             [(*end, self._owner, kind, ref, later) for ref in refs],
         )
@@ -173,7 +173,7 @@ class Items:
         """They hold again, and all of them, but for those that a person corrected, or called outdated, unless that
         was said in a talk. The refs of those of which that was not so."""
         revived = self._tx.many(
-            "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL, stamp = NULL "
+            "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL, sequence = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND end_known IS NOT NULL AND NOT EXISTS (SELECT 1 "
             "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref) "
             "AND (kind = 'record' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
@@ -185,7 +185,7 @@ class Items:
     def mark(self, kind: ItemKind, ref: str, *, nudge: float | None = None, pinned: bool | None = None) -> None:
         """What people think of it."""
         self._tx.run(
-            "UPDATE items SET nudge = COALESCE(?, nudge), pinned = COALESCE(?, pinned), stamp = NULL "
+            "UPDATE items SET nudge = COALESCE(?, nudge), pinned = COALESCE(?, pinned), sequence = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ?",
             *(nudge, None if pinned is None else int(pinned), self._owner, kind, ref),
         )
@@ -193,7 +193,9 @@ class Items:
     def is_indexed(self, record_id: int) -> bool:
         """Whether a record can be found also by its meaning, or has nothing to be found by."""
         row = self._tx.one(
-            "SELECT stamp FROM items WHERE owner = ? AND kind = 'record' AND ref = ?", self._owner, str(record_id)
+            "SELECT sequence FROM items WHERE owner = ? AND kind = 'record' AND ref = ?",
+            self._owner,
+            str(record_id),
         )
         return row is None or row[0] is not None
 
@@ -222,7 +224,7 @@ class Items:
         )
         return [row[0] for row in rows]
 
-    def get(self, ids: Sequence[int]) -> dict[int, Found]:
+    def get(self, ids: Sequence[int]) -> dict[int, FoundItem]:
         """In one statement: an owner that is no plain column makes both databases go by the ids."""
         if not ids:
             return {}
@@ -230,10 +232,10 @@ class Items:
         rows = self._tx.all(f"{which} AND i.id IN ({', '.join('?' * len(ids))})", self._owner, *ids)
         return {row[0]: _found(row) for row in rows}
 
-    def find(self, kind: ItemKind, ref: str) -> Found | None:
+    def find(self, kind: ItemKind, ref: str) -> FoundItem | None:
         return next(iter(self._select("i.kind = ? AND i.ref = ?", kind, ref)), None)
 
-    def look_up(self, item_id: str) -> Found:
+    def look_up(self, item_id: str) -> FoundItem:
         """Return the item of an id as people see it: "r33", or a kind's letter and the beginning of its digits.
         Raise `ItemNotFound` where none has it, or where several begin so. Items that left are found, too."""
         typed = item_id.strip().lower()
@@ -259,7 +261,7 @@ class Items:
             "give one with every hit."
         )
 
-    def shown_id(self, found: Found) -> str:
+    def shown_id(self, found: FoundItem) -> str:
         """Return the id to show for an item: as short as it can be typed, longer where another begins alike."""
         if not found.public_id:
             return found.short_id
@@ -273,18 +275,18 @@ class Items:
             length += 1
         return found.public_id[:length]
 
-    def facts_of(self, record_id: int) -> list[Found]:
+    def facts_of(self, record_id: int) -> list[FoundItem]:
         """The facts that hold and cite this record first."""
         which = "i.kind <> 'record' AND i.kind = 'fact' AND i.record_id = ? AND i.until IS NULL"
         return self._select(f"{which} AND i.gone IS NULL ORDER BY i.id", record_id)
 
-    def pinned(self) -> list[Found]:
+    def pinned(self) -> list[FoundItem]:
         """The newest first. A sum is in no index of times, so that of pinned items serves."""
         return self._select("i.pinned = 1 AND i.gone IS NULL ORDER BY i.at + 0 DESC, i.id DESC")
 
     def newest(
-        self, kinds: Sequence[ItemKind], since: datetime | None, before: Found | None, limit: int
-    ) -> list[Found]:
+        self, kinds: Sequence[ItemKind], since: datetime | None, before: FoundItem | None, limit: int
+    ) -> list[FoundItem]:
         """The newest first, from the one after `before` on, and said since then."""
         marks = ", ".join("?" * len(kinds))
         return self._select(
@@ -298,9 +300,9 @@ class Items:
         ids: Iterable[int],
         kinds: Sequence[ItemKind],
         since: datetime | None,
-        before: Found | None,
+        before: FoundItem | None,
         limit: int,
-    ) -> list[Found]:
+    ) -> list[FoundItem]:
         """Those of the ids that `newest` would give, in its order."""
         rows = self._tx.many(
             "SELECT at, id, kind FROM items WHERE owner = ? AND id = ? AND at >= ? AND gone IS NULL",
@@ -311,12 +313,12 @@ class Items:
         found = self.get([id_ for _, id_ in fitting[:limit]])
         return [found[id_] for _, id_ in fitting[:limit]]
 
-    def stated(self, document_id: str, limit: int = EVERY) -> list[Found]:
+    def stated(self, document_id: str, limit: int = EVERY) -> list[FoundItem]:
         """A document's facts, the newest first; by the index of threads, as `pinned` by its own."""
         which = "i.thread = ? AND i.kind = 'fact' AND i.kind <> 'record' AND i.gone IS NULL"
         return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
 
-    def _select(self, which: str, *params: Param) -> list[Found]:
+    def _select(self, which: str, *params: Param) -> list[FoundItem]:
         return [_found(row) for row in self._tx.all(f"{_FOUND} AND {which}", self._owner, *params)]
 
     def ends(self, kind: ItemKind, thread: str) -> dict[str, datetime | None]:
@@ -401,16 +403,16 @@ def _end(item: Item) -> tuple[int | None, int | None]:
     return to_micros(item.until) if item.until else None, item.by_record
 
 
-def _place(before: Found | None) -> tuple[int, int]:
+def _place(before: FoundItem | None) -> tuple[int, int]:
     """In the order of time, where a list goes on that ended with this one."""
     return (to_micros(before.at), before.id) if before else (EVERY, EVERY)
 
 
-def _found(row: Row) -> Found:
+def _found(row: Row) -> FoundItem:
     id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, thread = row[:11]
     since, until, end_known, gone, nudge, pinned, by_record, public_id, type_, data = row[11:]
     times = from_micros(since), *map(from_optional_micros, (until, end_known, gone))
-    return Found(
+    return FoundItem(
         *(id_, kind, ref, text, from_micros(at), trust, speaker, agent_id, session_id, record_id, thread),
         *(*times, nudge, bool(pinned), by_record, public_id, type_ or "", data or ""),
     )

@@ -1,9 +1,8 @@
 """The items of one user in memory: what a question is compared with.
 
-An item has a place, at which everything about it stands in arrays: who said it and when, the stems it holds, the
-items before and after it in its thread, and its vector, centred on the mean of all. The shelf reads what was
-stamped since it last looked; items that nobody has stamped yet are taken in without a vector when a word leads to
-them.
+An item has a place in arrays of its properties: speaker and time, the stems it holds, the items before and after
+it in its thread, and its vector, centred on the mean of all. The index loads the rows that got a sequence number
+since it last looked; an item without one is loaded without a vector when a word leads to it.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ Places = NDArray[np.intp]
 Numbers = NDArray[np.float32]
 
 NEVER = np.iinfo(np.int64).max
-NOBODY = -1
-LENDS = 30.0  # an item of this many content words lends half of itself to those beside it
-SHORT = 2.0  # an item of this many content words counts half in its thread's vector
-DAMPING = 10  # items' worth of trust in a mean of zero
+NO_PLACE = -1
+HALF_LENDING_WORDS = 30.0  # an item of this many content words lends half of itself to those beside it
+HALF_SHARE_WORDS = 2.0  # an item of this many content words counts half in its thread's vector
+MEAN_DAMPING = 10  # items' worth of trust in a mean of zero
 
-_ABOUT: Mapping[str, type[np.generic]] = {
+_COLUMNS: Mapping[str, type[np.generic]] = {
     **dict.fromkeys(("id", "at", "since", "gone", "until", "end_known", "by", "record", "stems"), np.int64),
     **dict.fromkeys(("count", "length", "thread", "speaker", "agent", "before", "after"), np.int32),
     **dict.fromkeys(("kind", "trust", "flags"), np.uint8),
@@ -44,17 +43,17 @@ _ABOUT: Mapping[str, type[np.generic]] = {
 
 class MemoryIndex:
     """Changes happen under `lock`. A search sees the arrays as they were when it took them: they only grow. `of`
-    are the number of the embedder and the era (see `shelves.State`) that it is of."""
+    has the embedder's id and the version (see `IndexState`) that it was loaded from."""
 
     def __init__(self, identity: str, of: tuple[int | None, int]) -> None:
         dims = int(identity.rpartition("/")[2] or 1)
         self.identity = identity
         self.of = of
         self.lock = threading.RLock()
-        self.stamp = 0
+        self.sequence = 0
         self._dims = dims
         self._where: dict[int, int] = {}
-        self._about: dict[str, NDArray[Any]] = {name: np.zeros(0, kind) for name, kind in _ABOUT.items()}
+        self._columns: dict[str, NDArray[Any]] = {name: np.zeros(0, kind) for name, kind in _COLUMNS.items()}
         self._stems = np.zeros(0, np.uint32)
         self._stem_count = 0
         self._counts: dict[int, int] = {}
@@ -70,61 +69,61 @@ class MemoryIndex:
         self._next_mean: Numbers | None = None
         self.mean = np.zeros(dims, np.float32)
         self.has_assistant = False
-        self.damaged: list[int] = []  # the items whose vectors could not be read, of those taken in last
+        self.damaged: list[int] = []  # items whose vectors could not be read, of those loaded last
 
     def __len__(self) -> int:
         return len(self._where)
 
-    # Taking in
+    # Loading
 
-    def take_in(self, rows: Sequence[Row]) -> None:
-        """Rows of `VectorRows.newer` or `VectorRows.loose`, in order."""
+    def load(self, rows: Sequence[Row]) -> None:
+        """Load rows of `VectorRows.newer` or `VectorRows.without_sequence`, in order."""
         if not rows:
             return
         with self.lock:
             if new := [row for row in rows if row[0] not in self._where]:
                 self._add(new)
             places = np.array([self._where[row[0]] for row in rows], np.intp)
-            self._bring_up(places, rows)
+            self._update(places, rows)
             self._embed(places, rows)
-            stamped = np.array([row[1] is not None for row in rows])
-            self._link(places[stamped & ~self._about["linked"][places]])
+            has_number = np.array([row[1] is not None for row in rows])
+            self._link(places[has_number & ~self._columns["linked"][places]])
             if self._next_mean is not None:
-                self._centre(self._next_mean)
+                self._recentre(self._next_mean)
                 self._next_mean = None
 
     def _add(self, rows: Sequence[Row]) -> None:
         start, end = len(self._where), len(self._where) + len(rows)
-        self._about = {name: roomy(array, end) for name, array in self._about.items()}
-        about = {name: array[start:end] for name, array in self._about.items()}
+        self._columns = {name: roomy(array, end) for name, array in self._columns.items()}
+        columns = {name: array[start:end] for name, array in self._columns.items()}
         ids, _, kinds, threads, speakers, agents, trusts, at, since, *_ = zip(*rows, strict=True)
         known = len(self._threads)
-        about["id"][:] = ids
-        about["kind"][:] = [ITEM_KINDS.index(kind) for kind in kinds]
-        about["thread"][:] = [self._threads.setdefault(name, len(self._threads)) for name in threads]
-        about["speaker"][:] = [self._speaker(name) for name in speakers]
-        about["agent"][:] = [self._agents.setdefault(id_, len(self._agents)) for id_ in agents]
-        about["trust"][:] = [PROVENANCES.index(trust) for trust in trusts]
-        about["at"][:], about["since"][:] = at, since
-        about["record"][:] = [row[12] or 0 for row in rows]
-        about["length"][:] = [row[13] for row in rows]
-        about["flags"][:] = [row[14] for row in rows]
-        about["before"][:] = about["after"][:] = NOBODY
-        about["lends"][:] = LENDS / (LENDS + about["length"])
-        self._add_stems(about, [row[16] for row in rows])
-        self.has_assistant |= bool((about["flags"] & ASSISTANT).any())
+        columns["id"][:] = ids
+        columns["kind"][:] = [ITEM_KINDS.index(kind) for kind in kinds]
+        columns["thread"][:] = [self._threads.setdefault(name, len(self._threads)) for name in threads]
+        columns["speaker"][:] = [self._speaker(name) for name in speakers]
+        columns["agent"][:] = [self._agents.setdefault(id_, len(self._agents)) for id_ in agents]
+        columns["trust"][:] = [PROVENANCES.index(trust) for trust in trusts]
+        columns["at"][:], columns["since"][:] = at, since
+        columns["record"][:] = [row[12] or 0 for row in rows]
+        columns["length"][:] = [row[13] for row in rows]
+        columns["flags"][:] = [row[14] for row in rows]
+        columns["before"][:] = columns["after"][:] = NO_PLACE
+        columns["lends"][:] = HALF_LENDING_WORDS / (HALF_LENDING_WORDS + columns["length"])
+        self._add_stems(columns, [row[16] for row in rows])
+        self.has_assistant |= bool((columns["flags"] & ASSISTANT).any())
         self._where.update(zip(ids, range(start, end), strict=True))
         self._sums = roomy(self._sums, len(self._threads))
         self._norms = roomy(self._norms, len(self._threads))
         self._last = roomy(self._last, len(self._threads))
-        self._last[known : len(self._threads)] = NOBODY
+        self._last[known : len(self._threads)] = NO_PLACE
         self._nearest.add(np.zeros((len(rows), self._dims), np.float32))
 
-    def _add_stems(self, about: Mapping[str, NDArray[Any]], packed: Sequence[Any]) -> None:
-        packed = [one if len(one) % 4 == 0 else b"" for one in packed]  # damage is no reason to find nothing
+    def _add_stems(self, columns: Mapping[str, NDArray[Any]], packed: Sequence[Any]) -> None:
+        packed = [one if len(one) % 4 == 0 else b"" for one in packed]  # a damaged row costs its own words only
         stems = np.frombuffer(b"".join(packed), "<u4")
-        about["count"][:] = [len(one) // 4 for one in packed]
-        about["stems"][:] = self._stem_count + np.cumsum(about["count"]) - about["count"]
+        columns["count"][:] = [len(one) // 4 for one in packed]
+        columns["stems"][:] = self._stem_count + np.cumsum(columns["count"]) - columns["count"]
         self._stems = roomy(self._stems, self._stem_count + len(stems))
         self._stems[self._stem_count : self._stem_count + len(stems)] = stems
         self._stem_count += len(stems)
@@ -132,75 +131,79 @@ class MemoryIndex:
         for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
             self._counts[number] = self._counts.get(number, 0) + count
 
-    def _bring_up(self, places: Places, rows: Sequence[Row]) -> None:
-        """What of an item may change."""
-        about = self._about
-        about["gone"][places] = [NEVER if row[9] is None else row[9] for row in rows]
-        about["until"][places] = [NEVER if row[10] is None else row[10] for row in rows]
-        about["end_known"][places] = [row[18] or 0 for row in rows]
-        about["by"][places] = [row[11] or 0 for row in rows]
-        about["nudge"][places] = [row[15] for row in rows]
+    def _update(self, places: Places, rows: Sequence[Row]) -> None:
+        """Set the properties that may change."""
+        columns = self._columns
+        columns["gone"][places] = [NEVER if row[9] is None else row[9] for row in rows]
+        columns["until"][places] = [NEVER if row[10] is None else row[10] for row in rows]
+        columns["end_known"][places] = [row[18] or 0 for row in rows]
+        columns["by"][places] = [row[11] or 0 for row in rows]
+        columns["nudge"][places] = [row[15] for row in rows]
 
     def _link(self, places: Places) -> None:
-        """Put each behind the last of its thread. Only stamped items have neighbours: these come in order."""
+        """Link each to the last of its thread. Only items with a number have neighbours: they come in order."""
         if not len(places):
             return
-        about = self._about
-        about["linked"][places] = True
-        order = np.argsort(about["thread"][places], kind="stable")
-        places, threads = places[order], about["thread"][places][order]
+        columns = self._columns
+        columns["linked"][places] = True
+        order = np.argsort(columns["thread"][places], kind="stable")
+        places, threads = places[order], columns["thread"][places][order]
         first = np.append(True, threads[1:] != threads[:-1])
-        before = np.append(NOBODY, places[:-1])
+        before = np.append(NO_PLACE, places[:-1])
         before[first] = self._last[threads[first]]
-        about["before"][places] = before
-        about["after"][before[before != NOBODY]] = places[before != NOBODY]
+        columns["before"][places] = before
+        columns["after"][before[before != NO_PLACE]] = places[before != NO_PLACE]
         last = np.append(first[1:], True)
         self._last[threads[last]] = places[last]
 
     def _embed(self, places: Places, rows: Sequence[Row]) -> None:
-        """Vectors of items that had none."""
-        new = np.array([row[17] is not None for row in rows]) & (self._about["norm"][places] == 0)
+        """Set the vectors of items that had none."""
+        new = np.array([row[17] is not None for row in rows]) & (self._columns["norm"][places] == 0)
         if not new.any():
             return
         places = places[new]
         packed = [row[17] for row, is_new in zip(rows, new, strict=True) if is_new]
         vectors = unpacked(packed, self._dims)
         known = vectors.any(axis=1)
-        blank = bytes(2 * self._dims)  # what has no direction, and is no damage
-        self.damaged = [int(self._about["id"][places[at]]) for at in np.flatnonzero(~known) if packed[at] != blank]
-        self._reckon(vectors[known])
-        self._place(places[known], vectors[known])
+        blank = bytes(2 * self._dims)  # a text without a direction, not damage
+        self.damaged = [
+            int(self._columns["id"][places[at]]) for at in np.flatnonzero(~known) if packed[at] != blank
+        ]
+        self._update_mean(vectors[known])
+        self._set_vectors(places[known], vectors[known])
 
-    def _place(self, places: Places, vectors: Numbers) -> None:
+    def _set_vectors(self, places: Places, vectors: Numbers) -> None:
         centred = vectors - self.mean
         norms = np.linalg.norm(centred, axis=1)
         centred /= np.maximum(norms, 1e-9)[:, None]
-        about = self._about
-        about["norm"][places] = np.maximum(norms, 1e-9)
-        lengths = about["length"][places]
-        about["share"][places] = np.minimum(1, 2 * about["lends"][places]) * lengths / (lengths + SHORT)
-        threads = _add_rows(self._sums, about["thread"][places], centred * about["share"][places, None])
+        columns = self._columns
+        columns["norm"][places] = np.maximum(norms, 1e-9)
+        lengths = columns["length"][places]
+        columns["share"][places] = (
+            np.minimum(1, 2 * columns["lends"][places]) * lengths / (lengths + HALF_SHARE_WORDS)
+        )
+        threads = _add_rows(self._sums, columns["thread"][places], centred * columns["share"][places, None])
         self._norms[threads] = np.linalg.norm(self._sums[threads], axis=1)
         self._nearest.replace(places, centred)
 
-    def _reckon(self, vectors: Numbers) -> None:
-        """Take the mean whenever there are twice as many vectors as at the last time: so it does not depend on how
-        many came at once."""
+    def _update_mean(self, vectors: Numbers) -> None:
+        """Compute the mean whenever the number of vectors has doubled, so that it does not depend on how many were
+        loaded at once."""
         total = self._embedded + len(vectors)
         enough = 1 << total.bit_length() >> 1
         if enough > self._embedded:
             some = self._sum + vectors[: enough - self._embedded].sum(axis=0, dtype=np.float64)
-            self._next_mean = np.asarray(some / (enough + DAMPING), np.float32)
+            self._next_mean = np.asarray(some / (enough + MEAN_DAMPING), np.float32)
         self._sum += vectors.sum(axis=0, dtype=np.float64)
         self._embedded = total
 
-    def _centre(self, mean: Numbers) -> None:
-        """Move the middle to where the vectors have it."""
-        places = np.flatnonzero(self._about["norm"][: len(self)])
-        raw = self._nearest.rows(places) * self._about["norm"][places, None] + self.mean
+    def _recentre(self, mean: Numbers) -> None:
+        """Centre all vectors on a new mean."""
+        places = np.flatnonzero(self._columns["norm"][: len(self)])
+        raw = self._nearest.rows(places) * self._columns["norm"][places, None] + self.mean
         self.mean = mean
-        self._sums = np.zeros_like(self._sums)  # who looks at the old ones goes on
-        self._place(places, raw)
+        self._sums = np.zeros_like(self._sums)  # views keep the old ones
+        self._set_vectors(places, raw)
 
     def _speaker(self, name: str) -> int:
         if name not in self._speakers:
@@ -210,18 +213,18 @@ class MemoryIndex:
                     self._named[word] = self._named.get(word, frozenset()) | {name}
         return self._speakers[name]
 
-    # Looking
+    # Reading
 
-    def view(self) -> View:
-        """The shelf as it is now, and stays for who looks at it."""
+    def view(self) -> IndexView:
+        """Return the index as it is now; later changes do not show in it."""
         with self.lock:
-            return View(self)
+            return IndexView(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """Items, and those up to two beside them in their threads. `every` has all their places, each once; the
-    others say for each item where in `every` it stands, and where those beside it do: behind the end where there
+class Neighbours:
+    """Items and their neighbours up to two away in their threads. `every` has all their places, each once; the
+    others say for each item where in `every` it stands, and where its neighbours do: behind the end where there
     is none."""
 
     every: Places
@@ -232,27 +235,27 @@ class Around:
     far_after: Places
 
 
-class View:
-    """What a search sees of a shelf."""
+class IndexView:
+    """What a search sees of a memory index."""
 
-    def __init__(self, shelf: MemoryIndex) -> None:
-        self.size = len(shelf._where)
-        self.about = {name: array[: self.size] for name, array in shelf._about.items()}
-        self.mean = shelf.mean
-        self.identity = shelf.identity
-        self.speakers = dict(shelf._named)
-        self.has_assistant = shelf.has_assistant
-        self._names = dict(shelf._speakers)
-        self._agents = shelf._agents
-        self._where = shelf._where
-        self._stems = shelf._stems
-        self._counts = shelf._counts
-        self._thread_count = len(shelf._threads)
-        self._sums, self._norms = shelf._sums, shelf._norms
-        self._nearest = shelf._nearest
+    def __init__(self, index: MemoryIndex) -> None:
+        self.size = len(index._where)
+        self.columns = {name: array[: self.size] for name, array in index._columns.items()}
+        self.mean = index.mean
+        self.identity = index.identity
+        self.speakers = dict(index._named)
+        self.has_assistant = index.has_assistant
+        self._names = dict(index._speakers)
+        self._agents = index._agents
+        self._where = index._where
+        self._stems = index._stems
+        self._counts = index._counts
+        self._thread_count = len(index._threads)
+        self._sums, self._norms = index._sums, index._norms
+        self._nearest = index._nearest
 
     def places(self, ids: Sequence[int]) -> tuple[Places, list[int]]:
-        """The places of these items, and the ids that have none yet."""
+        """Return the places of these items, and the ids that are not loaded yet."""
         known = [self._where.get(id_, self.size) for id_ in ids]
         found = np.array(known, np.intp)
         if not len(found) or found.max() < self.size:
@@ -260,48 +263,48 @@ class View:
         return found[found < self.size], [id_ for id_, at in zip(ids, known, strict=True) if at >= self.size]
 
     def among(self, ids: Sequence[int], which: NDArray[np.bool_]) -> list[int]:
-        """Those of the ids at whose place this says so, and those that have no place yet."""
+        """Return the ids for whose place this says so, and those that are not loaded yet."""
         places = [self._where.get(id_, self.size) for id_ in ids]
         fits = np.append(which, True)[np.minimum(places, self.size)] if places else ()
         return [id_ for id_, fit in zip(ids, fits, strict=True) if fit]
 
     def with_neighbours(self, places: Places, some: Places) -> Places:
-        """The places and those beside some of them, each once."""
+        """Return the places and the neighbours of some of them, each once."""
         return distinct((places, self._beside("before", some), self._beside("after", some)), self.size)[0]
 
     def _beside(self, side: str, places: Places) -> Places:
-        """Those before or after these. One that came when this view was there already is nobody."""
-        found = self.about[side][places]
-        return np.where((places == NOBODY) | (found >= self.size), NOBODY, found)
+        """Return the places before or after these. One that was loaded after this view was made is left out."""
+        found = self.columns[side][places]
+        return np.where((places == NO_PLACE) | (found >= self.size), NO_PLACE, found)
 
-    def around(self, places: Places) -> Around:
+    def neighbours(self, places: Places) -> Neighbours:
         left, right = self._beside("before", places), self._beside("after", places)
         far_left, far_right = self._beside("before", left), self._beside("after", right)
         every, where = distinct((places, left, right, far_left, far_right), self.size)
-        return Around(every, *(where[some] for some in (places, left, right, far_left, far_right)))
+        return Neighbours(every, *(where[some] for some in (places, left, right, far_left, far_right)))
 
     def count(self, stem: int) -> int:
-        """In how many items a stem stands."""
+        """Return how many items hold a stem."""
         return self._counts.get(stem, 0)
 
     def agent(self, agent_id: str) -> int:
-        return self._agents.get(agent_id, NOBODY)
+        return self._agents.get(agent_id, NO_PLACE)
 
     def said_by(self, places: Places, names: Set[str]) -> NDArray[np.bool_]:
         wanted = [number for name, number in self._names.items() if name in names]
-        return np.isin(self.about["speaker"][places], wanted)
+        return np.isin(self.columns["speaker"][places], wanted)
 
     def has_speakers_besides(self, names: Set[str]) -> bool:
         return any(name not in names for name in self._names)
 
     def holds(self, places: Places, stems: Sequence[int]) -> Numbers:
-        """For each place a row: 1 for each of these stems that it has."""
-        counts = self.about["count"][places]
+        """Return a row for each place: 1 for each of these stems that it holds."""
+        counts = self.columns["count"][places]
         ends = np.cumsum(counts)
-        at = np.repeat(self.about["stems"][places] - ends + counts, counts)
+        at = np.repeat(self.columns["stems"][places] - ends + counts, counts)
         at += np.arange(len(at))
         found = self._stems.take(at)
-        maybe = np.zeros(1 << 16, np.bool_)  # most are told apart by their lower half
+        maybe = np.zeros(1 << 16, np.bool_)  # the lower half tells most of them apart
         maybe[[stem & 0xFFFF for stem in stems]] = True
         few = np.flatnonzero(maybe.take(found & 0xFFFF))
         row, found = np.searchsorted(ends, few, "right"), found[few]
@@ -312,17 +315,17 @@ class View:
 
     def nearest(self, query: Numbers, k: int, among: NDArray[np.bool_] | None) -> Places:
         found = self._nearest.search(query, k, among)[0]
-        return found[found < self.size]  # more may have come
+        return found[found < self.size]  # more may have been loaded
 
     def threads(self, places: Places) -> tuple[Numbers, Numbers, Places]:
-        """The vectors of these items' threads, their lengths, and for each item which of them is its own."""
-        numbers = self.about["thread"][places]
+        """Return the vectors of these items' threads, their lengths, and for each item which is its own."""
+        numbers = self.columns["thread"][places]
         which, where = distinct((numbers,), self._thread_count)
         return self._sums.take(which, axis=0), self._norms[which], where.take(numbers)
 
     def stems(self, place: int) -> bytes:
-        """Of an item, packed: the same for the same stems."""
-        start, count = int(self.about["stems"][place]), int(self.about["count"][place])
+        """Return the stems of an item, packed."""
+        start, count = int(self.columns["stems"][place]), int(self.columns["count"][place])
         return self._stems[start : start + count].tobytes()
 
     def vectors(self, places: Places) -> Numbers:
@@ -330,8 +333,8 @@ class View:
 
 
 def distinct(some: Sequence[NDArray[Any]], size: int) -> tuple[Places, Places]:
-    """All numbers below `size` in these, each once, ascending; and for each number where among them it stands: for
-    `NOBODY`, behind the end. Marks in a table, where `np.unique` would sort."""
+    """Return all numbers below `size` in these, each once, ascending; and for each number its position among them:
+    for `NO_PLACE`, behind the end. Marks them in a table, which is faster than the sort of `np.unique`."""
     marked = np.zeros(size + 1, np.bool_)
     for numbers in some:
         marked[numbers] = True
@@ -343,7 +346,7 @@ def distinct(some: Sequence[NDArray[Any]], size: int) -> tuple[Places, Places]:
 
 
 def _add_rows(sums: Numbers, rows: NDArray[np.int32], vectors: Numbers) -> NDArray[np.int32]:
-    """`np.add.at`, quicker where rows come in runs. Gives the rows that have changed."""
+    """Do what `np.add.at` does, faster where rows come in runs. Return the rows that have changed."""
     order = np.argsort(rows, kind="stable")
     heads, starts = np.unique(rows[order], return_index=True)
     if len(heads):

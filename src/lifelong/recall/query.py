@@ -12,8 +12,8 @@ from lifelong.text.stems import stem
 from lifelong.text.time_ranges import Period, period
 from lifelong.text.words import content_words, fold, is_stop
 
-LONGEST = 4_000  # characters of a question that are read
-FRAMED = 0.4  # what a word counts that says how is asked, and not about what
+MAX_PARSED_CHARS = 4_000  # characters of a question that are read
+FRAME_WORD_WEIGHT = 0.4  # what a word counts that says how is asked, and not about what
 
 FRAME = frozenset(
     """total number amount long often name kind type sort different various happen remind recommend suggest tell
@@ -46,7 +46,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuery:
     """`words` has the content words, each with the number of its stem and what it counts, but for `name_words`,
     names of speakers beside others; `people` those it names; `wants` the flags that an answer has; `of_assistant`:
     it asks what the assistant said."""
@@ -60,9 +60,9 @@ class Question:
     period: Period | None
 
 
-def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]]) -> Question:
+def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]]) -> ParsedQuery:
     """`speakers` has, for each word of a speaker's name, those who have it."""
-    text = text[:LONGEST]
+    text = text[:MAX_PARSED_CHARS]
     folded = fold(text)
     people, name_words = _people(text, speakers)
     found = {word: (stem_number(word), weight(word)) for word in content_words(text)}
@@ -71,7 +71,7 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]])
     wants |= NAMED * bool(_ASKS_NAME.search(folded))
     if not words or (len(people) == 1 and not wants and all(counted < 1 for _, counted in words.values())):
         words, name_words = found, set()  # it asks for whom it names, and for nothing else
-    return Question(
+    return ParsedQuery(
         text=text,
         words=words,
         people=people,
@@ -84,7 +84,7 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]])
 
 def weight(word: str) -> float:
     """What a word of a question counts before it is known how rare it is."""
-    return FRAMED if word in FRAME or stem(word) in _FRAME_STEMS else 1.0
+    return FRAME_WORD_WEIGHT if word in FRAME or stem(word) in _FRAME_STEMS else 1.0
 
 
 def _people(text: str, speakers: Mapping[str, Set[str]]) -> tuple[Set[str], Set[str]]:

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lifelong.recall.analyzer import ASKS, ASSISTANT, PERSON, TELLS
-from lifelong.recall.memory_index import NEVER, NOBODY, Around, Numbers, Places, View, distinct
-from lifelong.recall.query import Question
+from lifelong.recall.memory_index import NEVER, NO_PLACE, IndexView, Neighbours, Numbers, Places, distinct
+from lifelong.recall.query import ParsedQuery
 from lifelong.text.time_ranges import Period
 from lifelong.types import ITEM_KINDS, PROVENANCES, to_micros
 
@@ -53,17 +53,23 @@ _NEAR = slice(0, 3)  # vector, thread, previous
 _TOPICAL = slice(0, 4)  # and words
 _GATED = slice(_ROW["answer"], _ROW["when"] + 1)
 
-LENT_NEAR = 1.0  # how much of its words an item lends to the one beside it
-LENT_FAR = 0.5  # and to the one two away
-SHRINK = 1.0  # an item of this many content words keeps half of its similarity
-AFTER_DAYS = 30.0  # an event is told within about this time after it
-BESIDE = 0.95  # what a day beside the time counts that a question speaks of
-FEEDBACK = 0.6  # how far the question's vector moves
-FEEDBACK_FROM = 3  # towards this many of the best
-FULLY = 10  # the one that is this well placed by topic is fully about the question
-FLOOR = 0.1  # what holds no word of the question, nor stands beside one that does, must be this near to be found
-LINE = 0.5  # what the name in a line that sums up a turn is worth, where it is asked who somebody is
-AS_MUCH = 0.5  # what ends a part of an item stands above it if it is as much about the question, or half
+LENT_TO_NEXT = 1.0  # how much of its words an item lends to the one beside it
+LENT_TWO_AWAY = 0.5  # and to the one two away
+HALF_SIMILARITY_WORDS = 1.0  # an item of this many content words keeps half of its similarity
+TOLD_WITHIN_DAYS = 30.0  # an event is told within about this time after it
+DAY_BESIDE_WEIGHT = 0.95  # what a day beside the time counts that a question speaks of
+EXPANSION = 0.6  # how far the question's vector moves
+EXPANSION_ITEMS = 3  # towards this many of the best
+FULL_TOPIC_RANK = 10  # the one that is this well placed by topic is fully about the question
+MIN_SIMILARITY = (
+    0.1  # what holds no word of the question, nor stands beside one that does, must be this near to be found
+)
+SUMMARY_NAME_WEIGHT = (
+    0.5  # what the name in a line that sums up a turn is worth, where it is asked who somebody is
+)
+MIN_SUCCESSOR_SHARE = (
+    0.5  # what ends a part of an item stands above it if it is as much about the question, or half
+)
 DAY = 86_400_000_000  # microseconds
 
 _RECORD = ITEM_KINDS.index("record")
@@ -86,22 +92,22 @@ class Ranked:
 
 
 def rank(
-    view: View, question: Question, query: Numbers, places: Places, now: int, *, known: int = NEVER
+    view: IndexView, parsed: ParsedQuery, query: Numbers, places: Places, now: int, *, known: int = NEVER
 ) -> Ranked:
     """The places by how well they answer the question; `query` is its vector, centred, or zeros. An end that came
     to be known after `known` is none."""
-    around = view.around(places)
-    near = _Nearness(view, around, places)
-    until = np.where(view.about["end_known"][places] > known, NEVER, view.about["until"][places])
-    parts = _fixed(view, question, around, places, until <= now)
-    gated = parts[_GATED].copy() if question.wants or question.period else None
+    neighbours = view.neighbours(places)
+    near = _Nearness(view, neighbours, places)
+    until = np.where(view.columns["end_known"][places] > known, NEVER, view.columns["until"][places])
+    parts = _fixed(view, parsed, neighbours, places, until <= now)
+    gated = parts[_GATED].copy() if parsed.wants or parsed.period else None
     scores = _sum(parts, near.to(query), gated)
     if len(places) and query.any():
-        moved = query + FEEDBACK * near.middle(heaviest(scores, FEEDBACK_FROM))
+        moved = query + EXPANSION * near.middle(heaviest(scores, EXPANSION_ITEMS))
         scores = _sum(parts, near.to(moved / np.linalg.norm(moved)), gated)
-    scores = _below_successor(view, question, places, known, parts[0], scores)
+    scores = _below_successor(view, parsed, places, known, parts[0], scores)
     order = np.argsort(-scores, kind="stable")
-    order = order[((parts[_ROW["words"]] > 0) | (parts[0] > WEIGHTS["vector"] * FLOOR))[order]]
+    order = order[((parts[_ROW["words"]] > 0) | (parts[0] > WEIGHTS["vector"] * MIN_SIMILARITY))[order]]
     return Ranked(places[order], scores[order], order, parts)
 
 
@@ -110,7 +116,7 @@ def _sum(parts: Numbers, near: Numbers, gated: Numbers | None) -> Numbers:
     parts[_NEAR] = near
     if gated is not None and gated.size:
         about = parts[_TOPICAL].sum(axis=0)
-        nth = min(FULLY, len(about))
+        nth = min(FULL_TOPIC_RANK, len(about))
         full = max(float(np.partition(about, -nth)[-nth]), 1e-9)
         parts[_GATED] = gated * np.clip(about / full, 0, 1)
     return np.asarray(parts.sum(axis=0), np.float32)
@@ -119,20 +125,20 @@ def _sum(parts: Numbers, near: Numbers, gated: Numbers | None) -> Numbers:
 class _Nearness:
     """How near items, their threads and the items before them are to a vector: weighted parts of their scores."""
 
-    def __init__(self, view: View, around: Around, places: Places) -> None:
-        used, where = distinct((around.own, around.before), len(around.every))
-        some = around.every[used]
+    def __init__(self, view: IndexView, neighbours: Neighbours, places: Places) -> None:
+        used, where = distinct((neighbours.own, neighbours.before), len(neighbours.every))
+        some = neighbours.every[used]
         kept, lent = np.zeros((2, len(some) + 1), np.float32)
-        lengths = view.about["length"][some]
-        kept[:-1] = lengths / (lengths + SHRINK)
-        lent[:-1] = kept[:-1] * view.about["lends"][some]
-        self._own, self._before = where[around.own], where[around.before]
+        lengths = view.columns["length"][some]
+        kept[:-1] = lengths / (lengths + HALF_SIMILARITY_WORDS)
+        lent[:-1] = kept[:-1] * view.columns["lends"][some]
+        self._own, self._before = where[neighbours.own], where[neighbours.before]
         self._kept = WEIGHTS["vector"] * kept[self._own]
-        self._lent = WEIGHTS["previous"] * lent[self._before] * _is_reply(view, around)
+        self._lent = WEIGHTS["previous"] * lent[self._before] * _is_reply(view, neighbours)
         self._rows = view.vectors(some)
         self._threads, norms, self._thread = view.threads(places)
         self._even = WEIGHTS["thread"] / (norms + 1e-9)
-        self._share = view.about["share"][places]
+        self._share = view.columns["share"][places]
 
     def to(self, query: Numbers) -> Numbers:
         """A row each: vector, thread, previous."""
@@ -150,23 +156,25 @@ class _Nearness:
         return np.asarray(towards / (np.linalg.norm(towards) + np.float32(1e-9)), np.float32)
 
 
-def _is_reply(view: View, around: Around) -> NDArray[np.bool_]:
+def _is_reply(view: IndexView, neighbours: Neighbours) -> NDArray[np.bool_]:
     """Whether somebody else spoke before: who goes on may be speaking of another thing."""
-    about, every = view.about, around.every
-    voices = np.append(about["speaker"][every] * len(PROVENANCES) + about["trust"][every], NOBODY)
-    return np.asarray(voices[around.own] != voices[around.before])
+    columns, every = view.columns, neighbours.every
+    voices = np.append(columns["speaker"][every] * len(PROVENANCES) + columns["trust"][every], NO_PLACE)
+    return np.asarray(voices[neighbours.own] != voices[neighbours.before])
 
 
-def _fixed(view: View, question: Question, around: Around, places: Places, ended: NDArray[np.bool_]) -> Numbers:
+def _fixed(
+    view: IndexView, parsed: ParsedQuery, neighbours: Neighbours, places: Places, ended: NDArray[np.bool_]
+) -> Numbers:
     """The parts, a row each and weighted, but for those that depend on the question's vector."""
-    flags, kind, trust, nudge = (view.about[name][places] for name in ("flags", "kind", "trust", "nudge"))
+    flags, kind, trust, nudge = (view.columns[name][places] for name in ("flags", "kind", "trust", "nudge"))
     parts = np.zeros((len(WEIGHTS), len(places)), np.float32)
-    parts[_ROW["words"]] = _words(view, question, around)
-    parts[_ROW["subject"]] = _subject(view, question, places, flags)
+    parts[_ROW["words"]] = _words(view, parsed, neighbours)
+    parts[_ROW["subject"]] = _subject(view, parsed, places, flags)
     parts[_ROW["tells"]] = flags & TELLS != 0
-    parts[_ROW["answer"]] = flags & question.wants != 0
-    if question.period:
-        parts[_ROW["when"]] = _when(question.period, view.about["at"][places])
+    parts[_ROW["answer"]] = flags & parsed.wants != 0
+    if parsed.period:
+        parts[_ROW["when"]] = _when(parsed.period, view.columns["at"][places])
     parts[_ROW["nudge"]] = nudge
     parts[_ROW["ended"]] = ended & (kind != _RECORD)
     parts[_ROW["data"]] = (trust == _TOOL) | (trust == _WEB)
@@ -183,79 +191,81 @@ def heaviest(weights: NDArray[np.floating], k: int) -> Places:
     return np.argsort(-weights, kind="stable")
 
 
-def _words(view: View, question: Question, around: Around) -> Numbers:
+def _words(view: IndexView, parsed: ParsedQuery, neighbours: Neighbours) -> Numbers:
     """Own words in full, those of neighbours as far as they lend."""
-    stems, shares = _shares(view, question)
-    if not stems or not len(around.own):
-        return np.zeros(len(around.own), np.float32)
-    held = np.zeros((len(around.every) + 1, len(stems)), np.float32)
-    held[:-1] = view.holds(around.every, stems)
+    stems, shares = _shares(view, parsed)
+    if not stems or not len(neighbours.own):
+        return np.zeros(len(neighbours.own), np.float32)
+    held = np.zeros((len(neighbours.every) + 1, len(stems)), np.float32)
+    held[:-1] = view.holds(neighbours.every, stems)
     lent = held.copy()
-    lent[:-1] *= view.about["lends"][around.every, None]
-    near = np.maximum(lent.take(around.before, axis=0), lent.take(around.after, axis=0))
-    far = np.maximum(lent.take(around.far_before, axis=0), lent.take(around.far_after, axis=0))
-    got = np.maximum(held.take(around.own, axis=0), np.maximum(LENT_NEAR * near, LENT_FAR * far))
+    lent[:-1] *= view.columns["lends"][neighbours.every, None]
+    near = np.maximum(lent.take(neighbours.before, axis=0), lent.take(neighbours.after, axis=0))
+    far = np.maximum(lent.take(neighbours.far_before, axis=0), lent.take(neighbours.far_after, axis=0))
+    got = np.maximum(held.take(neighbours.own, axis=0), np.maximum(LENT_TO_NEXT * near, LENT_TWO_AWAY * far))
     return np.asarray(np.vecdot(got, shares), np.float32)
 
 
-def _shares(view: View, question: Question) -> tuple[list[int], Numbers]:
+def _shares(view: IndexView, parsed: ParsedQuery) -> tuple[list[int], Numbers]:
     """The stems of the question that stand anywhere, and the share of it that each makes up."""
     weights: dict[int, float] = {}
-    for stem, weight in question.words.values():
+    for stem, weight in parsed.words.values():
         if view.count(stem):
             weights[stem] = max(weights.get(stem, 0.0), weight)
     idf = np.array([weight * rarity(view, stem) for stem, weight in weights.items()], np.float32)
     return list(weights), idf / (idf.sum() + np.float32(1e-9))
 
 
-def rarity(view: View, stem: int) -> float:
+def rarity(view: IndexView, stem: int) -> float:
     count = view.count(stem)
     return float(np.log(1 + (view.size - count + 0.5) / (count + 0.5)))
 
 
-def _subject(view: View, question: Question, places: Places, flags: NDArray[np.uint8]) -> NDArray[Any] | int:
-    if question.people and view.has_speakers_besides(question.people):
-        said = view.said_by(places, question.people)
-        if question.name_words:
+def _subject(view: IndexView, parsed: ParsedQuery, places: Places, flags: NDArray[np.uint8]) -> NDArray[Any] | int:
+    if parsed.people and view.has_speakers_besides(parsed.people):
+        said = view.said_by(places, parsed.people)
+        if parsed.name_words:
             return said
-        named = view.holds(places, [number for number, _ in question.words.values()]).any(axis=1)
+        named = view.holds(places, [number for number, _ in parsed.words.values()]).any(axis=1)
         tells = named | (said & (flags & TELLS != 0))
-        return np.asarray(tells * np.where(_is_line(view, places), LINE, 1))
-    if question.people or not view.has_assistant:
+        return np.asarray(tells * np.where(_is_line(view, places), SUMMARY_NAME_WEIGHT, 1))
+    if parsed.people or not view.has_assistant:
         return 0
-    return np.asarray(flags & (ASSISTANT if question.of_assistant else PERSON) != 0)
+    return np.asarray(flags & (ASSISTANT if parsed.of_assistant else PERSON) != 0)
 
 
-def _is_line(view: View, places: Places) -> NDArray[np.bool_]:
+def _is_line(view: IndexView, places: Places) -> NDArray[np.bool_]:
     """Whether it sums up a turn: it begins with who spoke, and so names them whatever it says."""
-    return np.isin(view.about["kind"][places], _LINES)
+    return np.isin(view.columns["kind"][places], _LINES)
 
 
 def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
     """1 within the time, a little less a day before or after it, and less and less then."""
     start, end = (to_micros(edge) for edge in asked)
-    late = BESIDE * np.clip(1 - (at - end - DAY) / (AFTER_DAYS * DAY), 0, 1)
+    late = DAY_BESIDE_WEIGHT * np.clip(1 - (at - end - DAY) / (TOLD_WITHIN_DAYS * DAY), 0, 1)
     return np.where(at < start - DAY, 0, np.where((at >= start) & (at < end), 1, late))
 
 
 def _below_successor(
-    view: View, question: Question, places: Places, known: int, near: Numbers, scores: Numbers
+    view: IndexView, parsed: ParsedQuery, places: Places, known: int, near: Numbers, scores: Numbers
 ) -> Numbers:
     """What a record here says has ended, stands below that record, or else below the best of what was made of it.
     So does what has ended in part, where the record is about the question as well. The newest end comes first:
     what was passed twice stands below both."""
-    about = {name: view.about[name][places] for name in ("by", "end_known", "until", "record", "kind")}
-    by = np.where(about["end_known"] > known, 0, about["by"])
+    columns = {name: view.columns[name][places] for name in ("by", "end_known", "until", "record", "kind")}
+    by = np.where(columns["end_known"] > known, 0, columns["by"])
     passed = np.flatnonzero(by)
     if not len(passed):
         return scores
-    order = np.lexsort((scores, about["kind"] == _RECORD))
-    made_of = dict(zip(about["record"][order].tolist(), order.tolist(), strict=True))
-    stems, shares = _shares(view, question)
+    order = np.lexsort((scores, columns["kind"] == _RECORD))
+    made_of = dict(zip(columns["record"][order].tolist(), order.tolist(), strict=True))
+    stems, shares = _shares(view, parsed)
     topic = near + WEIGHTS["words"] * np.vecdot(view.holds(places, stems), shares)  # its own words alone
     lowered = scores.copy()
     for at in passed[np.argsort(-by[passed], kind="stable")]:
         newer = made_of.get(int(by[at]))
-        if newer is not None and (about["until"][at] != NEVER or topic[newer] >= AS_MUCH * topic[at]):
+        if newer is not None and (
+            columns["until"][at] != NEVER or topic[newer] >= MIN_SUCCESSOR_SHARE * topic[at]
+        ):
             lowered[at] = min(lowered[at], lowered[newer] - 1e-3)
     return lowered

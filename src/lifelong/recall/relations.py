@@ -19,7 +19,7 @@ from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
 from lifelong.organize.draft import link_targets
 from lifelong.organize.rules.filing import TITLES
 from lifelong.recall.analyzer import read
-from lifelong.recall.items import Found, Items
+from lifelong.recall.items import FoundItem, Items
 from lifelong.recall.search import hit
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.words import UNSPACED, content_words, fold
@@ -103,7 +103,7 @@ def _is_written(name: str, text: str) -> bool:
 
 class _Edge(NamedTuple):
     how: set[How]
-    evidence: dict[str, Found]
+    evidence: dict[str, FoundItem]
 
 
 class RelationFinder:
@@ -197,7 +197,7 @@ class _Looking:
                 if one.kind != "parent" and (other := self._names.of.get(source_id)):
                     self._relate(key, other, one.kind)
 
-    def _facts(self, key: str, name: str) -> Iterator[Found]:
+    def _facts(self, key: str, name: str) -> Iterator[FoundItem]:
         """The facts of its documents, and those elsewhere that name it or refer to it."""
         threads = {*self._names.documents.get(key, ())}
         for document_id in self._names.documents.get(key, ()):
@@ -213,13 +213,13 @@ class _Looking:
         stems = read(name).stems
         return min((self._items.holding(stem, CLAIMS, turns=False) for stem in stems), key=len, default=[])
 
-    def _named(self, fact: Found) -> set[str]:
+    def _named(self, fact: FoundItem) -> set[str]:
         """The entities that a fact is about: its document's, and those it names or refers to."""
         ids = [fact.thread, *(self._documents.resolve(target) for target in link_targets(fact.text))]
         referred = {key for id_ in ids if id_ and (key := self._names.of.get(id_))}
         return referred | set(self._names.within(fact.text))
 
-    def _relate(self, key: str, other: str, how: How, found: Found | None = None) -> None:
+    def _relate(self, key: str, other: str, how: How, found: FoundItem | None = None) -> None:
         has_ended = found and (found.gone or (self._by and found.until and found.until <= self._by))
         if other == key or has_ended:
             return

@@ -1,120 +1,298 @@
-"""The index looked after: damage is noticed, said, and mended, and never in the way of what is stored or asked."""
+"""Notice damage of the index and repair it, rebuild it from what it is derived from, and verify it.
+
+A rebuild has up to three parts, each done in small transactions while everything else goes on: records that are
+not items yet (from history), then documents (from their versions), and items whose words are to be analyzed again
+and written to the full-text index (from their text). `rebuild_progress` says how far each has come. A database
+that is older than recall begins with the first part.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Literal
 
-from lifelong.errors import StorageCorrupt, StorageError
-from lifelong.recall.index_writer import is_found
-from lifelong.recall.rebuild import Fault, IndexRebuild
+from lifelong.collect.history import StoredTurn
+from lifelong.errors import IndexCorrupt, StorageCorrupt, StorageError
+from lifelong.organize.document_rows import DocumentRows
+from lifelong.recall.analyzer import analyze
+from lifelong.recall.experience_rows import reindex_all_experiences
+from lifelong.recall.feedback import apply_all
+from lifelong.recall.index_writer import is_searchable, reindex_document, reindex_records, text_of
+from lifelong.recall.items import Items
 from lifelong.recall.vector_rows import VectorRows
-from lifelong.storage.base import Database, Transaction
+from lifelong.storage.base import EVERY, Database, Row, Transaction
+from lifelong.types import from_micros
 
 log = logging.getLogger("lifelong.recall")
 
+ROWS_PER_BATCH = 1_000
+DOCUMENTS_PER_BATCH = 20  # each with all its versions; writers of documents wait as long
+DERIVED_TABLES = ("item_vectors", "items", "citations", "rebuild_progress")
+RECORDS, WORDS, DOCUMENTS = 1, 2, 3  # the ids of `rebuild_progress`
+
+Fault = Literal["words", "missing"]
+"""The newest item is not in the full-text index; there is no index of what was said."""
+
 
 class IndexRepair:
-    """Of a whole home."""
+    """Look after the index of a whole home. Damage never stops anything from being stored or asked."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._noticed = ""
 
     @property
-    def remark(self) -> str:
-        """For a person, as long as a part of the index is still to be made; empty where all is well."""
+    def status_note(self) -> str:
+        """What to tell a person while a part of the index is still to be made; empty where all is well."""
         try:
             left = self._database.read(lambda tx: IndexRebuild(tx).left())
         except StorageError:
-            return ""  # whoever reads the database says so better
+            return ""  # other calls report that better
         if not left:
             self._noticed = ""
             return ""
         return (
-            f"{self._noticed or 'The index of recall is not complete'}, and is made anew in the background. "
-            "Until then recall finds a part only: let a worker run, or run: lifelong rebuild. "
+            f"{self._noticed or 'The search index is not complete'}, and is rebuilt in the background. "
+            "Until then search finds only a part: let a worker run, or run: lifelong rebuild. "
             "Nothing that was stored is lost."
         )
 
-    def look(self) -> None:
-        """Notice an index that is damaged or missing, and begin to mend it. Quick: it reads a few rows."""
+    def check_on_open(self) -> None:
+        """Notice an index that is damaged or missing, and begin to repair it. Quick: it reads a few rows."""
         if self._fault() == "missing":
             self.rebuild()
-            self._say("The index of recall was missing")
+            self._report("The search index was missing")
         else:
-            self.mend()
+            self.repair_fulltext()
 
-    def mend(self) -> bool:
-        """Whether the full-text index is damaged; then it is empty now, and will be filled."""
-        if self._fault() != "words":
+    def repair_fulltext(self, error: StorageError | None = None) -> bool:
+        """Empty the full-text index if it is damaged, so that it is filled again. Return whether that was done.
+        The quick look may miss a damaged part of the index: an `error` that came from it proves the damage."""
+        if not isinstance(error, IndexCorrupt) and self._fault() != "words":
             return False
         try:
             self._database.write(lambda tx: IndexRebuild(tx).rewrite_words())
         except StorageError:
             return False
-        self._say("The full-text index was damaged")
+        self._report("The full-text index was damaged")
         return True
 
     def drop_vectors(self, item_ids: Sequence[int]) -> None:
-        """Of these items, which are damaged; the indexer makes them anew, and words find the items until then."""
-        log.error("%d vectors were damaged, and are made anew", len(item_ids))
+        """Delete the damaged vectors of these items. The indexer makes them again; until then words find them."""
+        log.error("%d vectors were damaged, and are made again", len(item_ids))
         try:
             self._database.write(lambda tx: VectorRows(tx).drop(item_ids))
         except StorageError as error:
-            log.warning("damaged vectors are made anew later: %s", error)
+            log.warning("damaged vectors are made again later: %s", error)
 
     def rebuild(self) -> None:
-        """Forget all that is derived; the indexer makes it anew."""
+        """Delete all that is derived; the indexer makes it again."""
         self._database.write(lambda tx: IndexRebuild(tx).start_over())
 
     def verify(self, owner: str) -> list[str]:
-        """Read the whole index of an owner, and say what is wrong with it, a sentence each."""
+        """Read the whole index of an owner, and return what is wrong with it, a sentence each."""
         if left := self._database.read(lambda tx: IndexRebuild(tx).left()):
             return [f"The index is being made: {left:,} ids are left. Let a worker run, and look again."]
         return self._database.read(lambda tx: _faults(tx, owner))
 
     def _fault(self) -> Fault | None:
-        """What is wrong. A database that is busy, full or away says nothing of the index."""
-        said = ""
+        """Return what is wrong. A database that is busy, full or away says nothing about the index."""
+        first_message = ""
         for _ in range(2):
             try:
                 return self._database.read(lambda tx: IndexRebuild(tx).probe())
             except StorageCorrupt:
                 return "words"
             except StorageError as error:
-                if type(error) is not StorageError or said not in ("", str(error)):
+                if type(error) is not StorageError or first_message not in ("", str(error)):
                     return None
-                said = str(error)
+                first_message = str(error)
         return "words"
 
-    def _say(self, what: str) -> None:
+    def _report(self, what: str) -> None:
         self._noticed = what
-        log.error("%s; recall goes on with what is left of it", what)
+        log.error("%s; search goes on with what is left of it", what)
 
 
 def _faults(tx: Transaction, owner: str) -> list[str]:
-    unfiled = tx.all(
+    missing = tx.all(
         "SELECT a.kind, h.type, h.provenance, h.at, h.data FROM session_history h "
         "JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
         "LEFT JOIN items i ON i.owner = a.owner AND i.kind = 'record' AND i.ref = CAST(h.id AS TEXT) "
         "WHERE a.owner = ? AND i.id IS NULL",
         owner,
     )
-    wordless = (
+    without_words = (
         "SELECT count(*) FROM items i LEFT JOIN item_words w ON w.rowid = i.id "
         "WHERE i.owner = ? AND i.length > 0 AND w.rowid IS NULL"
     )
-    vectorless = (
-        "SELECT count(*) FROM items i JOIN shelves s ON s.owner = i.owner LEFT JOIN item_vectors v "
+    without_vector = (
+        "SELECT count(*) FROM items i JOIN index_state s ON s.owner = i.owner LEFT JOIN item_vectors v "
         "ON v.embedder_id = s.embedder_id AND v.item_id = i.id "
-        "WHERE i.owner = ? AND i.stamp IS NOT NULL AND s.embedder_id IS NOT NULL AND v.item_id IS NULL"
+        "WHERE i.owner = ? AND i.sequence IS NOT NULL AND s.embedder_id IS NOT NULL AND v.item_id IS NULL"
     )
     orphans = "SELECT count(*) FROM item_vectors v LEFT JOIN items i ON i.id = v.item_id WHERE i.id IS NULL"
     counts = {
-        "records cannot be found": sum(is_found(row[0], row[1:]) for row in unfiled),
-        "items are not in the full-text index": tx.all(wordless, owner)[0][0],
-        "items have no vector": tx.all(vectorless, owner)[0][0],
+        "records cannot be found": sum(is_searchable(row[0], row[1:]) for row in missing),
+        "items are not in the full-text index": tx.all(without_words, owner)[0][0],
+        "items have no vector": tx.all(without_vector, owner)[0][0],
         "vectors belong to nothing": tx.all(orphans)[0][0],
     }
     return [f"{count:,} {what}. Run: lifelong rebuild." for what, count in counts.items() if count]
+
+
+class IndexRebuild:
+    """`rebuild_progress`, seen through a transaction."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def start_over(self) -> None:
+        """Delete everything that is derived; all of history is to be indexed again."""
+        for statement in self._tx.words_anew:
+            self._tx.run(statement)
+        for table in DERIVED_TABLES:
+            self._tx.run(f"DELETE FROM {table}")
+        self._tx.run(
+            "UPDATE index_state SET version = version + 1, embedder_id = NULL, next_embedder_id = NULL, "
+            "next_embedded_until = 0"
+        )
+        self._open(RECORDS, "session_history")
+
+    def rewrite_words(self) -> None:
+        """Empty the full-text index, whatever is wrong with it; the words of all items are to be written again."""
+        for statement in self._tx.words_anew:
+            self._tx.run(statement)
+        self._tx.run("DELETE FROM rebuild_progress WHERE id = ?", WORDS)
+        self._open(WORDS, "items")
+
+    def probe(self) -> Fault | None:
+        """Return what is wrong with the index at first sight. Raise where it cannot be read at all."""
+        Items(self._tx, "").holding(0, 1)
+        if self._tx.one("SELECT 1 FROM rebuild_progress"):
+            return None
+        row = self._tx.one("SELECT id, owner, stems FROM items WHERE length > 0 ORDER BY id DESC LIMIT 1")
+        if row and (len(row[2]) % 4 or not row[2]):
+            return "missing"  # the source of the words is damaged
+        if row:
+            newest = Items(self._tx, row[1]).holding(memoryview(row[2]).cast("I")[0], 1)
+            return None if newest == [row[0]] else "words"
+        if self._tx.one("SELECT 1 FROM items LIMIT 1"):
+            return None
+        searchable = any(is_searchable(one.agent_kind, one.written) for _, one in self._records(0, EVERY))
+        return "missing" if searchable else None
+
+    def left(self) -> int:
+        """Return how many ids are still to be looked at."""
+        row = self._tx.one("SELECT sum(until_id - after_id + 1) FROM rebuild_progress")
+        return int(row[0] or 0) if row else 0
+
+    def run_batch(self, now: datetime) -> None:
+        """Do the next batch of each part. Documents follow all records, since they say which of these ended."""
+        parts = ((DOCUMENTS, self._index_documents), (RECORDS, self._index_records), (WORDS, self._write_words))
+        for part, work in parts:
+            row = self._tx.one(
+                f"SELECT after_id, until_id FROM rebuild_progress WHERE id = ?{self._tx.for_update}", part
+            )
+            if row:
+                last = work(row[0], row[1], now)
+                if last is None:
+                    self._tx.run("DELETE FROM rebuild_progress WHERE id = ?", part)
+                else:
+                    self._tx.run("UPDATE rebuild_progress SET after_id = ? WHERE id = ?", last, part)
+
+    def _index_records(self, after: int, until: int, now: datetime) -> int | None:
+        """Index the next records. Return the last id, or none where that was all."""
+        records = self._records(after, until)
+        for owner, those in groupby(records, key=lambda one: one[0]):
+            reindex_records(self._tx, owner, [one for _, one in those], now)
+        if len(records) == ROWS_PER_BATCH:
+            return records[-1][1].record_id
+        every = "(SELECT DISTINCT owner, id FROM documents) d"
+        self._tx.run(f"INSERT INTO rebuild_progress SELECT {DOCUMENTS}, 0, count(*) FROM {every}")
+        return None
+
+    def _index_documents(self, after: int, until: int, now: datetime) -> int | None:
+        """Index the next documents, counted in the order of their ids: one that is made meanwhile indexes itself,
+        and at worst lets others be indexed twice. After the last, index experiences, and apply feedback."""
+        rows = self._tx.all(
+            "SELECT DISTINCT owner, id FROM documents ORDER BY owner, id LIMIT ? OFFSET ?",
+            DOCUMENTS_PER_BATCH,
+            after,
+        )
+        for owner, those in groupby(rows, key=lambda row: row[0]):
+            documents = DocumentRows(self._tx, owner)
+            documents.lock(now)
+            for _, id_ in those:
+                reindex_document(self._tx, owner, documents.versions(id_))
+        if len(rows) == DOCUMENTS_PER_BATCH:
+            return after + len(rows)
+        reindex_all_experiences(self._tx, now)
+        apply_all(self._tx)
+        return None
+
+    def _write_words(self, after: int, until: int, now: datetime) -> int | None:
+        """Analyze the next items again, since an older version may have done it otherwise, and write their words.
+        With the last, the indexes in memory are told to load again."""
+        rows = self._tx.all(
+            "SELECT id, owner, stems FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+            *(after, until, ROWS_PER_BATCH),
+        )
+        if len(rows) < ROWS_PER_BATCH:
+            self._tx.run("UPDATE index_state SET version = version + 1")
+        for id_, owner, stored in rows:
+            stems, text = bytes(stored), self._text(id_)
+            if text and (analyzed := analyze(text)).stems.tobytes() != stems:
+                stems = analyzed.stems.tobytes()
+                self._tx.run("UPDATE items SET stems = ?, length = ? WHERE id = ?", stems, analyzed.length, id_)
+            self._tx.run("DELETE FROM item_words WHERE rowid = ?", id_)
+            Items(self._tx, owner).write_words([(id_, stems)])
+        return int(rows[-1][0]) if len(rows) == ROWS_PER_BATCH else None
+
+    def _text(self, item_id: int) -> str:
+        """Return the text of an item; empty where its row cannot be read."""
+        try:
+            row = self._tx.one(
+                "SELECT i.text, h.type, h.data FROM items i LEFT JOIN session_history h "
+                "ON i.kind = 'record' AND h.id = i.record_id WHERE i.id = ?",
+                item_id,
+            )
+        except UnicodeDecodeError:
+            return ""
+        return "" if row is None else text_of(row[1], row[2]) if row[1] else str(row[0])
+
+    def _open(self, part: int, table: str) -> None:
+        self._tx.run(f"INSERT INTO rebuild_progress SELECT {part}, 0, COALESCE(max(id), 0) FROM {table}")
+
+    def _records(self, after: int, until: int) -> list[tuple[str, StoredTurn]]:
+        """Return the next records, each with its owner. One that cannot be decoded, or has no time, is empty."""
+        which = (
+            "FROM session_history h JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
+            "WHERE h.id > ? AND h.id <= ? ORDER BY h.id LIMIT ?"
+        )
+        try:
+            return [_record(row) for row in self._tx.all(f"{_RECORDS} {which}", after, until, ROWS_PER_BATCH)]
+        except (UnicodeDecodeError, OverflowError):
+            ids = [row[0] for row in self._tx.all(f"SELECT h.id {which}", after, until, ROWS_PER_BATCH)]
+            return [self._one_record(id_, f"{_RECORDS} {which}") for id_ in ids]
+
+    def _one_record(self, record_id: int, sql: str) -> tuple[str, StoredTurn]:
+        try:
+            return _record(self._tx.all(sql, record_id - 1, record_id, 1)[0])
+        except (UnicodeDecodeError, OverflowError):
+            log.warning("record %d cannot be read, and is not found", record_id)
+            return "", StoredTurn(record_id, "", "", "", ("", "", 0, ""))
+
+
+_RECORDS = "SELECT a.owner, h.id, h.session_id, a.id, a.kind, h.type, h.provenance, h.at, h.data, h.recorded_at"
+
+
+def _record(row: Row) -> tuple[str, StoredTurn]:
+    owner, id_, session_id, agent_id, kind, type_, provenance, at, data, recorded_at = row
+    from_micros(at)  # raises here, and not when its item is made
+    return owner, StoredTurn(
+        id_, session_id, agent_id, kind, (type_, provenance, at, data), from_micros(recorded_at)
+    )

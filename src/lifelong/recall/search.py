@@ -1,4 +1,4 @@
-"""A question in, hits out: candidates by words and by meaning, ranked, near-copies folded into one."""
+"""Search: candidates by words and by meaning, ranked, near-copies folded into one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.analyzer import asks
 from lifelong.recall.index_writer import text_of
 from lifelong.recall.indexing import Indexer
-from lifelong.recall.items import Found, Items
-from lifelong.recall.memory_index import NEVER, MemoryIndex, Numbers, Places, View
-from lifelong.recall.query import Question, parse_query
+from lifelong.recall.items import FoundItem, Items
+from lifelong.recall.memory_index import NEVER, IndexView, MemoryIndex, Numbers, Places
+from lifelong.recall.query import ParsedQuery, parse_query
 from lifelong.recall.ranking import Ranked, heaviest, rank, rarity
 from lifelong.recall.repair import IndexRepair
 from lifelong.recall.vector_rows import VectorRows
@@ -32,23 +32,23 @@ from lifelong.validation import validate_count, validate_text, validate_time
 
 log = logging.getLogger("lifelong.recall")
 
-POOL = 80  # candidates by words, and as many by meaning
-EACH = 3  # and as many for each hit that is asked for, if that is more
-BESIDE = 5  # of each of the two, one of so many, the best, bring along those beside them
-MOST_WORDS = 6  # of a question that are looked up, the rarest first
-MOST_POSTINGS = 5_000  # items that are looked at for them; the rarest word has this many to itself
-COMMON = 0.1  # a word in this share of all items counts half in the question's vector
-CENTRED = 0.5  # how far a question is moved off the mean: it is not like the texts, so not in full
-PAGE = 20_000  # rows a shelf reads at a time
-LOOSE = 64  # items that wait for a vector and are given one on the way, where no indexer runs
-AFTER_FAILURE = 30.0  # seconds in which an embedder that failed is not asked again: no question waits for it
-MOST = 1_000  # hits that can be asked for
-LONGEST = 1_000_000  # characters of a question that are taken
+MIN_CANDIDATES = 80  # by words, and as many by meaning
+CANDIDATES_PER_HIT = 3  # if that makes more
+NEIGHBOURS_OF_BEST = 5  # of each of the two lists, one in this many, the best, bring along their neighbours
+MAX_LOOKED_UP_WORDS = 6  # of a question, the rarest first
+MAX_POSTINGS = 5_000  # items that are looked at for them; the rarest word may have this many alone
+HALF_WEIGHT_SHARE = 0.1  # a word in this share of all items counts half in the question's vector
+QUERY_CENTRING = 0.5  # how much of the mean is taken off a question: it is not like the texts, so not all
+ROWS_PER_READ = 20_000  # that a memory index loads at a time
+MAX_INLINE_EMBEDDED = 64  # items without a vector that a search embeds itself, where no indexer runs
+RETRY_EMBEDDER_SECONDS = 30.0  # before an embedder that failed is asked again: no search waits for it
+MAX_HITS = 1_000
+MAX_QUERY_CHARS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to look. Nothing named: everywhere in the user. `as_of` a past time: what was known then."""
+    """Where to look; by default everywhere. `as_of` a past time: what was known then."""
 
     agent_id: str = ""
     kinds: tuple[ItemKind, ...] = ()
@@ -61,8 +61,8 @@ class Scope:
         return bool(self.agent_id or self.kinds or self.since or self.until or self.as_of)
 
 
-class Recall:
-    """Finds what one owner's items say about a question. Safe to use from many threads."""
+class Searcher:
+    """Search one owner's items. Safe to use from many threads."""
 
     def __init__(
         self,
@@ -70,21 +70,21 @@ class Recall:
         owner: str,
         clock: Clock,
         indexer: Indexer,
-        mending: IndexRepair,
+        repair: IndexRepair,
         zone: tzinfo = UTC,
         *,
-        on_use: Callable[[str, Recall], None] = lambda owner, recall: None,
+        on_use: Callable[[str, Searcher], None] = lambda owner, searcher: None,
     ) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._indexer = indexer
-        self._mending = mending
+        self._repair = repair
         self._zone = zone
         self._on_use = on_use
         self._lock = threading.Lock()
-        self._shelf: MemoryIndex | None = None
-        self._ask_again = 0.0
+        self._index: MemoryIndex | None = None
+        self._retry_at = 0.0
         self.error = ""
 
     def search(
@@ -95,62 +95,67 @@ class Recall:
         *,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best hits, best first. Times in the question are seen from now, or from `as_of`, in the zone."""
-        question = redact(validate_text(question, "The question", LONGEST))  # the embedder may be somebody else's
-        validate_count(top_k, "top_k", 1, MOST)
+        """Return the best hits, best first. Times in the question count from now, or from `as_of`, in the zone."""
+        # redacted, since the embedder may be a remote one
+        question = redact(validate_text(question, "The question", MAX_QUERY_CHARS))
+        validate_count(top_k, "top_k", 1, MAX_HITS)
         asked = validate_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
-        view, asks, query, places = self._candidates(question, scope, asked, max(POOL, EACH * top_k))
+        pool = max(MIN_CANDIDATES, CANDIDATES_PER_HIT * top_k)
+        view, parsed, query, places = self._candidates(question, scope, asked, pool)
         ranked = rank(
-            view, asks, query, places, to_micros(asked), known=to_micros(asked) if scope.as_of else NEVER
+            view, parsed, query, places, to_micros(asked), known=to_micros(asked) if scope.as_of else NEVER
         )
         return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
 
     def unload(self) -> None:
-        """Let go of the index in memory; the next question reads it again."""
+        """Drop the index in memory; the next search loads it again."""
         with self._lock:
-            self._shelf = None
+            self._index = None
 
     # Candidates
 
     def _candidates(
         self, question: str, scope: Scope, asked: datetime, pool: int
-    ) -> tuple[View, Question, Numbers, Places]:
-        shelf = self._fresh()
+    ) -> tuple[IndexView, ParsedQuery, Numbers, Places]:
+        index = self._up_to_date()
         self._on_use(self._owner, self)
-        view = shelf.view()
-        asks = parse_query(question, asked, view.speakers)
+        view = index.view()
+        parsed = parse_query(question, asked, view.speakers)
         among = _within(view, slice(None), scope) if scope.narrow else None
-        by_words = self._by_words(view, asks, among, pool)
-        places, loose = view.places(by_words)
-        if loose:
-            shelf.take_in(self._database.read(lambda tx: VectorRows(tx).loose(self._owner, loose)))
-            view = shelf.view()
+        by_words = self._by_words(view, parsed, among, pool)
+        places, unknown = view.places(by_words)
+        if unknown:
+            rows = self._database.read(lambda tx: VectorRows(tx).without_sequence(self._owner, unknown))
+            index.load(rows)
+            view = index.view()
             places, _ = view.places(by_words)
             among = _within(view, slice(None), scope) if scope.narrow else None
-        query = self._vector(view, asks)
+        query = self._vector(view, parsed)
         near = view.nearest(query, pool, among) if query.any() else np.zeros(0, np.intp)
-        best = np.concatenate([places[: pool // BESIDE], near[: pool // BESIDE]])
+        best = np.concatenate([places[: pool // NEIGHBOURS_OF_BEST], near[: pool // NEIGHBOURS_OF_BEST]])
         every = view.with_neighbours(np.concatenate([places, near]), best)
-        return view, asks, query, every[_within(view, every, scope)]
+        return view, parsed, query, every[_within(view, every, scope)]
 
-    def _by_words(self, view: View, asks: Question, among: NDArray[np.bool_] | None, pool: int) -> list[int]:
-        """The items that hold most of the question's rare words, and of equals the newest."""
-        stems = dict(asks.words.values())
-        rare = sorted(stems, key=view.count)[:MOST_WORDS]
+    def _by_words(
+        self, view: IndexView, parsed: ParsedQuery, among: NDArray[np.bool_] | None, pool: int
+    ) -> list[int]:
+        """Return the items that hold most of the question's rare words, of equals the newest."""
+        stems = dict(parsed.words.values())
+        rare = sorted(stems, key=view.count)[:MAX_LOOKED_UP_WORDS]
         weights = {stem: stems[stem] * rarity(view, stem) for stem in rare}
         try:
             postings = self._database.read(lambda tx: self._postings(tx, view, rare, pool))
-        except StorageError:
-            if not self._mending.mend():
+        except StorageError as error:
+            if not self._repair.repair_fulltext(error):
                 raise
             return []
         if among is not None:
             postings = {stem: view.among(found, among) for stem, found in postings.items()}
         return _heaviest([(weights[stem], found) for stem, found in postings.items()], pool)
 
-    def _postings(self, tx: Transaction, view: View, rare: Sequence[int], pool: int) -> dict[int, list[int]]:
+    def _postings(self, tx: Transaction, view: IndexView, rare: Sequence[int], pool: int) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
-        left = MOST_POSTINGS
+        left = MAX_POSTINGS
         for stem in rare:
             if found and view.count(stem) > left:
                 break
@@ -158,79 +163,80 @@ class Recall:
             left -= len(found[stem])
         return found
 
-    def _vector(self, view: View, asks: Question) -> Numbers:
-        """The question among the vectors; zeros where it cannot be put there."""
+    def _vector(self, view: IndexView, parsed: ParsedQuery) -> Numbers:
+        """Return the question's vector, centred; zeros where it cannot be embedded."""
         nothing = np.zeros(len(view.mean), np.float32)
         serving = self._indexer.find(view.identity)
-        if not serving or time.monotonic() < self._ask_again:
+        if not serving or time.monotonic() < self._retry_at:
             return nothing
-        counts = dict.fromkeys(asks.name_words, 0.0)
-        for word, (stem, counted) in asks.words.items():
-            counts[word] = counted * COMMON / (COMMON + view.count(stem) / max(view.size, 1))
+        counts = dict.fromkeys(parsed.name_words, 0.0)
+        for word, (stem, counted) in parsed.words.items():
+            counts[word] = counted * HALF_WEIGHT_SHARE / (HALF_WEIGHT_SHARE + view.count(stem) / max(view.size, 1))
         try:
-            raw = serving.embed_query(asks.text, counts)
+            raw = serving.embed_query(parsed.text, counts)
         except LifelongError as error:
-            self.error = f"Questions are answered by words only: {error}"
-            self._ask_again = time.monotonic() + AFTER_FAILURE
+            self.error = f"Search goes by words only: {error}"
+            self._retry_at = time.monotonic() + RETRY_EMBEDDER_SECONDS
             return nothing
         self.error = ""
-        centred = raw - CENTRED * view.mean if raw.any() else nothing
+        centred = raw - QUERY_CENTRING * view.mean if raw.any() else nothing
         return np.asarray(centred / (np.linalg.norm(centred) + 1e-9), np.float32)
 
-    # The shelf
+    # The index in memory
 
-    def _fresh(self) -> MemoryIndex:
-        """The shelf with everything that is stamped. A few items are stamped first, where nobody else does it."""
-        shelf, waiting = self._read_up()
-        if 0 < waiting <= LOOSE:
+    def _up_to_date(self) -> MemoryIndex:
+        """Return the index with everything that has a vector. Embed a few items here, if nobody else does."""
+        index, waiting = self._load_new()
+        if 0 < waiting <= MAX_INLINE_EMBEDDED:
             try:
-                self._indexer.index(self._owner, LOOSE)
+                self._indexer.index(self._owner, MAX_INLINE_EMBEDDED)
             except LifelongError as error:
-                log.warning("what is new is found by its words only: %s", error)
-            shelf, _ = self._read_up()
-        return shelf
+                log.warning("new items are found by their words only: %s", error)
+            index, _ = self._load_new()
+        return index
 
-    def _read_up(self) -> tuple[MemoryIndex, int]:
-        """The shelf, and how many items wait for a stamp that nobody gives them: at most one more than a few."""
+    def _load_new(self) -> tuple[MemoryIndex, int]:
+        """Return the index, and how many items wait for a vector that nobody makes: at most one over the limit."""
         with self._lock:
             while True:
-                shelf, stamp, rows, waiting = self._database.read(self._news)
-                shelf.take_in(rows)
-                if shelf.damaged:
-                    self._mending.drop_vectors(shelf.damaged)
-                    shelf.damaged = []
-                shelf.stamp = rows[-1][1] if rows else stamp
-                self._shelf = shelf
-                if len(rows) < PAGE:
-                    return shelf, waiting
+                index, sequence, rows, waiting = self._database.read(self._new_rows)
+                index.load(rows)
+                if index.damaged:
+                    self._repair.drop_vectors(index.damaged)
+                    index.damaged = []
+                index.sequence = rows[-1][1] if rows else sequence
+                self._index = index
+                if len(rows) < ROWS_PER_READ:
+                    return index, waiting
 
-    def _news(self, tx: Transaction) -> tuple[MemoryIndex, int, list[Row], int]:
-        """The shelf, a new one where another embedder serves or all was made anew; the newest stamp; what is newer
-        than the shelf; and how much waits."""
-        shelves = VectorRows(tx)
+    def _new_rows(self, tx: Transaction) -> tuple[MemoryIndex, int, list[Row], int]:
+        """Return the index (a new one where another embedder serves, or all was made again), the newest number of
+        the sequence, the rows that the index lacks, and how many items wait."""
+        vector_rows = VectorRows(tx)
         alone = not (self._indexer.background.running or self._indexer.error)
-        waiting = shelves.pending_count(self._owner, LOOSE + 1) if alone else 0
-        state, shelf = shelves.state(self._owner), self._shelf
-        if shelf is None or shelf.of != (state.embedder_id, state.era):
-            shelf = MemoryIndex(shelves.identity(state.embedder_id), (state.embedder_id, state.era))
-        if state.stamp == shelf.stamp:
-            return shelf, state.stamp, [], waiting
-        return shelf, state.stamp, shelves.newer(self._owner, state.embedder_id, shelf.stamp, PAGE), waiting
+        waiting = vector_rows.pending_count(self._owner, MAX_INLINE_EMBEDDED + 1) if alone else 0
+        state, index = vector_rows.state(self._owner), self._index
+        if index is None or index.of != (state.embedder_id, state.version):
+            index = MemoryIndex(vector_rows.identity(state.embedder_id), (state.embedder_id, state.version))
+        if state.sequence == index.sequence:
+            return index, state.sequence, [], waiting
+        newer = vector_rows.newer(self._owner, state.embedder_id, index.sequence, ROWS_PER_READ)
+        return index, state.sequence, newer, waiting
 
     # Hits
 
     def _hits(
-        self, tx: Transaction, view: View, ranked: Ranked, top_k: int, scope: Scope, explain: bool
+        self, tx: Transaction, view: IndexView, ranked: Ranked, top_k: int, scope: Scope, explain: bool
     ) -> list[Hit]:
-        """The best, as their rows are now; of those that say the same, the newest, in the place of the best; of a
-        turn, the line of the journal that sums it up and the experience made of that, the best."""
+        """Return the best, as their rows are now. Of items that say the same, the newest takes the place of the
+        best; of a record, its journal line and its experience, only the best is shown."""
         if scope.agent_id:
-            Agents(tx).standing(self._owner, scope.agent_id)  # one that there is not is an error
-        kept: dict[object, tuple[int, Found, str]] = {}
-        told: set[int] = set()
+            Agents(tx).standing(self._owner, scope.agent_id)  # raises for an unknown one
+        kept: dict[object, tuple[int, FoundItem, str]] = {}
+        shown_records: set[int] = set()
         for start in range(0, len(ranked.places), top_k):
             places = ranked.places[start : start + top_k]
-            ids = view.about["id"][places].tolist()
+            ids = view.columns["id"][places].tolist()
             found = Items(tx, self._owner).get(ids)
             for at, (place, id_) in enumerate(zip(places, ids, strict=True), start):
                 one = found.get(id_)
@@ -239,15 +245,15 @@ class Recall:
                 if scope.as_of and one.end_known and one.end_known > scope.as_of:
                     one = one._replace(until=None)
                 text = _text(one)
-                said = _said(one, text, view.stems(int(place))) or id_
-                first, known, _ = kept.get(said, (at, one, text))
-                turn = one.record_id if one.kind != "fact" else None
-                if said not in kept and (len(kept) == top_k or turn in told):
+                same = _sameness(one, text, view.stems(int(place))) or id_
+                first, known, _ = kept.get(same, (at, one, text))
+                record = one.record_id if one.kind != "fact" else None
+                if same not in kept and (len(kept) == top_k or record in shown_records):
                     continue
-                if turn:
-                    told.add(turn)
+                if record:
+                    shown_records.add(record)
                 if known is one or one.at > known.at:
-                    kept[said] = first, one, text
+                    kept[same] = first, one, text
             if len(kept) == top_k:
                 break
         return [
@@ -259,12 +265,12 @@ class Recall:
 def hit(
     tx: Transaction,
     owner: str,
-    found: Found,
+    found: FoundItem,
     score: float = 0.0,
     parts: dict[str, float] | None = None,
     text: str | None = None,
 ) -> Hit:
-    """What was found, as it is shown: without secrets. Its `text` may be known already."""
+    """Return the hit of an item, without secrets. Its `text` may be known already."""
     document = DocumentRows(tx, owner).find(found.thread) if found.kind == "fact" else None
     return Hit(
         id=Items(tx, owner).shown_id(found),
@@ -285,7 +291,7 @@ def hit(
 
 
 def _heaviest(postings: Sequence[tuple[float, Sequence[int]]], count: int) -> list[int]:
-    """Of ids in lists, newest first, so many whose lists weigh most together, and of equals the newest."""
+    """Return the ids whose lists weigh most together, of equals the newest. Each list has its newest id first."""
     ids = np.concatenate([np.zeros(0, np.int64), *(np.array(found, np.int64) for _, found in postings)])
     if not len(ids):
         return []
@@ -298,37 +304,37 @@ def _heaviest(postings: Sequence[tuple[float, Sequence[int]]], count: int) -> li
     return best
 
 
-def _within(view: View, places: Places | slice, scope: Scope) -> NDArray[np.bool_]:
-    """Which of these lie in the scope and have not left."""
-    about = view.about
+def _within(view: IndexView, places: Places | slice, scope: Scope) -> NDArray[np.bool_]:
+    """Return which of these are in the scope, and have not left."""
+    columns = view.columns
     then = to_micros(scope.as_of) if scope.as_of else None
-    inside = about["gone"][places] > (NEVER - 1 if then is None else then)
+    inside = columns["gone"][places] > (NEVER - 1 if then is None else then)
     if then is not None:
-        inside &= (about["since"][places] <= then) & (about["at"][places] <= then)
+        inside &= (columns["since"][places] <= then) & (columns["at"][places] <= then)
     if scope.agent_id:
-        inside &= about["agent"][places] == view.agent(scope.agent_id)
+        inside &= columns["agent"][places] == view.agent(scope.agent_id)
     if scope.kinds:
         wanted = np.isin(np.arange(len(ITEM_KINDS)), [ITEM_KINDS.index(kind) for kind in scope.kinds])
-        inside &= wanted[about["kind"][places]]
+        inside &= wanted[columns["kind"][places]]
     if scope.since:
-        inside &= about["at"][places] >= to_micros(scope.since)
+        inside &= columns["at"][places] >= to_micros(scope.since)
     if scope.until:
-        inside &= about["at"][places] < to_micros(scope.until)
+        inside &= columns["at"][places] < to_micros(scope.until)
     return np.asarray(inside, np.bool_)
 
 
-def _has_left(found: Found, scope: Scope) -> bool:
-    """What left since the shelf was filled is not found any more."""
+def _has_left(found: FoundItem, scope: Scope) -> bool:
+    """Return whether it left since the index was loaded."""
     return found.gone is not None and (scope.as_of is None or found.gone <= scope.as_of)
 
 
-def _text(found: Found) -> str:
+def _text(found: FoundItem) -> str:
     return text_of(found.type, found.data) if found.type else found.text
 
 
-def _said(found: Found, text: str, stems: bytes) -> object:
-    """What two items have in common that say the same: who spoke, the words, how often it is denied, and whether
-    it asks. Nothing where there are no words to compare."""
+def _sameness(found: FoundItem, text: str, stems: bytes) -> object:
+    """Return what is equal of two items that say the same: speaker, words, number of negations, and whether it
+    asks. None where there are no words to compare."""
     return (found.speaker, found.trust, stems, count_negations(text), asks(text)) if stems else None
 
 
@@ -344,8 +350,8 @@ def validate_scope(
     wanted = tuple(kinds)
     unknown = [kind for kind in wanted if kind not in ITEM_KINDS]
     if unknown:
-        raise InputError(f"{unknown[0]!r:.200} is no kind. Use some of: {', '.join(ITEM_KINDS)}.")
-    for name, moment in (("since", since), ("until", until), ("as_of", as_of)):
-        if moment is not None:
-            validate_time(moment, name)
+        raise InputError(f"Unknown kind {unknown[0]!r:.200}. Use some of: {', '.join(ITEM_KINDS)}.")
+    for name, time_ in (("since", since), ("until", until), ("as_of", as_of)):
+        if time_ is not None:
+            validate_time(time_, name)
     return Scope(agent_id, wanted, since, until, as_of)

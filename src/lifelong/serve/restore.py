@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -15,8 +16,11 @@ from lifelong.home import Home
 from lifelong.journal.files import sync
 from lifelong.memory import Memory
 from lifelong.settings import Settings
+from lifelong.storage.base import FULL_TEXT_DAMAGED
 from lifelong.types import utc_now
 from lifelong.validation import validate_path
+
+log = logging.getLogger("lifelong.serve")
 
 SQLITE = {"url": ""}
 PART = ".restore-"  # how the folder begins in which a backup is checked
@@ -81,6 +85,10 @@ def _check(copy: Home, file: Path) -> None:
     try:
         with Memory.open(copy.path, storage=SQLITE, continuity={"journal_enabled": False}) as memory:
             problems = memory.admin.check()
+            if problems and all(problem.startswith(FULL_TEXT_DAMAGED) for problem in problems):
+                log.warning("The full-text index of %s is damaged; it is made again in the background.", file)
+                memory.admin.rebuild()
+                problems = memory.admin.check()
     except StorageError as error:
         told = str(error).replace(str(copy.database), str(file))
         advice = "Nothing was changed; name a sound file that `lifelong backup` wrote."

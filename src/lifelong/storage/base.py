@@ -17,6 +17,9 @@ Dialect = Literal["sqlite", "postgres"]
 EVERY = 2**62
 """A LIMIT that cuts nothing off."""
 
+FULL_TEXT_DAMAGED = "The full-text index is damaged"
+"""How `Database.check` begins what it says of an index that can be made again from the rest."""
+
 Param: TypeAlias = str | int | float | bytes | None
 
 Row: TypeAlias = tuple[Any, ...]

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 import apsw
 
 from lifelong.errors import ForeignDatabase, InputError, MemoryClosed, StorageError, StorageUnavailable
-from lifelong.storage.base import Dialect, Param, Row, Transaction
+from lifelong.storage.base import FULL_TEXT_DAMAGED, Dialect, Param, Row, Transaction
 from lifelong.storage.group_commit import GroupCommitter, check_process
 from lifelong.storage.migrations import FULL_TEXT, LATEST, applied, check_version, migrate
 from lifelong.storage.sqlite_errors import not_a_database, of_the_system, translate, translated
@@ -313,7 +313,7 @@ def check_open(connection: apsw.Connection, cause: Exception | None = None) -> N
 def _damaged(what: str) -> str:
     """Say what is damaged: the full-text index, which is made anew from the rest, or the file."""
     if "item_words" in what:
-        return f"The full-text index is damaged: {what}. Nothing that was stored is lost. Run: lifelong rebuild."
+        return f"{FULL_TEXT_DAMAGED}: {what}. Nothing that was stored is lost. Run: lifelong rebuild."
     return f"The file is damaged: {what}."
 
 

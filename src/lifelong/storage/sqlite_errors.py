@@ -10,6 +10,7 @@ import apsw
 
 from lifelong.errors import (
     ForeignDatabase,
+    IndexCorrupt,
     LifelongError,
     StorageBusy,
     StorageConflict,
@@ -64,7 +65,7 @@ def translate(error: apsw.Error, path: Path) -> LifelongError:
         case apsw.NotADBError():
             return not_a_database(path)
         case apsw.CorruptError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB:
-            return StorageCorrupt(
+            return IndexCorrupt(
                 f"The full-text index of {path} is damaged ({error}). Nothing that was stored is lost. "
                 "Run: lifelong rebuild."
             )

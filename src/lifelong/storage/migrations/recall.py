@@ -12,7 +12,7 @@ STEPS = (
             # Derived: everything that can be found; `thread` is what it stands in: a
             # session, a document, a page, a worker. since/gone: when it came to be known and when it left;
             # until: when it stopped being true, and by_record what says so. text is empty for a turn: history has
-            # it. stamp is null while nobody has made a vector of it. public_id is what people name it by, by its
+            # it. sequence is null while it has no vector. public_id is what people name it by, by its
             # beginning; null for a turn, which goes by its number.
             """CREATE TABLE items (
                 id         {growing_id},
@@ -36,14 +36,14 @@ STEPS = (
                 flags      BIGINT NOT NULL,
                 nudge      DOUBLE PRECISION NOT NULL DEFAULT 0,
                 pinned     BIGINT NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1)),
-                stamp      BIGINT,
+                sequence   BIGINT,
                 public_id  TEXT
             )""",
             "CREATE UNIQUE INDEX idx_items_ref ON items (owner, kind, ref)",
             "CREATE INDEX idx_items_at ON items (owner, at, id)",
             "CREATE INDEX idx_items_public_id ON items (owner, public_id) WHERE public_id IS NOT NULL",
-            "CREATE INDEX idx_items_stamp ON items (owner, stamp) WHERE stamp IS NOT NULL",
-            "CREATE INDEX idx_items_pending ON items (owner, id) WHERE stamp IS NULL",
+            "CREATE INDEX idx_items_sequence ON items (owner, sequence) WHERE sequence IS NOT NULL",
+            "CREATE INDEX idx_items_pending ON items (owner, id) WHERE sequence IS NULL",
             "CREATE INDEX idx_items_pinned ON items (owner, id) WHERE pinned = 1",
             "CREATE INDEX idx_items_thread ON items (owner, thread) WHERE kind <> 'record'",
             "{full_text}",
@@ -58,16 +58,16 @@ STEPS = (
                 vector      {bytes} NOT NULL,
                 PRIMARY KEY (embedder_id, item_id)
             )""",
-            # One row an owner, taken by whoever stamps: stamps become visible in order. era: how often all was
-            # made anew. embedder_id made the vectors that serve; coming_id makes the next ones, and has come to
-            # coming_until.
-            """CREATE TABLE shelves (
+            # One row an owner, locked by whoever numbers items: numbers become visible in order. version: how
+            # often all was made again. embedder_id made the vectors that serve; next_embedder_id makes the next
+            # ones, and has come to next_embedded_until.
+            """CREATE TABLE index_state (
                 owner        TEXT   NOT NULL PRIMARY KEY,
-                stamp        BIGINT NOT NULL,
-                era          BIGINT NOT NULL,
+                sequence     BIGINT NOT NULL,
+                version      BIGINT NOT NULL,
                 embedder_id  BIGINT REFERENCES embedders (id),
-                coming_id    BIGINT REFERENCES embedders (id),
-                coming_until BIGINT NOT NULL
+                next_embedder_id    BIGINT REFERENCES embedders (id),
+                next_embedded_until BIGINT NOT NULL
             )""",
             # Derived: the records that the facts of current documents cite, and when each fact stopped being
             # true, by which record; 0: it holds.
@@ -82,13 +82,13 @@ STEPS = (
             "CREATE INDEX idx_citations_record ON citations (owner, record_id)",
             # What is left to do: 1, turns that are not items yet; 2, items whose words are not in the index; 3,
             # documents that are not items yet, counted in the order of their ids.
-            """CREATE TABLE unfiled (
+            """CREATE TABLE rebuild_progress (
                 id       BIGINT NOT NULL PRIMARY KEY CHECK (id IN (1, 2, 3)),
                 after_id BIGINT NOT NULL,
                 until_id BIGINT NOT NULL
             )""",
-            "INSERT INTO unfiled SELECT 1, 0, max(id) FROM session_history HAVING max(id) IS NOT NULL",
-            "INSERT INTO unfiled SELECT 3, 0, count(*) FROM documents "
+            "INSERT INTO rebuild_progress SELECT 1, 0, max(id) FROM session_history HAVING max(id) IS NOT NULL",
+            "INSERT INTO rebuild_progress SELECT 3, 0, count(*) FROM documents "
             "WHERE NOT EXISTS (SELECT 1 FROM session_history) HAVING count(*) > 0",
             """CREATE TABLE experiences (
                 owner      TEXT   NOT NULL,
@@ -113,7 +113,7 @@ STEPS = (
                 record TEXT   NOT NULL,
                 at     BIGINT NOT NULL
             )""",
-            # The vectors of experiences, where they live in the database; stamps as in `shelves`.
+            # The vectors of experiences, where they live in the database; stamps as sequence in `index_state`.
             """CREATE TABLE vector_scopes (
                 id         {growing_id},
                 owner      TEXT   NOT NULL,
@@ -188,7 +188,7 @@ STEPS = (
             """CREATE TABLE experience_vectors (
                 owner    TEXT NOT NULL PRIMARY KEY,
                 embedder TEXT NOT NULL,
-                coming   TEXT NOT NULL
+                next_embedder TEXT NOT NULL
             )""",
         ),
     ),
@@ -211,8 +211,8 @@ STEPS = (
         11,
         "words with an apostrophe by their parts: all are read again",
         (
-            "DELETE FROM unfiled WHERE id = 2",
-            "INSERT INTO unfiled SELECT 2, 0, max(id) FROM items HAVING max(id) IS NOT NULL",
+            "DELETE FROM rebuild_progress WHERE id = 2",
+            "INSERT INTO rebuild_progress SELECT 2, 0, max(id) FROM items HAVING max(id) IS NOT NULL",
         ),
     ),
     Migration(
