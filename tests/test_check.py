@@ -18,6 +18,7 @@ import pytest
 from lifelong import Agent, Memory, User, UserMessage
 from lifelong.errors import IndexCorrupt
 from lifelong.recall.items import Items
+from lifelong.recall.repair import IndexRepair
 from lifelong.serve.restore import restore
 from lifelong.storage.base import Transaction
 from lifelong.storage.sqlite import SQLite
@@ -189,14 +190,27 @@ def test_an_error_of_the_full_text_index_does_not_ask_for_a_backup(home: Path) -
     sqlite.close()
 
 
+def wound_unseen(home: Path, repair: IndexRepair) -> None:
+    """Write zeros over a part of the full-text index that a quick look does not read."""
+    file = apsw.Connection(str(home / "lifelong.db"))
+    for id_, before in file.execute("SELECT id, block FROM item_words_data WHERE id > 10").fetchall():
+        assert isinstance(before, bytes)
+        file.execute("UPDATE item_words_data SET block = ? WHERE id = ?", (bytes(len(before)), id_))
+        if repair._fault() is None and len(before) > 1_000:
+            break
+        file.execute("UPDATE item_words_data SET block = ? WHERE id = ?", (before, id_))
+    else:
+        raise AssertionError("a quick look reads all of it")
+    file.close()
+
+
 @pytest.mark.parametrize("noticed_by", ["search", "append"])
 def test_a_part_of_the_full_text_index_that_is_damaged_is_repaired(
     home: Path, noticed_by: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """R1, C10: also where a first look at the index finds it sound. Nothing is refused, and all is found again."""
-    wound(home, lambda block: bytes(len(block)))
     with Memory.open(home) as memory:
-        assert "full-text index was damaged" not in caplog.text, "the first look finds nothing"
+        wound_unseen(home, memory._parts.shared.repair)
         alice = memory.agent(ALICE)
         for word in WORDS:
             if noticed_by == "search":
@@ -211,7 +225,7 @@ def test_a_part_of_the_full_text_index_that_is_damaged_is_repaired(
         assert memory.admin.verify() == []
         said = [one.record.text for one in memory.sessions.history(alice)]  # type: ignore[union-attr]
         assert len(said) >= 200
-        assert memory.search(said[-1], 1)[0].text == said[-1]
+        assert memory.search(said[-1], 1, kinds=("record",))[0].text == said[-1]
 
 
 def test_a_backup_whose_full_text_index_alone_is_damaged_is_restored(home: Path, tmp_path: Path) -> None:
@@ -225,7 +239,7 @@ def test_a_backup_whose_full_text_index_alone_is_damaged_is_restored(home: Path,
         assert memory.admin.check() == []
         assert memory.admin.verify() == []
         said = [one.record.text for one in memory.sessions.history(memory.agent(ALICE))]  # type: ignore[union-attr]
-        assert memory.search(said[0], 1)[0].text == said[0]
+        assert memory.search(said[0], 1, kinds=("record",))[0].text == said[0]
 
 
 def test_the_doctor_tells_of_an_index_to_be_rebuilt(home: Path) -> None:
