@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "periodic": {"errors"},
     "tools": {"errors"},
     "validation": {"errors", "types"},
-    "redaction": {"bounded_cache"},
+    "redaction": {"bounded_cache", "text"},
     "text": {"text"},
     "home": {"errors", "validation", "settings"},
     "storage": {"storage", "errors", "types"},

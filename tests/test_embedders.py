@@ -125,14 +125,14 @@ class TestStatic(EmbedderContract):
 
     def test_words_cut_one_by_one_are_the_tokens_of_the_text(self, embedder: StaticEmbedder) -> None:
         text = " ".join([*TEXTS, "don't re-do this\u2014or that: 1,000.50 \x00 \U0001f642\u200d"])
-        whole = embedder._model().tokenizer.encode(text, add_special_tokens=False).ids
+        whole = embedder._model().tokenizer().encode(text, add_special_tokens=False).ids
         words = embedder._tokens(set(text.split()))
         assert [token for word in text.split() for token in words[word]] == whole
 
     def test_what_it_remembers_of_words_is_bounded(
         self, embedder: StaticEmbedder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(static, "REMEMBERED", 2)
+        monkeypatch.setattr(static, "MAX_CACHED_WORDS", 2)
         rows = embedder.embed(["one two three four " + "x" * 100])
         assert len(embedder._known) == 4
         assert np.array_equal(embedder.embed(["one two three four " + "x" * 100]), rows)
@@ -148,7 +148,7 @@ class TestStatic(EmbedderContract):
             file.write("\n")
         assert StaticEmbedder(tmp_path).identity != embedder.identity
         (tmp_path / static.WEIGHTS).write_bytes(b"damaged")
-        with pytest.raises(ConfigError, match=r"cannot be read: .* Install it anew"):
+        with pytest.raises(ConfigError, match=r"cannot be read: .* Reinstall it"):
             StaticEmbedder(tmp_path).embed(["a"])
 
     def test_a_foreign_tokenizer_is_refused(self, tmp_path: Path) -> None:
@@ -166,6 +166,33 @@ class TestStatic(EmbedderContract):
         monkeypatch.setattr(static, "_BUNDLED", Lazy(static._BUNDLED._make))  # not loaded yet
         with pytest.raises(ConfigError, match="pip install"):
             _ = StaticEmbedder().identity
+
+
+def test_who_it_is_loads_no_model() -> None:
+    """R16: a process that finds no vectors of its own to compare loads neither weights nor tokenizer."""
+    code = """
+import sys
+from lifelong.models.embedders.static import StaticEmbedder
+assert StaticEmbedder().identity.dimensions == 256
+assert not {"numpy", "tokenizers"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_token_weighs_what_its_frequency_says() -> None:
+    weights = {
+        token: static._weight(number, token)
+        for number, token in [
+            (3, "<0x00>"),
+            (278, "▁the"),
+            (300, "▁en"),
+            (31_000, "▁rare"),
+            (29_000, "語"),
+            (29_100, "x"),
+        ]
+    }
+    assert weights["▁the"] == weights["<0x00>"] == weights["x"] < weights["▁en"] < weights["▁rare"]
+    assert weights["語"] == pytest.approx(10 / 11)
 
 
 def test_the_bundled_model_is_loaded_once() -> None:

@@ -20,7 +20,6 @@ from lifelong.collect.messages import to_records
 from lifelong.errors import MemoryClosed, UserNotFound
 from lifelong.home import Home
 from lifelong.journal.service import JournalService
-from lifelong.journal.tools import remember_this
 from lifelong.namespaces import Admin, AgentDirectory, InboxView, NotesDirectory, SessionDirectory, id_of
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.health import Receipt
@@ -387,6 +386,8 @@ class Memory:
     def tools(self, author: str = "agent", agent: Agent | str | None = None) -> tuple[Tool, ...]:
         """Return the tools of documents, of recall and, where they are on, of the journal and of experiences, for
         an agent. The author signs documents."""
+        from lifelong.journal.tools import remember_this
+
         journal = (remember_this(self.journal),) if self.journal.enabled else ()
         return (*document_tools(self.documents, author), *self._recall_tools(agent), *journal)
 

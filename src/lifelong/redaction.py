@@ -19,6 +19,7 @@ from itertools import islice
 from operator import or_
 
 from lifelong.bounded_cache import BoundedCache
+from lifelong.text.words import pattern
 
 _Span = tuple[int, int, str]  # from, to, kind
 
@@ -41,10 +42,10 @@ _FORMATS = {
     "API token": r"(?:dckr_[op]at_|do[opr]_v1_|shp(?:at|ca|pa|ss)_|xkeysib-|lin_api_|sntry[su]_)[\w-]{20,}+",
     "JWT": r"eyJ[\w-]{12,}+(?:\.[\w-]*+){0,4}",
 }
-_FORMAT = re.compile("(?a)" + "|".join(f"(?P<k{n}>{pattern})" for n, pattern in enumerate(_FORMATS.values())))
+_FORMAT = "(?a)" + "|".join(f"(?P<k{n}>{pattern})" for n, pattern in enumerate(_FORMATS.values()))
 
 # Up to the END line; where there is none, as far as it looks like the inside of a key.
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = (
     r"-{4,5} ?BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
     r"(?:(?:[^-]++|-(?!---))*+-{4,5} ?END[A-Z0-9 ]{0,50}+-*+"
     r"|(?:(?:[\s>|\"'+,]|\\[nr]?)*+(?:[\w-]{2,20}: [^\n\\]{1,80}|[A-Za-z0-9+/=]{16,}+))*+"
@@ -60,12 +61,12 @@ _AROUND = {
     r"|\bbearer[ ]{1,3}((?=[a-z._~+/-]{0,60}\d)[\w.~+/=-]{12,}+)",
 }
 _CARD_START = re.compile(r"\d{4}[ -]?\d{4}")
-_CARD = re.compile(
+_CARD = (
     r"(?<![\w.])(?:3[47]\d\d([ -]?)\d{6}\1\d{5}|4\d{12}"
     r"|[2-6]\d{3}([ -]?)\d{4}\2\d{4}\2\d{4}(?:\2\d{3})?)(?![\w-]|\.\d)"
 )
 # What is long and no secret is taken whole, so that nothing in it is looked at.
-_LONG = re.compile(
+_LONG = (
     r"(?a)(?:[a-zA-Z][\w+.-]{1,30}://|www\.)[^\s\"'<>]++|data:image/[^\s\"'<>)]++|AAAA[\w+/=]++"
     r"|(?<!\w)(?i:sha)\d{1,3}[:=-][\w+/=]++|(?P<token>[\w+/=.~-]{20,}+)"
 )
@@ -74,8 +75,7 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _FILE = re.compile(r"\.(?:png|jpe?g|gif|webp|svg|pdf|py|[jt]sx?|md|txt|json|html?|css|mp[34]|zip|gz|csv)\Z")
 
-_NAME = re.compile(
-    r"""(?x)(?:
+_NAME = r"""(?x)(?:
       (?P<password> (?:pass[ _-]?(?:word|wort|wd|phrase|code) | kennwort | wachtwoord | contrase[ñn]a
         | mot[ ]de[ ]passe | pwd | (?<![^\W_])(?:mdp|pw|senha))s?)
     | (?P<pin> (?<![^\W_])(?:pin(?:[ _-]?(?:code|number|nummer))? | cvv2? | cvc2?
@@ -83,36 +83,31 @@ _NAME = re.compile(
     | (?P<token> (?:api|access|secret|private|auth|account|encryption|signing|master|license|wi-?fi)[ _-]?key
         | token | secret | (?<![^\W_])(?:clave|pass(?=["'\s]{0,2}[:=])))
     )(?:[_-]?\d{1,3})?(?![^\W_]|_[a-z])"""
-)
-_GAP = re.compile(
-    r"""(?ix)(?:\s{0,2}\([^()\n]{1,40}\) | \s+(?:for|to|of|on|at|from|that|i|we|you
+_GAP = r"""(?ix)(?:\s{0,2}\([^()\n]{1,40}\) | \s+(?:for|to|of|on|at|from|that|i|we|you
       |für|zum|von|vom|de|del|para|du|pour|da|di|do|voor|van)\b[^.,;:=?!\n]{1,60}?)?
       (?:(?P<assign>[*_`"'\\\])]{0,5}[ \t]{0,3}(?::=|=>|={1,3}|:(?!//)|>|→|->)[*_]{0,2}\s{0,4})
       | (?P<speech>(?:\s+(?:is|are|was|will[ ]be|ist|lautet|war|es|era|est|était|è|é)|['\u2019]s)
         (?:\s+(?:now|still|just|currently|set[ ]to|changed[ ]to|called|jetzt|ahora|maintenant)){0,2}[ ]?:?\s+))
     | (?P<cell>[ \t]{0,20}\|[ \t]{0,20}(?!-)) | (?P<to>\s+(?:to|as|auf|a|en)\s+) | (?P<beside>[ \t]{1,3})"""
-)
-_BEFORE = re.compile(
-    r"(?i)(?:^|[\s:])(\S{4,100})\s+(?:is|as|ist|als|es|est|como|comme|è|é)\s+(?:[\w'-]{1,20}\s+){0,3}\Z"
-)
-_NUMBER = re.compile(r"[\"'`#*\\]{0,3}([A-Za-z]{0,2}\d(?:[ -]?\d|[A-Z]){2,11})(?![\d%]|[.,:/]\d|\w)")
+_BEFORE = r"(?i)(?:^|[\s:])(\S{4,100})\s+(?:is|as|ist|als|es|est|como|comme|è|é)\s+(?:[\w'-]{1,20}\s+){0,3}\Z"
+_NUMBER = r"[\"'`#*\\]{0,3}([A-Za-z]{0,2}\d(?:[ -]?\d|[A-Z]){2,11})(?![\d%]|[.,:/]\d|\w)"
 _QUOTE = re.compile(r"(\\*+)(\"\"\"|'''|[\"'`“\u2018«„])")
 _CLOSING = {"“": "”", "\u2018": "\u2019", "«": "»", "„": "“"}
-_CLAUSE = re.compile(
+_CLAUSE = (
     r"(?i)[.,;:](?=[\s\"']|\Z)|[!?]+(?=\s+[A-Z])|\n|\s(?:and|but|or|because|so|which|if|when|then|und|oder|aber|y|o|pero"
     r"|et|ou|mais|[-\u2013—|]+)(?=\s)|[;&](?=[a-z_ ]{2,40}=)|,(?=[\"']?[a-z_]{2,40}[\"']?[=:])|\s[(#]|</"
 )
 _TRIM = ".,;:)]}>\"'`*“”\u2019»"
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = (
     r"(?i)[\W_]*|x{3,}|<[\w -]*>|\[[\w -]*\]|\$\{.*\}|\$[a-z_]+|\{+[\w. -]*\}+|%s|%\w+%"
     r"|your[\w-]*|null|none|nil|true|false|(?:my|the|new)[a-z_-]*(?:pass|key|token|secret)[a-z]*|undefined|string|bytes"
     r"|redacted|example|optional|[a-z._]*(?:pass(?:word|wd)?|token|secret|key|pwd)|[.~]{0,2}(?:/[a-z_.-]+){2,}/?"
 )
-_CODE = re.compile(  # what a program assigns from elsewhere, and prices
+_CODE = (  # what a program assigns from elsewhere, and prices
     r"(?i)[$@]?[a-z_.>-]+[(\[].*|(?:self|this|os|process|config|settings|env|args|user)\..*|\$[a-z_]+->.*|\$\d[\d.,]*"
     r"|str|int|https?:.*"
 )
-_MEASURE = re.compile(
+_MEASURE = (
     r"(?i)\W*\d+(?:st|nd|rd|th|s|am|pm|h|hrs?|mins?|days?|k|m|x|%|ms|[kmgt]b|-\w+)?\W*|v?\d+(?:\.\d+)+|[\d/.,:-]+"
     r"|(?:sha|md|utf|base|oauth|aes|rsa|web|erc|http|ipv)-?\d+\w*|2fa|mfa|1password"
 )
@@ -131,9 +126,7 @@ broken stolen stuck sent kept set reset given taken made written found shown pat
 awful stupid hidden schwach stark falsch richtig abgelaufen sicher geheim débil correcta incorrecta segura faible
 incorrecte expiré valide fraca forte errada segreta debole sbagliata sicura zwak sterk fout verlopen"""
 _SMALL = frozenset(_SMALL_WORDS.split())
-_DESCRIBING = re.compile(
-    rf"(?i){'|'.join(_STATES.split())}|.{{2,}}(?:ed|ing|able|ible|ful|less|ly|ive|ous|ary|ado|ada)"
-)
+_DESCRIBING = rf"(?i){'|'.join(_STATES.split())}|.{{2,}}(?:ed|ing|able|ible|ful|less|ly|ive|ous|ary|ado|ada)"
 _ADVICE = re.compile(r"(?i)\b(?:pass|must|should|enter|please|your|characters|required|incorrect)")
 _SYMBOL = re.compile(r"\w[!@#$%^&*+=~?\\|_]|[!@#$%^&*+=~?\\|]\w|[a-z][A-Z]")
 _NAMED = {"password": "password", "pin": "PIN", "token": "token"}
@@ -186,9 +179,9 @@ _KEY_LIKE, _CARD_LIKE, _NAME_LIKE, _FRAME_LIKE = (1 << bit for bit in range(4))
 def suspicion(word: str) -> int:
     """Not 0 where a word may be, name or frame a secret: a text without such a word has none."""
     word = word.lower().replace("\u0307", "")  # what İ becomes, beside an i
-    found = _NAME_LIKE if _HINT.search(word) and (_NAME.search(word) or _NAME_PART.search(word)) else 0
+    found = _NAME_LIKE if _HINT.search(word) and (pattern(_NAME).search(word) or _NAME_PART.search(word)) else 0
     others = (_KEY_LIKE, _LONG_WORD), (_CARD_LIKE, _FOUR_DIGITS), (_FRAME_LIKE, _FRAME_HINT)
-    return found | sum(kind for kind, pattern in others if pattern.search(word))
+    return found | sum(kind for kind, hint in others if hint.search(word))
 
 
 _suspicions = BoundedCache(suspicion)
@@ -213,7 +206,7 @@ def _spans(text: str) -> list[_Span]:
 
 
 def _cards(text: str) -> Iterator[_Span]:
-    for card in _CARD.finditer(text):
+    for card in pattern(_CARD).finditer(text):
         digits = [int(digit) for digit in reversed(card[0]) if digit.isdecimal()]
         if (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0:
             yield *card.span(), "card number"
@@ -221,9 +214,9 @@ def _cards(text: str) -> Iterator[_Span]:
 
 def _shaped(text: str) -> Iterator[_Span]:
     for run in _LONG_WORD.finditer(text):
-        for key in _FORMAT.finditer(text, *run.span()):
+        for key in pattern(_FORMAT).finditer(text, *run.span()):
             yield *key.span(), [*_FORMATS][int((key.lastgroup or "")[1:])]
-        for long in _LONG.finditer(text, *run.span()):
+        for long in pattern(_LONG).finditer(text, *run.span()):
             if (token := long["token"]) and _looks_random(token):
                 yield *long.span(), "random token"
 
@@ -242,9 +235,9 @@ def _looks_random(token: str) -> bool:
 
 
 def _around(text: str) -> Iterator[_Span]:
-    yield from ((*key.span(), "private key") for key in _PRIVATE_KEY.finditer(text))
-    for kind, pattern in _AROUND.items():
-        for around in re.finditer(pattern, text):
+    yield from ((*key.span(), "private key") for key in pattern(_PRIVATE_KEY).finditer(text))
+    for kind, frame in _AROUND.items():
+        for around in pattern(frame).finditer(text):
             if not _is_placeholder(around[around.lastindex or 0]):
                 yield *around.span(around.lastindex or 0), kind
 
@@ -254,30 +247,30 @@ def _named(text: str) -> Iterator[_Span]:
     lowered, at = text.lower(), 0
     if len(lowered) != len(text):
         lowered = "".join([letter.lower()[0] for letter in text])
-    while name := _NAME.search(lowered, at):
+    while name := pattern(_NAME).search(lowered, at):
         group, at = name.lastgroup or "", name.end()
         if value := _value(text, name, group):
             yield *value, _NAMED[group]
             at = max(at, value[1])
         elif group == "password":
             start = max(0, name.start() - 200)
-            if (before := _BEFORE.search(text[start : name.start()])) and _strange(before[1], sure=True):
+            if (before := pattern(_BEFORE).search(text[start : name.start()])) and _strange(before[1], sure=True):
                 yield start + before.start(1), start + before.end(1), _NAMED[group]
 
 
 def _value(text: str, name: re.Match[str], group: str) -> tuple[int, int] | None:
     """Where the value after this name stands, if one is given away."""
-    gap = _GAP.match(text, name.end())
+    gap = pattern(_GAP).match(text, name.end())
     if not gap:
         return None
     how, sure, start = gap.lastgroup or "", group != "token", gap.end()
-    number = _NUMBER.match(text, start)
+    number = pattern(_NUMBER).match(text, start)
     if group == "pin":
         aside = how == "beside" and "cv" not in name[0] and not text[slice(*name.span())].isupper()
         return number.span(1) if number and not aside and len(number[1]) >= (3 if "cv" in name[0] else 4) else None
     if quoted := _quoted(text, start):
         return quoted if _is_value(text[slice(*quoted)], how, sure) else None
-    cut = _CLAUSE.search(text, start, start + _LONGEST_CLAUSE)
+    cut = pattern(_CLAUSE).search(text, start, start + _LONGEST_CLAUSE)
     words = list(
         islice(re.finditer(r"\S+", text[start : cut.start() if cut else start + _LONGEST_CLAUSE]), _MOST_WORDS + 1)
     )
@@ -310,7 +303,7 @@ def _is_value(quoted: str, how: str, sure: bool) -> bool:
         return sure and how != "beside" and not _ADVICE.search(quoted)
     if how == "beside" or (not sure and how != "assign"):
         return _strange(quoted, sure)
-    return sure or _strange(quoted, sure) or (len(quoted) >= 8 and not _DESCRIBING.fullmatch(quoted))
+    return sure or _strange(quoted, sure) or (len(quoted) >= 8 and not pattern(_DESCRIBING).fullmatch(quoted))
 
 
 def _given_away(words: list[str], how: str, sure: bool, tight: bool) -> int:
@@ -318,7 +311,7 @@ def _given_away(words: list[str], how: str, sure: bool, tight: bool) -> int:
     if (
         not words
         or _is_placeholder(words[0].rstrip(".,;)\"'`"))
-        or (how == "assign" and _CODE.fullmatch(words[0]))
+        or (how == "assign" and pattern(_CODE).fullmatch(words[0]))
     ):
         return 0
     strange = [_strange(word, sure) for word in words]
@@ -328,13 +321,13 @@ def _given_away(words: list[str], how: str, sure: bool, tight: bool) -> int:
     if sure and how in {"assign", "speech"}:
         plain = bare[: strange.index(True)] if True in strange[:4] else bare
         speaks = len(plain) > _MOST_WORDS or not _SMALL.isdisjoint(plain)
-        if not speaks and (len(plain) > 2 or not any(map(_DESCRIBING.fullmatch, plain))):
+        if not speaks and (len(plain) > 2 or not any(map(pattern(_DESCRIBING).fullmatch, plain))):
             return len(plain) + (plain is not bare)
     return int(tight and (sure or len(bare[0]) >= 6))
 
 
 def _is_placeholder(value: str) -> bool:
-    return len(value) <= _LONGEST_PLACEHOLDER and bool(_PLACEHOLDER.fullmatch(value))
+    return len(value) <= _LONGEST_PLACEHOLDER and bool(pattern(_PLACEHOLDER).fullmatch(value))
 
 
 def _strange(word: str, sure: bool) -> bool:
@@ -342,7 +335,7 @@ def _strange(word: str, sure: bool) -> bool:
     core = word[:_LONGEST_CLAUSE].strip(_TRIM + "([{<")
     if core.isdecimal():
         return len(core) >= (4 if sure else 6)
-    if _is_placeholder(core) or _MEASURE.fullmatch(core):
+    if _is_placeholder(core) or pattern(_MEASURE).fullmatch(core):
         return False
     letters = any(map(str.isalpha, core))
     if letters and any(map(str.isdecimal, core)):

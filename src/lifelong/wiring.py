@@ -31,7 +31,6 @@ from lifelong.recall.file_sync import FileSync
 from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.recall.vector_rows import VectorRows
-from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.tools import Tool
 from lifelong.types import Clock
@@ -336,6 +335,8 @@ class UserParts:
 
     def status_notes(self) -> list[str]:
         """Return what a person should know of the work that this process does, a sentence each."""
+        from lifelong.redaction import redact
+
         notes = [*self.shared.status_notes(), *self.journal.status_notes()]
         notes += [self._experiences.error] if "_experiences" in self.__dict__ else []
         notes += self.shared.indexer.status_notes(self.name) if "indexer" in self.shared.__dict__ else []

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 from functools import cache
-from importlib.resources import files
 from typing import ClassVar, Literal, TypeAlias, assert_never, get_args
 from urllib.parse import quote
 
@@ -216,6 +215,8 @@ def prompt(descriptor: Descriptor) -> Prompt:
 
 @cache
 def memory_agent_prompt() -> str:
+    from importlib.resources import files
+
     return files("lifelong").joinpath("prompts/memory_agent.md").read_text(encoding="utf-8")
 
 

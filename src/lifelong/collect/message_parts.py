@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from itertools import groupby
 from typing import NoReturn, TypeAlias, cast
 
@@ -342,6 +341,8 @@ def shown(value: object) -> str:
 
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return the known word that is most like this one."""
+    from difflib import get_close_matches  # takes a while, and messages are known as a rule
+
     return next(iter(get_close_matches(word[:100].lower(), known, 1, 0.5)), otherwise)
 
 

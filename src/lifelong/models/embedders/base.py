@@ -124,10 +124,10 @@ def unit(rows: NDArray[Any]) -> Rows:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300), np.float32)
 
 
-def fingerprint(*parts: Path | str) -> str:
-    """Of words, and of files by their bytes."""
+def fingerprint(*parts: Path | str | bytes) -> str:
+    """Return a short hash of texts, of bytes, and of files by their bytes."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part.encode("utf-8", "replace") if isinstance(part, str) else part.read_bytes()
-        digest.update(hashlib.sha256(data).digest())
+        data = part.encode("utf-8", "replace") if isinstance(part, str) else part
+        digest.update(hashlib.sha256(data.read_bytes() if isinstance(data, Path) else data).digest())
     return digest.hexdigest()[:16]
