@@ -208,7 +208,7 @@ def test_a_memory_that_somebody_works_with_is_left_alone(tmp_path: Path, setting
     if settings:
         (home / "lifelong.toml").write_text(settings, encoding="utf-8")
     before = sorted(home.iterdir())
-    with pytest.raises(InputError, match=r"holds a memory of its own\. Name a folder for the samples with --home"):
+    with pytest.raises(InputError, match=r"holds another memory\. Name a folder for the samples with --home"):
         demo(home, Console(quiet=True), pace=0)
     assert sorted(home.iterdir()) == before
     with Memory.open(home) as memory:
@@ -218,16 +218,16 @@ def test_a_memory_that_somebody_works_with_is_left_alone(tmp_path: Path, setting
 # What a person sees
 
 
-def test_it_is_shown_before_ones_eyes(tmp_path: Path) -> None:
+def test_it_is_shown_while_it_runs(tmp_path: Path) -> None:
     """What is said, the documents that grow out of it, and answers with their dates; no secret on the screen."""
     with (tmp_path / "screen").open("w", encoding="utf-8") as screen:
         demo(tmp_path / "home", Console(file=screen, width=160, force_terminal=True, color_system=None), pace=0)
     text = (tmp_path / "screen").read_text(encoding="utf-8")
-    for part in ("189 of 189 records", "collect", "organize", "LONGMEMORY.md", "said on", *QUESTIONS):
+    for part in ("189 of 189 records", "add  ", "organize", "LONGMEMORY.md", "(r", *QUESTIONS):
         assert part in text
     assert "[secret: random token]" in text
     assert [secret for secret in SECRETS if secret in text] == []
-    assert "Not so" not in text
+    assert "Not true" not in text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such terminals")

@@ -102,16 +102,18 @@ def print_hits(hits: Sequence[Hit], empty: str, query: str = "") -> None:
         sys.stdout.write(f"{line}\n")
 
 
-def hit_lines(hits: Sequence[Hit], query: str = "") -> Iterator[str]:
+def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0) -> Iterator[str]:
     """Return each hit as a line: its id, when, who or where, the text (of a long one, the part with the query's
-    words) and what to know of it. What the score is made of follows in a line of its own, if it was asked for."""
+    words) and what to know of it, in `limit` columns (the terminal's). What the score is made of follows in a line
+    of its own, if it was asked for."""
+    limit = limit or width()
     sources = [_source(hit) for hit in hits]
     id_width = max((columns(hit.id) for hit in hits), default=0)
     source_width = max(map(columns, sources), default=0)
     for hit, source in zip(hits, sources, strict=True):
         marks = _marks(hit)
         text = one_line(hit.text).removeprefix(INFERRED)
-        room = width() - id_width - source_width - 16 - columns(marks) - (2 if marks else 0)
+        room = limit - id_width - source_width - 16 - columns(marks) - (2 if marks else 0)
         text = excerpt(text, query, max(room, MIN_TEXT_WIDTH))
         parts = [
             styled(pad(one_line(hit.id), id_width), "cyan"),
