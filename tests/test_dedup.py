@@ -7,7 +7,6 @@ from bench.uniqueness import Half, halves, outcome
 
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall.dedup import differs, is_same, on_scale, word_sense
-from lifelong.text.names import named
 
 ALIKE = word_sense(StaticEmbedder())
 
@@ -170,23 +169,3 @@ def test_cosines_of_the_bundled_model_are_brought_to_scale() -> None:
     assert on_scale(1.0, "static/x/256") == 1
     assert on_scale(0.65, "static/x/256") == pytest.approx(0.85)
     assert on_scale(0.7, "bge/x/384") == 0.7
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Ada prefers short answers.", ("Ada",)),
-        ("We met Ada Lovelace and Tom in New York on Monday.", ("Ada Lovelace", "Tom", "New York")),
-        ("Ada's brother said that Project Apollo is late. Ada agrees.", ("Ada", "Project Apollo")),
-        ("Ada Lovelace works with Tom.", ("Ada Lovelace", "Tom")),
-        ("Ask Tom about it. Yesterday Ada Lovelace wrote.", ("Tom", "Ada Lovelace")),
-        ("User prefers dark mode. The tests are flaky.", ()),
-        ("Running the tests in parallel made them flaky.", ()),
-        ("Corrected: the dump of building H has 2.4 GB.", ()),
-        ("Ned: Book Casa Verde for 20:00.", ("Ned", "Casa Verde")),
-        ("", ()),
-    ],
-)
-def test_the_names_in_a_text(text: str, names: tuple[str, ...]) -> None:
-    """R5: entities."""
-    assert named(text) == names

@@ -1,14 +1,20 @@
-"""Dates that were told from the day of the talk, made absolute (SPEC O10)."""
+"""Relative dates made absolute (SPEC O10), and the time that a question asks about (SPEC R2)."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from lifelong.text.dates import absolute
+from lifelong.text.time_ranges import Period, period
 
 THURSDAY = datetime(2023, 5, 25, 13, 14, tzinfo=UTC)
+ASKED = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)  # a Wednesday
+
+
+def day(month: int, of_month: int, year: int = 2026) -> datetime:
+    return datetime(year, month, of_month, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +25,8 @@ THURSDAY = datetime(2023, 5, 25, 13, 14, tzinfo=UTC)
         ("We met two weeks ago", "We met around 11 May 2023"),
         ("I moved 10 years ago", "I moved in 2013"),
         ("a few years ago", "around 2020"),
+        ("I moved there forty years ago", "I moved there in 1983"),
+        ("she called sixteen days ago", "she called on 9 May 2023"),
         ("about three weeks ago", "around 4 May 2023"),
         ("next month", "in June 2023"),
         ("this morning", "on the morning of 25 May 2023"),
@@ -114,3 +122,93 @@ def test_a_date_beyond_the_calendar_stays() -> None:
     """O10: hostile numbers do no harm."""
     early = datetime(3, 1, 1, tzinfo=UTC)
     assert absolute("999 years ago", early) == "999 years ago"
+
+
+# The time a question asks about
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "end"),
+    [
+        ("What happened on March 5, 2025?", day(3, 5, 2025), day(3, 6, 2025)),
+        ("on 5th of March 2025", day(3, 5, 2025), day(3, 6, 2025)),
+        ("since 2025-11-30", day(11, 30, 2025), ASKED),
+        ("since Monday", day(3, 16), ASKED),
+        ("since last year", day(1, 1, 2025), ASKED),
+        ("since 2024", day(1, 1, 2024), ASKED),
+        ("since February", day(2, 1), ASKED),
+        ("in 2025-11", day(11, 1, 2025), day(12, 1, 2025)),
+        ("in February", day(2, 1), day(3, 1)),
+        ("in December", day(12, 1, 2025), day(1, 1)),
+        ("December 2024", day(12, 1, 2024), day(1, 1, 2025)),
+        ("in 2024", day(1, 1, 2024), day(1, 1, 2025)),
+        ("three days ago", day(3, 15), day(3, 16)),
+        ("2 weeks ago", day(3, 3), day(3, 6)),
+        ("sixteen days ago", day(3, 2), day(3, 3)),
+        ("last Friday", day(3, 13), day(3, 14)),
+        ("last Wednesday", day(3, 11), day(3, 12)),
+        ("last week", day(3, 11), ASKED),
+        ("last month", day(2, 1), day(3, 1)),
+        ("last year", day(1, 1, 2025), day(1, 1)),
+        ("last weekend", day(3, 14), day(3, 16)),
+        ("this week", day(3, 16), ASKED),
+        ("this month", day(3, 1), ASKED),
+        ("this year", day(1, 1), ASKED),
+        ("on Monday", day(3, 16), day(3, 17)),
+        ("last night", day(3, 17), ASKED),
+        ("the day before yesterday", day(3, 16), day(3, 17)),
+        ("Feb 3", day(2, 3), day(2, 4)),
+        ("Sept. 3, 2024", day(9, 3, 2024), day(9, 4, 2024)),
+        ("3 Mar", day(3, 3), day(3, 4)),
+        ("on 3 May", day(5, 3, 2025), day(5, 4, 2025)),
+        ("on 3 March", day(3, 3), day(3, 4)),
+        ("on March 3rd", day(3, 3), day(3, 4)),
+        ("on 29 February", day(2, 29, 2024), day(3, 1, 2024)),
+        ("the past two months", day(1, 15), ASKED),
+        ("yesterday", day(3, 17), day(3, 18)),
+        ("today", day(3, 18), ASKED),
+        ("this evening", day(3, 18), ASKED),
+        ("an hour ago", ASKED - timedelta(days=1), ASKED),
+        ("in the last 24 hours", ASKED - timedelta(days=1), ASKED),
+        ("the week before last", day(3, 2), day(3, 9)),
+        ("the weekend before last", day(3, 7), day(3, 9)),
+        ("the month before last", day(1, 1), day(2, 1)),
+        ("the year before last", day(1, 1, 2024), day(1, 1, 2025)),
+        ("over the weekend", day(3, 14), day(3, 16)),
+        ("half a year ago", day(9, 12, 2025), day(9, 27, 2025)),
+        ("a fortnight ago", day(3, 3), day(3, 6)),
+        ("in early February", day(2, 1), day(3, 1)),
+        ("during 2024", day(1, 1, 2024), day(1, 1, 2025)),
+        ("the last month of 2024", day(1, 1, 2024), day(1, 1, 2025)),
+        ("on the 5th", day(3, 5), day(3, 6)),
+        ("on the 31st", day(1, 31), day(2, 1)),
+        ("on 04.03.2025", day(3, 4, 2025), day(3, 5, 2025)),
+        ("on 2025/03/04", day(3, 4, 2025), day(3, 5, 2025)),
+        ("between January and February", day(1, 1), day(3, 1)),
+        ("from 3 March to 5 May 2025", day(3, 3, 2025), day(5, 6, 2025)),
+        ("from November to February 2025", day(11, 1, 2024), day(3, 1, 2025)),
+    ],
+)
+def test_the_time_a_question_speaks_of(question: str, start: datetime, end: datetime) -> None:
+    """R2: seen from the time of asking."""
+    assert period(question, ASKED) == Period(start, end)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("", "Where does May live?", "may I?", "Which of the 3 may work?", "Could this may help?", "on Mondays"),
+        *("on 31 February 2025", "on 31 February", "in 9999-99", "3 marches", "the maybe 3", "on the 99th"),
+        *("from Berlin to Prague this May", "between Ann and the weekly call"),
+    ],
+)
+def test_no_time(question: str) -> None:
+    """R2: nor one that there is not."""
+    assert period(question, ASKED) is None
+
+
+def test_a_time_long_before_anything() -> None:
+    """R2: is as far back as there can be something."""
+    found = period("9999 years ago", ASKED)
+    assert found
+    assert found.start < found.end < ASKED

@@ -28,7 +28,7 @@ from lifelong.recall.supersession import has_ended
 from lifelong.recall.write_behind import WriteBehind
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
-from lifelong.text.names import named
+from lifelong.text.names import names
 from lifelong.types import PROVENANCES, Clock, Provenance
 from lifelong.validation import validate_count, validate_name, validate_text, validate_time
 
@@ -283,7 +283,7 @@ def checked(given: Experience) -> Experience:
     validate_text(given.record, "The record's id", 1_000)
     validate_time(given.at, "The experience's time")
     return replace(
-        given, id=f"e{blake2b(told.encode(), digest_size=12).hexdigest()[1:]}", text=told, entities=named(told)
+        given, id=f"e{blake2b(told.encode(), digest_size=12).hexdigest()[1:]}", text=told, entities=names(told)
     )
 
 

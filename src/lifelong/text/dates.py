@@ -1,4 +1,8 @@
-"""Relative dates made absolute: "last Saturday" means a day that only the record's own time can tell."""
+"""Months, weekdays, and relative dates made absolute: which day "last Saturday" is follows from the record's
+time.
+
+Where a text gives no side ("on Friday"), the verb beside the date decides: "we met on Friday" is the last
+one, "we are meeting on Friday" the next. What may be a habit stays as it is. English only."""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ MONTH_NAMES = frozenset(MONTHS) | word_set(
     janvier février avril juin juillet août septembre octobre novembre décembre
     enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"""
 )
-"""English, German, French and Spanish ones."""
+"""English, German, French and Spanish months."""
 
 DATE_WORDS = (
     MONTH_WORDS
@@ -59,7 +63,7 @@ _RELATIVE = (
     r"|(?P<about>recently|lately|the other (?:day|week)|a while ago)"
     r")"
 )
-_SPOT = (  # a word of each of them, in lower case: most sentences have none, and that is soon found
+_SPOT = (  # a word that each of them has, in lower case: most sentences have none, and that is found fast
     r"\b(?:"
     + either(
         f"day|today|tonight|yesterday|tomorrow|week|month|year|{_PART}|{'|'.join((*_SEASONS, *MONTHS))}|{_DAY}"
@@ -111,16 +115,17 @@ _BEFORE = frozenset({"last", "past", "this past", "previous"})
 
 
 def absolute(text: str, at: datetime) -> str:
-    """The text with every date that was told from `at` told for all time. What cannot be a date of the
-    calendar stays."""
+    """Return the text with its relative dates made absolute, seen from `at`. What cannot be a date of the calendar
+    stays."""
     if not pattern(_SPOT).search(text.lower()):
         return text
-    return pattern(_RELATIVE, re.IGNORECASE).sub(lambda found: _said(found, at.date()), text)
+    return pattern(_RELATIVE, re.IGNORECASE).sub(lambda found: _replaced(found, at.date()), text)
 
 
-def _said(found: re.Match[str], today: date) -> str:
+def _replaced(found: re.Match[str], today: date) -> str:
+    """Return what stands for a relative date; the date itself where it cannot be resolved."""
     try:
-        said = next(tell(found, today) for group, tell in _TELLERS if found[group])
+        said = next(read(found, today) for group, read in _READERS if found[group])
     except (OverflowError, ValueError):
         return found[0]  # beyond the calendar
     before = found.string[: found.start()]
@@ -131,8 +136,8 @@ def _said(found: re.Match[str], today: date) -> str:
 
 
 def _side(found: re.Match[str]) -> str:
-    """On which side of today the verb next to a date puts it: "back", "ahead", as a "perfect" does; or, for a
-    habit, neither."""
+    """Return on which side of today the verb beside a date puts it: "back", "ahead", "perfect" (back, and
+    maybe until now), or "" where it may be a habit."""
     before, after = found.string[: found.start()], found.string[found.end() :]
     leads, broken = _LEADS.search(before), pattern(_BREAK, re.IGNORECASE).match(before)
     clause = re.split(r"[,;:.!?]", after.removeprefix(",") if leads else after, maxsplit=1)[0]
@@ -143,6 +148,7 @@ def _side(found: re.Match[str]) -> str:
 
 
 def _signs(text: str) -> list[str]:
+    """Return on which side each verb of a text puts what it tells."""
     return [
         sign.lastgroup
         for sign in pattern(_TENSE, re.IGNORECASE).finditer(text)
@@ -213,8 +219,8 @@ def _when(span: str, side: str, today: date) -> str:
 
 
 def _on_weekday(found: re.Match[str], today: date) -> str:
-    """A bare weekday is the last one where the verb looks back, the next one where it looks ahead; else it may
-    be every week's."""
+    """Return a bare weekday as the last one where the verb looks back, the next one where it looks ahead;
+    else it may be every week's."""
     prep = found["prep"]
     is_ahead = prep.lower() in _NOT_AFTER or _IS.search(found.string[: found.start()])
     side = "back" if prep.lower() == "since" else _side(found) or ("ahead" if is_ahead else "")
@@ -235,8 +241,8 @@ def _in_month(found: re.Match[str], today: date) -> str:
 
 
 def _in_year(found: re.Match[str], today: date) -> str:
-    """A day of a month: the last one where the verb looks back, the next one where it looks ahead, else the
-    nearest if that is to come; or every year's."""
+    """Return a day of a month as the last one where the verb looks back, the next one where it looks ahead,
+    else the nearest if that is to come; or as every year's."""
     name = found["first"] or found["second"]
     if not name[0].isupper() or _HABIT.search(found.string):
         return found[0]
@@ -255,7 +261,7 @@ def _in_year(found: re.Match[str], today: date) -> str:
     return f"{found[0]}{',' if found['first'] else ''} {day.year}"
 
 
-_TELLERS: tuple[tuple[str, Callable[[re.Match[str], date], str]], ...] = (
+_READERS: tuple[tuple[str, Callable[[re.Match[str], date], str]], ...] = (
     *(("near", _near), ("ago", _ago), ("ahead", _ahead), ("span", _span), ("weekday", _on_weekday)),
     *(("month", _in_month), ("day", _in_year), ("about", lambda _, today: f"around {_month(today, 0)}")),
 )
@@ -268,7 +274,7 @@ def _number(word: str) -> int:
 
 
 def _weekday(name: str, step: int, today: date) -> date:
-    """The nearest day of that name before today, or after it; "this Friday" may be today."""
+    """Return the nearest day of that name before today, or after it; "this Friday" may be today."""
     number = next(n for n, day in enumerate(WEEKDAYS) if day.startswith(name[:3]))
     if step < 0:
         return today - timedelta((today.weekday() - number - 1) % 7 + 1)

@@ -1,4 +1,6 @@
-"""Sentences in other languages than English: they are kept as they were said, since no rule can retell them."""
+"""Sentences in other languages than English, known by their small words or their script. The rules keep them
+as they were said: they can retell English only. German, Spanish, French, Portuguese, Italian and Dutch have
+words here."""
 
 from __future__ import annotations
 
@@ -39,11 +41,11 @@ _WANTS = word_set(
 )
 _ENGLISH = FUNCTION - _SMALL - _FIRST - word_set("in on an so was am will also over at as do no me a i")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_SHORTEST = 6  # letters of a sentence in a script where no space may be between words
+_MIN_LETTERS = 6  # of a sentence in another script
 
 
 def is_foreign(sentence: str) -> bool:
-    """Whether the sentence is in another language than English."""
+    """Return whether the sentence is in another language than English."""
     if not sentence.isascii() and 2 * len(_LATIN.findall(sentence)) < sum(map(str.isalpha, sentence)):
         return True
     if _SIGNS.isdisjoint(sentence.lower().split()):
@@ -57,9 +59,10 @@ def is_foreign(sentence: str) -> bool:
 
 
 def tells(sentence: str, *, to_assistant: bool) -> bool:
-    """Whether a foreign sentence says enough to be kept: to an assistant, of the one who says it."""
+    """Return whether a foreign sentence says enough to be kept; said to an assistant, it must be about the
+    speaker."""
     if not _LATIN.search(sentence):
-        return sum(map(str.isalpha, sentence)) >= _SHORTEST
+        return sum(map(str.isalpha, sentence)) >= _MIN_LETTERS
     words = WORD.findall(sentence.lower())
     own = any(word in _FIRST or word in _LASTING for word in words)
     telling = sum(word not in _SMALL and word not in _FIRST for word in words)
@@ -67,6 +70,7 @@ def tells(sentence: str, *, to_assistant: bool) -> bool:
 
 
 def is_wish(sentence: str) -> bool:
-    """Whether it asks for something once and for all, and does not tell what the speaker always is or does."""
+    """Return whether a sentence makes a lasting request ("immer", "nunca"), and does not say what the
+    speaker always is or does."""
     words = {word.partition("'")[0] for word in WORD.findall(sentence.lower())}
     return not _LASTING.isdisjoint(words) and (_SUBJECT.isdisjoint(words) or not _WANTS.isdisjoint(words))

@@ -1,7 +1,8 @@
-"""The people, projects and places that a text names, as it writes them.
+"""The names in a text, and what kind each word is: a number, a name, a date, a negation, content or filler.
 
-A guess from capitals,: several in a row are one name. Where a sentence begins, a word
-is a name if another sentence shows it, or if it does something, as "Ada prefers" and "Tom moved" say.
+No grammar and no dictionary, only how a word is written and what stands beside it. Several capitalised words in
+a row are one name. Where a sentence begins, a word is a name if another sentence shows it, or if it does
+something, as in "Ada prefers" and "Tom moved". Languages without capitals have no names here.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ _VERBS = word_set("is was are were has had have will would can could said says a
 _CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
 
 NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "agent", "system"))
-"""What a speaker is called who has no name."""
+"""What speakers without a name are called."""
 
-MOST = 20  # of one text
-_NOBODY = NAMELESS | word_set(
+MAX_NAMES = 20  # of one text
+_NOT_NAMES = NAMELESS | word_set(
     "customer client patient team everyone everybody someone somebody nobody today yesterday tomorrow tonight "
     "mr mrs ms dr kb mb gb tb am pm usd eur gbp anyway note tip lesson update question answer booked noted "
     "corrected moved added changed fixed updated removed sent ordered agreed decided understood"
@@ -44,7 +45,7 @@ _BEFORE_NAMES = word_set(
     "follow use try book push order welcome congratulate now then later soon maybe perhaps recently finally "
     "meanwhile apparently"
 )
-"""What a sentence may begin with where a name follows."""
+"""Words that may begin a sentence and stand before a name."""
 
 
 class Word(NamedTuple):
@@ -57,8 +58,9 @@ class Word(NamedTuple):
     end: int
 
 
-def words(text: str, names: frozenset[str] = frozenset()) -> list[Word]:
-    """The words of a clause. `names`: capitalised words that are names even where a clause begins."""
+def words(text: str, known: frozenset[str] = frozenset()) -> list[Word]:
+    """Return the words of a clause with their kinds. `known`: capitalised words that are names even where a clause
+    begins (see `proper`)."""
     found: list[Word] = []
     opening = True
     for token in pattern(_TOKEN).finditer(text):
@@ -66,7 +68,7 @@ def words(text: str, names: frozenset[str] = frozenset()) -> list[Word]:
         bare = raw.strip(_EDGES)
         if bare:
             start = token.start() + raw.index(bare)
-            value, kind = _read(bare, opening, names)
+            value, kind = _read(bare, opening, known)
             found.append(Word(value, kind, start, start + len(bare)))
         opening = raw.endswith((":", '"', "\u201d")) or (opening and not bare)
     if found and found[0].kind == "content" and text[0].isupper() and _acts(found):
@@ -75,7 +77,7 @@ def words(text: str, names: frozenset[str] = frozenset()) -> list[Word]:
 
 
 def proper(texts: Iterable[str]) -> frozenset[str]:
-    """The words that these clauses write with a capital where no clause begins, and hardly ever without."""
+    """Return the words that these clauses write with a capital where no clause begins, and mostly so."""
     capital: Counter[str] = Counter()
     small: Counter[str] = Counter()
     for text in texts:
@@ -88,11 +90,12 @@ def proper(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _acts(found: Sequence[Word]) -> bool:
-    """Whether a clause begins like "Caroline has" or "Caroline said"."""
+    """Return whether a clause begins like "Caroline has" or "Caroline said"."""
     return len(found) > 1 and found[1].value in _VERBS
 
 
-def _read(bare: str, opening: bool, names: frozenset[str]) -> tuple[str, Kind]:
+def _read(bare: str, opening: bool, known: frozenset[str]) -> tuple[str, Kind]:
+    """Return the value and the kind of a word without the punctuation around it."""
     low = bare.lower().replace("\u2019", "'")
     stem = low
     for clitic in _CLITICS:
@@ -109,14 +112,14 @@ def _read(bare: str, opening: bool, names: frozenset[str]) -> tuple[str, Kind]:
     if stem in FILLERS or stem == "may" or not any(map(str.isalnum, bare)):
         return stem, "filler"
     if capital and (
-        not opening or stem in names or (len(stem) > 1 and not bare[1:].islower() and "'" not in bare)
+        not opening or stem in known or (len(stem) > 1 and not bare[1:].islower() and "'" not in bare)
     ):
         return stem, "name"
     return stem, "content"
 
 
-def named(text: str) -> tuple[str, ...]:
-    """Each once, in order; however often and with whatever capitals it is written."""
+def names(text: str) -> tuple[str, ...]:
+    """Return the people, projects and places that a text names, as it writes them, each once and in order."""
     parts = list(clauses(text))
     known = proper(part.text for part in parts)
     found: dict[str, str] = {}
@@ -125,13 +128,14 @@ def named(text: str) -> tuple[str, ...]:
             found.setdefault(part.label.lower(), part.label)
         for name in _names(part.text, words(part.text, known)):
             found.setdefault(name.lower(), name)
-    return tuple(name for key, name in found.items() if key not in _NOBODY and len(key) > 1)[:MOST]
+    return tuple(name for key, name in found.items() if key not in _NOT_NAMES and len(key) > 1)[:MAX_NAMES]
 
 
 def _names(text: str, found: list[Word]) -> Iterator[str]:
+    """Yield the names of a clause: words that are names, joined where they stand side by side."""
     start = end = -1
     for at, word in enumerate(found):
-        if word.kind == "name" or (at == 0 and (_does(text, found) or _leads(text, found))):
+        if word.kind == "name" or (at == 0 and (_begins_with_actor(text, found) or _begins_name(text, found))):
             if start < 0 or text[end : word.start] != " ":
                 if start >= 0:
                     yield _bare(text[start:end])
@@ -144,8 +148,8 @@ def _names(text: str, found: list[Word]) -> Iterator[str]:
         yield _bare(text[start:end])
 
 
-def _does(text: str, found: list[Word]) -> bool:
-    """Whether a clause begins with somebody who does something, and not with several things."""
+def _begins_with_actor(text: str, found: list[Word]) -> bool:
+    """Return whether a clause begins with somebody who does something, and not with several things."""
     if len(found) < 2 or found[0].kind != "content" or not text[found[0].start].isupper():
         return False
     if text[found[0].start : found[0].end].endswith(("'s", "\u2019s")):
@@ -157,13 +161,13 @@ def _does(text: str, found: list[Word]) -> bool:
     return is_third or (not who.endswith("s") and (does.endswith("ed") or does in PAST))
 
 
-def _leads(text: str, found: list[Word]) -> bool:
-    """Whether a clause begins with the first word of a longer name."""
+def _begins_name(text: str, found: list[Word]) -> bool:
+    """Return whether a clause begins with the first word of a longer name."""
     if len(found) < 2 or found[0].kind != "content" or found[1].kind != "name":
         return False
     first = text[found[0].start : found[0].end]
     joined = text[found[0].end : found[1].start] == " "
-    return joined and first[0].isupper() and first.isalpha() and first.lower() not in _NOBODY | _BEFORE_NAMES
+    return joined and first[0].isupper() and first.isalpha() and first.lower() not in _NOT_NAMES | _BEFORE_NAMES
 
 
 def _bare(name: str) -> str:

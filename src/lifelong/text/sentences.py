@@ -1,4 +1,5 @@
-"""Text cut into sentences, and sentences into clauses."""
+"""Text split into sentences, and sentences into clauses, in every language that ends them with a mark or a
+line."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ from typing import NamedTuple
 from lifelong.text.dates import MONTH_NAMES
 from lifelong.text.words import pattern
 
-LONGEST_LABEL = 32  # characters
+MAX_LABEL_CHARS = 32
 
 LABEL = re.compile(r"([^\W\d_][^\W\d]*(?: [A-Z][\w.'\u2019-]*){0,2})(?::\s+|\uff1a)(?=\S)")
-PERIOD = re.compile(r"\((\d{4}(?:-\d\d){0,2})\)\s+")  # when it was, before what is told of that time
+PERIOD = re.compile(r"\((\d{4}(?:-\d\d){0,2})\)\s+")  # when it was, before what happened then
 _PARTS = r"[;\uff1b؛]\s+|\uff1b"
-# What stands before a mark is looked at behind it, so that the search goes from mark to mark.
+# What stands before a mark is checked after the mark matched, so that the search goes from mark to mark.
 _END = (
     r"[.!?…\u061f](?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|Ms|St|vs|ca|Nr)\.)(?<!\b(?:Mrs|bzw)\.)(?<!\bProf\.)(?<!\bapprox\.)"
     r"(?<!(?:e\.g|i\.e|a\.m|p\.m|z\.B)\.)(?!(?<=\bNo\.)\s\d)"
@@ -48,14 +49,14 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def clauses(text: str) -> Iterator[Clause]:
-    """The sentences of a text, split at each semicolon. A label holds until the next one, an arrow (what
-    follows is the answer) or the end of the time that is told of."""
+    """Yield the sentences of a text, split at each semicolon. A label holds until the next one, an arrow
+    (what follows is the answer) or the next period of time."""
     label = ""
     for sentence in sentences(text):
         if period := PERIOD.match(sentence):
             label, sentence = "", sentence[period.end() :]
         found = LABEL.match(sentence)
-        under = found is not None and len(found[1]) <= LONGEST_LABEL
+        under = found is not None and len(found[1]) <= MAX_LABEL_CHARS
         if found and under:
             label, sentence = found[1], sentence[found.end() :]
         for number, said in enumerate(sentence.split("→")):

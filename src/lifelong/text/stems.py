@@ -1,4 +1,9 @@
-"""The forms of a word, and words that mean the same, made to meet."""
+"""Stems, and words that mean the same or the opposite. English ones; other words stay as they are.
+
+There are two stems. `stem` is the stemmer of the index and of everything that compares texts. `canonical` also
+puts synonyms together; the rules' judge of conflicts was trained on it, and another stem would need another
+training.
+"""
 
 from __future__ import annotations
 
@@ -28,32 +33,32 @@ bus:bus gas:gas going:go doing:do
 """
 
 
-def pairs(text: str) -> dict[str, str]:
+def _pairs(text: str) -> dict[str, str]:
     return dict(pair.split(":") for pair in text.split())
 
 
-IRREGULAR = pairs(_PASTS + _OTHERS)
-"""The forms of a word that no ending tells."""
+IRREGULAR = _pairs(_PASTS + _OTHERS)
+"""Irregular forms, each with the word it is a form of."""
 
-PAST = (frozenset(pairs(_PASTS)) - {"read", "cost"}) | frozenset(
+PAST = (frozenset(_pairs(_PASTS)) - {"read", "cost"}) | frozenset(
     """caught drew fought forgot hid meant rode shot threw understood dealt fed hung lit shook sank stole stuck
     struck swore tore been hurt shut spread split swept wept dug spun lent burnt learnt dreamt leapt
     froze blew fled sought crept slid stung swung shrank bled bred laid forgave sped knelt
     misread""".split()
 )
-"""Forms of the past that do not end in -ed."""
+"""Past forms that do not end in -ed."""
 PARTICIPLE = re.compile(r"[a-z]+(?:en|wn|rn|ne|un)")  # "seen" needs an auxiliary, "saw" does not
 
 
 @lru_cache(maxsize=10_000)
 def stem(word: str) -> str:
-    """The stem of a folded word: an English one's; what is not ASCII stays."""
+    """Return the stem of a folded word. What is not ASCII stays as it is."""
     return str(_stemmer.stemWord(IRREGULAR.get(word, word))) if word.isascii() else word
 
 
 @lru_cache(maxsize=16_384)
 def canonical(word: str) -> str:
-    """What the forms of a word, and words that mean the same, have in common. The word is in lower case."""
+    """Return what the forms of a word, in lower case, and its synonyms have in common."""
     root = _root(word)
     return _CANONICAL.get(root, root)
 
@@ -83,7 +88,7 @@ def _root(word: str) -> str:
 
 
 _CANONICAL: dict[str, str] = {}
-"""From a stem to the one that stands for all of its meaning; filled from `_SYNONYMS` below."""
+"""From a stem to the one that stands for its synonyms; filled from `_SYNONYMS` below."""
 
 
 _SYNONYMS = """
@@ -129,28 +134,37 @@ mail email; run execute; check verify; store save keep; update upgrade; get rece
 drop remove delete; learn study lesson; trip journey travel; afraid scared fear; favorite favourite;
 color colour; become turn"""
 
-_NEGATING = ("un", "in", "il", "im", "ir", "dis", "non", "non-", "de", "a", "up", "down")
-_TURNED = (("up", "down"), ("over", "under"), ("in", "out"), ("in", "ex"), ("im", "ex"), ("pre", "post"))
+_NEGATIVE_PREFIXES = ("un", "in", "il", "im", "ir", "dis", "non", "non-", "de", "a", "up", "down")
+_OPPOSITE_PREFIXES = (
+    ("up", "down"),
+    ("over", "under"),
+    ("in", "out"),
+    ("in", "ex"),
+    ("im", "ex"),
+    ("pre", "post"),
+)
 MIN_BASE_LETTERS = 4  # of a word that a prefix may negate
 
 
 def are_opposites(one: str, other: str) -> bool:
-    """Whether two folded words are: by the list, or by how they begin ("legal" and "illegal", "upstream" and
-    "downstream")."""
+    """Return whether two folded words are opposites: by the list, or by a prefix ("legal" and "illegal",
+    "upstream" and "downstream")."""
     return (stem(one), stem(other)) in _opposites() or _is_negated(one, other) or _is_negated(other, one)
 
 
 def are_synonyms(one: str, other: str) -> bool:
-    """Whether two stems are, by the list."""
+    """Return whether two stems mean the same, by the list."""
     return (one, other) in _synonyms()
 
 
 def _is_negated(one: str, other: str) -> bool:
-    if len(other) >= MIN_BASE_LETTERS and any(stem(one) == stem(f"{start}{other}") for start in _NEGATING):
+    if len(other) >= MIN_BASE_LETTERS and any(
+        stem(one) == stem(f"{start}{other}") for start in _NEGATIVE_PREFIXES
+    ):
         return True
     return any(
         one.startswith(x) and other.startswith(y) and stem(one.removeprefix(x)) == stem(other.removeprefix(y))
-        for pair in _TURNED
+        for pair in _OPPOSITE_PREFIXES
         for x, y in (pair, pair[::-1])
     )
 

@@ -1,4 +1,5 @@
-"""The time a question speaks of: "in March", "last week", "three days ago", seen from when it is asked."""
+"""The time a question asks about: "in March", "last week", "three days ago", seen from when it is asked.
+English, and dates in digits."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from lifelong.text.words import NUMBER_WORDS, pattern
 _COUNTS = NUMBER_WORDS | {"a": 1, "an": 1, "couple": 2, "few": 3}
 
 DAY = timedelta(days=1)
-FURTHEST = 36_500  # days back
+MAX_DAYS_BACK = 36_500
 
 _FULL, _WEEKDAY, _NUMBER = "|".join(MONTHS), "|".join(WEEKDAYS), "|".join(_COUNTS)
 _MONTH = rf"(?:{_FULL}|(?:{'|'.join(MONTH_NUMBERS)}|sept)\b\.?)"
@@ -40,35 +41,36 @@ _CALENDAR = r"\b(last|previous|this|over the|at the|on the)\s+(week|weekend|mont
 _BEFORE_LAST = r"\b(week|weekend|month|year) before last\b"
 _TODAY = r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b"
 _HOURS = r"\b(?:last|past)\s+(?:\w+\s+)?hours?\b|\bhours? ago\b"
-_SAID_OTHERWISE = {"half a year": "6 months", "a fortnight": "2 weeks"}
+_SAME_AS = {"half a year": "6 months", "a fortnight": "2 weeks"}
 
 _SINCE = re.compile(r"\bsince\b")
 _TIMELY = re.compile(
     rf"\d|{'|'.join(MONTH_NUMBERS)}|day\b|tonight|end\b|ago\b|earlier|back\b|last\b|past\b|previous|this\b"
 )
-"""Without any of these a question speaks of no time."""
+"""A question without any of these names no time."""
 
 _LENGTH = {"day": 1, "week": 7, "weekend": 9, "month": 31, "year": 365}
 _VAGUE = {"day": 0, "week": 1, "month": 7, "year": 60}  # days around "three weeks ago"
 
 
 class Period(NamedTuple):
-    """From `start` until before `end`."""
+    """A stretch of time: from `start` until before `end`."""
 
     start: datetime
     end: datetime
 
 
 def period(question: str, asked_at: datetime) -> Period | None:
-    """The time the question speaks of; none where it speaks of none, or of one there is not (31 February)."""
+    """Return the time that the question asks about; none where it names none, or one that does not exist (31
+    February)."""
     text = question.lower()
     if not _TIMELY.search(text):
         return None
-    for said, means in _SAID_OTHERWISE.items():
-        text = text.replace(said, means)
-    for reading in _READINGS:
+    for phrase, means in _SAME_AS.items():
+        text = text.replace(phrase, means)
+    for read in _READERS:
         try:
-            if found := reading(text, asked_at):
+            if found := read(text, asked_at):
                 return Period(found.start, max(found.end, asked_at)) if _SINCE.search(text) else found
         except (ValueError, OverflowError):
             return None
@@ -76,7 +78,7 @@ def period(question: str, asked_at: datetime) -> Period | None:
 
 
 def _span(text: str, asked: datetime) -> Period | None:
-    """From one time to another. "From March to June 2024" begins in 2024."""
+    """Return the range from one time to another. "From March to June 2024" begins in 2024."""
     if not (found := pattern(_SPAN).search(text)):
         return None
     first, last = (period(f"in {part}", asked) for part in found.groups())
@@ -89,18 +91,18 @@ def _span(text: str, asked: datetime) -> Period | None:
 
 
 def _dated(text: str, asked: datetime) -> Period | None:
-    """A date or a month with its year."""
+    """Return a date or a month that has its year."""
     for form in _DATES:
         if found := pattern(form).search(text):
-            said = found.groupdict()
-            month = MONTH_NUMBERS.get(said["month"][:3]) or int(said["month"])
-            first = _midnight(asked, int(said["year"]), month, int(said.get("day") or 1))
-            return _day(first) if said.get("day") else _month(first)
+            date = found.groupdict()
+            month = MONTH_NUMBERS.get(date["month"][:3]) or int(date["month"])
+            first = _midnight(asked, int(date["year"]), month, int(date.get("day") or 1))
+            return _day(first) if date.get("day") else _month(first)
     return None
 
 
 def _in_month(text: str, asked: datetime) -> Period | None:
-    """A month, or a day of it, without a year: the last there was. "May" may be another word."""
+    """Return a month, or a day of it, without a year: the latest. "May" may be another word."""
     if (found := pattern(_MONTH_DAY).search(text)) and (found[1] or found[2] != "may"):
         return _day(_latest(asked, MONTH_NUMBERS[found[2][:3]], int(found[3])))
     if (found := pattern(_DAY_MONTH).search(text)) and (found[1] or found[3] != "may"):
@@ -114,7 +116,7 @@ def _latest(asked: datetime, month: int, day: int) -> datetime:
         with suppress(ValueError):
             if (first := _midnight(asked, year, month, day)) <= asked:
                 return first
-    raise ValueError("there is no such day")
+    raise ValueError("no such day in nine years")
 
 
 def _in_year(text: str, asked: datetime) -> Period | None:
@@ -126,13 +128,13 @@ def _in_year(text: str, asked: datetime) -> Period | None:
 def _ago(text: str, asked: datetime) -> Period | None:
     if not (found := pattern(_AGO).search(text)):
         return None
-    days = min({"month": 30}.get(found[2], _LENGTH[found[2]]) * _count(found[1]), FURTHEST)
+    days = min({"month": 30}.get(found[2], _LENGTH[found[2]]) * _count(found[1]), MAX_DAYS_BACK)
     about, today = _VAGUE[found[2]], _today(asked)
     return Period(today - (days + about) * DAY, today - (days - about - 1) * DAY)
 
 
 def _calendar(text: str, asked: datetime) -> Period | None:
-    """A week, month or year of the calendar. "Last week" is no such: who says it means the last days."""
+    """Return a week, month or year of the calendar. "Last week" is not one: people mean the last seven days."""
     if found := pattern(_BEFORE_LAST).search(text):
         return _until(_before(_calendar_first(found[1], asked), found[1]), found[1])
     if not (found := pattern(_CALENDAR).search(text)):
@@ -147,20 +149,20 @@ def _calendar(text: str, asked: datetime) -> Period | None:
 
 
 def _calendar_first(unit: str, asked: datetime) -> datetime:
-    """When this week, month or year began; a weekend is of the week it ends."""
+    """Return when this week, month or year began; a weekend is of the week it ends."""
     today = _today(asked)
     monday = today - today.weekday() * DAY
     return {"month": today.replace(day=1), "year": today.replace(month=1, day=1)}.get(unit, monday)
 
 
 def _before(first: datetime, unit: str) -> datetime:
-    """When the week, month or year before this one began."""
+    """Return when the week, month or year before this one began."""
     last = first - DAY
     return {"month": last.replace(day=1), "year": last.replace(month=1, day=1)}.get(unit, first - 7 * DAY)
 
 
 def _until(end: datetime, unit: str) -> Period:
-    """The week, weekend, month or year that ended then."""
+    """Return the week, weekend, month or year that ended then."""
     return Period(end - 2 * DAY if unit == "weekend" else _before(end, unit), end)
 
 
@@ -170,7 +172,7 @@ def _last(text: str, asked: datetime) -> Period | None:
         return _day(today - ((today.weekday() - WEEKDAYS.index(found[1])) % 7 or 7) * DAY)
     if found := pattern(_LAST).search(text):
         count = _count(found[1]) if found[1] else 1
-        return Period(today - min(_LENGTH[found[2]] * count, FURTHEST) * DAY, asked)
+        return Period(today - min(_LENGTH[found[2]] * count, MAX_DAYS_BACK) * DAY, asked)
     return None
 
 
@@ -188,7 +190,7 @@ def _near(text: str, asked: datetime) -> Period | None:
     return Period(today, asked) if pattern(_TODAY).search(text) else None
 
 
-_READINGS: tuple[Callable[[str, datetime], Period | None], ...] = (
+_READERS: tuple[Callable[[str, datetime], Period | None], ...] = (
     *(_span, _dated, _in_month, _in_year, _ago, _calendar, _last, _near),
 )
 

@@ -1,7 +1,8 @@
-"""Which words carry information: a small sense of how common English words are.
+"""The words of a text: how they are told apart and written alike, which of them say little, deny, or count.
 
-A word that is neither a function word nor among the commonest says something. Words of other languages
-are all uncommon here, so a long sentence of any language counts as informative.
+`fold` takes case and accents away; `content_words` gives the words that say something, and works for scripts
+that write no blanks between words, too. The word lists that several stages need stand here. Where two lists
+differ, their comments say what each was tuned for; what they share is written once.
 """
 
 from __future__ import annotations
@@ -12,8 +13,15 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
 WORD = re.compile(r"[^\W_]+(?:['+][^\W_]+)*")
-
+FOLDED_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[\u2600-\u27bf\U0001f300-\U0001faff]")  # or an emoji
+_UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+UNSPACED = re.compile(f"[{_UNSPACED_SCRIPTS}]+")
+_PARTS = re.compile(f"[{_UNSPACED_SCRIPTS}]+|[^{_UNSPACED_SCRIPTS}]+")
+_FIRST_IDEOGRAPH = "\u3400"  # from here on, Han and Hangul, a character may be a word
 _ALTERNATIVE = re.compile(r"(?:[^|()]|\((?:[^()]|\([^()]*\))*\))+")
+
+
+# Patterns and lists
 
 
 @cache
@@ -62,7 +70,7 @@ FUNCTION = _GRAMMAR | word_set(
     can't couldn't won't wouldn't shouldn't haven't hasn't hadn't ain't 'm 's 're 've 'll 'd gonna wanna
     gotta yes yeah yep yup nope ok okay oh hey hi hello wow hmm haha lol please thanks thank"""
 )
-"""Words that say nothing by themselves, to the rules: grammar, greetings, assents."""
+"""Words that tell the rules nothing by themselves: grammar, greetings, assents."""
 
 STOP = _GRAMMAR | word_set(
     """much many dont don doesn didn isn wasn aren weren won t s re ve ll d m let lets get got"""
@@ -124,12 +132,83 @@ PRAISE = word_set(
     proud refreshing relaxing rewarding sad satisfying scary special spectacular stunning super sweet terrible
     terrific thankful thrilled thrilling tough unforgettable uplifting useful wild wonderful worth"""
 )
-"""What people call things they talk about: true of anything, so it says little."""
+"""How people praise or blame anything: these words say little."""
+
+_SMALL_NUMBERS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty"""
+_TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
+NUMBER_WORDS = {
+    **{word: number for number, word in enumerate(_SMALL_NUMBERS.split())},
+    **{word: 10 * tens for tens, word in enumerate(_TENS.split(), start=3)},
+    "thousand": 1_000,
+    "million": 1_000_000,
+}
+
+
+# The words of a text
+
+
+def fold(text: str) -> str:
+    """Return the text without case and accents, and with one kind of apostrophe."""
+    text = text.lower()
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFKD", text.replace("\u2019", "'")).casefold()
+    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFKC", bare)
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words that say something, folded, in order: no stop words; runs of a script without blanks as
+    overlapping pairs of characters, and as characters where one may be a word."""
+    folded = fold(text)
+    return contents(FOLDED_WORD.findall(folded), folded)
+
+
+def contents(words: list[str], folded: str) -> list[str]:
+    """Return the folded words that say something; of one with an apostrophe ("l'hotel"), the parts that do."""
+    whole = [word.removesuffix("'s") for word in _apart(words, folded)]
+    parts = [word.split("'") if "'" in word else [word] for word in whole if not is_stop(word)]
+    return [part for some in parts for part in some if len(some) == 1 or (len(part) > 1 and not is_stop(part))]
+
+
+def is_negation(word: str) -> bool:
+    """Return whether a word, in lower case, denies: "never", "isn't", "nicht", "pas"."""
+    return word in NEGATIONS or word.endswith("n't")
+
+
+def count_negations(text: str) -> int:
+    """Return how often a text denies something."""
+    spaced = sum(map(is_negation, WORD.findall(text.lower().replace("\u2019", "'"))))
+    return spaced + len(UNSPACED_NEGATION.findall(text))
+
+
+def is_stop(word: str) -> bool:
+    """Return whether the index leaves a folded word out."""
+    return word in STOP or word.partition("'")[0] in STOP
+
+
+def _apart(words: list[str], folded: str) -> list[str]:
+    """Return the words; those of a script without blanks as pairs of characters and as characters."""
+    if folded.isascii() or not UNSPACED.search(folded):
+        return words
+    return [piece for word in words for part in _PARTS.findall(word) for piece in _characters(part)]
+
+
+def _characters(part: str) -> Iterator[str]:
+    if len(part) == 1 or not UNSPACED.match(part):
+        yield part
+        return
+    yield from (part[at : at + 2] for at in range(len(part) - 1))
+    yield from (character for character in part if character >= _FIRST_IDEOGRAPH)
+
+
+# What a word is worth
 
 
 @lru_cache(maxsize=16_384)
 def weight(word: str) -> float:
-    """How much a word as it was written tells: names and numbers most, common words little."""
+    """Return how much a word, as it was written, tells: names and numbers most, common words little."""
     if word[0].isdigit():
         return 1.6
     lowered = word.lower()
@@ -142,7 +221,7 @@ def weight(word: str) -> float:
 
 
 def is_praise(words: Iterable[str]) -> bool:
-    """Whether all these words say is how good or bad something is."""
+    """Return whether all that these words say is how good or bad something is."""
     telling = 0
     praises = False
     for word in words:
@@ -154,73 +233,3 @@ def is_praise(words: Iterable[str]) -> bool:
             if telling > 1:
                 return False
     return praises
-
-
-_SMALL_NUMBERS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen twenty"""
-_TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
-NUMBER_WORDS = {
-    **{word: number for number, word in enumerate(_SMALL_NUMBERS.split())},
-    **{word: 10 * tens for tens, word in enumerate(_TENS.split(), start=3)},
-    "thousand": 1_000,
-    "million": 1_000_000,
-}
-
-FOLDED_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[\u2600-\u27bf\U0001f300-\U0001faff]")  # or a picture
-_NO_BLANKS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-UNSPACED = re.compile(f"[{_NO_BLANKS}]+")
-_PARTS = re.compile(f"[{_NO_BLANKS}]+|[^{_NO_BLANKS}]+")
-_FIRST_WORD = "\u3400"  # from here on, Han and Hangul, a character may be a word
-
-
-def fold(text: str) -> str:
-    """Without case and accents, and with one kind of apostrophe."""
-    text = text.lower()
-    if text.isascii():
-        return text
-    apart = unicodedata.normalize("NFKD", text.replace("\u2019", "'")).casefold()
-    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
-    return unicodedata.normalize("NFKC", bare)
-
-
-def content_words(text: str) -> list[str]:
-    """The words that say something, in order."""
-    folded = fold(text)
-    return contents(FOLDED_WORD.findall(folded), folded)
-
-
-def contents(words: list[str], folded: str) -> list[str]:
-    """What of the words says something; of one with an apostrophe ("l'hotel"), the parts that do."""
-    whole = [word.removesuffix("'s") for word in _apart(words, folded)]
-    parts = [word.split("'") if "'" in word else [word] for word in whole if not is_stop(word)]
-    return [part for some in parts for part in some if len(some) == 1 or (len(part) > 1 and not is_stop(part))]
-
-
-def is_negation(word: str) -> bool:
-    """Tell whether a word, in lower case, denies: "never", "isn't", "nicht", "pas"."""
-    return word in NEGATIONS or word.endswith("n't")
-
-
-def count_negations(text: str) -> int:
-    """Return how often a text denies something."""
-    spaced = sum(map(is_negation, WORD.findall(text.lower().replace("\u2019", "'"))))
-    return spaced + len(UNSPACED_NEGATION.findall(text))
-
-
-def is_stop(word: str) -> bool:
-    return word in STOP or word.partition("'")[0] in STOP
-
-
-def _apart(words: list[str], folded: str) -> list[str]:
-    """The words, those of a script that sets no blanks taken apart into pairs of characters and characters."""
-    if folded.isascii() or not UNSPACED.search(folded):
-        return words
-    return [piece for word in words for part in _PARTS.findall(word) for piece in _characters(part)]
-
-
-def _characters(part: str) -> Iterator[str]:
-    if len(part) == 1 or not UNSPACED.match(part):
-        yield part
-        return
-    yield from (part[at : at + 2] for at in range(len(part) - 1))
-    yield from (character for character in part if character >= _FIRST_WORD)
