@@ -107,8 +107,7 @@ def http() -> str:
 
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
-    yield f"### {operation['operationId']}"
-    yield f"`{method.upper()} {path.removeprefix(API)}`"
+    yield f"### {method.upper()} {path.removeprefix(API)}"
     yield _paragraph(operation["description"])
     parameters = [_parameter(one) for one in operation.get("parameters", ()) if one["name"] != "user"]
     if body := operation.get("requestBody"):

@@ -138,14 +138,18 @@ def _compared(name: str, direct: Sequence[Call], remote: Sequence[Call]) -> Figu
 
 def _appends(memory: Memory, clients: Sequence[Client], acknowledged: set[int]) -> tuple[list[Call], list[Call]]:
     """Each caller with an agent of its own."""
-    body = {"record": {"type": "user_message", "text": MESSAGE.text}}
 
     def direct(agent: Agent) -> Call:
         return lambda: memory.append(agent, MESSAGE)
 
     def remote(client: Client, agent_id: str) -> Call:
-        path = f"/api/v1/agents/{agent_id}/turns"
-        return lambda: acknowledged.add(json.loads(client.post(path, body)).get("id", 0))
+        body = {"text": MESSAGE.text, "agent": agent_id}
+
+        def add() -> None:
+            stored = json.loads(client.post("/api/v1/add", body)).get("ids", ())
+            acknowledged.update(int(one.removeprefix("r")) for one in stored)
+
+        return add
 
     agents = [_agent(memory, number) for number in range(len(clients))]
     made = [
@@ -160,7 +164,7 @@ def _recalls(memory: Memory, clients: Sequence[Client]) -> tuple[list[Call], lis
 
     def remote(client: Client) -> Call:
         def ask() -> None:
-            client.errors += best not in client.post("/api/v1/recall", {"query": QUESTION})
+            client.errors += best not in client.post("/api/v1/search", {"query": QUESTION})
 
         return ask
 

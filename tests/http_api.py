@@ -34,10 +34,9 @@ class Api:
         return answer.json() if is_json else answer.text
 
     def agent(self, user: str = "default") -> str:
-        made: str = self("make_agent", MARA, user=user)["id"]
+        made: str = self("get_or_make_agent", MARA, user=user)["id"]
         return made
 
     def say(self, agent: str, text: str, **given: Any) -> int:
-        said = {"record": {"type": "user_message", "text": text}}
-        stored: int = self("append_turn", said, agent_id=agent, **given)["id"]
-        return stored
+        stored: str = self("add", {"text": text, "agent": agent}, **given)["ids"][0]
+        return int(stored.removeprefix("r"))

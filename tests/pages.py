@@ -15,7 +15,7 @@ from lifelong.memory import Store
 from lifelong.organize.draft import Draft
 from lifelong.organize.organizer import Transcript
 from lifelong.serve.http.app import create_app
-from lifelong.serve.server import _Server
+from lifelong.serve.server import Server
 from lifelong.testing import FakeClock, ScriptedOrganizer
 from lifelong.types import Record
 
@@ -38,7 +38,7 @@ def hostile(text: str) -> str:
 def served(store: Store, token: str = "") -> Iterator[str]:
     """The product's own server in a thread, on a port of its own on loopback; its address."""
     ready = threading.Event()
-    server = _Server(create_app(store, token=token), ready.set)
+    server = Server(create_app(store, token=token), ready.set)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()

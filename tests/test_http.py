@@ -49,8 +49,8 @@ def test_every_operation_is_tested(api: Api) -> None:
 
 def test_a_descriptor_has_one_agent(api: Api) -> None:
     """C3: asking twice gives the same agent."""
-    made = api("make_agent", MARA)
-    assert api("make_agent", MARA) == made
+    made = api("get_or_make_agent", MARA)
+    assert api("get_or_make_agent", MARA) == made
     assert made["descriptor"] == MARA
     assert api("list_agents") == [made]
     assert api("get_agent", agent_id=made["id"]) == made
@@ -71,7 +71,7 @@ def test_a_descriptor_has_one_agent(api: Api) -> None:
 )
 def test_agents_of_every_kind(api: Api, descriptor: dict[str, str]) -> None:
     """C1: every kind goes in and comes out as it is."""
-    assert api("make_agent", descriptor)["descriptor"] == descriptor
+    assert api("get_or_make_agent", descriptor)["descriptor"] == descriptor
 
 
 RECORDS: list[dict[str, Any]] = [
@@ -114,80 +114,117 @@ RECORDS: list[dict[str, Any]] = [
 def test_every_record_comes_back_as_it_went_in(api: Api) -> None:
     """C6, C7: all or none, in order, with provenance, time and speaker."""
     agent = api.agent()
-    ids = api("append_turns", {"turns": [{"record": record} for record in RECORDS]}, agent_id=agent)["ids"]
+    ids = api("add", {"records": RECORDS, "agent": agent})["ids"]
     (session,) = api("list_agent_sessions", agent_id=agent)
     history = api("get_history", session_id=session["id"])
-    assert [one["id"] for one in history] == ids
+    assert [f"r{one['id']}" for one in history] == ids
     assert [one["record"] for one in history] == RECORDS
-    assert api("get_history", session_id=agent, after=ids[-2]) == history[-1:]
+    assert api("get_history", session_id=agent, after=history[-2]["id"]) == history[-1:]
     assert "## User" in api("get_transcript", session_id=session["id"])["text"]
 
 
 def test_a_batch_with_a_bad_record_stores_nothing(api: Api) -> None:
     """C7"""
     agent = api.agent()
-    turns = [{"record": {"type": "note", "text": text}} for text in ("fine", "no\0t")]
-    assert "NUL" in api("append_turns", {"turns": turns}, agent_id=agent, status=422)["detail"]
+    records = [{"type": "note", "text": text} for text in ("fine", "no\0t")]
+    assert "NUL" in api("add", {"records": records, "agent": agent}, status=422)["detail"]
     assert api("list_agent_sessions", agent_id=agent) == []
 
 
 def test_a_key_makes_a_retry_harmless(api: Api) -> None:
     """C7: the same key, the same id; with other content it is an error."""
     agent = api.agent()
-    said = {"record": {"type": "user_message", "text": "once"}, "key": "k"}
-    first = api("append_turn", said, agent_id=agent)
-    assert api("append_turn", said, agent_id=agent) == first
-    other = {"record": {"type": "user_message", "text": "twice"}, "key": "k"}
-    api("append_turn", other, agent_id=agent, status=422)
+    said = {"text": "once", "agent": agent, "key": "k"}
+    first = api("add", said)
+    assert api("add", said) == first
+    api("add", {**said, "text": "twice"}, status=422)
     assert len(api("get_history", session_id=agent)) == 1
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"text": "I moved to Lisbon.", "speaker": "Mara", "at": "2026-03-05T12:00:00Z"},
+        {"messages": [{"role": "user", "content": "I moved to Lisbon."}]},
+        {"messages": ["I moved to Lisbon."]},
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "I moved to Lisbon."}]}]},
+        {"records": [{"type": "user_message", "text": "I moved to Lisbon."}]},
+    ],
+    ids=["text", "openai", "strings", "anthropic", "records"],
+)
+def test_messages_are_added_as_people_have_them(api: Api, what: dict[str, Any]) -> None:
+    """C11: without an agent it is the user's default one; a user begins with the first thing that is added."""
+    (record,) = api("add", what, user="new")["ids"]
+    (hit,) = api("search", {"query": "Lisbon"}, user="new")
+    assert (f"r{hit['record_id']}", hit["text"], hit["trust"]) == (record, "I moved to Lisbon.", "user")
+    assert api("context", {}, user="new")["text"] == ""
+    api("end_session", user="new")
+    assert api("organize", user="new")["finished"] == 1
+    assert api("receipt", record=record, user="new")["stage"] == "searchable"
+    api("add", {**what, "agent": MARA}, user="new")
+    assert api("find_agent", user="new")["descriptor"] == MARA
+
+
+def test_a_home_is_looked_after(api: Api, store: Store) -> None:
+    """S1: the database and the index are checked, the index is rebuilt, a backup stays in its folder."""
+    api.say(api.agent(), "Mara lives in Lisbon.")
+    assert api("check") == []
+    assert api("verify") == []
+    api("rebuild")
+    made = api("backup", {"name": "monday"})
+    assert Path(made["path"]) == store.home.path / "backups" / "monday.db"
+    assert made["bytes"] > 0
+    assert api("backup", {})["path"] != made["path"]
+    api("backup", {"name": "monday"}, status=422)
+    api("backup", {"name": "../monday"}, status=422)
 
 
 def test_sessions_end_and_go_on(api: Api) -> None:
     """C9: reset and compaction open a new session; sleep and the end of a turn say what they did."""
     agent = api.agent()
     first = api.say(agent, "one")
-    assert api("end_turn", agent_id=agent)["until"] == first
-    assert api("end_turn", agent_id=agent) is None
-    second = api("reset_agent", {"message": "enough"}, agent_id=agent)
+    assert api("end_turn", {"agent": agent})["until"] == first
+    assert api("end_turn", {"agent": agent}) is None
+    second = api("reset", {"message": "enough"}, agent_id=agent)
     api.say(agent, "two")
     third = api("compact_context", {"summary": "They counted."}, agent_id=agent)
     recent = api("list_sessions")
     assert [one["id"] for one in recent[:2]] == [third["id"], second["id"]]
     assert api("list_sessions", limit=1, before=third["id"]) == [recent[1]]
     assert api("get_session", session_id=second["id"])["ended_at"]
-    api("put_agent_to_sleep", agent_id=agent)
+    api("end_session", {"agent": agent})
     assert api("get_agent", agent_id=agent)["state"] == "sleeping"
-    assert api("get_receipt", record_id=first)["session_id"] == recent[2]["id"]
+    assert api("receipt", record=f"r{first}")["session_id"] == recent[2]["id"]
 
 
 def test_a_turn_is_recalled_at_once(api: Api) -> None:
     """R1, R2, R3: with its source; narrowed by kind, agent and time; explained when asked."""
     agent = api.agent()
     record = api.say(agent, "Mara lives in Lisbon, near the river.")
-    (hit,) = api("recall_memory", {"query": "Where does Mara live?", "explain": True})
+    (hit,) = api("search", {"query": "Where does Mara live?", "explain": True})
     assert (hit["record_id"], hit["agent_id"], hit["trust"]) == (record, agent, "user")
     assert hit["parts"]
     for narrow in ({"kinds": ["fact"]}, {"until": "2000-01-01T00:00:00Z"}, {"as_of": "2000-01-01T00:00:00Z"}):
-        assert api("recall_memory", {"query": "Mara", **narrow}) == []
-    assert len(api("recall_memory", {"query": "Mara", "agent": agent, "kinds": ["record"]})) == 1
+        assert api("search", {"query": "Mara", **narrow}) == []
+    assert len(api("search", {"query": "Mara", "agent": agent, "kinds": ["record"]})) == 1
 
 
 def test_recall_is_logged_and_judged(api: Api) -> None:
     """R10, R11: the log, feedback, the list, a correction and a pin."""
     agent = api.agent()
     api.say(agent, "The launch is on Monday the 9th.")
-    (hit,) = api("recall_memory", {"query": "When is the launch?"})
+    (hit,) = api("search", {"query": "When is the launch?"})
     (logged,) = api("list_recalls")
     assert logged["hits"] == [{"id": hit["id"], "score": hit["score"], "rank": 1}]
     assert api("get_recall", recall_id=logged["id"]) == logged
-    api("give_feedback", {"item": hit["id"], "verdict": "useful", "recall_id": logged["id"]})
-    api("pin_item", {"item": hit["id"]})
-    assert "Monday the 9th" in api("get_context", {"agent": agent})["text"]
-    api("unpin_item", {"item": hit["id"]})
-    assert "Monday" not in api("get_context", {"agent": agent, "message": "hello"})["text"]
-    corrected = api("correct_item", {"item": hit["id"], "text": "The launch is on Friday the 13th."})
-    assert api("list_items", kind="record", subject="launch", limit=1)[0]["text"] == corrected["text"]
-    api("pin_item", {"item": "r999"}, status=404)
+    api("feedback", {"item": hit["id"], "verdict": "useful", "recall_id": logged["id"]})
+    api("pin", {"item": hit["id"]})
+    assert "Monday the 9th" in api("context", {"agent": agent})["text"]
+    api("unpin", {"item": hit["id"]})
+    assert "Monday" not in api("context", {"agent": agent, "message": "hello"})["text"]
+    corrected = api("correct", {"item": hit["id"], "text": "The launch is on Friday the 13th."})
+    assert api("list", kind="record", subject="launch", limit=1)[0]["text"] == corrected["text"]
+    api("pin", {"item": "r999"}, status=404)
     api("get_recall", recall_id=999, status=404)
 
 
@@ -234,11 +271,11 @@ def test_changesets_are_taken_back(api: Api) -> None:
 
 def test_the_journal_is_kept_and_compacted(api: Api) -> None:
     """O22, O24, O30"""
-    line = api("remember_this", {"text": "Mara prefers trains.", "category": "user-preference"})
+    line = api("remember", {"text": "Mara prefers trains.", "category": "user-preference"})
     assert [one["id"] for one in api("list_journal")] == [line["id"]]
     assert api("list_day", day=line["timestamp"][:10]) == api("list_journal")
     assert api("get_long_memory")["text"] == ""
-    assert "Mara prefers trains." in api("get_session_context")["text"]
+    assert "Mara prefers trains." in api("get_journal_context")["text"]
     assert api("compact_journal")["ran"] is False
     assert api("compact_journal", force=True)["records_before"] == 1
 
@@ -274,21 +311,21 @@ def test_what_is_off_says_how_to_switch_it_on(api: Api, tmp_path: Path) -> None:
 
 
 def test_the_queue_and_the_home_are_shown(api: Api, store: Store) -> None:
-    """O5, O6: inbox, retry, receipts, health, totals, ledger, metrics."""
+    """O5, O6: inbox, retry, receipts, health, stats, ledger, metrics."""
     agent = api.agent()
     record = api.say(agent, "My name is Mara and I live in Lisbon.")
-    api("put_agent_to_sleep", agent_id=agent)
-    assert api("get_health")["marked"] == 1
+    api("end_session", {"agent": agent})
+    assert api("health")["marked"] == 1
     store.user().organize()
-    assert api("get_receipt", record_id=record)["stage"] == "searchable"
+    assert api("receipt", record=record)["stage"] == "searchable"
     (item,) = api("list_inbox", state="done")
     assert api("list_inbox", state=["pending", "dead"]) == []
     assert api("retry_inbox") == {"retried": 0}
     api("retry_item", item_id=item["id"])
     api("retry_item", item_id=999, status=404)
-    assert api("get_totals")["items"]["record"] == 1
-    assert api("list_calls") == []
-    figures = api("get_metrics")
+    assert api("stats")["items"]["record"] == 1
+    assert api("ledger") == []
+    figures = api("metrics")
     assert 'lifelong_items{user="default",kind="record"} 1\n' in figures
     assert "lifelong_queue_depth 0\n" in figures
     assert 'lifelong_http_requests_total{status="404"}' in figures
@@ -298,18 +335,18 @@ def test_users_do_not_mix(api: Api) -> None:
     """C0, K3, R3: a user begins with its first agent; until then it is unknown, and none sees another's."""
     api("list_agents", user="beta", status=404)
     bad = {**MARA, "user_id": ""}
-    api("make_agent", bad, user="beta", status=422)
+    api("get_or_make_agent", bad, user="beta", status=422)
     api("list_agents", user="beta", status=404)
     ours, theirs = api.agent(), api.agent("beta")
     record = api.say(theirs, "The password of the safe is under the mat in Oslo.", user="beta")
     api.say(ours, "Nothing to see.")
     assert api("list_users") == ["beta", "default"]
-    assert record not in {hit["record_id"] for hit in api("recall_memory", {"query": "safe in Oslo"})}
-    assert api("recall_memory", {"query": "safe in Oslo"}, user="beta")[0]["record_id"] == record
+    assert record not in {hit["record_id"] for hit in api("search", {"query": "safe in Oslo"})}
+    assert api("search", {"query": "safe in Oslo"}, user="beta")[0]["record_id"] == record
     api("get_agent", agent_id=theirs, status=404)
     api("get_history", session_id=theirs, status=404)
-    api("append_turn", {"record": {"type": "note", "text": "x"}}, agent_id=theirs, status=404)
-    api("get_receipt", record_id=record, status=404)
+    api("add", {"text": "x", "agent": theirs}, status=404)
+    api("receipt", record=record, status=404)
     api("list_agents", user="../x", status=422)
     api("watch_events", user="gamma", status=404)
 
@@ -318,31 +355,32 @@ def test_users_do_not_mix(api: Api) -> None:
 
 
 def test_a_wrong_request_is_told_what_is_wrong(api: Api) -> None:
-    agent = api.agent()
-    wrong = {"record": {"type": "shout", "text": "x"}}
-    assert "shout" in api("append_turn", wrong, agent_id=agent, status=422)["faults"][0]["what"]
-    naive = {"record": {"type": "note", "text": "x", "at": "2026-03-05T12:00:00"}}
-    assert "timezone" in api("append_turn", naive, agent_id=agent, status=422)["detail"]
-    number = {"record": {"type": "note", "text": "x", "at": 0}}
-    typed = api.client.post("/api/v1/recall", content='{"query": "tea"}', headers={"content-type": "text/plain"})
+    api.agent()
+    wrong = {"records": [{"type": "shout", "text": "x"}]}
+    assert "shout" in api("add", wrong, status=422)["faults"][0]["what"]
+    assert "timezone" in api("add", {"text": "x", "at": "2026-03-05T12:00:00"}, status=422)["detail"]
+    typed = api.client.post("/api/v1/search", content='{"query": "tea"}', headers={"content-type": "text/plain"})
     assert "content-type: application/json" in typed.json()["detail"]
-    assert "as text" in api("append_turn", number, agent_id=agent, status=422)["detail"]
+    assert "as text" in api("add", {"text": "x", "at": 0}, status=422)["detail"]
+    for none_or_two in ({}, {"text": "x", "messages": [{"role": "user", "content": "x"}]}):
+        assert "exactly one" in api("add", none_or_two, status=422)["detail"]
+    unknown = {"messages": [{"role": "usr", "content": "x"}]}
+    assert 'Did you mean "user"' in api("add", unknown, status=422)["detail"]
     for written in ("0", "20260305", "2026-03-05"):
-        assert "ISO 8601" in api("list_items", since=written, status=422)["detail"]
+        assert "ISO 8601" in api("list", since=written, status=422)["detail"]
     for written in ("0", "2026-03-05T00:00:00Z"):
         assert "ISO 8601" in api("list_day", day=written, status=422)["detail"]
-    answer = api.client.post("/api/v1/recall", content=b'{"query": "\\ud800"}')
+    answer = api.client.post("/api/v1/search", content=b'{"query": "\\ud800"}')
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
-    answer = api.client.post("/api/v1/recall", content=b"{")
+    answer = api.client.post("/api/v1/search", content=b"{")
     assert answer.json()["title"] == "Input error"
 
 
 def test_what_is_wrong_is_told_within_bounds(api: Api) -> None:
-    agent = api.agent()
-    turns = [{"record": {"type": "note", "text": 1}} for _ in range(5_000)]
-    faults = api("append_turns", {"turns": turns}, agent_id=agent, status=422)["faults"]
-    assert len(faults) == problems.MOST_FAULTS
-    answer = api("recall_memory", {"query": "x", "y" * 100_000: 1}, status=422)
+    records = [{"type": "note", "text": 1} for _ in range(5_000)]
+    faults = api("add", {"records": records}, status=422)["faults"]
+    assert len(faults) == problems.MAX_FAULTS
+    answer = api("search", {"query": "x", "y" * 100_000: 1}, status=422)
     assert len(answer["detail"]) < 1_000
 
 
@@ -351,26 +389,26 @@ def test_what_is_not_there_is_told_as_http_has_it(api: Api) -> None:
     agent = api.agent()
     for problem, advice in (
         (api("get_agent", agent_id="x", status=404), "GET /api/v1/agents"),
-        (api("recall_memory", {"query": "x", "agent": "x"}, status=404), "GET /api/v1/agents"),
-        (api("get_context", {"agent": "x"}, status=404), "GET /api/v1/agents"),
+        (api("search", {"query": "x", "agent": "x"}, status=404), "GET /api/v1/agents"),
+        (api("context", {"agent": "x"}, status=404), "GET /api/v1/agents"),
         (api("get_session", session_id="x", status=404), "GET /api/v1/sessions"),
         (api("get_history", session_id="x", status=404), "No session and no agent"),
-        (api("get_recall", recall_id=7, status=404), "GET /api/v1/recalls"),
+        (api("get_recall", recall_id=7, status=404), "GET /api/v1/admin/recall_log"),
         (api("retry_item", item_id=7, status=404), "GET /api/v1/inbox"),
         (api("get_changeset", changeset_id=7, status=404), "GET /api/v1/changesets"),
         (api("read_document", document_id="x", status=404), "GET /api/v1/documents"),
-        (api("list_items", since="0001-01-01T00:00:00+14:00", status=422), "0001-01-01T00:00:00+14:00"),
-        (api("list_items", since="9999-01-01T00:00:00Z", status=422), "9999-01-01T00:00:00+00:00"),
+        (api("list", since="0001-01-01T00:00:00+14:00", status=422), "0001-01-01T00:00:00+14:00"),
+        (api("list", since="9999-01-01T00:00:00Z", status=422), "9999-01-01T00:00:00+00:00"),
     ):
         assert advice in problem["detail"]
         assert "memory." not in problem["detail"]
         assert "datetime" not in problem["detail"]
-    assert api("recall_memory", {"query": "x", "agent": agent}) == []
+    assert api("search", {"query": "x", "agent": agent}) == []
 
 
 def test_no_such_address_and_no_such_method(api: Api) -> None:
     assert api.client.get("/api/v1/nothing").json()["status"] == 404
-    answer = api.client.put("/api/v1/recall")
+    answer = api.client.put("/api/v1/search")
     assert (answer.json()["status"], answer.headers["allow"]) == (405, "POST")
 
 
@@ -394,7 +432,7 @@ def test_nor_does_the_page(
     answer = app.client.get("/")
     assert answer.status_code == 500
     assert "mara" not in answer.text
-    assert "The server" in answer.text
+    assert "in the server" in answer.text
     assert "/home/mara" in caplog.text
 
 

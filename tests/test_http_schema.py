@@ -55,7 +55,14 @@ def known(app: Any) -> dict[str, str]:
         api.say(agent, "My name is Mara, and I live in Lisbon.")
         document = api("make_document", {"slug": "a", "title": "A", "body": "One."})["id"]
         session = api("list_agent_sessions", agent_id=agent)[0]["id"]
-    return {"agent_id": agent, "session_id": session, "document_id": document, "worker": "builder", "key": "a"}
+    return {
+        "agent_id": agent,
+        "session_id": session,
+        "document_id": document,
+        "worker": "builder",
+        "key": "a",
+        "record": "r1",
+    }
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode))

@@ -36,7 +36,7 @@ from tests.http_api import API, MARA
 SERVE = """
 import sys
 from lifelong.serve import server
-server.PAUSE = 0.1
+server.WORKER_RESTART_SECONDS = 0.1
 server.serve(sys.argv[1], port=0, token=sys.argv[2])
 """
 TOKEN = "open-sesame-and-wide"
@@ -169,7 +169,7 @@ def test_a_person_logs_in_by_a_browser(tmp_path: Path) -> None:
             page.fill("#token", token)
             with page.expect_event("framenavigated"):
                 page.click("button")
-        page.goto(f"http://127.0.0.1:{served.port}{API}/health")
+        page.goto(f"http://127.0.0.1:{served.port}{API}/admin/health")
         assert '"status":"green"' in page.content()
         browser.close()
     served.end(signal.SIGKILL)
@@ -191,12 +191,10 @@ def test_events_tell_what_happens(served: Served) -> None:
     stream = connection.getresponse()
     assert stream.headers["content-type"].startswith("text/event-stream")
     kind, overview = heard(stream)
-    assert (kind, set(overview)) == ("overview", {"health", "totals", "unindexed"})
+    assert (kind, set(overview)) == ("overview", {"health", "stats", "unindexed"})
     agent = served.agent("mara")
-    served.ask(
-        "POST", f"/agents/{agent}/turns", {"record": {"type": "user_message", "text": "I am Mara from Lisbon."}}
-    )
-    served.ask("POST", f"/agents/{agent}/sleep")
+    served.ask("POST", "/add", {"text": "I am Mara from Lisbon.", "agent": agent})
+    served.ask("POST", "/end_session", {"agent": agent})
     kind, told = heard(stream)
     while kind != "changeset":
         kind, told = heard(stream)
@@ -206,23 +204,23 @@ def test_events_tell_what_happens(served: Served) -> None:
     connection.close()
 
 
-def test_listeners_share_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listeners_share_one_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While nobody listens, nobody looks."""
     looks = 0
-    look = events._look
+    look = events._take_snapshot
 
-    def counted(memory: Memory, last: int | None = None) -> events.Look:
+    def counted(memory: Memory, last: int | None = None) -> events.Snapshot:
         nonlocal looks
         looks += 1
         if looks == 2:
             raise RuntimeError("nobody foresaw this")  # it is logged, and the next look comes all the same
         return look(memory, last)
 
-    monkeypatch.setattr(events, "_look", counted)
-    monkeypatch.setattr(events, "EVERY", 0.05)
+    monkeypatch.setattr(events, "_take_snapshot", counted)
+    monkeypatch.setattr(events, "POLL_SECONDS", 0.05)
 
     async def listen(memory: Memory) -> None:
-        watch = events.Watches().of(memory)
+        watch = events.EventHub().of(memory)
         first, second = watch.listen(), watch.listen()
         assert [(await anext(one)).event for one in (first, second)] == ["overview"] * 2
         await asyncio.to_thread(memory.documents.write, slug="a", title="A", description="", body="One.")
@@ -230,7 +228,7 @@ def test_listeners_share_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             assert [(await anext(one)).event for _ in range(2)] == ["changeset", "overview"]
         looking = watch._task
         assert looking
-        watch.tell(None)
+        watch.send(None)
         for one in (first, second):
             with pytest.raises(StopAsyncIteration):
                 await anext(one)
@@ -245,8 +243,8 @@ def test_listeners_share_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_no_changeset_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many land between two looks; and who comes again gets what was missed, once."""
-    monkeypatch.setattr(events, "EVERY", 0.05)
-    monkeypatch.setattr(events, "SOME", 3)
+    monkeypatch.setattr(events, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(events, "CHANGESETS_PER_READ", 3)
 
     def write(memory: Memory, *names: str) -> None:
         for name in names:
@@ -260,7 +258,7 @@ def test_no_changeset_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         return found
 
     async def listen(memory: Memory) -> None:
-        watch = events.Watch(memory)
+        watch = events.UserEvents(memory)
         first = watch.listen()
         assert (await anext(first)).event == "overview"
         await asyncio.to_thread(write, memory, *"abcdefghij")
@@ -270,7 +268,7 @@ def test_no_changeset_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert await ids(again, 8) == heard[2:]
         await asyncio.to_thread(write, memory, "k")
         assert await ids(again, 1) == await ids(first, 1)
-        watch.tell(None)
+        watch.send(None)
         for one in (first, again):
             assert {event.event async for event in one} <= {"overview"}
 
@@ -280,14 +278,14 @@ def test_no_changeset_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_who_does_not_keep_up_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "WAITING", 2)
+    monkeypatch.setattr(events, "MAX_UNREAD_EVENTS", 2)
 
     async def dawdle(memory: Memory) -> list[str | None]:
-        watch = events.Watch(memory)
+        watch = events.UserEvents(memory)
         listening = watch.listen()
         await anext(listening)
         for number in range(5):
-            watch.tell(ServerSentEvent(event=str(number)))
+            watch.send(ServerSentEvent(event=str(number)))
         return [event.event async for event in listening]
 
     with Memory.open(tmp_path) as memory:
@@ -301,11 +299,11 @@ def test_a_worker_that_dies_is_started_again(served: Served) -> None:
     os.kill(first, signal.SIGKILL)
     until(lambda: served.workers() - {first})
     agent = served.agent("otto", "beta")
-    said = {"record": {"type": "user_message", "text": "I am Otto and I live in Oslo."}}
-    record = served.ask("POST", f"/agents/{agent}/turns?user=beta", said)["id"]
-    served.ask("POST", f"/agents/{agent}/sleep?user=beta")
-    until(lambda: served.ask("GET", f"/receipts/{record}?user=beta")["stage"] == "searchable")
-    assert "Oslo" not in json.dumps(served.ask("POST", "/recall", {"query": "Oslo"}))
+    said = {"text": "I am Otto and I live in Oslo.", "agent": agent}
+    (record,) = served.ask("POST", "/add?user=beta", said)["ids"]
+    served.ask("POST", "/end_session?user=beta", {"agent": agent})
+    until(lambda: served.ask("GET", f"/receipt/{record}?user=beta")["stage"] == "searchable")
+    assert "Oslo" not in json.dumps(served.ask("POST", "/search", {"query": "Oslo"}))
 
 
 def test_a_worker_that_cannot_be_started_is_tried_again(
@@ -321,11 +319,11 @@ def test_a_worker_that_cannot_be_started_is_tried_again(
             raise BlockingIOError(11, "Resource temporarily unavailable")
         return start([sys.executable, "-c", "input()"], **given, stderr=subprocess.DEVNULL)
 
-    monkeypatch.setattr(server, "PAUSE", 0.01)
+    monkeypatch.setattr(server, "WORKER_RESTART_SECONDS", 0.01)
     monkeypatch.setattr(subprocess, "Popen", fail_once)
     with Store.open(tmp_path) as store, server._worker(store):
         until(lambda: len(tried) > 1)
-    assert "no worker can be started: [Errno 11] Resource temporarily unavailable" in caplog.text
+    assert "the worker cannot be started: [Errno 11] Resource temporarily unavailable" in caplog.text
 
 
 def test_what_a_worker_says_no_longer_is_forgotten(tmp_path: Path) -> None:
@@ -349,8 +347,8 @@ def test_a_worker_that_keeps_failing_is_in_the_health(tmp_path: Path) -> None:
         until(served.workers)
         settings.write_text(f"{QUICK}[collect]\nturn_treshold = 3\n")
         os.kill(served.workers().pop(), signal.SIGKILL)
-        until(lambda: "the worker ended (1)" in str(served.ask("GET", "/health")["reasons"]))
-        health = served.ask("GET", "/health")
+        until(lambda: "the worker ended (1)" in str(served.ask("GET", "/admin/health")["reasons"]))
+        health = served.ask("GET", "/admin/health")
         assert health["status"] == "yellow"
         assert "Did you mean 'collect.turn_threshold'?" in health["reasons"][1]
 
@@ -358,13 +356,13 @@ def test_a_worker_that_keeps_failing_is_in_the_health(tmp_path: Path) -> None:
         settings.write_text(f"{QUICK}[continuity]\njournal_enabled = true\n")
         served.agent("otto", "beta")
         agent = served.agent("mara")
-        served.ask("POST", f"/agents/{agent}/turns", {"record": {"type": "user_message", "text": "I am Mara."}})
-        served.ask("POST", f"/agents/{agent}/end-turn")
-        until(lambda: "could not be locked" in str(served.ask("GET", "/health")["reasons"]))
-        assert "could not be locked" not in str(served.ask("GET", "/health?user=beta")["reasons"])
+        served.ask("POST", "/add", {"text": "I am Mara.", "agent": agent})
+        served.ask("POST", "/end_turn", {"agent": agent})
+        until(lambda: "could not be locked" in str(served.ask("GET", "/admin/health")["reasons"]))
+        assert "could not be locked" not in str(served.ask("GET", "/admin/health?user=beta")["reasons"])
 
         users.unlink()
-        until(lambda: served.ask("GET", "/health") == {**health, "status": "green", "reasons": []})
+        until(lambda: served.ask("GET", "/admin/health") == {**health, "status": "green", "reasons": []})
     finally:
         served.end(signal.SIGTERM)
 
@@ -378,15 +376,14 @@ def test_killed_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path)
     orphans = served.workers()
     names = ("ada", "bo", "cy", "di")
     agents = {name: served.agent(name) for name in names}
-    acknowledged: dict[str, list[int]] = {name: [] for name in names}
+    acknowledged: dict[str, list[str]] = {name: [] for name in names}
 
     def keep_talking(name: str) -> None:
-        path = f"/agents/{agents[name]}/turns"
         with suppress(OSError, HTTPException), closing(served.connect()) as connection:
             while True:
                 text = f"I am {name.capitalize()} and this is number {len(acknowledged[name])}."
-                said = {"record": {"type": "user_message", "text": text}}
-                acknowledged[name].append(served.ask("POST", path, said, connection)["id"])
+                said = {"text": text, "agent": agents[name]}
+                acknowledged[name] += served.ask("POST", "/add", said, connection)["ids"]
 
     threads = [threading.Thread(target=keep_talking, args=(name,)) for name in names]
     for thread in threads:
@@ -399,15 +396,15 @@ def test_killed_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path)
 
     again = Served(tmp_path)
     for name in names:
-        kept = [one["id"] for one in again.ask("GET", f"/sessions/{agents[name]}/history")]
+        kept = [f"r{one['id']}" for one in again.ask("GET", f"/sessions/{agents[name]}/history")]
         assert kept[: len(acknowledged[name])] == acknowledged[name]
-        again.ask("POST", f"/agents/{agents[name]}/sleep")
+        again.ask("POST", "/end_session", {"agent": agents[name]})
     until(
         lambda: all(
-            again.ask("GET", f"/receipts/{ids[-1]}")["stage"] == "searchable" for ids in acknowledged.values()
+            again.ask("GET", f"/receipt/{ids[-1]}")["stage"] == "searchable" for ids in acknowledged.values()
         )
     )
-    assert again.ask("GET", "/health")["status"] == "green"
+    assert again.ask("GET", "/admin/health")["status"] == "green"
     ends_with_its_worker(again)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import socket
 import subprocess
@@ -27,12 +28,12 @@ from starlette.routing import Route
 from lifelong import Agent, Memory, System, User, UserMessage
 from lifelong.memory import Store
 from lifelong.serve.caller_identity import caller
-from lifelong.serve.mcp import http_app, resources, server
+from lifelong.serve.mcp import http_app, make_server, resources
 
 ROOT = Path(__file__).parent.parent
 ON = "[continuity]\njournal_enabled = true\nexperience_store_enabled = true\n"
 ALWAYS = {
-    *("session_context", "recall_memory", "relations", "append_turn", "store_memory"),
+    *("get_context", "recall_memory", "relations", "add_messages", "list_memory", "store_memory"),
     *("document_read", "document_write", "document_edit"),
 }
 MARA = types.Implementation(name="mara's client", version="1")
@@ -74,7 +75,10 @@ def served(home: Path) -> Iterator[str]:
 
 
 def command(home: Path) -> StdioServerParameters:
-    return StdioServerParameters(command=sys.executable, args=["-m", "lifelong", "mcp", "--home", str(home)])
+    path = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}  # the SDK hands on few variables
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "lifelong", "mcp", "--home", str(home)], env=path
+    )
 
 
 @asynccontextmanager
@@ -130,15 +134,15 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
         hints = listed["recall_memory"].annotations
         assert hints
         assert hints.read_only_hint
-        await call(client, "append_turn", user="I live in Porto.", assistant="Noted.", speaker="Mara")
+        await call(client, "add_messages", user="I live in Porto.", assistant="Noted.", speaker="Mara")
         assert "I live in Porto." in await call(client, "recall_memory", query="Where does Mara live?")
         assert "Written down" in await call(
             client, "remember_this", text="Mara prefers tea to coffee.", category="user-preference"
         )
-        context = await call(client, "session_context", about="tea")
+        context = await call(client, "get_context", about="tea")
         assert context.startswith("<lifelong-context")
         assert "prefers tea" in context
-        assert "Nothing fits into 1 tokens" in await call(client, "session_context", tokens=1)
+        assert "Nothing fits into 1 tokens" in await call(client, "get_context", tokens=1)
         await call(client, "store_memory", key="plan", content="Finish by Friday.")
         assert (home / "users/default/workers/mara-s-client/memory/plan.md").read_text() == "Finish by Friday."
         written = json.loads(
@@ -178,17 +182,17 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
 def test_a_wrong_call_gets_a_useful_error(home: Path) -> None:
     """S3: what is wrong and what to do, as a tool's error; nothing leaves its folder."""
     wrong: list[tuple[str, dict[str, Any], str]] = [
-        ("recall", {"query": "x"}, "There is no tool 'recall'. The tools are: session_context"),
+        ("recall", {"query": "x"}, "There is no tool 'recall'. The tools are: get_context"),
         ("recall_memory", {}, "The argument 'query' is missing"),
         ("recall_memory", {"query": "x", "top_k": "5"}, "must be of type integer"),
         ("recall_memory", {"query": "x", "limit": 5}, "There is no argument 'limit'"),
         ("recall_memory", {"query": " "}, "The query is empty"),
-        ("append_turn", {"user": " "}, "Nothing was said"),
+        ("add_messages", {"user": " "}, "There is no text from the user"),
         ("store_memory", {"key": "../up", "content": "x"}, "A note's key cannot be"),
         ("store_memory", {"key": "up", "content": "x", "worker": "../up"}, "A worker's name cannot be"),
         ("remember_this", {"text": "x", "sensitivity": "high"}, "no sensitivity"),
         ("document_edit", {"document_id": "x", "expected_version": 1, "append": "y"}, "with document_read"),
-        ("session_context", {"tokens": -1}, "The budget cannot be -1"),
+        ("get_context", {"tokens": -1}, "The budget cannot be -1"),
     ]
 
     async def work(client: Client) -> None:
@@ -200,11 +204,11 @@ def test_a_wrong_call_gets_a_useful_error(home: Path) -> None:
             "lifelong://journal/../../lifelong.toml",
             "file:///etc/passwd",
         ):
-            with pytest.raises(MCPError, match=r"(?i)no document|no page|nothing at"):
+            with pytest.raises(MCPError, match=r"(?i)no document|no file|nothing at"):
                 await client.read_resource(uri)
         with pytest.raises(MCPError, match="The prompts are: recall, remember"):
             await client.get_prompt("forget")
-        with pytest.raises(MCPError, match="no cursor"):
+        with pytest.raises(MCPError, match="not a cursor"):
             await client.list_resources(cursor="-1")
         assert await call(client, "recall_memory", query="still there?")
 
@@ -218,7 +222,7 @@ def test_what_is_off_is_not_listed_and_says_how_to_switch_it_on(tmp_path: Path) 
         assert {one.name for one in (await client.list_tools()).tools} == ALWAYS
         assert "journal_enabled = true" in await refused(client, "remember_this", text="x")
         assert "experience_store_enabled = true" in await refused(client, "query_experiences", query="x")
-        assert "journal_enabled = true" in await call(client, "session_context")
+        assert "journal_enabled = true" in await call(client, "get_context")
         assert not [one for one in (await client.list_resources()).resources if "journal" in one.uri]
 
     over_http(tmp_path, work)
@@ -230,7 +234,7 @@ def test_an_agent_of_another_kind_gets_its_own_tools(home: Path) -> None:
 
     async def main() -> None:
         with Store.open(home) as store:
-            async with Client(server(store, agent=System("nightly"))) as client:
+            async with Client(make_server(store, agent=System("nightly"))) as client:
                 names = {one.name for one in (await client.list_tools()).tools}
                 assert names == {*ALWAYS, "remember_this"}
                 assert "There is no tool" in await refused(client, "query_experiences", query="x")
@@ -260,7 +264,7 @@ def test_secrets_and_fences_of_stored_text_stay_in(home: Path) -> None:
 
 def test_many_documents_come_in_pages(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """R1: every document is listed."""
-    monkeypatch.setattr(resources, "PAGE", 2)
+    monkeypatch.setattr(resources, "DOCUMENTS_PER_PAGE", 2)
     with Memory.open(home) as memory:
         for number in range(5):
             memory.documents.write(slug=f"d{number}", title="D", description="", body="", parent_path="~")
@@ -286,8 +290,8 @@ def test_two_clients_at_once_over_http_each_in_its_user(home: Path) -> None:
     async def main(url: str) -> None:
         async with connected(f"{url}?user=work&agent=cursor") as work, connected(url, mode="legacy") as mine:
             await asyncio.gather(
-                *(call(work, "append_turn", user=f"The launch is in room {n}.") for n in range(20)),
-                *(call(mine, "append_turn", user=f"My cat is {n} years old.") for n in range(20)),
+                *(call(work, "add_messages", user=f"The launch is in room {n}.") for n in range(20)),
+                *(call(mine, "add_messages", user=f"My cat is {n} years old.") for n in range(20)),
             )
             assert "launch" in await call(work, "recall_memory", query="Where is the launch?")
             assert "launch" not in await call(mine, "recall_memory", query="Where is the launch?")
@@ -310,7 +314,7 @@ def test_two_processes_share_a_home(home: Path) -> None:
         async with connected(command(home)) as one, connected(command(home)) as other:
             said = [(client, n) for n in range(10) for client in (one, other)]
             await asyncio.gather(
-                *(call(client, "append_turn", user=f"Parcel {n} of {id(client)} is here.") for client, n in said)
+                *(call(client, "add_messages", user=f"Parcel {n} of {id(client)} is here.") for client, n in said)
             )
 
     asyncio.run(main())
@@ -343,7 +347,7 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(home: Path) ->
     send("notifications/initialized", {})
     for number in range(1, 250):
         note = {"name": "store_memory", "arguments": {"key": f"n{number}", "content": f"Note {number}."}}
-        turn = {"name": "append_turn", "arguments": {"user": f"Turn {number}."}}
+        turn = {"name": "add_messages", "arguments": {"user": f"Turn {number}."}}
         send("tools/call", note if number % 2 else turn, number)
     answered = [json.loads(process.stdout.readline()) for _ in range(60)]
     process.kill()

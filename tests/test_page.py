@@ -20,14 +20,14 @@ from lifelong.errors import ModelError
 from lifelong.memory import Store
 from lifelong.recall.relations import Neighbour, Relations
 from lifelong.serve.http.app import create_app
-from lifelong.serve.page.graph import EDGE, LETTER, draw
+from lifelong.serve.page.documents import diff_lines, side_by_side
+from lifelong.serve.page.graph import CHAR_WIDTH, MARGIN, make_graph
 from lifelong.serve.page.markdown import render
-from lifelong.serve.page.side_by_side import lines, side_by_side
 from lifelong.testing import FakeClock, ScriptedOrganizer
 from tests.pages import HOSTILE, ON, fill, hostile
 
 VIEWS = (
-    *("/", "/recall", "/browse", "/documents", "/changesets", "/journal", "/journal?show=long"),
+    *("/", "/search", "/browse", "/documents", "/changesets", "/journal", "/journal?show=long"),
     *("/journal?show=context", "/experiences", "/relations", "/sessions", "/inbox"),
 )
 LINKS = re.compile(r'href="(/[^"#]*)')
@@ -127,9 +127,16 @@ def test_an_empty_view_teaches(client: TestClient, view: str) -> None:
     [
         (
             "/",
-            ["Something needs you", "The model was overloaded.", "Changeset 2", "By hand", "She moved.", "$0.00"],
+            [
+                "Something needs your",
+                "The model was overloaded.",
+                "Changeset 2",
+                "By hand",
+                "She moved.",
+                "$0.00",
+            ],
         ),
-        ("/recall?q=Where+does+Mara+live", ["hits for", "lives in Lisbon", "web, data", "<rect", "+"]),
+        ("/search?q=Where+does+Mara+live", ["hits for", "lives in Lisbon", "web, data", "<rect", "+"]),
         ("/browse?kind=fact", ["<s>lives in Malmö", "until <time"]),
         ("/browse?kind=experience", ["Anders Holm met in Lisbon"]),
         ("/browse?kind=note", ["Vendor 8841"]),
@@ -141,12 +148,12 @@ def test_an_empty_view_teaches(client: TestClient, view: str) -> None:
         ),
         ("/changesets", ["Changeset 1", "memory-agent of mara (slack, general)", "+1"]),
         ("/changesets?id=1", ["up to r6", "scripted", "<ins>lives in Lisbon. [r3]</ins>"]),
-        ("/journal", ["Release Kestrel weekly.", "A secret. It stands", "decision"]),
+        ("/journal", ["Release Kestrel weekly.", "A secret. It is in MEMORY.md", "decision"]),
         ("/journal?day=2026-02-24&category=note", ["Decided on day 4"]),
         ("/journal?show=long", ['class="timeline"', "Compacted in 2026-03", "Decided on day 1"]),
         ("/journal?show=context", ["# Memory", "Release Kestrel weekly."]),
         ("/experiences?q=budget&by=entity", ["Anders Holm met", "score"]),
-        ("/relations?entity=Mara+Lindqvist", ["<svg", "Anders Holm", "What says so", "stroke-width"]),
+        ("/relations?entity=Mara+Lindqvist", ["<svg", "Anders Holm", "Evidence", "stroke-width"]),
         ("/relations?entity=Nobody", ["Nothing is known by the name"]),
         ("/sessions", ["mara (slack, general)", "Nightly backup", "A new day"]),
         ("/inbox", ["Retry all that failed (1)", "The model was overloaded.", "1 attempt", "Nightly backup"]),
@@ -176,11 +183,11 @@ def test_a_citation_leads_to_its_record(full: TestClient) -> None:
     assert "The model was overloaded." in failed
 
 
-def test_a_recall_can_be_narrowed(full: TestClient) -> None:
+def test_a_search_can_be_narrowed(full: TestClient) -> None:
     """R3: kinds, a range of time, and what was known at a past time."""
-    assert "1 hit for" in shown(full, "/recall?q=Lisbon&top=1&kind=record&since=2026-02-24&until=2026-02-24")
-    assert "Nothing that is remembered" in shown(full, "/recall?q=Lisbon&until=2026-02-23")
-    assert "Nothing that is remembered" in shown(full, "/recall?q=Lisbon&as_of=2026-02-20")
+    assert "1 hit for" in shown(full, "/search?q=Lisbon&top=1&kind=record&since=2026-02-24&until=2026-02-24")
+    assert "Nothing was found." in shown(full, "/search?q=Lisbon&until=2026-02-23")
+    assert "Nothing was found." in shown(full, "/search?q=Lisbon&as_of=2026-02-20")
 
 
 def test_a_document_has_a_past(full: TestClient) -> None:
@@ -189,13 +196,13 @@ def test_a_document_has_a_past(full: TestClient) -> None:
     assert "It flies." in now
     then = shown(full, "/documents?id=~/memory/kestrel&as_of=2026-02-24T12:00")
     assert "It flies." not in then
-    assert "See it as it is now" in then
-    assert "There was no document" in shown(full, "/documents?as_of=2020-01-01")
+    assert "Show the current version" in then
+    assert "There was no such document" in shown(full, "/documents?as_of=2020-01-01")
     document = memory_of(full).documents.read("~/memory/kestrel")
     address = f"/compare?id={document.id}&old=1&new=2"
     assert "<ins>It flies.</ins>" in shown(full, address)
-    assert '<td class="new">It flies.</td>' in shown(full, f"{address}&how=side")
-    assert "They are the same." in shown(full, f"/compare?id={document.id}&old=2&new=2")
+    assert '<td class="added">It flies.</td>' in shown(full, f"{address}&how=side")
+    assert "The versions are the same." in shown(full, f"/compare?id={document.id}&old=2&new=2")
 
 
 def test_a_time_at_the_edge_of_time_is_shown(tmp_path: Path) -> None:
@@ -205,7 +212,7 @@ def test_a_time_at_the_edge_of_time_is_shown(tmp_path: Path) -> None:
         first = datetime(1, 1, 1, tzinfo=UTC)
         memory.append(memory.agent(User("cli", "me", "main")), UserMessage("In the beginning.", at=first))
         client = TestClient(create_app(store), base_url="http://localhost")
-        for view in (*VIEWS, "/records?id=1", "/recall?q=beginning", "/documents?as_of=0001-01-01T00:00Z"):
+        for view in (*VIEWS, "/records?id=1", "/search?q=beginning", "/documents?as_of=0001-01-01T00:00Z"):
             shown(client, view)
         assert client.get("/documents?as_of=9999-12-31").status_code == 422
 
@@ -237,12 +244,12 @@ def test_one_version_cannot_be_compared(full: TestClient) -> None:
 @pytest.mark.parametrize(
     ("view", "constant"),
     [
-        ("/inbox", "inbox.LISTED"),
-        ("/journal", "journal.LISTED"),
-        ("/journal?category=note&day=2026-02-24", "journal.LISTED"),
-        ("/experiences", "experiences.LISTED"),
-        ("/documents?id=~/memory/kestrel", "documents.VERSIONS"),
-        ("/changesets", "changesets.LISTED"),
+        ("/inbox", "views.INBOX_PER_PAGE"),
+        ("/journal", "views.JOURNAL_PER_PAGE"),
+        ("/journal?category=note&day=2026-02-24", "views.JOURNAL_PER_PAGE"),
+        ("/experiences", "views.EXPERIENCES_PER_PAGE"),
+        ("/documents?id=~/memory/kestrel", "documents.VERSIONS_PER_PAGE"),
+        ("/changesets", "documents.CHANGESETS_PER_PAGE"),
     ],
 )
 def test_a_long_list_is_shown_in_parts(
@@ -256,12 +263,12 @@ def test_a_long_list_is_shown_in_parts(
         html = shown(full, place)
         seen += 1
         assert f"{seen} to {seen}" in html
-        if constant != "changesets.LISTED":
+        if constant != "documents.CHANGESETS_PER_PAGE":
             assert re.search(rf"{seen} to {seen} of \d", html)
         following = re.search(r'rel="next" href="([^"]+)"', html)
         place = unescape(following[1]) if following else ""
     assert seen == whole > 1
-    assert "Newer ones" in html
+    assert ">Newer</a>" in html
     assert "None" in shown(full, f"{view}{'&' if '?' in view else '?'}skip=99")
 
 
@@ -275,7 +282,7 @@ def test_more_that_failed_than_is_listed_is_counted(full: TestClient, monkeypatc
         other.append(agent, UserMessage("I live in Oslo."))
         other.end_session(agent)
         other.organize()
-    monkeypatch.setattr("lifelong.serve.page.inbox.LISTED", 1)
+    monkeypatch.setattr("lifelong.serve.page.views.INBOX_PER_PAGE", 1)
     html = shown(full, "/inbox?state=dead")
     assert "Retry all that failed (2)" in html
     assert "1 to 1 of 2" in html
@@ -298,7 +305,7 @@ def test_a_line_that_ended_is_struck_out(full: TestClient) -> None:
     memory = memory_of(full)
     line = next(one for one in memory.list("journal") if one.text == "Release Kestrel weekly.")
     assert "<s>Release" not in shown(full, "/journal")
-    assert post(full, "/items", item=line.id, do="outdated").headers["location"] == "/?said=outdated"
+    assert post(full, "/items", item=line.id, do="outdated").headers["location"] == "/?done=outdated"
     html = shown(full, "/journal")
     assert "<s>Release Kestrel weekly.</s>" in html
     assert "until <time" in html
@@ -339,13 +346,13 @@ def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
     """R10, R11: feedback, pins and corrections from the page, which then stands where it stood."""
     memory = memory_of(full)
     item = memory.search("Casa do Fado", 1)[0].id
-    back = "/recall?q=Casa+do+Fado&kind=record"
-    for what, said in (("useful", "useful"), ("wrong", "wrong"), ("outdated", "later")):
+    back = "/search?q=Casa+do+Fado&kind=record"
+    for what, said in (("useful", "useful"), ("wrong", "wrong"), ("outdated", "lowered")):
         answer = post(full, "/items", item=item, do=what, back=back, at="hit1")
         assert answer.status_code == 303
-        assert answer.headers["location"] == f"{back}&said={said}#hit1"
-    assert "It stays as it was said" in shown(full, "/recall?said=later")
-    assert "Noted: it was of use." in shown(full, "/recall?said=useful")
+        assert answer.headers["location"] == f"{back}&done={said}#hit1"
+    assert "The record stays and ranks lower" in shown(full, "/search?done=lowered")
+    assert "Noted as useful." in shown(full, "/search?done=useful")
     post(full, "/items", item=item, do="pin", back=back)
     assert "Unpin" in shown(full, back)
     post(full, "/items", item=item, do="unpin", back=back)
@@ -353,7 +360,7 @@ def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
     told = "Casa do Fado costs 91 EUR a night."
     assert post(full, "/items", item=item, do="correct", text=told, back="/browse").status_code == 303
     memory.organize()
-    assert told in shown(full, "/recall?q=Casa+do+Fado+costs")
+    assert told in shown(full, "/search?q=Casa+do+Fado+costs")
 
 
 @pytest.mark.parametrize(
@@ -362,31 +369,31 @@ def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
 def test_a_form_returns_to_the_page_and_nowhere_else(full: TestClient, back: str) -> None:
     item = memory_of(full).list(limit=1)[0].id
     answer = post(full, "/items", item=item, do="useful", back=back, at='"><script>')
-    assert answer.headers["location"] == "/?said=useful"
+    assert answer.headers["location"] == "/?done=useful"
 
 
 def test_a_rollback_is_a_changeset_that_can_be_rolled_back(full: TestClient) -> None:
     """O21: one click takes a changeset back, and one more brings it again."""
     tree = memory_of(full).documents
     answer = post(full, "/rollback", id="2")
-    assert answer.headers["location"] == "/changesets?id=3&said=undone"
+    assert answer.headers["location"] == "/changesets?id=3&done=undone"
     assert "<del>It flies.</del>" in shown(full, answer.headers["location"])
     assert "It flies." not in tree.read("~/memory/kestrel").body
-    assert post(full, "/rollback", id="2").headers["location"] == "/changesets?id=2&said=nothing"
+    assert post(full, "/rollback", id="2").headers["location"] == "/changesets?id=2&done=nothing"
     post(full, "/rollback", id="3")
     assert "It flies." in tree.read("~/memory/kestrel").body
     post(full, "/rollback", id="1")
     gone = tree.versions(next(one for one in tree.changes(1) if one.after and one.after.slug == "mara").id)
-    assert "It was removed." in shown(full, f"/documents?id={gone[0].id}")
+    assert "It was deleted." in shown(full, f"/documents?id={gone[0].id}")
 
 
 def test_what_failed_is_retried(full: TestClient) -> None:
     """O5: one item, or all that failed; where nothing did, the page says so."""
     memory = memory_of(full)
     (failed,) = memory.inbox.list("dead")
-    assert post(full, "/retry", id=str(failed.id)).headers["location"] == "/inbox?said=retried"
+    assert post(full, "/retry", id=str(failed.id)).headers["location"] == "/inbox?done=retried"
     assert memory.inbox.list("dead") == []
-    assert post(full, "/retry").headers["location"] == "/inbox?said=none"
+    assert post(full, "/retry").headers["location"] == "/inbox?done=none"
     assert memory.organize().finished == 1
 
 
@@ -406,9 +413,9 @@ def test_what_failed_is_retried(full: TestClient) -> None:
         ("/changesets?id=99999999999999999999", 422),
         ("/sessions?id=nope", 404),
         ("/records?id=99", 404),
-        ("/recall?q=x&kind=nope", 422),
-        ("/recall?q=x&top=0", 422),
-        ("/recall?q=x&since=9999-12-31&until=9999-12-31", 422),
+        ("/search?q=x&kind=nope", 422),
+        ("/search?q=x&top=0", 422),
+        ("/search?q=x&since=9999-12-31&until=9999-12-31", 422),
         ("/browse?kind=nope", 422),
         ("/browse?before=nope", 404),
         ("/journal?day=2026-99-99", 200),  # it is off here
@@ -428,7 +435,7 @@ def test_what_cannot_be_shown_is_told(client: TestClient, address: str, status: 
 def test_a_form_with_a_file_is_told(full: TestClient) -> None:
     answer = full.post("/items", data={"item": "r1"}, files={"file": b"x"})
     assert answer.status_code == 422
-    assert "<h1>That cannot be taken</h1>" in answer.text
+    assert "<h1>That cannot be used</h1>" in answer.text
     assert "openapi" not in answer.text
 
 
@@ -446,7 +453,7 @@ def test_a_closed_memory_is_told(client: TestClient, store: Store) -> None:
     store.close()
     answer = client.get("/")
     assert answer.status_code == 503
-    assert "Not at the moment" in answer.text
+    assert "Not available at the moment" in answer.text
 
 
 # Hostile text
@@ -457,7 +464,7 @@ def test_hostile_text_stays_text_wherever_a_link_leads(tmp_path: Path, clock: Fa
     fill(tmp_path / "home", clock, hostile)
     with Store.open(tmp_path / "home", clock=clock, continuity=ON) as store:
         client = TestClient(create_app(store), base_url="http://localhost")
-        waiting, seen = {*VIEWS, f"/recall?q={quote(HOSTILE)}"}, set[str]()
+        waiting, seen = {*VIEWS, f"/search?q={quote(HOSTILE)}"}, set[str]()
         while waiting:
             seen.add(address := waiting.pop())
             answer = client.get(address)
@@ -470,7 +477,7 @@ def test_hostile_text_stays_text_wherever_a_link_leads(tmp_path: Path, clock: Fa
 
 
 @pytest.mark.parametrize(
-    "name", ["q", "subject", "entity", "id", "category", "state", "said", "user", "before", "at"]
+    "name", ["q", "subject", "entity", "id", "category", "state", "done", "user", "before", "at"]
 )
 def test_an_address_puts_nothing_on_the_page(full: TestClient, name: str) -> None:
     for view in VIEWS:
@@ -516,7 +523,7 @@ def test_markdown_is_safe_to_show(text: str, html: str) -> None:
 
 
 def test_a_difference_stands_side_by_side() -> None:
-    found = lines("--- a\n+++ b\n@@ -1,3 +1,3 @@\n same\n-old\n+new\n+newer\n--- not a header")
+    found = diff_lines("--- a\n+++ b\n@@ -1,3 +1,3 @@\n same\n-old\n+new\n+newer\n--- not a header")
     pairs = [(left and left.text, right and right.text) for left, right in side_by_side(found)]
     assert pairs == [
         ("@@ -1,3 +1,3 @@", "@@ -1,3 +1,3 @@"),
@@ -527,19 +534,19 @@ def test_a_difference_stands_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("width", [760, 360])
-def test_a_drawing_stays_in_its_frame(width: int) -> None:
-    """R9: the heavier, the thicker; every neighbour stands within the drawing."""
+def test_a_graph_stays_in_its_frame(width: int) -> None:
+    """R9: the heavier, the thicker; every neighbour stands within the graph."""
     some = tuple(Neighbour("N" * 50, "", float(weight), ("fact",), ()) for weight in range(14, 0, -1))
-    drawing = draw(Relations("E" * 50, "", some), width, 400)
-    thick = [node.thickness for node in drawing.nodes]
+    graph = make_graph(Relations("E" * 50, "", some), width, 400)
+    thick = [node.thickness for node in graph.nodes]
     assert thick == sorted(thick, reverse=True)
-    assert all(0 < node.x < width and 0 < node.y < 400 and 0 < node.label_y < 400 for node in drawing.nodes)
-    assert len({(node.x, node.y) for node in drawing.nodes}) == 14
-    for node in drawing.nodes:
-        long = LETTER * len(node.label)
+    assert all(0 < node.x < width and 0 < node.y < 400 and 0 < node.label_y < 400 for node in graph.nodes)
+    assert len({(node.x, node.y) for node in graph.nodes}) == 14
+    for node in graph.nodes:
+        long = CHAR_WIDTH * len(node.label)
         left = node.label_x - {"start": 0, "middle": long / 2, "end": long}[node.anchor]
-        assert left >= EDGE / 2
-        assert left + long <= width - EDGE / 2
+        assert left >= MARGIN / 2
+        assert left + long <= width - MARGIN / 2
 
 
 def test_the_files_of_the_page_come_with_the_package() -> None:

@@ -116,7 +116,7 @@ def test_every_view_fits_its_window(visit: Visit, address: str, size: ViewportSi
     """In light and in dark."""
     page = visit(viewport=size, color_scheme="dark")
     document = page.locator("#changes a", has_text="Mara Lindqvist").first.get_attribute("href")
-    more = ("/recall?q=Lisbon", "/changesets?id=1", "/records?id=3", "/relations?entity=Mara+Lindqvist", document)
+    more = ("/search?q=Lisbon", "/changesets?id=1", "/records?id=3", "/relations?entity=Mara+Lindqvist", document)
     for view in (*VIEWS, *more):
         page.goto(f"{address}{view}")
         assert page.locator("main h1").count() == 1, view
@@ -139,20 +139,20 @@ def test_the_theme_is_kept(visit: Visit) -> None:
 
 
 def test_it_works_without_its_script(visit: Visit) -> None:
-    page = visit("/recall", java_script_enabled=False)
+    page = visit("/search", java_script_enabled=False)
     page.get_by_role("searchbox").fill("Where does Mara live?")
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Search").click()
     expect(page.locator(".hit").first).to_be_visible()
     page.get_by_role("link", name="Changes").click()
     page.get_by_role("link", name="Changeset 1").click()
     expect(page.get_by_role("button", name="Roll back")).to_be_visible()
 
 
-def test_a_recall_tells_where_its_hits_come_from(visit: Visit) -> None:
+def test_a_search_says_where_its_hits_come_from(visit: Visit) -> None:
     """R2, R11: source, date, trust and the parts of the score; a pin at a click."""
-    page = visit("/recall")
+    page = visit("/search")
     page.get_by_role("searchbox").fill("What does Casa do Fado cost?")
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Search").click()
     hit = page.locator(".hit", has=page.locator(".badge.data")).first
     expect(hit).to_contain_text("84 EUR")
     expect(hit.locator(".badge.data")).to_have_text("web, data")
@@ -182,7 +182,7 @@ def test_what_failed_is_retried_and_what_comes_in_is_live(visit: Visit, store: S
     """O5, O6: the overview follows what other processes do, without a reload."""
     overview = visit("/")
     expect(overview.locator("[data-live-state]")).to_have_text("Live")
-    expect(overview.locator("#health")).to_contain_text("Something needs you")
+    expect(overview.locator("#health")).to_contain_text("Something needs your attention")
     inbox = visit("/inbox")
     inbox.get_by_role("button", name="Retry all that failed (1)").click()
     expect(inbox.get_by_role("status")).to_contain_text("Queued again")
@@ -192,7 +192,7 @@ def test_what_failed_is_retried_and_what_comes_in_is_live(visit: Visit, store: S
     expect(inbox.locator("#items")).not_to_contain_text("pending")
     memory.append(memory.agent(User("cli", "bo", "main")), UserMessage("A word that just came in."))
     memory.organize()
-    expect(overview.locator("#turns")).to_contain_text("A word that just came in.")
+    expect(overview.locator("#records")).to_contain_text("A word that just came in.")
 
 
 def test_the_first_turn_is_live(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
@@ -201,41 +201,41 @@ def test_the_first_turn_is_live(visit: Visit, serving: ExitStack, tmp_path: Path
     at = serving.enter_context(served(store))
     page = visit("/", at=at)
     expect(page.locator("[data-live-state]")).to_have_text("Live")
-    expect(page.locator("#turns")).to_contain_text("lifelong add")
+    expect(page.locator("#records")).to_contain_text("lifelong add")
     memory = store.user()
     bo = memory.agent(User("cli", "bo", "main"))
     memory.append(bo, UserMessage("I live in Oslo.", "Bo"))
     memory.end_session(bo)
     memory.organize()
-    expect(page.locator("#turns")).to_contain_text("I live in Oslo.")
+    expect(page.locator("#records")).to_contain_text("I live in Oslo.")
     expect(page.locator("#changes")).to_contain_text("Changeset 1")
 
 
 def test_a_person_logs_in_and_out(visit: Visit, serving: ExitStack, store: Store) -> None:
     """S8: and gets to see what was asked for."""
     at = serving.enter_context(served(store, "open-sesame"))
-    page = visit("/recall?q=Lisbon", at=at, refused=True)
+    page = visit("/search?q=Lisbon", at=at, refused=True)
     page.get_by_label("Token").fill("guess")
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("That is not the token.")
+    expect(page.get_by_role("alert")).to_contain_text("That token is wrong.")
     assert page.get_by_role("alert").evaluate("e => getComputedStyle(e).color") == "rgb(179, 38, 30)"
     page.get_by_label("Token").fill("open-sesame")
     page.get_by_role("button", name="Log in").click()
-    page.wait_for_url("**/recall?q=Lisbon")
+    page.wait_for_url("**/search?q=Lisbon")
     page.get_by_role("button", name="Log out").click()
     page.wait_for_url("**/login")
 
 
 def test_what_stands_beside_each_other_is_in_line(visit: Visit, address: str) -> None:
     """R2, R9: the bars of all hits begin at one place; a badge is no record; what is drawn can be followed."""
-    page = visit("/recall?q=Where+does+Mara+live%3F")
-    starts = page.locator(".why svg").evaluate_all(
+    page = visit("/search?q=Where+does+Mara+live%3F")
+    starts = page.locator(".score svg").evaluate_all(
         "all => all.map(e => e.getBoundingClientRect().x - e.closest('table').getBoundingClientRect().x)"
     )
     assert len(starts) > 3
     assert max(starts) - min(starts) < 1
     page.goto(f"{address}/records?id=5")
-    badge = page.locator(".talk .badge.data").first
+    badge = page.locator(".conversation .badge.data").first
     assert badge.evaluate("e => getComputedStyle(e).borderLeftWidth") == "1px"
     page.goto(f"{address}/relations?entity=Mara+Lindqvist")
     drawn = page.get_by_role("group", name="What Mara Lindqvist is related to")
@@ -267,7 +267,7 @@ def test_it_can_be_used_by_keys_alone(visit: Visit) -> None:
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     keys.press("Enter")
     page.wait_for_url("**/sessions?**")
-    for letter, path in (("d", "/documents"), ("j", "/journal"), ("r", "/recall")):
+    for letter, path in (("d", "/documents"), ("j", "/journal"), ("f", "/search")):
         keys.press("g")
         keys.press(letter)
         page.wait_for_url(f"**{path}")
@@ -275,13 +275,13 @@ def test_it_can_be_used_by_keys_alone(visit: Visit) -> None:
     expect(page.get_by_role("searchbox")).to_be_focused()
     keys.type("Where does Mara live? j/g")
     keys.press("Enter")
-    page.wait_for_url("**/recall?q=**")
+    page.wait_for_url("**/search?q=**")
     expect(page.locator(".hit").first).to_be_visible()
 
 
 def test_what_is_not_there_is_told_on_a_page(visit: Visit) -> None:
     page = visit("/documents?id=nope", refused=True)
-    expect(page.get_by_role("heading", level=1)).to_have_text("It is not there")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
 
 
 def test_nothing_that_is_stored_runs(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_nothing_that_is_stored_runs(visit: Visit, serving: ExitStack, tmp_path:
     store = serving.enter_context(Store.open(tmp_path / "home", clock=clock, continuity=ON))
     at = serving.enter_context(served(store))
     page = visit("/", at=at, bypass_csp=True, refused=True, viewport=PHONE)
-    waiting, seen = [*VIEWS, "/recall?q=Lisbon"], set[str]()
+    waiting, seen = [*VIEWS, "/search?q=Lisbon"], set[str]()
     while waiting:
         seen.add(place := waiting.pop(0))
         try:

@@ -23,7 +23,7 @@ BROWSER = {"accept": "text/html,*/*"}
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A server with a token, and nobody logged in."""
-    monkeypatch.setattr("lifelong.serve.http.login.PAUSE", 0.0)
+    monkeypatch.setattr("lifelong.serve.http.guard.WRONG_TOKEN_SECONDS", 0.0)
     with Store.open(tmp_path / "home") as store:
         app = create_app(store, token=TOKEN)
         yield TestClient(app, base_url="http://localhost", follow_redirects=False, headers=BROWSER)
@@ -31,10 +31,10 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
 
 def test_a_login_leads_on_to_what_was_asked_for(client: TestClient) -> None:
     """S8: also after a wrong token."""
-    asked = "/recall?q=Gr%C3%BC%C3%9Fe+%26+more&kind=turn"
+    asked = "/search?q=Gr%C3%BC%C3%9Fe+%26+more&kind=record"
     sent = client.get(asked).headers["location"]
     assert sent == f"/login?next={quote(asked, safe='')}"
-    field = 'name="next" type="hidden" value="/recall?q=Gr%C3%BC%C3%9Fe+%26+more&amp;kind=turn"'
+    field = 'name="next" type="hidden" value="/search?q=Gr%C3%BC%C3%9Fe+%26+more&amp;kind=record"'
     assert field in client.get(sent).text
     wrong = client.post("/login", data={"token": "guess", "next": asked})
     assert wrong.status_code == 401
@@ -79,7 +79,7 @@ def test_a_browser_is_told_why_it_is_refused(client: TestClient) -> None:
     assert (page.status_code, page.headers["content-type"]) == (403, "text/html; charset=utf-8")
     assert "--allow-host" in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    for address, accept in (("/", "*/*"), ("/api/v1/health", "text/html")):
+    for address, accept in (("/", "*/*"), ("/api/v1/admin/health", "text/html")):
         answer = client.get(address, headers={"host": "memory.lan", "accept": accept})
         assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json")
 
@@ -88,7 +88,7 @@ def test_a_form_whose_login_has_ended_leads_to_the_login(client: TestClient) -> 
     """S8: a person sees no JSON; a program still gets its problem."""
     sent = client.post("/items", data={"item": "r1", "do": "pin"})
     assert (sent.status_code, sent.headers["location"]) == (303, "/login")
-    answer = client.post("/api/v1/recall", json={"query": "tea"})
+    answer = client.post("/api/v1/search", json={"query": "tea"})
     assert (answer.status_code, answer.headers["content-type"]) == (401, "application/problem+json")
 
 
@@ -104,7 +104,7 @@ def test_a_person_is_told_on_a_page_where_nothing_is(
     page = client.get(address)
     assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
     assert told in page.text
-    assert 'href="/recall"' in page.text
+    assert 'href="/search"' in page.text
     assert client.get(address, headers={"accept": "*/*"}).json()["status"] == status
 
 
@@ -114,7 +114,7 @@ def test_a_person_sees_no_json_where_something_broke(client: TestClient, monkeyp
     monkeypatch.setattr("lifelong.serve.page.context.VIEWS", None)
     page = client.get("/")
     assert (page.status_code, page.headers["content-type"]) == (500, "text/html; charset=utf-8")
-    assert "The server&#39;s log says what" in page.text
+    assert "Something went wrong in the server. Its log says what." in page.text
 
 
 @pytest.mark.parametrize(("further", "is_told"), [((), True), (("--allow-host", "memory.lan"), False)])

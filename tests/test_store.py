@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic_core import PydanticSerializationError
 
 from lifelong import Memory, User, UserMessage
 from lifelong.errors import InputError, MemoryClosed, UserNotFound
 from lifelong.memory import Store
-from lifelong.serve.jsonable import plain
+from lifelong.serve.jsonable import jsonable
 
 MARA = User("cli", "mara", "main")
 
@@ -76,7 +77,7 @@ def test_values_have_one_plain_form(memory: Memory) -> None:
     """`--json`, HTTP and MCP show the same: tagged unions with their tag, times as ISO 8601."""
     agent = memory.agent(MARA)
     memory.append(agent, UserMessage("I live in Lisbon.", speaker="Mara"))
-    shown = plain({"agent": agent, "history": memory.sessions.history(agent), "totals": memory.admin.stats()})
+    shown = jsonable({"agent": agent, "history": memory.sessions.history(agent), "totals": memory.admin.stats()})
     assert isinstance(shown, dict)
     assert shown["agent"]["descriptor"] == {  # type: ignore[index, call-overload]
         "kind": "user",
@@ -87,8 +88,8 @@ def test_values_have_one_plain_form(memory: Memory) -> None:
     said = shown["history"][0]["record"]  # type: ignore[index, call-overload]
     assert said["type"] == "user_message"  # type: ignore[index, call-overload]
     assert shown["totals"]["items"] == {"record": 1}  # type: ignore[index, call-overload]
-    with pytest.raises(TypeError, match="object"):
-        plain(object())
+    with pytest.raises(PydanticSerializationError, match="object"):
+        jsonable(object())
 
 
 def test_what_is_there_can_be_counted_and_paged(memory: Memory) -> None:

@@ -23,7 +23,7 @@ from lifelong.errors import InputError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.memory import Memory
 from lifelong.redaction import redact
-from lifelong.serve.jsonable import plain
+from lifelong.serve.jsonable import jsonable
 from lifelong.serve.samples import DAYS, PLANTED, SECRETS, SampleSession, sample_sessions
 from lifelong.serve.terminal import hit_lines, sanitize
 from lifelong.types import Agent, Hit, Json, Record, ToolCall, utc_now
@@ -101,7 +101,7 @@ def demo(home: Path, console: Console, *, pace: float = SECONDS_BETWEEN_RECORDS)
             "long_memory": memory.journal.long_memory(),
             "experiences": len(memory.experiences.list(limit=1_000)),
             "session_context": memory.journal.context(),
-            "recall": plain(asked),
+            "recall": jsonable(asked),
             "checks": {**checks},
             "health": memory.admin.health().status,
         }

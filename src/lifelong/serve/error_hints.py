@@ -19,7 +19,7 @@ HINTS: Mapping[str, Mapping[Face, str]] = {
     },
     "ChangesetNotFound": {"cli": "See: lifelong documents history", "http": "See GET /api/v1/changesets."},
     "InboxItemNotFound": {"cli": "See: lifelong inbox list", "http": "See GET /api/v1/inbox."},
-    "RecallNotFound": {"http": "See GET /api/v1/recalls."},
+    "RecallNotFound": {"http": "See GET /api/v1/admin/recall_log."},
 }
 PYTHON_ADVICE = "Decode it with errors='replace' and try again."
 GENERAL_ADVICE = "Write it in UTF-8 and try again."

@@ -24,21 +24,21 @@ from lifelong.errors import InputError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.http.app import create_app
-from lifelong.serve.http.connection import Connection
-from lifelong.serve.http.guard import LARGEST_HEADERS, is_loopback, name_of
+from lifelong.serve.http.connection import MAX_HEAD_BYTES, LimitedConnection
+from lifelong.serve.http.guard import host_name, is_loopback
 from lifelong.serve.terminal import show_log
 
 log = logging.getLogger("lifelong.serve")
 
 PORT = 8377
-TOKEN = "LIFELONG_TOKEN"  # in the environment
-PAUSE = 3.0  # seconds before a worker that died is started again
-PATIENCE = 10.0  # seconds that a worker gets to finish what is under way
-GRACE = 10  # seconds that open requests get
+TOKEN_VARIABLE = "LIFELONG_TOKEN"
+WORKER_RESTART_SECONDS = 3.0
+WORKER_STOP_SECONDS = 10.0  # to finish what is under way
+SHUTDOWN_SECONDS = 10  # for open requests
 BACKLOG = 256
-ANY = ("", "0.0.0.0", "::", "[::]")
-OTHERS = ". Other machines are refused until their name for it is allowed: add --allow-host NAME"
-LEAST_TOKEN = 16  # characters, where others can guess
+ALL_ADDRESSES = ("", "0.0.0.0", "::", "[::]")
+ALLOW_HOST_HINT = ". Other machines are refused until their name for it is allowed: add --allow-host NAME"
+MIN_TOKEN_CHARS = 16  # where others could guess it
 MAKE_ONE = 'Make one with: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
 
 
@@ -56,7 +56,7 @@ def serve(
     """Serve a home until SIGINT or SIGTERM, and print the address once it answers. Port 0 is any that is free.
     `hosts` are further names that the server is called by. Off loopback, and for a name that is not this machine's
     alone, there must be a token."""
-    token = _checked_token(token, host, hosts)
+    token = _validate_token(token, host, hosts)
     show_log(Console(stderr=True), logging.WARNING, "lifelong", "uvicorn")
     with Store.open(home) as store:
         store.existing_user(user)
@@ -66,48 +66,49 @@ def serve(
             app = create_app(store, token=token, hosts=[host, *hosts])
 
             def ready() -> None:
-                more = "" if hosts or host not in ANY else OTHERS
-                sys.stdout.write(f"lifelong serves {store.home.path} at {shown} (Ctrl-C ends it){more}\n")
+                hint = "" if hosts or host not in ALL_ADDRESSES else ALLOW_HOST_HINT
+                sys.stdout.write(f"lifelong serves {store.home.path} at {shown} (Ctrl-C ends it){hint}\n")
                 sys.stdout.flush()  # also into a pipe
                 if open_browser:
                     webbrowser.open(shown)
 
             with _quiet_signals(), _worker(store) if worker else nullcontext():
-                _Server(app, ready).run([listener])
+                Server(app, ready).run([listener])
 
 
-def _checked_token(token: str, host: str, hosts: Sequence[str]) -> str:
-    """The token, where it fits who may come by."""
+def _validate_token(token: str, host: str, hosts: Sequence[str]) -> str:
+    """Return the token, stripped; raise `InputError` where it is too weak for who can reach the server."""
     if token and not re.fullmatch(r"[!-~]+", token.strip()):
         raise InputError(f"The token must be ASCII without spaces, since it goes into a header. {MAKE_ONE}")
-    if nameless := next((name for name in hosts if not name_of(name)), None):
-        raise InputError(f"{nameless!r:.200} is no host's name. Give one as it stands in an address.")
-    others = [name for name in (host, *hosts) if not is_loopback(name_of(name))]
+    if bad := next((name for name in hosts if not host_name(name)), None):
+        raise InputError(f"{bad!r:.200} is not a host name. Give the name as it is in an address.")
+    others = [name for name in (host, *hosts) if not is_loopback(host_name(name))]
     if others and not token:
         raise InputError(
-            f"{others[0] or 'Every address'} can be reached by others, so a token is required. Set {TOKEN}, "
-            "or listen on 127.0.0.1 and allow no other name."
+            f"{others[0] or 'Every address'} can be reached by others, so a token is required. Set "
+            f"{TOKEN_VARIABLE}, or listen on 127.0.0.1 and allow no other name."
         )
-    if others and len(token.strip()) < LEAST_TOKEN:
-        raise InputError(f"Others could guess a token of less than {LEAST_TOKEN} characters. {MAKE_ONE}")
+    if others and len(token.strip()) < MIN_TOKEN_CHARS:
+        raise InputError(f"Others could guess a token of less than {MIN_TOKEN_CHARS} characters. {MAKE_ONE}")
     return token.strip()
 
 
-class _Server(uvicorn.Server):
-    """Says when it answers, and lets those who listen to events go before it ends: it would wait for them."""
+class Server(uvicorn.Server):
+    """uvicorn's server. It calls `ready` once it answers, and disconnects listeners to events before it ends,
+    because it would wait for them."""
 
     def __init__(self, app: FastAPI, ready: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
-                http=Connection,
-                h11_max_incomplete_event_size=2 * LARGEST_HEADERS,  # what is kept of a head that does not end
+                http=LimitedConnection,
+                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
                 ws="none",
                 access_log=False,
                 log_config=None,
                 server_header=False,
                 proxy_headers=False,
-                timeout_graceful_shutdown=GRACE,
+                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             )
         )
         self._app = app
@@ -118,7 +119,7 @@ class _Server(uvicorn.Server):
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.watches.close()
+        self._app.state.events.close()
         await super().shutdown(sockets)
 
 
@@ -129,7 +130,7 @@ def _listening(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         why = str(getattr(error, "strerror", None) or error).partition(" (")[0]
         raise StorageUnavailable(
-            f"Nothing can listen on {host}, port {port}: {why}. Name others with --host and --port."
+            f"Cannot listen on {host}, port {port}: {why}. Choose others with --host and --port."
         ) from error
 
 
@@ -141,19 +142,19 @@ def _address(listener: socket.socket, host: str) -> str:
 
 @contextmanager
 def _quiet_signals() -> Iterator[None]:
-    """uvicorn sends itself the signal again that ended it, which must not keep us from ending the worker."""
-    told = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda number, frame: None) for number in told]
+    """Ignore the signal that uvicorn sends itself again after its end: the worker still has to be stopped."""
+    ignored = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda number, frame: None) for number in ignored]
     try:
         yield
     finally:
-        for number, handler in zip(told, before, strict=True):
+        for number, handler in zip(ignored, before, strict=True):
             signal.signal(number, handler)
 
 
 @contextmanager
 def _worker(store: Store) -> Iterator[None]:
-    """A worker beside us, started again when it dies."""
+    """Run a worker process beside the server, and start it again when it dies."""
     over = threading.Event()
     keeper = threading.Thread(target=_keep_worker, args=(store, over), name="lifelong-worker")
     keeper.start()
@@ -165,16 +166,16 @@ def _worker(store: Store) -> Iterator[None]:
 
 
 def _keep_worker(store: Store, over: threading.Event) -> None:
-    """What the worker says of itself, and that it ended, comes into the health of every memory."""
+    """Keep a worker running until `over`. Its status notes, and its end, go into the health of every user."""
     while not over.is_set():
-        said: dict[str, list[str]] = {}
+        notes: dict[str, list[str]] = {}
         try:
             process = _start_worker(store.home)
-        except OSError as error:  # no memory or no processes left just now
-            why = f"no worker can be started: {error}"
+        except OSError as error:  # out of memory or processes
+            why = f"the worker cannot be started: {error}"
         else:
             with process:
-                listener = threading.Thread(target=_listen, args=(process, store, said))
+                listener = threading.Thread(target=_listen, args=(process, store, notes))
                 listener.start()
                 while process.poll() is None and not over.wait(0.2):
                     pass
@@ -182,42 +183,45 @@ def _keep_worker(store: Store, over: threading.Event) -> None:
                 listener.join()
             why = f"the worker ended ({process.returncode})"
         if not over.is_set():
-            log.warning("%s. Another one is tried in %g s", why, PAUSE)
-            note = f"Nothing is organized: {why}. Another one is tried every few seconds."
-            store.set_worker_notes({**said, "": [note, *said.get("", ())]})
-            over.wait(PAUSE)
+            log.warning("%s; trying again in %g s", why, WORKER_RESTART_SECONDS)
+            note = f"Nothing is organized: {why}. The server tries again every few seconds."
+            store.set_worker_notes({**notes, "": [note, *notes.get("", ())]})
+            over.wait(WORKER_RESTART_SECONDS)
 
 
 def _start_worker(home: Home) -> subprocess.Popen[bytes]:
-    """It reads from a pipe that closes with us, however we end."""
+    """Start a worker that reads from a pipe, which closes when the server ends, however it ends; so the worker
+    ends, too."""
     return subprocess.Popen(
         [sys.executable, "-m", "lifelong", "worker", "--home", str(home.path), "--beside"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={name: value for name, value in os.environ.items() if name != TOKEN},  # it needs none
+        env={name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE},  # it needs no token
         start_new_session=True,
     )
 
 
-def _listen(process: subprocess.Popen[bytes], store: Store, said: dict[str, list[str]]) -> None:
+def _listen(process: subprocess.Popen[bytes], store: Store, notes: dict[str, list[str]]) -> None:
+    """Take over the status notes that the worker prints, a line of JSON each."""
     assert process.stdout
     for line in process.stdout:
         with suppress(ValueError):  # a library that prints
-            if isinstance(told := json.loads(line), dict):
-                said.clear()
-                said.update(told)
-                store.set_worker_notes(told)
+            if isinstance(printed := json.loads(line), dict):
+                notes.clear()
+                notes.update(printed)
+                store.set_worker_notes(printed)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let it finish what is under way, if it has not ended already."""
+    """Let the worker finish what is under way, if it has not ended already."""
     assert process.stdin
     process.stdin.close()
     try:
-        process.wait(PATIENCE)
+        process.wait(WORKER_STOP_SECONDS)
     except subprocess.TimeoutExpired:
         log.warning(
-            "the worker did not finish in %g s, and is killed: another one takes over what it held", PATIENCE
+            "the worker did not finish in %g s and was killed; the next one takes over its work",
+            WORKER_STOP_SECONDS,
         )
         process.kill()
         process.wait()

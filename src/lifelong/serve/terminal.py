@@ -87,9 +87,9 @@ def print_json(value: object, *, compact: bool = False) -> None:
 
 def to_json(value: object, *, compact: bool = False) -> str:
     """Return a value of lifelong as JSON, with the control characters escaped that JSON leaves as they are."""
-    from lifelong.serve.jsonable import plain
+    from lifelong.serve.jsonable import jsonable
 
-    text = json.dumps(plain(value), indent=None if compact else 2, ensure_ascii=False)
+    text = json.dumps(jsonable(value), indent=None if compact else 2, ensure_ascii=False)
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -33,18 +33,18 @@ def run(store: Store, *, once: bool, as_json: bool, beside: bool = False) -> dic
     warnings are shown, and the work also ends when stdin closes, which it does however the server ends."""
     show_log(Console(stderr=True, quiet=as_json), logging.WARNING if beside else logging.INFO, "lifelong")
     console = Console(stderr=True, quiet=as_json or beside)
-    done = store.organize() if once else _work_until_told(store, console, beside=beside)
-    return _sum(store.user().admin.health(), done.finished, console)
+    done = store.organize() if once else _work_until_signal(store, console, beside=beside)
+    return _summary(store.user().admin.health(), done.finished, console)
 
 
-def tell(remarks: Mapping[str, Sequence[str]]) -> None:
-    """What the server beside should say in the health of each user (under no name: of all), in one line."""
-    with suppress(OSError):  # a server that is gone is noticed elsewhere
-        os.write(sys.stdout.fileno(), f"{json.dumps(remarks)}\n".encode())
+def report(notes: Mapping[str, Sequence[str]]) -> None:
+    """Send the server what it should say in the health of each user (under "": of all), as a line of JSON."""
+    with suppress(OSError):  # the end of the server is noticed through stdin
+        os.write(sys.stdout.fileno(), f"{json.dumps(notes)}\n".encode())
 
 
-def _work_until_told(store: Store, console: Console, *, beside: bool) -> WorkDone:
-    """Work until a signal comes; a second one ends it at once, which loses nothing."""
+def _work_until_signal(store: Store, console: Console, *, beside: bool) -> WorkDone:
+    """Work until a signal comes. A second one ends it at once, which loses nothing."""
     with interrupts(signal.SIGINT, signal.SIGTERM) as over:
         if beside:
             threading.Thread(target=_end_with_stdin, args=(over,), name="lifelong-beside", daemon=True).start()
@@ -67,7 +67,7 @@ def _work(store: Store, console: Console, over: SimpleQueue[int], *, beside: boo
                 over.get(timeout=REPORT_EVERY)
                 break
             if beside and (notes := _status_notes(store)) != reported:
-                tell(reported := notes)
+                report(reported := notes)
     finally:
         console.print("Finishing what is under way … Ctrl-C again ends it at once.")
         done = store.stop()
@@ -75,14 +75,14 @@ def _work(store: Store, console: Console, over: SimpleQueue[int], *, beside: boo
 
 
 def _status_notes(store: Store) -> dict[str, list[str]]:
-    """Return them by user; where the database cannot be asked, why, for every user."""
+    """Return the status notes by user; where the database cannot be read, the reason, for every user."""
     try:
         return {name: store.user(name).admin.status_notes() for name in store.users()}
     except LifelongError as error:
         return {"": [str(error)]}
 
 
-def _sum(health: Health, done: int, console: Console) -> dict[str, Any]:
+def _summary(health: Health, done: int, console: Console) -> dict[str, Any]:
     colour = {"green": "green", "yellow": "yellow", "red": "red"}[health.status]
     console.print(
         f"[{colour}]●[/] {done} transcript(s) organized, {health.waiting} waiting, {health.dead} failed."

@@ -171,14 +171,14 @@ def worker(
     Example: lifelong worker --once
     """
     from lifelong.errors import LifelongError
-    from lifelong.serve.worker import run, tell
+    from lifelong.serve.worker import report, run
 
     try:
         with open_memory(home) as memory:
             result = run(memory.store, once=once, as_json=as_json, beside=beside)
     except LifelongError as error:
         if beside:
-            tell({"": [str(error)]})
+            report({"": [str(error)]})
         raise
     if as_json:
         print_json(result)

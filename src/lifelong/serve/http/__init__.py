@@ -1,1 +1,1 @@
-"""The HTTP API (FastAPI): a routes file a noun, one guard before all of it, one place for errors."""
+"""The HTTP API, and what stands in front of it."""

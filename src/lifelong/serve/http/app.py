@@ -1,52 +1,42 @@
-"""The application: the API below /api/v1, the page at /, MCP at /mcp, and the guard before all of it."""
+"""Make the application: the API below /api/v1, the page at /, MCP at /mcp, and the guard in front of all."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from lifelong.errors import LifelongError
-from lifelong.memory import Store
-from lifelong.serve.http import (
-    agents,
-    documents,
-    events,
-    home,
-    journal,
-    login,
-    metrics,
-    problems,
-    recall,
-    sessions,
-)
-from lifelong.serve.http.guard import Entry, Guard
+from lifelong.memory import Memory, Store
+from lifelong.serve.http import problems
+from lifelong.serve.http.events import EventHub, events
+from lifelong.serve.http.guard import Access, Guard, login_routes
+from lifelong.serve.http.models import UserMemory
+from lifelong.serve.http.routes import ROUTERS
 
 API = "/api/v1"
-THREADS = 128  # calls at once: those that wait together share one commit
+MAX_CALLS = 128  # at once, a thread each: those that wait together share one commit
 
 DESCRIPTION = """\
 Durable long-term memory for AI agents. Every call takes the query parameter `user` (whose memory; `default`
 where it is left out). Off loopback, send the token as `Authorization: Bearer …`. Errors are
 `application/problem+json`."""
 
-ROUTERS = (
-    *(agents.agents, agents.turns, sessions.sessions, sessions.receipts),
-    *(recall.recall, recall.items, recall.relations, documents.documents, documents.changesets),
-    *(journal.journal, journal.notes, journal.experiences, home.home, home.inbox, events.events),
-)
+HEALTH_LEVELS = {"green": 0, "yellow": 1, "red": 2}
 
 
 class App(FastAPI):
-    """With what FastAPI does not say of it by itself: problems, each described once, and the token."""
+    """FastAPI, with problems and the token in its OpenAPI document."""
 
     def openapi(self) -> dict[str, Any]:
         if not self.openapi_schema:
@@ -55,21 +45,21 @@ class App(FastAPI):
 
 
 def create_app(store: Store, *, token: str = "", hosts: Sequence[str] = ()) -> FastAPI:
-    """The application over a home's store, which stay the caller's to close. With a `token`, everything but the
-    login asks for it. It answers to loopback names and to `hosts`."""
+    """Return the application over a store, which the caller closes. With a `token`, everything but the login
+    requires it. It answers to loopback names and to `hosts`."""
     app = api()
-    entry = Entry(token)
+    access = Access(token)
     app.state.store = store
-    app.state.watches = events.Watches()
+    app.state.events = EventHub()
     app.state.answered = Counter[int]()
-    app.router.routes += login.routes(entry)
+    app.router.routes += login_routes(access)
     _mount(app, store)
-    app.add_middleware(Guard, entry=entry, hosts=hosts, answered=app.state.answered)
+    app.add_middleware(Guard, access=access, hosts=hosts, answered=app.state.answered)
     return app
 
 
 def api() -> FastAPI:
-    """Every operation, over nothing yet."""
+    """Return the API without a store: enough for its OpenAPI document."""
     app = App(
         title="lifelong",
         version=version("lifelong"),
@@ -82,26 +72,57 @@ def api() -> FastAPI:
     )
     for kind in (LifelongError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, problems.handle)
-    for router in ROUTERS:
+    for router in (*ROUTERS, events):
         app.include_router(router, prefix=API)
-    app.include_router(metrics.metrics)
+    app.get("/metrics", tags=["admin"], response_class=Exposition)(metrics)
     return app
 
 
 def _mount(app: FastAPI, store: Store) -> None:
-    """MCP and the page, imported here, because they are slow to."""
+    """Add MCP and the page. They are imported here, because importing them is slow."""
     from lifelong.serve.mcp import http_app
-    from lifelong.serve.page import lost, routes
+    from lifelong.serve.page import answer_not_found, routes
 
     endpoint = http_app(store)
-    app.state.running = endpoint.run
+    app.state.run_mcp = endpoint.run
     app.router.routes.append(Route("/mcp", endpoint))
     app.router.routes += routes(store)
-    app.add_exception_handler(HTTPException, lost(store))
+    app.add_exception_handler(HTTPException, answer_not_found(store))
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    current_default_thread_limiter().total_tokens = THREADS
-    async with app.state.running():
+    current_default_thread_limiter().total_tokens = MAX_CALLS
+    async with app.state.run_mcp():
         yield
+
+
+class Exposition(PlainTextResponse):
+    media_type = "text/plain; version=0.0.4"
+
+
+def metrics(request: Request, memory: UserMemory) -> Exposition:
+    """Return figures of the home and of a user, as Prometheus reads them."""
+    return Exposition("".join(_metric_lines(memory(), request.app.state.answered)))
+
+
+def _metric_lines(memory: Memory, answered: Counter[int]) -> Iterator[str]:
+    health, stats = memory.admin.health(), memory.admin.stats()
+    waited = (datetime.now(UTC) - health.oldest).total_seconds() if health.oldest else 0.0
+    yield from _metric("health", "0 green, 1 yellow, 2 red.", {"": HEALTH_LEVELS[health.status]})
+    yield from _metric("marked_sessions", "Sessions that wait to be handed over.", {"": health.marked})
+    yield from _metric("queue_depth", "Transcripts that wait to be organized.", {"": health.waiting})
+    yield from _metric("queue_oldest_seconds", "How long the oldest of them has waited.", {"": max(0.0, waited)})
+    yield from _metric("queue_dead", "Transcripts that failed for good.", {"": health.dead})
+    yield from _metric("unindexed", "Records and items that wait for the index.", {"": memory.admin.unindexed()})
+    yield from _metric("cost_today_usd", "What models cost today.", {"": stats.cost_today})
+    items = {f'user="{memory.user}",kind="{kind}"': count for kind, count in stats.items.items()}
+    yield from _metric("items", "What can be found, by kind.", items)
+    requests = {f'status="{status}"': count for status, count in sorted(answered.items())}
+    yield from _metric("http_requests_total", "Answers, by status.", requests, "counter")
+
+
+def _metric(name: str, words: str, values: Mapping[str, float], kind: str = "gauge") -> Iterator[str]:
+    yield f"# HELP lifelong_{name} {words}\n# TYPE lifelong_{name} {kind}\n"
+    for labels, value in values.items():
+        yield f"lifelong_{name}{{{labels}}} {value}\n" if labels else f"lifelong_{name} {value}\n"

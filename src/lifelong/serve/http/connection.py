@@ -1,4 +1,9 @@
-"""A connection: how many there are, how long one may say or take nothing, and problems as everywhere else."""
+"""Limit what a connection may cost: how many there are, and how long one may send or read nothing (SPEC S2, S8).
+
+uvicorn bounds the size of a head (`h11_max_incomplete_event_size`) and the pause between two requests
+(`timeout_keep_alive`). It waits forever for a first request, for one that trickles, and for a client that does not
+read its answer; its `limit_concurrency` counts those silent connections and turns away everybody else.
+"""
 
 from __future__ import annotations
 
@@ -15,100 +20,92 @@ from lifelong.serve.http.problems import Refused
 
 log = logging.getLogger("lifelong.serve")
 
-MOST = 500  # at once: each is an open file, and a process often has no more than 1,024
-HEAD_SECONDS = 20.0  # for the first line and the headers; the guard bounds the body
-ANSWER_SECONDS = 30.0  # in which some of an answer has to be taken
+MAX_CONNECTIONS = 500  # each is an open file, and a process often has no more than 1,024
+MAX_HEAD_BYTES = 64 << 10
+HEAD_TIMEOUT_SECONDS = 20.0  # for the request line and the headers; the guard bounds the body
+READ_TIMEOUT_SECONDS = 30.0  # in which the client has to read some of its answer
 
 
-class Connection(H11Protocol):
-    """uvicorn's, which would wait forever for a request that does not come, or not to its end, and for a client
-    that does not take its answer."""
+class LimitedConnection(H11Protocol):
+    """A connection of uvicorn that is closed when its client sends or reads nothing for too long."""
 
-    _hanging_up: asyncio.TimerHandle | None = None  # while a request is awaited
-    _silent_since = 0.0  # since when the last request is or was awaited
-    _giving_up: asyncio.TimerHandle | None = None  # while an answer waits to be taken
+    _head_timer: asyncio.TimerHandle | None = None  # while a request is awaited
+    _awaited_since = 0.0  # when the last request began to be awaited
+    _read_timer: asyncio.TimerHandle | None = None  # while an answer waits to be read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._wait()
-        if len(self.connections) > MOST:
+        self._set_head_timer()
+        if len(self.connections) > MAX_CONNECTIONS:
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._wait()
+        self._set_head_timer()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._wait()
+        self._set_head_timer()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._watch()
+        self._check_reader()
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._go_on()
+        self._stop_read_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._wait(over=True)
-        self._go_on()
+        self._set_head_timer(is_over=True)
+        self._stop_read_timer()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """Who still sends, so that nothing was begun, or does not take the answer, would hold up the end."""
+        """Do not wait for a client that still sends (no work has begun) or does not read its answer."""
         super().shutdown()
-        if self.conn.their_state is h11.SEND_BODY or self._giving_up:
+        if self.conn.their_state is h11.SEND_BODY or self._read_timer:
             self.transport.abort()
 
-    def _wait(self, *, over: bool = False) -> None:
-        """For the rest of a request's head: from when it is awaited until it is there, however it trickles. So for
-        the rest of a body that nobody wanted: the answer is out."""
-        awaited = not over and (self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE)
-        if awaited and self._hanging_up is None:
-            self._hanging_up = self.loop.call_later(HEAD_SECONDS, self.transport.close)
-            self._silent_since = time.monotonic()  # the loop's clock stands still while many arrive
-        elif not awaited and self._hanging_up is not None:
-            self._hanging_up.cancel()
-            self._hanging_up = None
+    def _set_head_timer(self, *, is_over: bool = False) -> None:
+        """Run the timer from when a head is awaited until it is complete, however it trickles; and while the rest
+        of a body comes that nothing reads, because the answer is out."""
+        is_awaited = not is_over and (self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE)
+        if is_awaited and self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_TIMEOUT_SECONDS, self.transport.close)
+            self._awaited_since = time.monotonic()  # the loop's clock stands still while many arrive
+        elif not is_awaited and self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
-    def _watch(self, before: int | None = None) -> None:
-        """Give up where nothing was taken of what was there before."""
-        left = self.transport.get_write_buffer_size()
-        if before is not None and left >= before:
+    def _check_reader(self, before: int | None = None) -> None:
+        """Disconnect a client that has read nothing since the last check."""
+        unread = self.transport.get_write_buffer_size()
+        if before is not None and unread >= before:
             self.transport.abort()
         else:
-            self._giving_up = self.loop.call_later(ANSWER_SECONDS, self._watch, left)
+            self._read_timer = self.loop.call_later(READ_TIMEOUT_SECONDS, self._check_reader, unread)
 
-    def _go_on(self) -> None:
-        if self._giving_up is not None:
-            self._giving_up.cancel()
-            self._giving_up = None
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
     def _make_room(self) -> None:
-        """Whoever has been silent longest goes, or else whose body has been awaited longest: nothing was begun.
-        Where all the others are at work, this one is told so."""
-        others = [one for one in self.connections if isinstance(one, Connection) and one is not self]
-        awaited = [one for one in others if not one.transport.is_closing() and one._is_awaited()]
-        if awaited:
-            longest = min(awaited, key=lambda one: (one._hanging_up is None, one._silent_since))
-            longest.transport.close()
+        """Close the connection that has been silent longest, or else the one whose body has been awaited longest:
+        for neither has work begun. Where all the others are being answered, this one gets a 503."""
+        others = [one for one in self.connections if isinstance(one, LimitedConnection) and one is not self]
+        idle = [one for one in others if not one.transport.is_closing() and one._is_idle()]
+        if idle:
+            oldest = min(idle, key=lambda one: (one._head_timer is None, one._awaited_since))
+            oldest.transport.close()
         else:
-            self.app = _full
+            self.app = _answer_full
 
-    def _is_awaited(self) -> bool:
-        return self._hanging_up is not None or self.conn.their_state is h11.SEND_BODY
-
-    def send_400_response(self, msg: str) -> None:
-        answer = problems.answer(Refused(400, f"{msg} Send one that fits HTTP/1.1.", connection="close"))
-        head = h11.Response(status_code=400, headers=answer.raw_headers, reason=b"Bad Request")
-        for event in (head, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+    def _is_idle(self) -> bool:
+        return self._head_timer is not None or self.conn.their_state is h11.SEND_BODY
 
 
-async def _full(scope: Scope, receive: Receive, send: Send) -> None:
-    """What answers where there is no room."""
-    log.warning("a connection more than %d, all of them at work, was sent away", MOST)
-    told = Refused(503, f"{MOST} connections are at work already. Try again in a moment.", connection="close")
-    await problems.answer(told)(scope, receive, send)
+async def _answer_full(scope: Scope, receive: Receive, send: Send) -> None:
+    log.warning("connection limit %d reached; answered 503", MAX_CONNECTIONS)
+    message = f"The limit of {MAX_CONNECTIONS} connections is reached. Try again in a moment."
+    await problems.answer(Refused(503, message, connection="close"))(scope, receive, send)

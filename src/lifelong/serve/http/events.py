@@ -1,10 +1,12 @@
-"""What the worker does, as server-sent events. The worker is another process, so the database is looked at: about
-once a second, once a user for all who listen, and not at all while nobody does."""
+"""Stream what the worker does, as server-sent events.
+
+The worker is another process, so the database is polled: about once a second, once per user for all its listeners,
+and not at all while there are none.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -12,141 +14,143 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 
 from lifelong.memory import Memory
-from lifelong.serve.http.params import AskedMemory, RecordId
-from lifelong.serve.jsonable import plain
+from lifelong.serve.http.models import RecordId, UserMemory
 from lifelong.types import Changeset
 
 log = logging.getLogger("lifelong.serve")
 
 events = APIRouter(prefix="/events", tags=["events"])
 
-EVERY = 1.0  # seconds
-SOME = 100  # changesets that are fetched together
-WAITING = 1_000  # events that a listener may leave unread
+POLL_SECONDS = 1.0
+CHANGESETS_PER_READ = 100
+MAX_UNREAD_EVENTS = 1_000  # of one listener
 
 
 @dataclass(slots=True)
-class Look:
-    """What was seen last of a user."""
+class Snapshot:
+    """What was last seen of a user. `changeset_id` is the newest one; `new` are those since the snapshot before,
+    oldest first."""
 
     overview: str = ""
-    last: int = 0
-    """The newest changeset."""
+    changeset_id: int = 0
     new: tuple[Changeset, ...] = ()
-    """Those since the look before, oldest first."""
 
 
-def _look(memory: Memory, last: int | None = None) -> Look:
-    """`last`: the newest changeset that was seen; without one, none is new."""
+def _take_snapshot(memory: Memory, after: int | None = None) -> Snapshot:
+    """Look at a user. `after` is the newest changeset that was seen; without one, none is new."""
     overview = {
-        "health": plain(memory.admin.health()),
-        "totals": plain(memory.admin.stats()),
+        "health": memory.admin.health(),
+        "stats": memory.admin.stats(),
         "unindexed": memory.admin.unindexed(),
     }
-    new = _since(memory, last) if last is not None else memory.documents.changesets(1)
-    return Look(json.dumps(overview), new[0].id if new else last or 0, () if last is None else tuple(new[::-1]))
+    found = _changesets_after(memory, after) if after is not None else memory.documents.changesets(1)
+    new = () if after is None else tuple(found[::-1])
+    return Snapshot(to_json(overview).decode(), found[0].id if found else after or 0, new)
 
 
-def _since(memory: Memory, last: int) -> list[Changeset]:
-    """The changesets after this one, newest first; as many as a listener may leave unread."""
-    limit = SOME
-    while len(found := memory.documents.changesets(limit)) == limit < WAITING and found[-1].id > last:
-        limit = min(10 * limit, WAITING)
-    return [one for one in found if one.id > last]
+def _changesets_after(memory: Memory, after: int) -> list[Changeset]:
+    """Return the changesets after this one, newest first; as many as a listener may leave unread."""
+    limit = CHANGESETS_PER_READ
+    while len(found := memory.documents.changesets(limit)) == limit < MAX_UNREAD_EVENTS and found[-1].id > after:
+        limit = min(10 * limit, MAX_UNREAD_EVENTS)
+    return [one for one in found if one.id > after]
 
 
-def _told(changeset: Changeset) -> ServerSentEvent:
-    return ServerSentEvent(event="changeset", raw_data=json.dumps(plain(changeset)), id=str(changeset.id))
+def _event(changeset: Changeset) -> ServerSentEvent:
+    return ServerSentEvent(event="changeset", raw_data=to_json(changeset).decode(), id=str(changeset.id))
 
 
-class Watch:
-    """One user, looked at for everybody who listens."""
+class UserEvents:
+    """The events of one user, polled once for all listeners."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._listeners: set[asyncio.Queue[ServerSentEvent | None]] = set()
         self._starting = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
-        self._seen = Look()
+        self._seen = Snapshot()
 
-    async def listen(self, last: int | None = None) -> AsyncIterator[ServerSentEvent]:
-        """An overview at once, what is new after the changeset that was heard `last`, and then what is new."""
-        heard: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue(WAITING)
+    async def listen(self, after: int | None = None) -> AsyncIterator[ServerSentEvent]:
+        """Yield an overview at once, the changesets after the one that was heard last, and then what is new."""
+        queue: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue(MAX_UNREAD_EVENTS)
         async with self._starting:
             if self._task is None:
-                self._seen = await run_in_threadpool(_look, self._memory)
-                self._task = asyncio.create_task(self._watch())
-        self._listeners.add(heard)
+                self._seen = await run_in_threadpool(_take_snapshot, self._memory)
+                self._task = asyncio.create_task(self._poll())
+        self._listeners.add(queue)
         seen = self._seen
         try:
             yield ServerSentEvent(event="overview", raw_data=seen.overview)
-            missed = await run_in_threadpool(_since, self._memory, last) if last is not None else []
+            missed = await run_in_threadpool(_changesets_after, self._memory, after) if after is not None else []
             for changeset in reversed(missed):
-                if changeset.id <= seen.last:  # what is newer is told to all
-                    yield _told(changeset)
-            while (event := await heard.get()) is not None:
+                if changeset.id <= seen.changeset_id:  # newer ones come through the queue
+                    yield _event(changeset)
+            while (event := await queue.get()) is not None:
                 yield event
         finally:
-            self._listeners.discard(heard)
+            self._listeners.discard(queue)
             if not self._listeners and self._task is not None:
                 self._task.cancel()
                 self._task = None
 
-    async def _watch(self) -> None:
+    async def _poll(self) -> None:
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(POLL_SECONDS)
             try:
-                look = await run_in_threadpool(_look, self._memory, self._seen.last)
-            except Exception as error:  # whatever it is, those who listen would never hear of it
-                log.warning("nothing can be told of what the worker does: %s", error)
+                snapshot = await run_in_threadpool(_take_snapshot, self._memory, self._seen.changeset_id)
+            except Exception as error:  # any of them would end the events without a word to the listeners
+                log.warning(
+                    "the state of user %s cannot be read, so no events are sent: %s", self._memory.user, error
+                )
                 continue
-            told = [_told(one) for one in look.new]
-            if look.overview != self._seen.overview:
-                told.append(ServerSentEvent(event="overview", raw_data=look.overview))
-            self._seen = look
-            self.tell(*told)
+            new = [_event(one) for one in snapshot.new]
+            if snapshot.overview != self._seen.overview:
+                new.append(ServerSentEvent(event="overview", raw_data=snapshot.overview))
+            self._seen = snapshot
+            self.send(*new)
 
-    def tell(self, *told: ServerSentEvent | None) -> None:
-        """To everybody; who does not keep up is let go, and may come again."""
-        for heard in self._listeners:
-            if heard.qsize() + len(told) > WAITING:
-                heard.get_nowait()
-                heard.put_nowait(None)
+    def send(self, *new: ServerSentEvent | None) -> None:
+        """Send events to every listener. One that does not keep up is disconnected, and may come again."""
+        for queue in self._listeners:
+            if queue.qsize() + len(new) > MAX_UNREAD_EVENTS:
+                queue.get_nowait()
+                queue.put_nowait(None)
             else:
-                for event in told:
-                    heard.put_nowait(event)
+                for event in new:
+                    queue.put_nowait(event)
 
 
-class Watches:
-    """A watch for each user that somebody listens to."""
+class EventHub:
+    """The events of each user that has listeners."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Watch] = {}
+        self._users: dict[str, UserEvents] = {}
 
-    def of(self, memory: Memory) -> Watch:
-        return self._open.setdefault(memory.user, Watch(memory))
+    def of(self, memory: Memory) -> UserEvents:
+        return self._users.setdefault(memory.user, UserEvents(memory))
 
     def close(self) -> None:
-        """Let every listener go: a server that ends would wait for them."""
-        for watch in self._open.values():
-            watch.tell(None)
+        """Disconnect every listener: a server that ends would wait for them."""
+        for user_events in self._users.values():
+            user_events.send(None)
 
 
-async def _watched(request: Request, memory: AskedMemory) -> Watch:
-    """Found before the stream begins: what went wrong later could not be said any more."""
-    watches: Watches = request.app.state.watches
-    return watches.of(await run_in_threadpool(memory))
+async def _user_events(request: Request, memory: UserMemory) -> UserEvents:
+    """Find the user before the stream begins: later, an error could not be answered any more."""
+    hub: EventHub = request.app.state.events
+    return hub.of(await run_in_threadpool(memory))
 
 
 @events.get("", response_class=EventSourceResponse)
 async def watch_events(
-    watch: Annotated[Watch, Depends(_watched)],
+    user_events: Annotated[UserEvents, Depends(_user_events)],
     last_event_id: Annotated[RecordId | None, Header(description="The last changeset that was heard.")] = None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """What is going on, as it happens: an `overview` (health, totals, unindexed) at once and whenever it changed,
-    a `changeset` for each new one, and a comment every 15 seconds. Who comes again gets what was missed."""
-    async for event in watch.listen(last_event_id):
+    """Stream what happens: an `overview` (health, stats, unindexed) at once and whenever it changes, a `changeset`
+    for each new one, and a comment every 15 seconds. With `Last-Event-ID`, also the changesets missed since."""
+    async for event in user_events.listen(last_event_id):
         yield event

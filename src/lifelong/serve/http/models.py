@@ -1,37 +1,98 @@
-"""What goes in and comes out where a frozen dataclass of ours is not enough: tagged unions, and bodies.
+"""What operations take and answer, where a dataclass of lifelong is not enough: parameters, bodies, tagged unions.
 
-Those of records and descriptors, and of what holds some, are made from the dataclasses, so that they cannot differ
-from them.
+The models of records and descriptors are made from the dataclasses, so that they cannot differ from them.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import MISSING, fields
+from datetime import date, datetime
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+from fastapi import Depends, Query, Request
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    create_model,
+    model_validator,
+)
 
 from lifelong import types
 from lifelong.collect import descriptors
 from lifelong.collect.history import from_json
 from lifelong.journal.records import Sensitivity
+from lifelong.memory import Memory, Store
 from lifelong.recall import recall_log
 from lifelong.recall.feedback import Verdict
-from lifelong.serve.http.params import Moment, RecordId
-from lifelong.types import ItemKind, Provenance
+from lifelong.types import Document, ItemKind, Provenance, Reference
+
+USER_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+MAX_MESSAGES = 10_000  # in one call
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TIME = re.compile(_DAY.pattern + r"[Tt ]\d", re.ASCII)
+
+
+# Parameters
+
+
+async def _memory_of(
+    request: Request,
+    user: Annotated[str, Query(pattern=USER_PATTERN, description="Whose memory.")] = "default",
+) -> Callable[..., Memory]:
+    """Return a function that gives the user's memory; with `new`, also that of a user who holds nothing yet. It is
+    called in the thread that answers, because it may read from the disk."""
+    store: Store = request.app.state.store
+
+    def memory(*, new: bool = False) -> Memory:
+        return store.user(user) if new else store.existing_user(user)
+
+    return memory
+
+
+def _check_time(value: object) -> object:
+    """Refuse numbers: nobody could say which time they mean."""
+    if isinstance(value, str) and not _TIME.match(value):
+        raise ValueError("Give a time in ISO 8601 with its zone, e.g. 2026-03-05T12:00:00Z")
+    if isinstance(value, int | float):
+        raise ValueError("Give a time as text, e.g. 2026-03-05T12:00:00Z")  # noqa: TRY004
+    return value
+
+
+def _check_day(value: object) -> object:
+    if isinstance(value, str) and not _DAY.fullmatch(value):
+        raise ValueError("Give a day in ISO 8601, e.g. 2026-03-05")
+    return value
+
+
+UserMemory = Annotated[Callable[..., Memory], Depends(_memory_of)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_check_time)]
+Day = Annotated[date, BeforeValidator(_check_day)]
+RecordId = Annotated[int, Field(ge=0, lt=2**63)]
+Version = Annotated[int, Field(ge=1, lt=2**31)]
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
+AsOf = Annotated[Moment | None, Query(description="As it was at this time.")]
+
+
+# Records and descriptors
 
 
 class Body(BaseModel):
-    """What is sent: a field that nobody knows is a mistake, not a wish."""
+    """A body that refuses unknown fields: they are mistakes."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
 def _model(kind: type, tag: str = "", **names: Any) -> Any:
-    """The dataclass as a model, with the tag that tells it from the others of a union. `names` are what some names
-    in its annotations mean here."""
+    """Return the dataclass as a model, with the tag that tells it from the others of a union. `names` are what
+    some names in its annotations mean here."""
     hints = get_type_hints(kind, localns=names, include_extras=True)
     content: dict[str, Any] = {tag: (Literal[getattr(kind, tag)], ...)} if tag else {}
     for field in fields(kind):
@@ -54,14 +115,10 @@ else:
     Descriptor = _union(descriptors.Descriptor, "kind")
 
 
-def record_of(model: Record) -> types.Record:
-    return from_json(dict(model))
-
-
-def descriptor_of(model: Descriptor) -> descriptors.Descriptor:
-    """The descriptor, checked before anything is opened or made for it."""
-    parts = dict(model)
-    descriptor = descriptors.KINDS[parts.pop("kind")](**parts)
+def to_descriptor(model: Descriptor) -> descriptors.Descriptor:
+    """Return the descriptor, validated before anything is made for it."""
+    values = dict(model)
+    descriptor = descriptors.KINDS[values.pop("kind")](**values)
     descriptors.validate_descriptor(descriptor)
     return descriptor
 
@@ -70,36 +127,104 @@ StoredRecord = _model(types.StoredRecord, Record=Record)
 Agent = _model(types.Agent, Descriptor=Descriptor)
 
 
-class Append(Body):
-    """A record to store. With a `key`, sending it again stores nothing and gives the first id."""
+# The everyday verbs
+
+
+class Add(Body):
+    """What to store: a `text` (the user's word), `messages` as OpenAI, Anthropic or LangChain have them, or
+    `records` of lifelong. Give one of the three."""
 
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{"record": {"type": "user_message", "text": "I moved to Lisbon."}, "key": "m-1"}]
+            "examples": [
+                {"text": "I moved to Lisbon."},
+                {"messages": [{"role": "user", "content": "I moved to Lisbon."}], "key": "m-1"},
+            ]
         },
     )
 
-    record: Record
-    key: str | None = None
+    text: str | None = None
+    messages: list[dict[str, JsonValue] | str] | None = Field(None, min_length=1, max_length=MAX_MESSAGES)
+    records: list[Record] | None = Field(None, min_length=1, max_length=MAX_MESSAGES)
+    agent: str | Descriptor | None = Field(
+        None, description="The agent's id, or its descriptor. Left out: the user's default agent."
+    )
+    at: Moment | None = Field(None, description="When it was said, where the messages do not say.")
+    key: str | None = Field(None, description="An idempotency key: a retry with it stores nothing new.")
+    speaker: str = Field("", description="Who said it, where the messages do not say.")
+
+    @model_validator(mode="after")
+    def _check_one(self) -> Self:
+        if sum(given is not None for given in (self.text, self.messages, self.records)) != 1:
+            raise ValueError("Give exactly one of text, messages and records")
+        return self
+
+    def what(self) -> object:
+        """Return what to store, as `Memory.add` takes it."""
+        if self.records is not None:
+            return [from_json(dict(record)) for record in self.records]
+        return self.messages if self.text is None else self.text
+
+    def agent_or_id(self) -> descriptors.Descriptor | str | None:
+        return self.agent if isinstance(self.agent, str | None) else to_descriptor(self.agent)
 
 
-class AppendMany(Body):
-    """Records to store in order, all or none."""
-
-    turns: list[Append] = Field(min_length=1, max_length=10_000)
-
-
-class Stored(BaseModel):
-    """The record is durable under this id."""
-
-    id: int = Field(examples=[42])
-
-
-class StoredMany(BaseModel):
+class Added(BaseModel):
     """The records are durable under these ids, in the order in which they were sent."""
 
-    ids: list[int] = Field(examples=[[42, 43]])
+    ids: list[str] = Field(examples=[["r42", "r43"]])
+
+
+class Search(Body):
+    """What to look for, and where: see docs/concepts/recall.md."""
+
+    query: str = Field(examples=["Where does Mara live?"])
+    top_k: int = Field(5, ge=1, le=1000)
+    agent: str | None = Field(None, description="Only what was said to this agent (its id).")
+    kinds: list[ItemKind] = Field(default=[], description="Only these kinds; empty: all.")
+    since: Moment | None = None
+    until: Moment | None = None
+    as_of: Moment | None = Field(None, description="What was known at this time.")
+    explain: bool = Field(False, description="Say what each score is made of.")
+
+
+class AgentRef(Body):
+    """An agent by its id. Left out: the user's default agent."""
+
+    agent: str | None = None
+
+
+class Context(AgentRef):
+    """Whose next turn it is, what it is about, and how many tokens it may take."""
+
+    message: str | None = Field(default=None, examples=["What did we decide about the launch?"])
+    tokens: int | None = Field(default=None, ge=0, le=1_000_000)
+
+
+class Text(BaseModel):
+    """A text; empty where there is nothing to say."""
+
+    text: str
+
+
+class ItemRef(Body):
+    """An item by the id of a hit."""
+
+    item: str = Field(examples=["r42"])
+
+
+class Correction(ItemRef):
+    """What is true instead of an item."""
+
+    text: str = Field(examples=["Mara moved to Porto in May."])
+
+
+class Feedback(ItemRef):
+    """Whether a hit was useful."""
+
+    verdict: Verdict
+    recall_id: RecordId | None = None
 
 
 class Reset(Body):
@@ -115,64 +240,77 @@ class Summary(Body):
     summary: str = Field(examples=["They planned a trip to Lisbon."])
 
 
-class Question(Body):
-    """What to look for, and where: see docs/concepts/recall.md."""
-
-    query: str = Field(examples=["Where does Mara live?"])
-    top_k: int = Field(5, ge=1, le=1000)
-    agent: str | None = Field(None, description="Only what was said to this agent (its id).")
-    kinds: list[ItemKind] = Field(default=[], description="Only these kinds; empty: all.")
-    since: Moment | None = None
-    until: Moment | None = None
-    as_of: Moment | None = Field(None, description="What was known at this time.")
-    explain: bool = Field(False, description="Say what each score is made of.")
+# Documents
 
 
-class ContextOf(Body):
-    """Whose next turn, what it is about, and how much room there is."""
-
-    agent: str = Field(description="The agent's id.")
-    message: str | None = Field(None, examples=["What did we decide about the launch?"])
-    tokens: int | None = Field(None, ge=0, le=1_000_000)
-
-
-class Text(BaseModel):
-    """A text; empty where there is nothing to say."""
-
-    text: str
-
-
-class ItemOf(Body):
-    """Names an item by the id of a hit."""
-
-    item: str = Field(examples=["r42"])
-
-
-class Correction(ItemOf):
-    """What is so instead of an item."""
-
-    text: str = Field(examples=["Mara moved to Porto in May."])
-
-
-class Feedback(ItemOf):
-    """What a hit was worth."""
-
-    verdict: Verdict
-    recall_id: RecordId | None = None
-
-
-class Scored(BaseModel):
-    """A hit as the log has it."""
+class DocumentHead(Body):
+    """A document without its body."""
 
     id: str
-    score: float
-    rank: int
+    version: int
+    path: str
+    parent_id: str
+    slug: str
+    title: str
+    description: str
+    valid_from: datetime
+    changeset_id: int
 
 
-Recalled = _model(recall_log.Recalled, Scored=Scored)
+class DocumentWithLinks(BaseModel):
+    """A document, what it refers to, and its children."""
+
+    document: Document
+    references: list[Reference]
+    children: list[DocumentHead]
 
 
-class Remember(Body):
+class Signed(Body):
+    """Who makes a change, and why."""
+
+    author: str = Field("person", examples=["mara"])
+    note: str = ""
+
+
+class NewDocument(Signed):
+    """The whole of a document. The parent goes by its id or its path; left out, a changed document stays where it
+    is, and a new one is a root."""
+
+    slug: str = Field(examples=["trains"])
+    title: str = Field(examples=["Trains"])
+    description: str = Field("", examples=["What is known about trains."])
+    body: str = Field("", examples=["Mara prefers trains."])
+    parent_id: str | None = None
+    parent_path: str | None = Field(None, examples=["~/memory"])
+    links: list[str] | None = Field(None, description="Ids or paths. Left out: as they are.")
+
+
+class DocumentReplacement(NewDocument):
+    """The whole of a document that was read at this version."""
+
+    expected_version: Version
+
+
+class DocumentEdit(Signed):
+    """Append a paragraph, or replace a text that occurs exactly once."""
+
+    expected_version: Version
+    append: str | None = Field(None, examples=["She takes the night train."])
+    find: str | None = None
+    replace: str | None = None
+
+
+class PastTime(Body):
+    """A time to return to."""
+
+    time: Moment
+    author: str = "person"
+
+
+# Journal, notes, experiences
+
+
+class JournalLine(Body):
     """A line for the journal."""
 
     text: str = Field(examples=["Mara prefers trains."])
@@ -180,37 +318,66 @@ class Remember(Body):
     sensitivity: Sensitivity = "operational"
 
 
-class NoteOf(Body):
-    """What a note says."""
+class NoteContent(Body):
+    """The text of a note."""
 
     content: str = Field(examples=["The staging server restarts at 04:00 UTC."])
 
 
-class AddExperience(Body):
-    """An experience, told in a whole sentence."""
+class NewExperience(Body):
+    """An experience, in a whole sentence."""
 
     text: str = Field(examples=["Deploys on Fridays went wrong twice in March."])
     category: str = "note"
     session_id: str = ""
     trust: Provenance = "agent"
     at: Moment | None = None
-    entities: list[str] | None = Field(None, description="Left out: the names in it.")
+    entities: list[str] | None = Field(None, description="Left out: the names in the text.")
 
 
-class ExperienceQuestion(Body):
+class ExperienceQuery(Body):
     """What to look for among the experiences."""
 
     query: str = Field(examples=["deploys"])
     top_k: int = Field(5, ge=1, le=1000)
 
 
-class Added(BaseModel):
-    """The new experience's id; none where it is there already."""
+class AddedExperience(BaseModel):
+    """The new experience's id; null where the same one is known already."""
 
     id: str | None
 
 
+# The home
+
+
 class Retried(BaseModel):
-    """How many items were tried again."""
+    """How many items are tried again."""
 
     retried: int
+
+
+class BackupName(Body):
+    """The name of the backup in the home's folder `backups`. Left out: the time."""
+
+    name: str | None = Field(
+        default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$", examples=["before-the-move"]
+    )
+
+
+class Backup(BaseModel):
+    """A whole copy of the database."""
+
+    path: str
+    bytes: int
+
+
+class ScoredHit(BaseModel):
+    """A hit as the recall log holds it."""
+
+    id: str
+    score: float
+    rank: int
+
+
+Recalled = _model(recall_log.Recalled, Scored=ScoredHit)

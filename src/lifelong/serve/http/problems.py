@@ -1,4 +1,4 @@
-"""What went wrong, as `application/problem+json` (RFC 9457). The only place where errors get a status."""
+"""Answer errors as `application/problem+json` (RFC 9457). The only place where errors get a status."""
 
 from __future__ import annotations
 
@@ -38,23 +38,22 @@ STATUSES: Mapping[type[Exception], int] = {
     errors.OutcomeUnknown: 503,
     errors.StorageFull: 507,
 }
-"""The nearest class above an error decides. What is not here is a 500, and tells nothing of the inside."""
+"""The nearest base class of an error decides. One that is not listed is a 500, which says nothing more."""
 
-
-INSIDE = "Something went wrong here. The server's log says what."
-MOST_FAULTS = 20
-LONGEST = 200  # characters of what is told of a fault
+INTERNAL_ERROR = "Something went wrong in the server. Its log says what."
+MAX_FAULTS = 20
+MAX_FAULT_CHARS = 200
 
 
 class Fault(BaseModel):
     """One thing that is wrong with a request: where, and what."""
 
-    where: str = Field(examples=["body.record.text"])
+    where: str = Field(examples=["body.text"])
     what: str = Field(examples=["Field required"])
 
 
 class Problem(BaseModel):
-    """Why a request was not answered. `detail` says what happened and what to do next."""
+    """Why a request failed. `detail` says what happened and what to do next."""
 
     type: str = Field(examples=["urn:lifelong:stale-write"])
     title: str = Field(examples=["Stale write"])
@@ -64,7 +63,7 @@ class Problem(BaseModel):
 
 
 class Refused(Exception):
-    """The guard does not let a request in."""
+    """Raised where the guard refuses a request."""
 
     def __init__(self, status: int, detail: str, **headers: str) -> None:
         super().__init__(detail)
@@ -72,37 +71,40 @@ class Refused(Exception):
 
 
 def answer(error: Exception) -> Response:
-    """The answer to whatever went wrong."""
+    """Return the answer to an error."""
     match error:
         case Refused():
             return _answer(error.status, error.detail, headers=error.headers)
         case HTTPException(status_code=404):
             return _answer(404, "There is nothing at this address. See /openapi.json for what there is.")
         case HTTPException():
-            said = f"{error.detail}. See /openapi.json for what this address takes."
-            return _answer(error.status_code, said, headers=error.headers or {})
+            detail = f"{error.detail}. See /openapi.json for what this address takes."
+            return _answer(error.status_code, detail, headers=error.headers or {})
         case RequestValidationError():
             faults = [
-                Fault(where=".".join(map(str, one["loc"]))[:LONGEST], what=one["msg"][:LONGEST])
-                for one in error.errors()[:MOST_FAULTS]
+                Fault(
+                    where=".".join(map(str, one["loc"]))[:MAX_FAULT_CHARS],
+                    what="Unknown field" if one["type"] == "extra_forbidden" else one["msg"][:MAX_FAULT_CHARS],
+                )
+                for one in error.errors()[:MAX_FAULTS]
             ]
             wrong = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
             if error.body and isinstance(error.body, bytes):
                 wrong = "a body is only read with content-type: application/json"
             return _answer(422, f"The request does not fit: {wrong}. Nothing was changed.", "Input error", faults)
         case errors.LifelongError() if (status := status_of(error)) != 500:
-            words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()
-            return _answer(status, with_hint(error, "http"), words)
-    note(error)
-    return _answer(500, INSIDE)
+            title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()
+            return _answer(status, with_hint(error, "http"), title)
+    log_error(error)
+    return _answer(500, INTERNAL_ERROR)
 
 
 def status_of(error: errors.LifelongError) -> int:
     return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
 
 
-def note(error: Exception) -> None:
-    """Keep what went wrong inside, where only we can see it."""
+def log_error(error: Exception) -> None:
+    """Log what a 500 does not say."""
     log.error("a request failed: %s", error, exc_info=error)
 
 
@@ -123,23 +125,23 @@ def _answer(
     return Response(problem.model_dump_json(), status, headers, MEDIA_TYPE)
 
 
-STATUSES_ANYWHERE = (400, 401, 403, 404, 405, 408, 409, 413, 422, 431, 500, 502, 503, 507)
+STATUSES_ANYWHERE = (400, 401, 403, 404, 405, 408, 409, 413, 422, 500, 502, 503, 507)
 
 ANYWHERE: dict[int | str, dict[str, Any]] = {
     status: {"description": HTTPStatus(status).phrase} for status in STATUSES_ANYWHERE
 }
-"""What any operation may answer instead."""
+"""What any operation may answer instead of a success."""
 
 
 def describe(document: dict[str, Any]) -> None:
-    """Put what a problem is into an OpenAPI document, once, and the token that may be asked for."""
+    """Describe problems in an OpenAPI document, once for all operations, and the token that may be required."""
     schemas = models_json_schema(
         [(Problem, "serialization")], ref_template="#/components/schemas/{model}", by_alias=True
     )[1]["$defs"]
     parts = document["components"]
     parts["schemas"] |= schemas
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    parts["responses"] = {f"problem{status}": {**said, "content": content} for status, said in ANYWHERE.items()}
+    parts["responses"] = {f"problem{status}": {**words, "content": content} for status, words in ANYWHERE.items()}
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}, {}]
     for operation in (one for path in document["paths"].values() for one in path.values()):

@@ -1,5 +1,8 @@
-"""The page: a memory to look at and look after, in any browser. Server-rendered; it works without its script, but
-for what is live. Stored text is shown as text, and never runs."""
+"""The page: look at a memory and look after it, in any browser.
+
+It is rendered by the server and works without its script, except for live updates. Stored text is shown as text
+and never runs.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,30 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from lifelong.memory import Store
-from lifelong.serve.page import changesets, documents, experiences, inbox, items, journal, overview, sessions
-from lifelong.serve.page.context import lost, route
+from lifelong.serve.page import documents, views
+from lifelong.serve.page.context import answer_not_found, route
 
-__all__ = ["lost", "routes"]
+__all__ = ["answer_not_found", "routes"]
 
 
 def routes(store: Store) -> list[BaseRoute]:
-    """The page's own routes, and its static files. Each takes the query parameter `user`. Whoever mounts them
-    answers for who may come in, and for the headers."""
+    """Return the page's routes and its static files. Each takes the query parameter `user`. The application that
+    mounts them checks who may see them, and sets the headers."""
     return [
-        route(store, "/", overview.overview),
-        route(store, "/recall", items.recall),
-        route(store, "/browse", items.browse),
-        route(store, "/items", items.judge, "POST"),
+        route(store, "/", views.overview),
+        route(store, "/search", views.search),
+        route(store, "/browse", views.browse),
+        route(store, "/items", views.judge_item, "POST"),
         route(store, "/documents", documents.document),
         route(store, "/compare", documents.compare),
-        route(store, "/changesets", changesets.changesets),
-        route(store, "/rollback", changesets.rollback, "POST"),
-        route(store, "/journal", journal.journal),
-        route(store, "/experiences", experiences.experiences),
-        route(store, "/relations", experiences.relations),
-        route(store, "/sessions", sessions.sessions),
-        route(store, "/records", sessions.record),
-        route(store, "/inbox", inbox.inbox),
-        route(store, "/retry", inbox.retry, "POST"),
+        route(store, "/changesets", documents.changesets),
+        route(store, "/rollback", documents.rollback, "POST"),
+        route(store, "/journal", views.journal),
+        route(store, "/experiences", views.experiences),
+        route(store, "/relations", views.relations),
+        route(store, "/sessions", views.sessions),
+        route(store, "/records", views.record),
+        route(store, "/inbox", views.inbox),
+        route(store, "/retry", views.retry, "POST"),
         Mount("/static", StaticFiles(packages=[("lifelong.serve.page", "static")]), name="static"),
     ]

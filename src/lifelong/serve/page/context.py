@@ -1,4 +1,4 @@
-"""One visit to the page: whose memory it looks at, what it asks, and what it is shown."""
+"""What every view of the page needs: whose memory it shows, the parameters of the request, and the templates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from lifelong.validation import validate_position, validate_time
 
 VIEWS = (
     ("o", "/", "Overview"),
-    ("r", "/recall", "Recall"),
+    ("f", "/search", "Search"),
     ("d", "/documents", "Documents"),
     ("c", "/changesets", "Changes"),
     ("j", "/journal", "Journal"),
@@ -41,38 +41,39 @@ VIEWS = (
     ("s", "/sessions", "Sessions"),
     ("i", "/inbox", "Inbox"),
 )
-"""What there is to see: the key that goes there after `g`, the path, the name."""
+"""The views: the key that goes there after `g`, the path, the name."""
 
-SAID = {
-    "useful": "Noted: it was of use. It is found a little earlier from now on.",
-    "wrong": "Noted: it is wrong. It is found later from now on.",
-    "outdated": "Noted: it is outdated, and has ended.",
-    "later": "Noted: it is found later from now on. It stays as it was said; to end what was learned, correct it.",
+MESSAGES = {
+    "useful": "Noted as useful. It ranks a little higher from now on.",
+    "wrong": "Noted as wrong. It ranks lower from now on.",
+    "outdated": "Noted as outdated. It has ended.",
+    "lowered": "Noted as outdated. The record stays and ranks lower from now on. Correct it to end its facts.",
     "pinned": "Pinned: it is in every context from now on.",
-    "unpinned": "The pin is off.",
-    "corrected": "Corrected. Your word is found from now on; what it corrects has ended.",
+    "unpinned": "Unpinned: it is not put into every context any more.",
+    "corrected": "Corrected. Your text is found from now on; what it corrects has ended.",
     "undone": "Rolled back. This is the changeset that did it; it can be rolled back, too.",
-    "nothing": "There was nothing to undo: it has been undone, or was changed since.",
-    "retried": "Queued again. A worker takes it up next.",
-    "none": "Nothing had failed, so there was nothing to retry.",
+    "nothing": "Nothing to undo: it was undone before, or the documents changed since.",
+    "retried": "Queued again. A worker takes it next.",
+    "none": "Nothing to retry: nothing had failed.",
 }
-"""What a visit can be told about the one before it. Only these: an address cannot put words on the page."""
+"""What the page says about the form that was sent before, by the parameter `done`. Only these, so that an address
+cannot put words on the page."""
 
-SORRY = {
-    404: "It is not there",
-    409: "Something else came first",
-    422: "That cannot be taken",
+ERROR_TITLES = {
+    404: "Not found",
+    409: "It changed meanwhile",
+    422: "That cannot be used",
     502: "The model gave no answer",
-    503: "Not at the moment",
-    507: "There is no room left",
+    503: "Not available at the moment",
+    507: "The disk is full",
 }
 
+CAUSE_LABELS = {"run": "organized"}
+"""What the page calls the causes of changesets, where it differs."""
 
-NOWHERE = "There is nothing at this address."
 
-
-def shortened(text: str, most: int = 400) -> str:
-    return text if len(text) <= most else f"{text[:most].rstrip()} …"
+def shortened(text: str, limit: int = 400) -> str:
+    return text if len(text) <= limit else f"{text[:limit].rstrip()} …"
 
 
 TEMPLATES = Environment(
@@ -82,26 +83,27 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
-TEMPLATES.filters |= {"clean": redact, "quoted": shlex.quote, "shortened": shortened}
+TEMPLATES.filters |= {"redacted": redact, "quoted": shlex.quote, "shortened": shortened}
+TEMPLATES.filters["cause"] = lambda cause: CAUSE_LABELS.get(cause, cause)
 
-Look = Callable[["Visit"], Response]
+View = Callable[["PageContext"], Response]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Part(Generic[T]):
-    """A stretch of a list, what comes before it, and how long the list is, where that is known."""
+    """A part of a list: what is shown, how many come before it, and how long the list is, where that is known."""
 
     shown: Sequence[T]
     skipped: int
-    listed: int
-    of: int | None
+    per_page: int
+    total: int | None
     more: bool
 
 
 @dataclass
-class Visit:
-    """A request, and the memory it is about."""
+class PageContext:
+    """A request to the page, and the memory it shows."""
 
     store: Store
     path: str
@@ -115,8 +117,8 @@ class Visit:
 
     @property
     def view(self) -> str:
-        """The path of the view that this one belongs to."""
-        return {"/browse": "/recall", "/compare": "/documents"}.get(self.path, self.path)
+        """The path of the view in the navigation that this one belongs to."""
+        return {"/browse": "/search", "/compare": "/documents"}.get(self.path, self.path)
 
     @cached_property
     def memory(self) -> Memory:
@@ -124,24 +126,24 @@ class Visit:
 
     @cached_property
     def zone(self) -> tzinfo:
-        """The journal's: a day here is a day there."""
+        """The journal's time zone, so that days begin at the same time here and there."""
         return ZoneInfo(self.memory.settings.continuity.time_zone)
 
-    # What is asked
+    # Parameters
 
     def text(self, name: str) -> str:
-        """A field of the form, or of the address; empty where there is none."""
+        """Return a field of the form or of the address; empty where there is none."""
         return (self.form.get(name) or self.query.get(name) or "").strip()
 
-    def number(self, name: str, otherwise: int = 0) -> int:
+    def number(self, name: str, default: int = 0) -> int:
         given = self.text(name)
         try:
-            return validate_position(int(given), name) if given else otherwise
+            return validate_position(int(given), name) if given else default
         except ValueError:
-            raise InputError(f"{given!r:.200} is no number. Follow a link of the page instead.") from None
+            raise InputError(f"{given!r:.200} is not a number. Follow a link of the page instead.") from None
 
     def time(self, name: str, *, days: int = 0) -> datetime | None:
-        """A time or a day, in the user's zone where it has none of its own. `days` are added to a bare day."""
+        """Return a time or a day, in the page's zone where it names none. `days` are added to a bare day."""
         given = self.text(name)
         try:
             found = datetime.fromisoformat(given) if given else None
@@ -153,59 +155,63 @@ class Visit:
         except InputError:
             raise
         except (ValueError, OverflowError):
-            raise InputError(f"{given!r:.200} is no time. Write it as 2026-03-05 or 2026-03-05T14:30.") from None
+            raise InputError(f"{given!r:.200} is not a time. Write 2026-03-05 or 2026-03-05T14:30.") from None
 
-    def until(self, listed: int) -> int:
-        """How far into a list of which so many are shown at once this visit looks."""
-        return self.number("skip") + listed
+    def end_of(self, per_page: int) -> int:
+        """Return where the part of a list ends that this request shows."""
+        return self.number("skip") + per_page
 
-    def part(self, found: Sequence[T], listed: int, of: int | None = None) -> Part[T]:
-        """What of a list this visit looks at. `found` is the list, or its beginning."""
-        skipped, until = self.number("skip"), self.until(listed)
-        return Part(found[skipped:until], skipped, listed, of, (len(found) if of is None else of) > until)
+    def part(self, found: Sequence[T], per_page: int, total: int | None = None) -> Part[T]:
+        """Return the part of a list that this request shows. `found` is the list, or its beginning."""
+        skipped, end = self.number("skip"), self.end_of(per_page)
+        more = (len(found) if total is None else total) > end
+        return Part(found[skipped:end], skipped, per_page, total, more)
 
-    # What is shown
+    # Answers
 
     def show(self, template: str, **values: object) -> Response:
+        """Render a template with what every page of a user has."""
         about = {"zone": self.zone, "users": self.store.users()}
         return self.render(template, 200, **about, **values)
 
     def render(self, template: str, status: int, **values: object) -> Response:
-        """What needs no memory to be shown."""
-        known = {"visit": self, "url": self.url, "when": self.when, "day": self.day, "views": VIEWS}
-        said = SAID.get(self.query.get("said", ""), "")
-        html = TEMPLATES.get_template(template).render({**known, "said": said, **values})
+        """Render a template that needs no memory."""
+        known = {"page": self, "url": self.url, "when": self.when, "day": self.day, "views": VIEWS}
+        message = MESSAGES.get(self.query.get("done", ""), "")
+        html = TEMPLATES.get_template(template).render({**known, "message": message, **values})
         return HTMLResponse(html, status, {"Cache-Control": "no-store"})
 
     def url(self, path: str, anchor: str = "", **query: object) -> str:
-        """An address on the page, in the same user, without what is empty."""
+        """Return an address on the page, of the same user, without empty parameters."""
         given = {name: value for name, value in query.items() if value not in (None, "", [], ())}
         if self.user != DEFAULT_USER:
             given.setdefault("user", self.user)
-        asked = urlencode(given, doseq=True)
-        return path + (f"?{asked}" if asked else "") + (f"#{anchor}" if anchor else "")
+        query_string = urlencode(given, doseq=True)
+        return path + (f"?{query_string}" if query_string else "") + (f"#{anchor}" if anchor else "")
 
     @property
     def back(self) -> str:
         """This address, for a form to return to."""
-        return self.turned(self.number("skip"))
+        return self.at_part(self.number("skip"))
 
-    def turned(self, skip: int) -> str:
-        """This address, at another stretch of its list."""
-        kept = [(name, value) for name, value in self.query.multi_items() if name not in ("said", "skip")]
-        asked = urlencode([*kept, *([("skip", skip)] if skip > 0 else [])])
-        return f"{self.path}?{asked}" if asked else self.path
+    def at_part(self, skip: int) -> str:
+        """Return this address, at another part of its list."""
+        kept = [(name, value) for name, value in self.query.multi_items() if name not in ("done", "skip")]
+        query_string = urlencode([*kept, *([("skip", skip)] if skip > 0 else [])])
+        return f"{self.path}?{query_string}" if query_string else self.path
 
     def go(self, path: str, anchor: str = "", **query: object) -> Response:
         return RedirectResponse(self.url(path, anchor, **query), 303)
 
-    def return_with(self, said: str) -> Response:
-        """Back to where the form stood, and nowhere else."""
+    def return_with(self, done: str) -> Response:
+        """Redirect to where the form was, and nowhere else, with a message."""
         to = urlsplit(self.text("back"))
         path = to.path if to.path in {view[1] for view in VIEWS} | {"/browse"} else "/"
-        asked = [*QueryParams(to.query).multi_items(), ("said", said)]
+        kept = [(name, value) for name, value in QueryParams(to.query).multi_items() if name != "done"]
         anchor = self.text("at")
-        return RedirectResponse(f"{path}?{urlencode(asked)}" + (f"#{anchor}" if anchor.isalnum() else ""), 303)
+        return RedirectResponse(
+            f"{path}?{urlencode([*kept, ('done', done)])}" + (f"#{anchor}" if anchor.isalnum() else ""), 303
+        )
 
     def when(self, moment: datetime | None) -> Markup:
         return self._time(moment, "%b %Y, %H:%M")
@@ -216,70 +222,72 @@ class Visit:
     def _time(self, moment: datetime | None, form: str) -> Markup:
         if moment is None:
             return Markup("")
-        there = self.there(moment)
-        shown = f"{there.day} {there.strftime(form)}"
-        return Markup('<time datetime="{}">{}</time>').format(there.isoformat(), shown)
+        local = self.local_time(moment)
+        shown = f"{local.day} {local.strftime(form)}"
+        return Markup('<time datetime="{}">{}</time>').format(local.isoformat(), shown)
 
-    def there(self, moment: datetime) -> datetime:
-        """The time in the user's zone; as it is where that lies before the first year or after the last."""
+    def local_time(self, moment: datetime) -> datetime:
+        """Return the time in the page's zone; unchanged where that is before the first year or after the last."""
         try:
             return moment.astimezone(self.zone)
         except (OverflowError, ValueError):
             return moment
 
 
-def route(store: Store, path: str, look: Look, method: str = "GET") -> Route:
-    """A route of the page. The look runs in a thread; what lifelong refuses is told on a page of its own."""
+def route(store: Store, path: str, view: View, method: str = "GET") -> Route:
+    """Return a route of the page. The view runs in a thread; errors of lifelong are shown on a page."""
 
     async def answer(request: Request) -> Response:
-        visit = Visit(store, request.url.path, request.query_params, has_login=COOKIE in request.cookies)
+        page = PageContext(store, request.url.path, request.query_params, has_login=COOKIE in request.cookies)
         try:
             form = await request.form(max_files=0, max_fields=50) if method == "POST" else {}
         except HTTPException:
-            return _sorry(visit, InputError("This form cannot be read. Send it from the page, without a file."))
-        visit.form = {name: value for name, value in form.items() if isinstance(value, str)}
-        return await run_in_threadpool(_answer, visit, look)
+            return _error_page(page, InputError("The form cannot be read. Send it from the page, without a file."))
+        page.form = {name: value for name, value in form.items() if isinstance(value, str)}
+        return await run_in_threadpool(_answer, page, view)
 
     return Route(path, answer, methods=[method], name=f"page:{path}")
 
 
-def _answer(visit: Visit, look: Look) -> Response:
+def _answer(page: PageContext, view: View) -> Response:
     try:
-        return look(visit)
+        return view(page)
     except LifelongError as error:
-        return _sorry(visit, error)
+        return _error_page(page, error)
 
 
-def _sorry(visit: Visit, error: LifelongError) -> Response:
+def _error_page(page: PageContext, error: LifelongError) -> Response:
     status = problems.status_of(error)
-    told = first_sentence(error) if status == 404 else str(error)
+    message = first_sentence(error) if status == 404 else str(error)
     if status == 500:
-        problems.note(error)
-        told = problems.INSIDE
-    return _apology(visit.store, status, told, has_login=visit.has_login)
+        problems.log_error(error)
+        message = problems.INTERNAL_ERROR
+    return _show_error(page.store, status, message, has_login=page.has_login)
 
 
-def _apology(store: Store, status: int, told: str, *, has_login: bool) -> Response:
-    """Without a user: it may be what is not there."""
-    elsewhere = Visit(store, "", QueryParams(), has_login=has_login)
-    title = SORRY.get(status, "It did not work")
-    return elsewhere.render("error.html", status, zone=UTC, users=(), title=title, error=told)
+def _show_error(store: Store, status: int, message: str, *, has_login: bool) -> Response:
+    """Show an error without a user, because the user may be what does not exist."""
+    page = PageContext(store, "", QueryParams(), has_login=has_login)
+    title = ERROR_TITLES.get(status, "That did not work")
+    return page.render("error.html", status, zone=UTC, users=(), title=title, error=message)
 
 
-def lost(store: Store) -> Callable[[Request, Exception], Awaitable[Response]]:
-    """What an application tells whoever is where nothing is: a person by a page, a program by a problem."""
+def answer_not_found(store: Store) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Return what answers where there is no route: a page for a person, a problem for a program."""
 
     async def answer(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException) or not is_page(request.scope):
             return problems.answer(error)
-        told = NOWHERE if error.status_code == 404 else f"{error.detail}. This address is for the page's forms."
-        return _apology(store, error.status_code, told, has_login=COOKIE in request.cookies)
+        message = f"{error.detail}. This address is for the page's forms."
+        if error.status_code == 404:
+            message = "There is nothing at this address."
+        return _show_error(store, error.status_code, message, has_login=COOKIE in request.cookies)
 
     return answer
 
 
-def called(agent: Agent) -> str:
-    """What a person calls an agent."""
+def agent_name(agent: Agent) -> str:
+    """Return what a person calls an agent."""
     match agent.descriptor:
         case User(connector, user_id, channel_id):
             return f"{user_id} ({connector}, {channel_id})"

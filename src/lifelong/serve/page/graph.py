@@ -1,4 +1,4 @@
-"""Where the entity and its neighbours stand in a drawing of their relations."""
+"""Lay out an entity and its neighbours as a graph."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from math import cos, pi, sin
 
 from lifelong.recall.relations import Neighbour, Relations
 
-EDGE = 20  # between the drawing's edge and what stands in it
-ASIDE = 16  # from a neighbour to its label beside it
-THINNEST, THICKEST = 1.2, 7.0
-LETTER = 7.2  # of a label, in the drawing's units: about as wide as a letter is
-BESIDE = 105  # at least, for a label beside the outermost neighbour
-ROOM = 34  # letters that a label may have where there is room
+MARGIN = 20
+LABEL_GAP = 16  # from a neighbour to its label beside it
+MIN_LINE, MAX_LINE = 1.2, 7.0  # width
+CHAR_WIDTH = 7.2  # of a label, about
+MIN_LABEL_WIDTH = 105  # beside the outermost neighbour
+MAX_LABEL_CHARS = 34
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class Graph:
     width: int
     height: int
     x: float
@@ -37,21 +37,22 @@ class Drawing:
     nodes: list[Node]
 
 
-def draw(relations: Relations, width: int, height: int) -> Drawing:
-    """The entity in the middle, its neighbours around it, the closest on top. The more says so, the thicker."""
-    most = max(one.weight for one in relations.neighbours)
+def make_graph(relations: Relations, width: int, height: int) -> Graph:
+    """Place the entity in the middle and its neighbours around it, the closest on top. The more evidence, the
+    thicker the line."""
+    heaviest = max(one.weight for one in relations.neighbours)
     count = len(relations.neighbours)
     middle_x, middle_y = width / 2, height / 2
-    radius_x, radius_y = min(width * 0.27, middle_x - BESIDE), middle_y - EDGE - 20
+    radius_x, radius_y = min(width * 0.27, middle_x - MIN_LABEL_WIDTH), middle_y - MARGIN - 20
     nodes = []
-    for place, one in enumerate(relations.neighbours):
-        angle = 2 * pi * place / count - pi / 2
+    for index, one in enumerate(relations.neighbours):
+        angle = 2 * pi * index / count - pi / 2
         x, y = middle_x + radius_x * cos(angle), middle_y + radius_y * sin(angle)
         sideways = cos(angle)
         anchor = "start" if sideways > 0.1 else "end" if sideways < -0.1 else "middle"
-        aside = {"start": ASIDE, "end": -ASIDE, "middle": 0}[anchor]
-        room = (width - x if anchor == "start" else x if anchor == "end" else width) - abs(aside) - EDGE
-        thickness = THINNEST + (THICKEST - THINNEST) * one.weight / most
+        aside = {"start": LABEL_GAP, "end": -LABEL_GAP, "middle": 0}[anchor]
+        room = (width - x if anchor == "start" else x if anchor == "end" else width) - abs(aside) - MARGIN
+        thickness = MIN_LINE + (MAX_LINE - MIN_LINE) * one.weight / heaviest
         beyond = -(thickness + 12) if sin(angle) < 0 else thickness + 20
         nodes.append(
             Node(
@@ -61,14 +62,14 @@ def draw(relations: Relations, width: int, height: int) -> Drawing:
                 label_x=round(x + aside, 1),
                 label_y=round(y + (beyond if anchor == "middle" else 4), 1),
                 anchor=anchor,
-                label=_cut(one.name, int(room / LETTER)),
+                label=_cut(one.name, int(room / CHAR_WIDTH)),
                 thickness=round(thickness, 1),
             )
         )
-    label = _cut(relations.entity, min(20, int(radius_x / 4.4 - 5)))  # it stands within its neighbours
-    return Drawing(width, height, middle_x, middle_y, label, nodes)
+    label = _cut(relations.entity, min(20, int(radius_x / 4.4 - 5)))  # it is drawn within its neighbours
+    return Graph(width, height, middle_x, middle_y, label, nodes)
 
 
-def _cut(name: str, letters: int) -> str:
-    letters = max(6, min(letters, ROOM))
-    return name if len(name) <= letters else f"{name[: letters - 1].rstrip()}…"
+def _cut(name: str, chars: int) -> str:
+    chars = max(6, min(chars, MAX_LABEL_CHARS))
+    return name if len(name) <= chars else f"{name[: chars - 1].rstrip()}…"

@@ -1,7 +1,7 @@
-"""A document's Markdown as HTML that is safe to show: no HTML of its own, no image, no link but to the web.
+"""Render a document's Markdown as safe HTML: no HTML of its own, no images, links only to the web.
 
-Citations become links to the records, `[[targets]]` links to documents, and facts that ended are struck out. What
-a rule gives back is a plain str: a `Markup` would escape the HTML that it is added to.
+Citations become links to the records, `[[targets]]` links to documents, and facts that ended are struck out.
+Render rules return a plain str: a `Markup` would escape the HTML that it is added to.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TARGET = re.compile(r"\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
 
 
 def render(body: str, url: Url, resolve: Resolve) -> Markup:
-    """`url` makes an address on the page; `resolve` gives the id of what a `[[target]]` names, if there is one."""
+    """Return the HTML. `url` makes an address on the page; `resolve` gives the id of what a `[[target]]` names."""
     return Markup(_MARKDOWN.render(body, {"url": url, "resolve": resolve}))
 
 
@@ -56,7 +56,7 @@ def _target(state: StateInline, silent: bool) -> bool:
 
 
 def _mark_facts(state: StateCore) -> None:
-    """Strike out what a fact said, but not where it comes from."""
+    """Strike out the text of facts that ended, but not their citations."""
     for opening, inline in zip(state.tokens, state.tokens[1:], strict=False):
         fact = parse_fact(inline.content) if opening.type == "paragraph_open" and inline.type == "inline" else None
         if not fact or not inline.children or inline.children[-1].type != "citation":

@@ -1,29 +1,29 @@
-// The page works without this. It adds what is live, the keys, the theme, and a question before a rollback.
+// The page works without this. It adds live updates, keys, themes, and a question before a rollback.
 "use strict";
 
 const root = document.documentElement;
 root.classList.add("script");
 
-// Light, dark, or as the system has it. Set before anything is drawn.
+// Light, dark, or as the system. Set before anything is drawn.
 const themes = ["auto", "light", "dark"];
 let theme = "auto";
 try { theme = localStorage.getItem("lifelong-theme") || "auto"; } catch { /* no storage: nothing is kept */ }
-const dress = () => { root.dataset.theme = theme; };
-dress();
+const applyTheme = () => { root.dataset.theme = theme; };
+applyTheme();
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const one = (selector) => document.querySelector(selector);
 
 function themeSwitch() {
   const button = one("[data-theme-switch]");
-  const tell = () => { button.querySelector("span").textContent = theme; };
+  const showTheme = () => { button.querySelector("span").textContent = theme; };
   button.addEventListener("click", () => {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];
     try { localStorage.setItem("lifelong-theme", theme); } catch { /* as above */ }
-    dress();
-    tell();
+    applyTheme();
+    showTheme();
   });
-  tell();
+  showTheme();
 }
 
 // A form with data-confirm is sent only after a yes.
@@ -47,7 +47,7 @@ function confirmations() {
   }
 }
 
-// j and k go through the list; the links and buttons of what is chosen follow with Tab.
+// j and k move through the list; Tab goes on to the links and buttons of the selected item.
 function step(by) {
   const items = all("[data-item]").filter((item) => item.offsetParent !== null);
   if (!items.length) return;
@@ -79,17 +79,17 @@ function key(event) {
   else if (event.key === "Enter" && item && item.querySelector("a")) item.querySelector("a").click();
   else if (event.key === "/") {
     event.preventDefault();
-    if (search) { search.focus(); search.select(); } else one("nav [data-key=r]").click();
+    if (search) { search.focus(); search.select(); } else one("nav [data-key=f]").click();
   }
 }
 
-// What is live is rendered by the server, like everything else: after an event it is fetched anew.
+// Live parts are rendered by the server, like everything else: after an event they are fetched again.
 function live() {
   const where = document.body.dataset.events;
   if (!where) return;
   const events = new EventSource(where);
   const state = one("[data-live-state]");
-  const tell = (text, isLive) => { state.textContent = text; state.classList.toggle("is-live", isLive); };
+  const showState = (text, isLive) => { state.textContent = text; state.classList.toggle("is-live", isLive); };
   let soon = 0;
   const refresh = async () => {
     const answer = await fetch(location.href).catch(() => null);
@@ -104,8 +104,8 @@ function live() {
   const changed = () => { clearTimeout(soon); soon = setTimeout(refresh, 250); };
   events.addEventListener("overview", changed);
   events.addEventListener("changeset", changed);
-  events.addEventListener("open", () => tell("Live", true));
-  events.addEventListener("error", () => tell("Not live; trying again", false));
+  events.addEventListener("open", () => showState("Live", true));
+  events.addEventListener("error", () => showState("Not live; reconnecting", false));
   addEventListener("pagehide", () => events.close());
 }
 

@@ -1,0 +1,313 @@
+"""The views of the page, except documents and their changes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import groupby
+from typing import NamedTuple, cast, get_args
+
+from starlette.responses import Response
+
+from lifelong.errors import InputError
+from lifelong.journal.compaction import parse_blocks
+from lifelong.journal.records import JournalRecord, encode, parse
+from lifelong.journal.service import JournalService
+from lifelong.memory import Memory
+from lifelong.organize.health import Receipt
+from lifelong.recall.experiences import GROUPS, grouped
+from lifelong.recall.feedback import Verdict
+from lifelong.serve.page.context import PageContext, agent_name
+from lifelong.serve.page.documents import summarize
+from lifelong.serve.page.graph import make_graph
+from lifelong.types import ITEM_KINDS, Agent, Hit, ItemKind, ItemState, Session, StoredRecord, ToolCall
+
+OVERVIEW_RECORDS = 8
+OVERVIEW_CHANGESETS = 6
+SEARCH_HITS = 10
+ITEMS_PER_PAGE = 30
+EXPERIENCES_PER_PAGE = 200
+EXPERIENCES_FOUND = 20
+MAX_EXPERIENCES = 1_000_000
+GRAPH_NEIGHBOURS = 14
+LISTED_ENTITIES = 40
+SESSIONS_PER_PAGE = 60
+RECORDS_PER_PAGE = 100
+RECORDS_BEFORE = 20  # ids before a record that are shown with it, if they are of its session
+INBOX_PER_PAGE = 100
+JOURNAL_PER_PAGE = 200
+MAX_ARCHIVED = 500  # records of a month, the newest
+VERDICTS: tuple[Verdict, ...] = ("useful", "wrong", "outdated")
+STATES: tuple[ItemState, ...] = get_args(ItemState)
+
+
+def overview(page: PageContext) -> Response:
+    """Show what came in, what was organized, and whether all is well."""
+    memory = page.memory
+    return page.show(
+        "overview.html",
+        stats=memory.admin.stats(),
+        health=memory.admin.health(),
+        unindexed=memory.admin.unindexed(),
+        records=memory.list("record", limit=OVERVIEW_RECORDS),
+        changes=[summarize(memory, one) for one in memory.documents.changesets(OVERVIEW_CHANGESETS)],
+    )
+
+
+# What is remembered
+
+
+def search(page: PageContext) -> Response:
+    """Show what is found for a question, and what each score is made of."""
+    question = page.text("q")
+    kinds = page.query.getlist("kind")
+    top = page.number("top", SEARCH_HITS)
+    since, until, as_of = page.time("since"), page.time("until", days=1), page.time("as_of", days=1)
+    hits: Sequence[Hit] = ()
+    if question:
+        hits = page.memory.search(
+            question, top, kinds=cast(list[ItemKind], kinds), since=since, until=until, as_of=as_of, explain=True
+        )
+    largest = max((abs(part) for hit in hits for part in hit.parts.values()), default=1.0)
+    return page.show(
+        "search.html", question=question, kinds=kinds, top=top, hits=hits, largest=largest, all_kinds=ITEM_KINDS
+    )
+
+
+def browse(page: PageContext) -> Response:
+    """List everything that is remembered."""
+    kind, subject, since = page.text("kind"), page.text("subject"), page.time("since")
+    before = page.query.get("before")
+    hits = page.memory.list(
+        cast(ItemKind, kind) if kind else None, subject or None, since, ITEMS_PER_PAGE + 1, before
+    )
+    more = hits[ITEMS_PER_PAGE - 1].id if len(hits) > ITEMS_PER_PAGE else ""
+    return page.show(
+        "browse.html",
+        kind=kind,
+        subject=subject,
+        hits=hits[:ITEMS_PER_PAGE],
+        more=more,
+        before=before,
+        all_kinds=ITEM_KINDS,
+    )
+
+
+def judge_item(page: PageContext) -> Response:
+    """Store what a person says of an item, and go back to where it was shown."""
+    item, action, memory = page.text("item"), page.text("do"), page.memory
+    if action in ("pin", "unpin"):
+        (memory.pin if action == "pin" else memory.unpin)(item)
+        return page.return_with(f"{action}ned")
+    if action == "correct":
+        memory.correct(item, page.text("text"))
+        return page.return_with("corrected")
+    for verdict in VERDICTS:
+        if action == verdict:
+            memory.feedback(item, verdict)
+            is_record = verdict == "outdated" and item[:1] in "rR"
+            return page.return_with("lowered" if is_record else verdict)
+    raise InputError(f"Unknown action {action!r:.200}. Use a button of the page.")
+
+
+def experiences(page: PageContext) -> Response:
+    """Show the experiences, grouped."""
+    memory = page.memory
+    question, by = page.text("q"), next((one for one in GROUPS if one == page.text("by")), GROUPS[0])
+    if not memory.settings.continuity.experience_store_enabled:
+        return page.show("experiences.html", is_on=False, question=question)
+    store = memory.experiences
+    found = store.query(question, EXPERIENCES_FOUND) if question else store.list(limit=MAX_EXPERIENCES)
+    part = page.part(found, EXPERIENCES_PER_PAGE, len(found))
+    return page.show(
+        "experiences.html",
+        is_on=True,
+        question=question,
+        by=by,
+        all_groups=GROUPS,
+        groups=grouped(part.shown, by),
+        part=part,
+    )
+
+
+def relations(page: PageContext) -> Response:
+    """Show how people, projects and things are related, as a graph."""
+    memory = page.memory
+    entities = memory.relations.entities(LISTED_ENTITIES)
+    entity = page.text("entity") or (entities[0] if entities else "")
+    ended = bool(page.text("ended"))
+    found = memory.relations.of(entity, GRAPH_NEIGHBOURS, ended=ended) if entity else None
+    graphs = [make_graph(found, 760, 480), make_graph(found, 360, 440)] if found and found.neighbours else []
+    return page.show("relations.html", entities=entities, entity=entity, ended=ended, found=found, graphs=graphs)
+
+
+# Sessions and the inbox
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRecord:
+    """A record as it is shown. `text` is a tool call's arguments, where it is one."""
+
+    stored: StoredRecord
+    who: str
+    text: str
+    receipt: Receipt
+
+
+def sessions(page: PageContext) -> Response:
+    """Show the newest sessions by agent, or the one of an `id`."""
+    memory = page.memory
+    if chosen := page.text("id"):
+        return _session(page, memory.sessions.get(chosen))
+    found = memory.sessions.recent(SESSIONS_PER_PAGE + 1, page.text("before") or None)
+    groups: dict[str, list[Session]] = {}
+    for one in found[:SESSIONS_PER_PAGE]:
+        groups.setdefault(one.agent_id, []).append(one)
+    agents = [(_agent(memory, agent_id), some) for agent_id, some in groups.items()]
+    more = found[SESSIONS_PER_PAGE - 1].id if len(found) > SESSIONS_PER_PAGE else ""
+    return page.show("sessions.html", agents=agents, more=more)
+
+
+def record(page: PageContext) -> Response:
+    """Go to a record within its session."""
+    chosen = page.number("id")
+    receipt = page.memory.receipt(chosen)
+    after = max(0, chosen - RECORDS_BEFORE)
+    return page.go("/sessions", anchor=f"r{chosen}", id=receipt.session_id, after=after)
+
+
+def _session(page: PageContext, session: Session) -> Response:
+    memory, after = page.memory, page.number("after")
+    found = memory.sessions.history(session, after)
+    records = [_shown_record(memory, one) for one in found[:RECORDS_PER_PAGE]]
+    return page.show(
+        "session.html",
+        session=session,
+        agent=_agent(memory, session.agent_id),
+        records=records,
+        after=after,
+        whole=page.number("whole"),
+        more=records[-1].stored.id if len(found) > RECORDS_PER_PAGE else 0,
+    )
+
+
+def _shown_record(memory: Memory, stored: StoredRecord) -> ShownRecord:
+    record, receipt = stored.record, memory.receipt(stored.id)
+    if isinstance(record, ToolCall):
+        arguments = json.dumps(record.arguments, indent=2, ensure_ascii=False)
+        return ShownRecord(stored, record.name, arguments, receipt)
+    who = getattr(record, "speaker", "") or getattr(record, "name", "")
+    return ShownRecord(stored, who, record.text, receipt)
+
+
+def _agent(memory: Memory, agent_id: str) -> tuple[Agent, str]:
+    agent = memory.agents.get(agent_id)
+    return agent, agent_name(agent)
+
+
+def inbox(page: PageContext) -> Response:
+    """Show the transcripts on their way to the memory-agents, and those that failed."""
+    memory, state = page.memory, page.text("state")
+    states = (cast(ItemState, state),) if state else ()
+    found = memory.inbox.list(*states, limit=page.end_of(INBOX_PER_PAGE))
+    counts = memory.inbox.counts()
+    part = page.part(found, INBOX_PER_PAGE, sum(counts.get(one, 0) for one in states or STATES))
+    sessions = {one.session_id for one in part.shown}
+    who = {session: agent_name(memory.agents.get(memory.sessions.get(session).agent_id)) for session in sessions}
+    return page.show("inbox.html", state=state, states=STATES, counts=counts, part=part, who=who)
+
+
+def retry(page: PageContext) -> Response:
+    """Try one item again, or every one that failed for good."""
+    retried = page.memory.inbox.retry(page.number("id") or None)
+    return page.go("/inbox", done="retried" if retried else "none")
+
+
+# The journal
+
+
+class JournalDay(NamedTuple):
+    day: str
+    records: list[JournalRecord]
+
+
+class ArchivedMonth(NamedTuple):
+    """The records that compaction took out of MEMORY.md in a month: the newest of `total`."""
+
+    month: str
+    file: str
+    total: int
+    records: list[JournalRecord]
+
+
+def journal(page: PageContext) -> Response:
+    """Show the journal's records by day, what was compacted, or what opens a session."""
+    memory, show = page.memory, page.text("show") or "records"
+    if not memory.settings.continuity.journal_enabled:
+        return page.show("journal.html", is_on=False, show=show)
+    if show == "long":
+        text = memory.journal.long_memory()
+        return page.show(
+            "journal.html",
+            is_on=True,
+            show=show,
+            blocks=parse_blocks(encode(text))[::-1],
+            text=text,
+            archived=_archived(memory.journal),
+            ended=memory.admin.ended("journal"),
+        )
+    if show == "context":
+        return page.show("journal.html", is_on=True, show=show, context=memory.journal.context())
+    return _journal_records(page, memory.journal)
+
+
+def _journal_records(page: PageContext, journal: JournalService) -> Response:
+    """Show MEMORY.md, or the file of a day, newest first."""
+    chosen, category = page.text("day"), page.text("category")
+    found = (journal.day(_date(chosen)) if chosen else journal.records())[::-1]
+    counts = Counter(one.category for one in found)
+    newest = sorted((one for one in found if category in ("", one.category)), key=_seconds, reverse=True)
+    part = page.part(newest, JOURNAL_PER_PAGE, len(newest))
+    return page.show(
+        "journal.html",
+        is_on=True,
+        show="records",
+        days=_by_day(page, part.shown),
+        part=part,
+        ended=page.memory.admin.ended("journal"),
+        counts=counts.most_common(),
+        chosen=chosen,
+        category=category,
+        day_files=[path.stem for path in journal.files.days()][::-1],
+    )
+
+
+def _by_day(page: PageContext, records: Iterable[JournalRecord]) -> list[JournalDay]:
+    def day(record: JournalRecord) -> str:
+        at = record.timestamp
+        return at.astimezone(page.zone).date().isoformat() if at else ""
+
+    return [JournalDay(one, list(found)) for one, found in groupby(records, day)]
+
+
+def _seconds(record: JournalRecord) -> float:
+    return record.timestamp.timestamp() if record.timestamp else 0.0
+
+
+def _archived(journal: JournalService) -> list[ArchivedMonth]:
+    found = []
+    for path in sorted(journal.files.archive_folder.glob("compacted-????-??.md"), reverse=True):
+        records = [line.record for line in parse(journal.files.read(path)) if line.record][::-1]
+        month = path.stem.removeprefix("compacted-")
+        found.append(ArchivedMonth(month, path.name, len(records), records[:MAX_ARCHIVED]))
+    return found
+
+
+def _date(text: str) -> date:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date()  # noqa: DTZ007  # a day has no zone
+    except ValueError:
+        raise InputError(f"{text!r:.200} is not a day. Write it as 2026-03-05.") from None
