@@ -39,26 +39,26 @@ def old(count: int) -> str:
 
 
 @pytest.fixture
-def pages(tmp_path: Path) -> JournalFiles:
+def files(tmp_path: Path) -> JournalFiles:
     return JournalFiles(tmp_path / "user")
 
 
-def write(pages: JournalFiles, text: str | bytes) -> None:
+def write(files: JournalFiles, text: str | bytes) -> None:
     data = text if isinstance(text, bytes) else encode(text)
-    pages.root.mkdir(exist_ok=True)
-    pages.memory.write_bytes(data)
+    files.root.mkdir(exist_ok=True)
+    files.memory.write_bytes(data)
 
 
-def compaction(pages: JournalFiles, limits: CompactionLimits = TIGHT, **options: Any) -> Compaction:
-    return Compaction(pages, lambda: NOW, UTC, limits, **options)
+def compaction(files: JournalFiles, limits: CompactionLimits = TIGHT, **options: Any) -> Compaction:
+    return Compaction(files, lambda: NOW, UTC, limits, **options)
 
 
-def records(pages: JournalFiles) -> list[JournalRecord]:
-    return [line.record for line in parse(pages.memory.read_bytes()) if line.record]
+def records(files: JournalFiles) -> list[JournalRecord]:
+    return [line.record for line in parse(files.memory.read_bytes()) if line.record]
 
 
-def archived(pages: JournalFiles) -> bytes:
-    return b"".join(path.read_bytes() for path in sorted(pages.archive_folder.glob("compacted-*.md")))
+def archived(files: JournalFiles) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(files.archive_folder.glob("compacted-*.md")))
 
 
 # When it runs
@@ -73,77 +73,77 @@ def archived(pages: JournalFiles) -> bytes:
         (0, CompactionLimits(), False),
     ],
 )
-def test_it_runs_only_over_a_limit(pages: JournalFiles, count: int, limits: CompactionLimits, runs: bool) -> None:
+def test_it_runs_only_over_a_limit(files: JournalFiles, count: int, limits: CompactionLimits, runs: bool) -> None:
     """O25, O30, SC2: by records or by characters; else it says why not, and no page changes."""
-    write(pages, HEADER + old(count))
-    before = pages.memory.read_bytes()
-    result = compaction(pages, limits).run()
+    write(files, HEADER + old(count))
+    before = files.memory.read_bytes()
+    result = compaction(files, limits).run()
     assert result.ran is runs
-    assert (pages.memory.read_bytes() == before) is not runs
+    assert (files.memory.read_bytes() == before) is not runs
     assert ("Within the limits" in result.reason) is not runs
-    assert pages.long_memory.exists() is runs
+    assert files.long_memory.exists() is runs
 
 
-def test_it_can_be_forced_and_then_has_nothing_left_to_do(pages: JournalFiles) -> None:
+def test_it_can_be_forced_and_then_has_nothing_left_to_do(files: JournalFiles) -> None:
     """O25"""
-    write(pages, HEADER + old(20))
-    roomy = compaction(pages, CompactionLimits())
+    write(files, HEADER + old(20))
+    roomy = compaction(files, CompactionLimits())
     assert roomy.run(force=True).compacted == 20
     again = roomy.run(force=True)
     assert (again.ran, again.reason) == (False, "Nothing to compact: every record is recent or must be kept.")
 
 
-def test_force_does_not_enlarge_the_page(pages: JournalFiles) -> None:
+def test_force_does_not_enlarge_the_page(files: JournalFiles) -> None:
     """O25: one short record told as a compaction would take more room than it does."""
-    write(pages, HEADER + render(record("short", text="Ada likes 2 teas.")) + render(STAY["learned"]))
-    before = pages.memory.read_bytes()
-    result = compaction(pages, CompactionLimits()).run(force=True)
+    write(files, HEADER + render(record("short", text="Ada likes 2 teas.")) + render(STAY["learned"]))
+    before = files.memory.read_bytes()
+    result = compaction(files, CompactionLimits()).run(force=True)
     assert (result.ran, result.reason) == (False, "Nothing to compact: MEMORY.md would not get smaller.")
-    assert pages.memory.read_bytes() == before
-    assert not pages.archive_folder.exists()
+    assert files.memory.read_bytes() == before
+    assert not files.archive_folder.exists()
 
 
-def test_a_journal_that_is_not_there_makes_no_page(pages: JournalFiles) -> None:
+def test_a_journal_that_is_not_there_makes_no_page(files: JournalFiles) -> None:
     """K2"""
-    assert not compaction(pages).run().ran
-    assert not pages.memory.exists()
-    assert not pages.long_memory.exists()
-    assert not pages.archive_folder.exists()
+    assert not compaction(files).run().ran
+    assert not files.memory.exists()
+    assert not files.long_memory.exists()
+    assert not files.archive_folder.exists()
 
 
 # The lock
 
 
-def test_one_compaction_at_a_time(pages: JournalFiles) -> None:
+def test_one_compaction_at_a_time(files: JournalFiles) -> None:
     """O26, K3, SC8: held → skipped; the file says who holds it and stays behind."""
-    write(pages, HEADER + old(30))
-    with pages.compacting("somebody", NOW) as free:
+    write(files, HEADER + old(30))
+    with files.compacting("somebody", NOW) as free:
         assert free
-        lock = pages.root / "tmp" / "memory-compaction.lock"
+        lock = files.root / "tmp" / "memory-compaction.lock"
         assert lock.read_text() == f"somebody since {NOW.isoformat()}\n"
-        held = compaction(pages).run()
+        held = compaction(files).run()
         assert (held.ran, held.reason) == (False, "Another compaction is running.")
-        other = JournalFiles(pages.root.with_name("other"))
+        other = JournalFiles(files.root.with_name("other"))
         write(other, HEADER + old(30))
         assert compaction(other).run().ran, "another user has its own"
-    assert compaction(pages).run().ran
+    assert compaction(files).run().ran
     assert lock.exists()
 
 
 def test_a_failure_frees_the_lock_and_leaves_the_page(
-    pages: JournalFiles, monkeypatch: pytest.MonkeyPatch
+    files: JournalFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """O26, O28, S1, S7, guardrails 2 and 3; however often it fails, nothing is archived or told twice."""
-    write(pages, HEADER + old(30))
-    before = pages.memory.read_bytes()
-    replace_page = pages.replace
+    write(files, HEADER + old(30))
+    before = files.memory.read_bytes()
+    replace_page = files.replace
 
     def fail(page: Path, data: bytes) -> None:
-        if page == pages.memory:
+        if page == files.memory:
             raise JournalError("no room")
         replace_page(page, data)
 
-    monkeypatch.setattr(pages, "replace", fail)
+    monkeypatch.setattr(files, "replace", fail)
     locks: list[BaseFileLock] = []  # kept, so that none is freed by being forgotten
 
     def lock(*given: Any, **options: Any) -> BaseFileLock:
@@ -153,87 +153,87 @@ def test_a_failure_frees_the_lock_and_leaves_the_page(
     monkeypatch.setattr("filelock.FileLock", lock)
     for _ in range(3):
         with pytest.raises(JournalError, match="no room"):
-            compaction(pages).run()
-        assert pages.memory.read_bytes() == before
+            compaction(files).run()
+        assert files.memory.read_bytes() == before
     monkeypatch.undo()
-    assert compaction(pages).run().ran
-    assert archived(pages) == before.removeprefix(HEADER.encode())
-    assert pages.long_memory.read_text().count("\n## ") == 1
-    assert pages.previous_version(pages.memory).read_bytes() == before
+    assert compaction(files).run().ran
+    assert archived(files) == before.removeprefix(HEADER.encode())
+    assert files.long_memory.read_text().count("\n## ") == 1
+    assert files.previous_version(files.memory).read_bytes() == before
 
 
 def test_an_archive_that_did_not_take_it_stops_everything(
-    pages: JournalFiles, monkeypatch: pytest.MonkeyPatch
+    files: JournalFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S7: what goes must be on disk, byte for byte, before anything else is written."""
-    write(pages, HEADER + old(30))
-    before = pages.memory.read_bytes()
-    archive = pages.archive
-    monkeypatch.setattr(pages, "archive", lambda name, data: archive(name, data[:-9] + b"\n"))
+    write(files, HEADER + old(30))
+    before = files.memory.read_bytes()
+    archive = files.archive
+    monkeypatch.setattr(files, "archive", lambda name, data: archive(name, data[:-9] + b"\n"))
     with pytest.raises(JournalError, match="does not hold what was written"):
-        compaction(pages).run()
-    assert pages.memory.read_bytes() == before
-    assert not pages.long_memory.exists()
+        compaction(files).run()
+    assert files.memory.read_bytes() == before
+    assert not files.long_memory.exists()
 
 
-def test_appends_meanwhile_are_not_blocked_and_not_lost(pages: JournalFiles) -> None:
+def test_appends_meanwhile_are_not_blocked_and_not_lost(files: JournalFiles) -> None:
     """O26, S2, guardrail 1: they come in while the summary is made, here from the very thread that makes it."""
-    write(pages, HEADER + old(30))
+    write(files, HEADER + old(30))
     late = encode(render(record("late", "learned", NOW)))
 
     def summarize(items: Sequence[DatedText], budget: int) -> str:
-        with pages.writing():
-            pages.append(pages.memory, late)
+        with files.writing():
+            files.append(files.memory, late)
         return ""
 
-    result = compaction(pages, summarize=summarize).run()
+    result = compaction(files, summarize=summarize).run()
     assert result.ran
-    assert pages.memory.read_bytes().endswith(late)
-    assert len(records(pages)) == result.records_after
-    assert len(pages.memory.read_text()) == result.chars_after
+    assert files.memory.read_bytes().endswith(late)
+    assert len(records(files)) == result.records_after
+    assert len(files.memory.read_text()) == result.chars_after
 
 
 @pytest.mark.parametrize("often", [1, 99])
-def test_a_person_who_edits_meanwhile_is_not_overwritten(pages: JournalFiles, often: int) -> None:
+def test_a_person_who_edits_meanwhile_is_not_overwritten(files: JournalFiles, often: int) -> None:
     """O22: the compaction begins anew; if they go on and on it gives up, and nothing is changed."""
-    write(pages, HEADER + old(30))
+    write(files, HEADER + old(30))
     edits = 0
 
     def summarize(items: Sequence[DatedText], budget: int) -> str:
         nonlocal edits
         if edits < often:
             edits += 1
-            write(pages, pages.memory.read_bytes().replace(b"# Memory\n", b"# Memory\nmine\n"))
+            write(files, files.memory.read_bytes().replace(b"# Memory\n", b"# Memory\nmine\n"))
         return ""
 
-    before = pages.memory.read_bytes()
-    result = compaction(pages, summarize=summarize).run()
+    before = files.memory.read_bytes()
+    result = compaction(files, summarize=summarize).run()
     assert result.ran is (often == 1)
-    assert pages.memory.read_bytes().count(b"mine\n") == edits
+    assert files.memory.read_bytes().count(b"mine\n") == edits
     if often == 1:
-        assert archived(pages).count(b"\n") == 30, "archived once, though it was tried twice"
+        assert archived(files).count(b"\n") == 30, "archived once, though it was tried twice"
     else:
-        assert pages.memory.read_bytes().replace(b"mine\n", b"") == before
+        assert files.memory.read_bytes().replace(b"mine\n", b"") == before
         assert "kept changing" in result.reason
-        assert not pages.long_memory.exists()
+        assert not files.long_memory.exists()
 
 
-def test_so_much_appended_meanwhile_that_it_would_be_over_the_target(pages: JournalFiles) -> None:
+def test_so_much_appended_meanwhile_that_it_would_be_over_the_target(files: JournalFiles) -> None:
     """O28: what came in is counted in the next try."""
-    write(pages, HEADER + old(30))
+    write(files, HEADER + old(30))
     came: list[bytes] = []
 
     def summarize(items: Sequence[DatedText], budget: int) -> str:
         if not came:
             came.extend(encode(render(record(f"new{n}", at=NOW, text="x" * 740))) for n in range(6))
-            with pages.writing():
-                pages.append(pages.memory, b"".join(came))
+            with files.writing():
+                files.append(files.memory, b"".join(came))
         return ""
 
-    result = compaction(pages, summarize=summarize).run()
+    result = compaction(files, summarize=summarize).run()
     assert (result.ran, result.over_target) == (True, False)
-    assert len(pages.memory.read_text()) < TIGHT.max_chars
-    assert pages.memory.read_bytes().endswith(b"".join(came))
+    assert len(files.memory.read_text()) < TIGHT.max_chars
+    assert files.memory.read_bytes().endswith(b"".join(came))
 
 
 # What goes and what stays
@@ -253,7 +253,7 @@ STAY = {
 }
 
 
-def test_what_must_be_kept_is_kept_as_it_is_and_in_order(pages: JournalFiles) -> None:
+def test_what_must_be_kept_is_kept_as_it_is_and_in_order(files: JournalFiles) -> None:
     """O22, O27, O28, SC3: recent, high-value, unknown and secret records, header and hand-written lines."""
     odd = ["a remark\n", "- {broken\n", "- a list\n", "  \n", '- {"id": 7}\n', "half \udcff\n"]
     kept = ["\ufeff# Memory\r\n", "\r\n"]
@@ -263,125 +263,125 @@ def test_what_must_be_kept_is_kept_as_it_is_and_in_order(pages: JournalFiles) ->
         page += [render(record(f"old{number}")), render(record(f"note{number}", "note")), *left]
         kept += left
     data = "".join(page).rstrip("\n")
-    write(pages, data)
-    result = compaction(pages, CompactionLimits(12, 60_000)).run()
+    write(files, data)
+    result = compaction(files, CompactionLimits(12, 60_000)).run()
     assert result.compacted == 2 * len(STAY)
-    lines = [line.raw for line in parse(pages.memory.read_bytes())]
+    lines = [line.raw for line in parse(files.memory.read_bytes())]
     told = [line for line in lines if '"category": "compaction"' in line and "secret-compaction" not in line]
     assert len(told) == 1
     assert lines.index(told[0]) == 2, "after the header"
     assert "".join(line for line in lines if line not in told) == "".join(kept).rstrip("\n")
-    assert [line.record.id for line in parse(archived(pages)) if line.record] == [
+    assert [line.record.id for line in parse(archived(files)) if line.record] == [
         f"{kind}{number}" for number in range(len(STAY)) for kind in ("old", "note")
     ]
 
 
-def test_a_compaction_below_a_kept_line_is_no_hindrance(pages: JournalFiles) -> None:
+def test_a_compaction_below_a_kept_line_is_no_hindrance(files: JournalFiles) -> None:
     """O22, O28: a person may put a line anywhere, also a compaction without a newline at the end. Compactions then
     stand before what is kept, which stays in its order."""
     told = [render(record(f"compaction-{n}", "compaction", text=f"Ada: {n} kayaks.")) for n in range(3)]
     mine, learned, recent = "## mine\n", render(STAY["learned"]), render(STAY["recent"])
-    write(pages, HEADER + mine + told[0] + learned + told[1] + old(30) + recent + told[2].rstrip("\n"))
-    result = compaction(pages).run()
+    write(files, HEADER + mine + told[0] + learned + told[1] + old(30) + recent + told[2].rstrip("\n"))
+    result = compaction(files).run()
     assert (result.ran, result.compacted, result.records_after) == (True, 30, 6)
     start, end = HEADER + mine + "".join(told), learned + recent
-    page = pages.memory.read_text()
+    page = files.memory.read_text()
     assert page.startswith(start)
     assert page.endswith(end)
     assert len(parse(encode(page[len(start) : -len(end)]))) == 1
 
 
-def test_the_archive_has_each_record_on_a_line_of_its_own(pages: JournalFiles) -> None:
+def test_the_archive_has_each_record_on_a_line_of_its_own(files: JournalFiles) -> None:
     """S7: also where the page had no final newline, and compactions are told again."""
     words = " ".join(f"Ada met Bob{n} on 7 May {1900 + n}." for n in range(100))
     earlier = "".join(render(record(f"compaction-{n}", "compaction", text=f"{n} {words}")) for n in range(3))
-    write(pages, HEADER + earlier + old(30).rstrip("\n"))
-    ids = {each.id for each in records(pages)}
-    assert compaction(pages).run().compacted == 33
-    assert {line.record.id for line in parse(archived(pages)) if line.record} == ids
+    write(files, HEADER + earlier + old(30).rstrip("\n"))
+    ids = {each.id for each in records(files)}
+    assert compaction(files).run().compacted == 33
+    assert {line.record.id for line in parse(archived(files)) if line.record} == ids
 
 
 @pytest.mark.parametrize(("age", "goes"), [(timedelta(days=7), True), (timedelta(days=6, hours=23), False)])
 @pytest.mark.parametrize("category", ["note", "turn-summary", "compaction"])
-def test_age_is_the_same_for_all(pages: JournalFiles, category: str, age: timedelta, goes: bool) -> None:
+def test_age_is_the_same_for_all(files: JournalFiles, category: str, age: timedelta, goes: bool) -> None:
     """O27: to the moment; also for what somebody else calls a compaction."""
-    write(pages, HEADER + "".join(render(record(f"r{n}", category, NOW - age)) for n in range(30)))
-    assert bool(compaction(pages).run().compacted) is goes
+    write(files, HEADER + "".join(render(record(f"r{n}", category, NOW - age)) for n in range(30)))
+    assert bool(compaction(files).run().compacted) is goes
 
 
-def test_a_merged_record_has_the_highest_sensitivity_and_the_least_confidence(pages: JournalFiles) -> None:
+def test_a_merged_record_has_the_highest_sensitivity_and_the_least_confidence(files: JournalFiles) -> None:
     """O27: what is private does not become operational by being merged."""
     private = record("private", sensitivity="private-user", confidence=0.4)
-    write(pages, HEADER + render(record("public", sensitivity="public")) + render(private) + old(20))
-    result = compaction(pages).run()
-    merged = records(pages)[0]
+    write(files, HEADER + render(record("public", sensitivity="public")) + render(private) + old(20))
+    result = compaction(files).run()
+    merged = records(files)[0]
     assert (merged.category, merged.sensitivity, merged.confidence) == ("compaction", "private-user", 0.4)
     assert merged.timestamp == OLD + timedelta(minutes=19)
     assert "22 record(s), private-user)" in result.block
 
 
-def test_every_specific_of_what_was_merged_is_accounted_for(pages: JournalFiles) -> None:
+def test_every_specific_of_what_was_merged_is_accounted_for(files: JournalFiles) -> None:
     """O27, S7: each number, name, date and negation is told, or in the archive."""
-    write(pages, HEADER + old(300))
-    merged = key_facts("\n".join(each.text for each in records(pages)))
-    assert compaction(pages).run().ran
-    told = key_facts(pages.long_memory.read_text() + "\n".join(each.text for each in records(pages)))
-    rest = key_facts("\n".join(line.record.text for line in parse(archived(pages)) if line.record))
+    write(files, HEADER + old(300))
+    merged = key_facts("\n".join(each.text for each in records(files)))
+    assert compaction(files).run().ran
+    told = key_facts(files.long_memory.read_text() + "\n".join(each.text for each in records(files)))
+    rest = key_facts("\n".join(line.record.text for line in parse(archived(files)) if line.record))
     assert merged <= told | rest
     assert told & merged
 
 
-def test_a_secret_that_nobody_marked_does_not_get_into_a_summary(pages: JournalFiles) -> None:
+def test_a_secret_that_nobody_marked_does_not_get_into_a_summary(files: JournalFiles) -> None:
     """S4"""
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
-    write(pages, HEADER + old(2) + render(record("leak", text=f"Deploy to Porto with the token {secret}.")))
-    assert compaction(pages, CompactionLimits(max_records=1)).run().ran
-    assert secret not in pages.memory.read_text()
-    assert secret not in pages.long_memory.read_text()
-    assert "Porto" in pages.long_memory.read_text()
+    write(files, HEADER + old(2) + render(record("leak", text=f"Deploy to Porto with the token {secret}.")))
+    assert compaction(files, CompactionLimits(max_records=1)).run().ran
+    assert secret not in files.memory.read_text()
+    assert secret not in files.long_memory.read_text()
+    assert "Porto" in files.long_memory.read_text()
 
 
-def test_what_was_pending_is_written_first_and_the_index_follows(pages: JournalFiles) -> None:
+def test_what_was_pending_is_written_first_and_the_index_follows(files: JournalFiles) -> None:
     """O27, O29: the hooks; neither can make a compaction fail."""
-    write(pages, HEADER + old(10))
+    write(files, HEADER + old(10))
     order: list[str] = []
 
     def flush() -> None:
-        pages.append(pages.memory, encode(render(record("pending"))))
+        files.append(files.memory, encode(render(record("pending"))))
         order.append("flush")
         raise JournalError("the rest is not written")
 
     def resync() -> None:
-        order.append(f"resync {len(records(pages))}")
+        order.append(f"resync {len(records(files))}")
         raise RuntimeError("no index")
 
-    result = compaction(pages, flush=flush, resync=resync).run()
+    result = compaction(files, flush=flush, resync=resync).run()
     assert (result.ran, result.compacted) == (True, 11)
     assert order == ["flush", "resync 1"]
-    assert not compaction(pages, resync=resync).run().ran
+    assert not compaction(files, resync=resync).run().ran
     assert order == ["flush", "resync 1"]
 
 
-def test_daily_pages_are_never_touched(pages: JournalFiles) -> None:
+def test_daily_pages_are_never_touched(files: JournalFiles) -> None:
     """O29, guardrail 4"""
-    day = pages.day(OLD.date())
-    with pages.writing():
-        pages.append(day, encode(old(30)))
-    write(pages, HEADER + old(30))
+    day = files.day(OLD.date())
+    with files.writing():
+        files.append(day, encode(old(30)))
+    write(files, HEADER + old(30))
     before = (day.read_bytes(), day.stat().st_mtime_ns)
-    assert compaction(pages).run().ran
+    assert compaction(files).run().ran
     assert (day.read_bytes(), day.stat().st_mtime_ns) == before
 
 
 # The target
 
 
-def test_the_result_tells_what_happened(pages: JournalFiles) -> None:
+def test_the_result_tells_what_happened(files: JournalFiles) -> None:
     """O30"""
-    write(pages, HEADER + old(30) + render(STAY["learned"]))
-    before = pages.memory.read_text()
-    result = compaction(pages).run()
-    after = pages.memory.read_text()
+    write(files, HEADER + old(30) + render(STAY["learned"]))
+    before = files.memory.read_text()
+    result = compaction(files).run()
+    after = files.memory.read_text()
     assert result == CompactionResult(
         ran=True,
         reason=f"30 of 31 record(s) compacted; {len(before):,} characters brought to {len(after):,}.",
@@ -390,111 +390,111 @@ def test_the_result_tells_what_happened(pages: JournalFiles) -> None:
         compacted=30,
         chars_before=len(before),
         chars_after=len(after),
-        block=pages.long_memory.read_text().removeprefix("# Long-term memory\n\n"),
+        block=files.long_memory.read_text().removeprefix("# Long-term memory\n\n"),
         over_target=False,
     )
     assert result.block.startswith("## 2026-03-12 (2026-03-02 to 2026-03-02, 30 record(s), operational)")
 
 
-def test_compactions_are_compacted_again_oldest_first(pages: JournalFiles) -> None:
+def test_compactions_are_compacted_again_oldest_first(files: JournalFiles) -> None:
     """O28, SC3: run after run, the page stays under its target, by records and by size."""
     limits = CompactionLimits(max_records=6, max_chars=4_000)
     firsts: list[str] = []
-    write(pages, HEADER + render(STAY["learned"]) + render(STAY["decision"]))
+    write(files, HEADER + render(STAY["learned"]) + render(STAY["decision"]))
     for run in range(12):
         for n in range(40):
             text = f"Farid sold {run * 100 + n} kayaks to Ada in Oslo for {n * 7} euros, none in Porto{run}."
-            write(pages, pages.memory.read_bytes() + encode(render(record(f"r{run}-{n}", text=text))))
-        result = compaction(pages, limits).run()
+            write(files, files.memory.read_bytes() + encode(render(record(f"r{run}-{n}", text=text))))
+        result = compaction(files, limits).run()
         assert (result.ran, result.over_target) == (True, False)
-        assert len(pages.memory.read_text()) < limits.max_chars
-        assert result.records_after == len(records(pages)) <= limits.max_records
-        told = [each for each in records(pages) if each.category == "compaction"]
+        assert len(files.memory.read_text()) < limits.max_chars
+        assert result.records_after == len(records(files)) <= limits.max_records
+        told = [each for each in records(files) if each.category == "compaction"]
         assert len(told) >= 2 or run == 0
         firsts.append(told[0].id)
     assert len(set(firsts)) > 3, "the oldest are told again"
-    ids = [line.record.id for line in parse(archived(pages)) if line.record]
+    ids = [line.record.id for line in parse(archived(files)) if line.record]
     assert {f"r{run}-{n}" for run in range(12) for n in range(40)} <= set(ids)
     assert any(each.startswith("compaction-") for each in ids), "a compaction that is told again is archived too"
 
 
-def test_a_full_page_leaves_room_for_what_is_appended_next(pages: JournalFiles) -> None:
+def test_a_full_page_leaves_room_for_what_is_appended_next(files: JournalFiles) -> None:
     """O28: else it would be over the target again at once."""
     many = (
         record(f"r{n}", text=f"Ada{n} sold {n * 7} kayaks to Ben{n} in Oslo{n}, not {n}.") for n in range(2_000)
     )
-    write(pages, HEADER + "".join(map(render, many)))
-    result = compaction(pages).run()
+    write(files, HEADER + "".join(map(render, many)))
+    result = compaction(files).run()
     assert TIGHT.max_chars * 0.9 < result.chars_after <= TIGHT.max_chars * 0.95
 
 
 @pytest.mark.parametrize("cap", [1, 100, 141, 200, 300, 1_000])
-def test_long_memory_keeps_the_smallest_cap(pages: JournalFiles, cap: int) -> None:
+def test_long_memory_keeps_the_smallest_cap(files: JournalFiles, cap: int) -> None:
     """O29: where not even a heading fits there is no block."""
     for run in range(3):
-        write(pages, HEADER + old(30).replace("old", f"old{run}"))
-        result = compaction(pages, CompactionLimits(10, 6_000, long_memory_max_chars=cap)).run()
+        write(files, HEADER + old(30).replace("old", f"old{run}"))
+        result = compaction(files, CompactionLimits(10, 6_000, long_memory_max_chars=cap)).run()
         assert result.ran
         assert bool(result.block) is (cap > 140)
-        assert len(pages.read(pages.long_memory)) <= cap
+        assert len(files.read(files.long_memory)) <= cap
 
 
 @pytest.mark.parametrize("chars", [5_990, 6_500])
-def test_kept_records_alone_may_fill_the_target_or_exceed_it(pages: JournalFiles, chars: int) -> None:
+def test_kept_records_alone_may_fill_the_target_or_exceed_it(files: JournalFiles, chars: int) -> None:
     """O28: nothing kept is removed; there is no room for a compaction record, but LONGMEMORY.md tells."""
     bare = render(record("k", "learned", text=""))
     kept = render(record("k", "learned", text="x" * (chars - len(HEADER) - len(bare))))
-    write(pages, HEADER + old(20) + kept)
-    it = compaction(pages)
+    write(files, HEADER + old(20) + kept)
+    it = compaction(files)
     result = it.run()
-    assert pages.memory.read_text() == HEADER + kept
+    assert files.memory.read_text() == HEADER + kept
     assert (result.ran, result.compacted, result.chars_after) == (True, 20, chars)
     assert result.over_target is (chars > TIGHT.max_chars)
     assert bool(it.status_note()) is result.over_target
-    assert "old" in pages.long_memory.read_text().lower()
+    assert "old" in files.long_memory.read_text().lower()
     again = it.run()
     assert (again.ran, again.over_target) == (False, result.over_target)
 
 
-def test_a_page_with_little_room_does_not_make_the_long_memory_short(pages: JournalFiles) -> None:
+def test_a_page_with_little_room_does_not_make_the_long_memory_short(files: JournalFiles) -> None:
     """O29: what MEMORY.md has no room for, LONGMEMORY.md tells; and of what day it was, where it was one."""
     kept = render(record("k", "learned", text="x" * 5_000))
-    write(pages, HEADER + old(20) + kept)
-    result = compaction(pages).run()
-    [told] = [one.text for one in records(pages) if one.category == "compaction"]
+    write(files, HEADER + old(20) + kept)
+    result = compaction(files).run()
+    [told] = [one.text for one in records(files) if one.category == "compaction"]
     assert len(told) < 300 < len(result.block)
     assert f"({OLD:%Y-%m-%d}) " in result.block
 
 
-def test_what_json_writes_in_two_characters_is_counted(pages: JournalFiles) -> None:
+def test_what_json_writes_in_two_characters_is_counted(files: JournalFiles) -> None:
     """O28"""
     quoted = (render(record(f"q{n}", text=f'"{n}" \\"Ada{n}\\" "not" "{n * 7}" "Oslo"')) for n in range(300))
-    write(pages, HEADER + "".join(quoted))
-    result = compaction(pages, CompactionLimits(2, 1_200)).run()
+    write(files, HEADER + "".join(quoted))
+    result = compaction(files, CompactionLimits(2, 1_200)).run()
     assert (result.ran, result.records_after, result.over_target) == (True, 1, False)
-    assert len(pages.memory.read_text()) < 1_200
+    assert len(files.memory.read_text()) < 1_200
 
 
-def test_health_has_nothing_to_say_before_a_run(pages: JournalFiles) -> None:
+def test_health_has_nothing_to_say_before_a_run(files: JournalFiles) -> None:
     """O28: what can be compacted is no reason to worry."""
-    assert compaction(pages).status_note() == ""
-    write(pages, HEADER + old(100))
-    assert compaction(pages).status_note() == ""
+    assert compaction(files).status_note() == ""
+    write(files, HEADER + old(100))
+    assert compaction(files).status_note() == ""
 
 
 def test_a_rewrite_that_would_lose_something_is_refused(
-    pages: JournalFiles, monkeypatch: pytest.MonkeyPatch
+    files: JournalFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """O28, S7: a wrong plan, be it only in the order of lines, does not reach the disk; health tells of it."""
-    write(pages, HEADER + old(20) + render(STAY["learned"]) + "by hand\n")
-    before = pages.memory.read_bytes()
+    write(files, HEADER + old(20) + render(STAY["learned"]) + "by hand\n")
+    before = files.memory.read_bytes()
     plan = module.CompactionPlanner.plan
 
     def run(spoil: Callable[[module.CompactionPlan], module.CompactionPlan]) -> str:
         monkeypatch.setattr(module.CompactionPlanner, "plan", lambda *given: spoil(plan(*given)))
         timetable = Timetable(UTC, interval=timedelta(hours=1))
         hourly = Schedule(
-            "compaction", compaction(pages).run, timetable, lambda: NOW, lambda: OLD, lambda at: None
+            "compaction", compaction(files).run, timetable, lambda: NOW, lambda: OLD, lambda at: None
         )
         hourly.tick()
         return hourly.error
@@ -522,8 +522,8 @@ def test_a_rewrite_that_would_lose_something_is_refused(
         "lose the record old0",
         "lose a line that is not a record",
     ]
-    assert pages.memory.read_bytes() == before
-    assert not pages.archive_folder.exists()
+    assert files.memory.read_bytes() == before
+    assert not files.archive_folder.exists()
 
 
 # Who summarizes
@@ -540,10 +540,10 @@ def test_a_rewrite_that_would_lose_something_is_refused(
         (RuntimeError("no model today"), False),
     ],
 )
-def test_a_model_may_do_better_and_never_worse(pages: JournalFiles, answer: str | Exception, taken: bool) -> None:
+def test_a_model_may_do_better_and_never_worse(files: JournalFiles, answer: str | Exception, taken: bool) -> None:
     """O27: the rules stand in where it fails, is too long, drops specifics or makes a number up."""
     text = "Ada did not sell 12 kayaks in Oslo on Monday"
-    write(pages, HEADER + "".join(render(record(f"r{n}", text=text)) for n in range(20)))
+    write(files, HEADER + "".join(render(record(f"r{n}", text=text)) for n in range(20)))
 
     def summarize(items: Sequence[DatedText], budget: int) -> str:
         assert all(item.text == text for item in items)
@@ -551,8 +551,8 @@ def test_a_model_may_do_better_and_never_worse(pages: JournalFiles, answer: str 
             raise answer
         return answer
 
-    assert compaction(pages, summarize=summarize).run().ran
-    told = records(pages)[0].text
+    assert compaction(files, summarize=summarize).run().ran
+    told = records(files)[0].text
     assert (told == answer) is taken
     assert "12" in told
     assert "Oslo" in told
@@ -596,11 +596,11 @@ def test_every_byte_that_is_not_a_compacted_record_survives(
 ) -> None:
     """O22, O28: CRLF, a byte order mark, broken JSON, half lines, huge lines, the same id twice, other languages,
     no final newline, bytes that are no UTF-8."""
-    pages = JournalFiles(tmp_path_factory.mktemp("user"))
+    files = JournalFiles(tmp_path_factory.mktemp("user"))
     data = start + b"".join(page)
-    write(pages, data)
-    result = compaction(pages, limits).run()
-    after = pages.memory.read_bytes()
+    write(files, data)
+    result = compaction(files, limits).run()
+    after = files.memory.read_bytes()
     if not result.ran:
         assert after == data
         assert result.reason.startswith(("Within the limits", "Nothing to compact"))
@@ -608,7 +608,7 @@ def test_every_byte_that_is_not_a_compacted_record_survives(
     left, there, gone = (
         module.split_lines(after),
         list(module.split_lines(after)),
-        list(module.split_lines(archived(pages))),
+        list(module.split_lines(archived(files))),
     )
     for raw in module.split_lines(data):
         found = parse(raw)[0].record
@@ -629,7 +629,7 @@ def test_every_byte_that_is_not_a_compacted_record_survives(
 
 
 @pytest.mark.parametrize("days_in_all", [60, pytest.param(365, marks=pytest.mark.soak)])
-def test_a_busy_agent(pages: JournalFiles, days_in_all: int) -> None:
+def test_a_busy_agent(files: JournalFiles, days_in_all: int) -> None:
     """O28, O29: 200 records a day for two months, or a year; a compaction every night, the target at one and a
     half times what must be kept. Under it every morning; nothing is ever lost."""
     names, things = ["Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus"], ["kayak", "violin", "bakery", "camera"]
@@ -643,24 +643,24 @@ def test_a_busy_agent(pages: JournalFiles, days_in_all: int) -> None:
             text = f"{names[n % 7]}: the {things[number * n % 4]}? → Not before {n % 28 + 1} May, {n * 7} euros."
             category = valued.get(n, "turn-summary" if n % 3 else "note")
             days[-1].append(render(record(f"{number}-{n}", category, today + timedelta(minutes=n), text=text)))
-        with pages.writing():
-            pages.append(pages.memory, encode("".join(days[-1])), HEADER)
+        with files.writing():
+            files.append(files.memory, encode("".join(days[-1])), HEADER)
         must = [line for day in days[:-7] for line in (day[n] for n in valued)]
         must += [line for day in days[-7:] for line in day]
         limits = CompactionLimits(len(must) * 3 // 2, sum(map(len, must)) * 3 // 2)
-        result = Compaction(pages, FakeClock(today + timedelta(hours=4)), UTC, limits).run()
+        result = Compaction(files, FakeClock(today + timedelta(hours=4)), UTC, limits).run()
         ran += result.ran
-        assert len(pages.memory.read_text()) < limits.max_chars
+        assert len(files.memory.read_text()) < limits.max_chars
         assert result.records_after <= limits.max_records
-        assert len(pages.read(pages.long_memory).decode()) <= limits.long_memory_max_chars
+        assert len(files.read(files.long_memory).decode()) <= limits.long_memory_max_chars
         assert not result.over_target
     assert ran > days_in_all // 10
-    there = [encode(line.raw) for line in parse(pages.memory.read_bytes())]
+    there = [encode(line.raw) for line in parse(files.memory.read_bytes())]
     valuable = [encode(day[n]) for day in days for n in valued]
     assert [raw for raw in there if raw in set(valuable)] == valuable
-    blocks = [line[3:13] for line in pages.long_memory.read_text().splitlines() if line.startswith("## ")]
+    blocks = [line[3:13] for line in files.long_memory.read_text().splitlines() if line.startswith("## ")]
     assert blocks == sorted(blocks)
     assert len(blocks) > 5
     written = {encode(line) for day in days for line in day}
-    found = [raw for raw in (*there, *module.split_lines(archived(pages))) if raw in written]
+    found = [raw for raw in (*there, *module.split_lines(archived(files))) if raw in written]
     assert sorted(found) == sorted(written), "each record once, as it was written"

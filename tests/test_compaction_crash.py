@@ -70,13 +70,13 @@ def process(task: str, folder: Path, name: str) -> Iterator[subprocess.Popen[str
 
 def check(folder: Path, written: dict[str, bytes]) -> None:
     """Every line is whole; what must be kept is in MEMORY.md, once; the rest there or in the archive."""
-    pages = JournalFiles(folder)
-    page = parse(pages.memory.read_bytes())
+    files = JournalFiles(folder)
+    page = parse(files.memory.read_bytes())
     odd = [line.raw for line in page if line.record is None]
     assert not any(looks_like_record(raw) for raw in odd), odd
     assert "".join(odd).startswith(f"# Memory\n\n{BY_HAND}")
     there = Counter(encode(line.raw) for line in page)
-    archive = set(split_lines(b"".join(path.read_bytes() for path in pages.archive_folder.glob("compacted-*.md"))))
+    archive = set(split_lines(b"".join(path.read_bytes() for path in files.archive_folder.glob("compacted-*.md"))))
     for name, raw in written.items():
         if b'"learned"' in raw:
             assert there[raw] == 1, f"{name} must be kept"
@@ -84,7 +84,7 @@ def check(folder: Path, written: dict[str, bytes]) -> None:
             assert there[raw] == 1 or raw in archive, f"{name} is lost"
     assert max(there.values()) == 1
     keys = [
-        line.split("<!-- ")[1] for line in pages.long_memory.read_text().splitlines() if line.startswith("## ")
+        line.split("<!-- ")[1] for line in files.long_memory.read_text().splitlines() if line.startswith("## ")
     ]
     assert len(keys) == len(set(keys)), "told twice"
 
@@ -94,10 +94,10 @@ def test_killed_compactions_lose_nothing(tmp_path: Path, kills: int) -> None:
     """O26, O28, S1: SIGKILL at random points of a compaction, two processes appending."""
     chance = random.Random(kills)
     folder = tmp_path / "user"
-    pages = JournalFiles(folder)
+    files = JournalFiles(folder)
     start = {f"start-{number}": encode(render(record("start", number))) for number in range(800)}
-    with pages.writing():
-        pages.append(pages.memory, encode(BY_HAND) + b"".join(start.values()), "# Memory\n\n")
+    with files.writing():
+        files.append(files.memory, encode(BY_HAND) + b"".join(start.values()), "# Memory\n\n")
     finished = 0
     with ExitStack() as others:
         writers = {name: others.enter_context(process("append", folder, name)) for name in ("left", "right")}
@@ -109,7 +109,7 @@ def test_killed_compactions_lose_nothing(tmp_path: Path, kills: int) -> None:
                 time.sleep(chance.uniform(0, 0.2))
                 victim.kill()
                 finished += victim.stdout.read().count("\n") + number % 2
-            assert pages.memory.exists()
+            assert files.memory.exists()
         written = start.copy()
         for name, writer in writers.items():
             assert writer.poll() is None, "an appending process must not fail"
@@ -118,7 +118,7 @@ def test_killed_compactions_lose_nothing(tmp_path: Path, kills: int) -> None:
             said = [int(line) for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
             assert said
             written |= {f"{name}-{number}": encode(render(record(name, number))) for number in said}
-    pages.append(pages.memory, b"")  # ends a half line, if the writers were killed within one
+    files.append(files.memory, b"")  # ends a half line, if the writers were killed within one
     assert finished
     check(folder, written)
     result = compaction(folder).run(force=True)
@@ -136,9 +136,9 @@ def test_a_compaction_killed_at_any_step_is_made_up_for(tmp_path: Path, monkeypa
     written = {f"start-{number}": encode(render(record("start", number))) for number in range(120)}
     for step in count(1):
         folder = tmp_path / str(step)
-        pages = JournalFiles(folder)
-        with pages.writing():
-            pages.append(pages.memory, encode(BY_HAND) + b"".join(written.values()), "# Memory\n\n")
+        files = JournalFiles(folder)
+        with files.writing():
+            files.append(files.memory, encode(BY_HAND) + b"".join(written.values()), "# Memory\n\n")
         left = step
 
         def counted(call: Callable[..., object], *given: object) -> object:
@@ -156,12 +156,12 @@ def test_a_compaction_killed_at_any_step_is_made_up_for(tmp_path: Path, monkeypa
                 compaction(folder).run()
             except Killed:
                 killed = True
-        pages.long_memory.touch()
+        files.long_memory.touch()
         check(folder, written)
         again = compaction(folder).run()
         assert again.ran is (again.records_before > 100)
         check(folder, written)
-        assert pages.long_memory.read_text().count("\n## ") == 1
+        assert files.long_memory.read_text().count("\n## ") == 1
         if not killed:
             break
     assert step > 8

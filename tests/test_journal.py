@@ -280,9 +280,9 @@ def test_what_cannot_be_written_to_all_its_days_is_on_none(
     + [{"memory_archive_path": path} for path in ("memory", "MEMORY.md", "tmp", "workers/x", "LONGMEMORY.md", ".")]
     + [{"long_memory_path": "Old/LONG.md", "memory_archive_path": "old"}],
 )
-def test_no_page_lies_in_another(paths: dict[str, str]) -> None:
+def test_no_file_overlaps_another(paths: dict[str, str]) -> None:
     """K1, S1: neither in a folder that is used for something else."""
-    with pytest.raises(ValueError, match="other pages"):
+    with pytest.raises(ValueError, match="another file or folder of the journal"):
         ContinuitySettings(**paths)  # type: ignore[arg-type]
     ContinuitySettings(long_memory_path="sub/LONG.md", memory_archive_path="sub/old")
 

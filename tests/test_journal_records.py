@@ -164,64 +164,64 @@ def test_the_highest_sensitivity_wins() -> None:
 
 
 @pytest.fixture
-def pages(tmp_path: Path) -> JournalFiles:
+def files(tmp_path: Path) -> JournalFiles:
     return JournalFiles(tmp_path / "user")
 
 
-def test_reading_makes_nothing(pages: JournalFiles) -> None:
+def test_reading_makes_nothing(files: JournalFiles) -> None:
     """K2: no file appears before the first write."""
-    assert pages.read(pages.memory) == pages.end(pages.memory, 10) == b""
-    assert pages.days() == []
-    assert not pages.root.exists()
+    assert files.read(files.memory) == files.end(files.memory, 10) == b""
+    assert files.days() == []
+    assert not files.root.exists()
 
 
-def test_a_half_line_is_ended_before_the_next_one(pages: JournalFiles) -> None:
+def test_a_half_line_is_ended_before_the_next_one(files: JournalFiles) -> None:
     """O22: what a crash left in the middle of a line stays a line, and is not merged with the next."""
-    pages.append(pages.memory, b"- {half", MEMORY_HEADER)
-    pages.append(pages.memory, b"whole\n", MEMORY_HEADER)
-    assert pages.read(pages.memory) == b"# Memory\n\n- {half\nwhole\n"
-    assert pages.end(pages.memory, 7) == b"\nwhole\n"
-    assert {path.stat().st_mode & 0o777 for path in (pages.root, pages.memory)} == {0o700, 0o600}
+    files.append(files.memory, b"- {half", MEMORY_HEADER)
+    files.append(files.memory, b"whole\n", MEMORY_HEADER)
+    assert files.read(files.memory) == b"# Memory\n\n- {half\nwhole\n"
+    assert files.end(files.memory, 7) == b"\nwhole\n"
+    assert {path.stat().st_mode & 0o777 for path in (files.root, files.memory)} == {0o700, 0o600}
 
 
-def test_a_page_as_it_was_is_kept(pages: JournalFiles) -> None:
+def test_a_page_as_it_was_is_kept(files: JournalFiles) -> None:
     """S1: beside it, until the next rewrite."""
-    pages.append(pages.memory, b"one\n")
-    pages.replace(pages.memory, b"two\n")
-    assert (pages.read(pages.memory), pages.previous_version(pages.memory).read_bytes()) == (b"two\n", b"one\n")
+    files.append(files.memory, b"one\n")
+    files.replace(files.memory, b"two\n")
+    assert (files.read(files.memory), files.previous_version(files.memory).read_bytes()) == (b"two\n", b"one\n")
 
 
-def test_a_link_to_a_page_stays_one(pages: JournalFiles, tmp_path: Path) -> None:
+def test_a_link_to_a_page_stays_one(files: JournalFiles, tmp_path: Path) -> None:
     """O28, S1: people keep the page elsewhere, and let others read it; what is rewritten is that one, and the page
     as it was is kept."""
     elsewhere = tmp_path / "notes" / "mine.md"
     elsewhere.parent.mkdir()
     elsewhere.write_bytes(b"old\n")
     elsewhere.chmod(0o640)
-    pages.root.mkdir()
-    pages.memory.symlink_to(elsewhere)
-    with pages.writing():
-        pages.append(pages.memory, b"more\n")
-        pages.replace(pages.memory, b"new\n")
-    assert pages.memory.is_symlink()
+    files.root.mkdir()
+    files.memory.symlink_to(elsewhere)
+    with files.writing():
+        files.append(files.memory, b"more\n")
+        files.replace(files.memory, b"new\n")
+    assert files.memory.is_symlink()
     assert (elsewhere.read_bytes(), elsewhere.stat().st_mode & 0o777) == (b"new\n", 0o640)
-    assert pages.previous_version(pages.memory).read_bytes() == b"old\nmore\n"
+    assert files.previous_version(files.memory).read_bytes() == b"old\nmore\n"
     assert [path.name for path in elsewhere.parent.iterdir()] == ["mine.md"]
 
 
 @pytest.mark.parametrize("part", ["write", "link", "sync", "rename"])
 def test_a_rewrite_that_fails_leaves_the_page_as_it_was(
-    pages: JournalFiles, part: str, monkeypatch: pytest.MonkeyPatch
+    files: JournalFiles, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S1: at whichever step, also where the name has changed already."""
-    pages.append(pages.memory, b"zero\n")
-    pages.replace(pages.memory, b"one\n")
+    files.append(files.memory, b"zero\n")
+    files.replace(files.memory, b"one\n")
 
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     def fail_late(folder: Path) -> None:
-        if folder == pages.root:
+        if folder == files.root:
             fail()
 
     with monkeypatch.context() as patch:
@@ -235,19 +235,19 @@ def test_a_rewrite_that_fails_leaves_the_page_as_it_was(
             case "rename":
                 patch.setattr(Path, "replace", fail)
         with pytest.raises(JournalError, match="could not be written: No space left"):
-            pages.replace(pages.memory, b"two\n")
-    assert pages.read(pages.memory) == b"one\n"
-    assert list(pages.root.glob(".*")) == []
+            files.replace(files.memory, b"two\n")
+    assert files.read(files.memory) == b"one\n"
+    assert list(files.root.glob(".*")) == []
 
 
-def test_an_append_that_fails_leaves_no_part_of_it(pages: JournalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_append_that_fails_leaves_no_part_of_it(files: JournalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     """S1: what was not acknowledged is not there."""
-    pages.append(pages.memory, b"one\n")
+    files.append(files.memory, b"one\n")
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", _raise)
         with pytest.raises(JournalError, match="Nothing was changed"):
-            pages.append(pages.memory, b"two\n")
-    assert pages.read(pages.memory) == b"one\n"
+            files.append(files.memory, b"two\n")
+    assert files.read(files.memory) == b"one\n"
 
 
 def _raise(_: int) -> None:
@@ -257,36 +257,36 @@ def _raise(_: int) -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        lambda pages: pages.read(pages.memory),
-        lambda pages: pages.end(pages.memory, 5),
-        lambda pages: pages.append(pages.memory, b"x"),
-        lambda pages: pages.replace(pages.memory, b"x"),
-        lambda pages: pages.writing().__enter__(),
+        lambda files: files.read(files.memory),
+        lambda files: files.end(files.memory, 5),
+        lambda files: files.append(files.memory, b"x"),
+        lambda files: files.replace(files.memory, b"x"),
+        lambda files: files.writing().__enter__(),
     ],
 )
-def test_what_is_in_the_way_is_named(pages: JournalFiles, act: Callable[[JournalFiles], object]) -> None:
+def test_what_is_in_the_way_is_named(files: JournalFiles, act: Callable[[JournalFiles], object]) -> None:
     """S1: a folder where a page should be, a file where a folder should be."""
-    (pages.memory / "in the way").mkdir(parents=True)
-    (pages.root / "tmp").write_text("")
+    (files.memory / "in the way").mkdir(parents=True)
+    (files.root / "tmp").write_text("")
     with pytest.raises(JournalError, match=r"could not be (read|written|locked): .*repair it and try again"):
-        act(pages)
+        act(files)
 
 
-def test_the_text_of_a_lock_is_no_reason_to_fail(pages: JournalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_of_a_lock_is_no_reason_to_fail(files: JournalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     """O26: on a full disk it is not written."""
     monkeypatch.setattr(Path, "write_text", lambda *_, **__: _raise(0))
-    with pages.compacting("me", datetime(2026, 3, 5, tzinfo=UTC)) as mine:
+    with files.compacting("me", datetime(2026, 3, 5, tzinfo=UTC)) as mine:
         assert mine is True
 
 
-def test_a_folder_has_an_id_of_its_own(pages: JournalFiles, tmp_path: Path) -> None:
+def test_a_folder_has_an_id_of_its_own(files: JournalFiles, tmp_path: Path) -> None:
     """K3: made once, whoever asks."""
-    found = in_threads(4, lambda _: JournalFiles(pages.root).identity())
+    found = in_threads(4, lambda _: JournalFiles(files.root).identity())
     assert len(set(found)) == 1
     assert found[0] != JournalFiles(tmp_path / "other").identity() != ""
 
 
-def test_one_compaction_runs_and_a_crash_frees_the_lock(pages: JournalFiles) -> None:
+def test_one_compaction_runs_and_a_crash_frees_the_lock(files: JournalFiles) -> None:
     """O26: held by another process it is not taken; when that one is killed, it is."""
     hold = (
         "import sys, time; from datetime import UTC, datetime; from pathlib import Path\n"
@@ -296,13 +296,13 @@ def test_one_compaction_runs_and_a_crash_frees_the_lock(pages: JournalFiles) -> 
     )
     now = datetime(2026, 3, 5, tzinfo=UTC)
     with subprocess.Popen(
-        [sys.executable, "-c", hold, str(pages.root)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", hold, str(files.root)], stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout
         assert other.stdout.readline() == "True\n"
-        with pages.compacting("me", now) as mine:
+        with files.compacting("me", now) as mine:
             assert mine is False
         other.kill()
-    with pages.compacting("me", now) as mine:
+    with files.compacting("me", now) as mine:
         assert mine is True
-        assert "me since 2026-03-05" in (pages.root / "tmp/memory-compaction.lock").read_text()
+        assert "me since 2026-03-05" in (files.root / "tmp/memory-compaction.lock").read_text()

@@ -79,6 +79,20 @@ def test_off_means_no_file_and_no_context(home: Path, clock: FakeClock) -> None:
     assert not (home / "users").exists()
 
 
+def test_adding_loads_no_compaction(home: Path) -> None:
+    """Nor what it needs: a process that only adds starts fast."""
+    code = (
+        "import sys; from lifelong import Memory\n"
+        "with Memory.open(sys.argv[1], continuity={'memory_compaction_enabled': True}) as memory:\n"
+        "    memory.add('I moved to Lisbon in May.')\n"
+        "print(*sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(home)], capture_output=True, text=True, check=True)
+    heavy = {"lifelong.journal.compaction", "lifelong.journal.summarize", "lifelong.journal.notes"}
+    assert "lifelong.journal.service" in ended.stdout.split()
+    assert {"filelock", "cronsim", *heavy}.isdisjoint(ended.stdout.split())
+
+
 def test_a_turn_is_in_the_journal_when_it_is_over(home: Path, clock: FakeClock) -> None:
     """O23: at `end_turn`, or when the next message arrives; the unfinished turn waits."""
     with Memory.open(home, clock=clock, continuity=ON) as memory:

@@ -321,14 +321,14 @@ def test_writers_at_once_write_each_turn_once(
     monkeypatch.setattr(
         JournalService, "_unknown", lambda self, page, records: records
     )  # nobody finds what another wrote
-    pages = tmp_path / "user"
+    folder = tmp_path / "user"
     writers = [
-        TurnSummaries(open_memory()._parts.shared.database, "default", open_journal(pages, clock), clock)
+        TurnSummaries(open_memory()._parts.shared.database, "default", open_journal(folder, clock), clock)
         for _ in range(3)
     ]
     memory.append_many(alice, [UserMessage(f"Question number {number} for you?") for number in range(21)])
     assert sum(in_threads(3, lambda number: writers[number].write_all())) == 20
-    assert len({record.id for record in open_journal(pages, clock).records()}) == 20
+    assert len({record.id for record in open_journal(folder, clock).records()}) == 20
 
 
 WRITER = """

@@ -1,6 +1,6 @@
 """What runs in the background of a home: organizing, journals, scheduled compaction and extraction, indexing.
 
-Everything it needs to know stands in the database, so any number of processes share the work.
+Its state is in the database, so that any number of processes can share the work.
 """
 
 from __future__ import annotations

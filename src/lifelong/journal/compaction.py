@@ -270,7 +270,7 @@ class CompactionPlan(NamedTuple):
 
 def is_compactable(record: JournalRecord, cutoff: datetime) -> bool:
     """Return whether a record may be compacted: a turn summary, a note or an earlier compaction from before the
-    cutoff that is not secret, whoever wrote it. A record without a time has no age, and stays."""
+    cutoff that is not secret, no matter who wrote it. A record without a time has no age, and stays."""
     if record.is_secret or record.timestamp is None:
         return False
     return record.category in COMPACTED_CATEGORIES and record.timestamp <= cutoff
@@ -517,7 +517,7 @@ def _ended(raw: bytes) -> bytes:
 
 
 def _redact(text: str) -> str:
-    """Return the text without secrets that nobody marked, and without what cannot be stored."""
+    """Return the text without unmarked secrets and what cannot be stored."""
     return find_secrets(text.encode("utf-8", "replace").decode()).text
 
 

@@ -89,7 +89,7 @@ class FileSystem(Protocol):
 
     def swap(self, path: Path, before: bytes | None, after: bytes | None, modified: int | None = None) -> bool:
         """Replace `before` by `after` if the file holds `before`, and return whether it did. No other swap comes
-        between. None stands for no file. Make the folders above."""
+        between. None means no file. Make the folders above."""
 
     def lock(self, folder: Path) -> AbstractContextManager[bool]:
         """Take the folder's lock between processes. Gives whether it was free; held until the block ends."""

@@ -1,6 +1,6 @@
 """Summarize many records in few words, by rule.
 
-What is said twice is written once. Where there is room for a fifth of the text, the sentences that say most are
+Repetitions are written once. Where there is room for a fifth of the text, the sentences that say most are
 taken whole; the others, and everything where there is less room, in telegraphic form: each key fact (number, name,
 date, negation) with the word it belongs to. All is in the order of time, under the name it is about:
 
@@ -8,7 +8,7 @@ date, negation) with the word it belongs to. All is in the order of time, under 
 
 Such a summary may be summarized again, alone or with others.
 
-Key facts are found without grammar or dictionary, by how a word is written and what stands beside it. Languages
+Key facts are found without grammar or dictionary, by how a word is written and the words beside it. Languages
 without capital letters have no names here, only numbers, dates and negations.
 """
 

@@ -186,8 +186,8 @@ def _summary(agent: Agent, turn: _Turn) -> JournalRecord | None:
         return None
     asker = (isinstance(turn.request, UserMessage) and turn.request.speaker) or ("User" if person else "System")
     who = redact(" ".join(asker.split()))[:100] if request else "Assistant" if person else "Agent"
-    place = target(agent.descriptor)
-    channel = f"{place.connector}/{place.channel_id}" if place else agent.descriptor.kind
+    chat = target(agent.descriptor)
+    channel = f"{chat.connector}/{chat.channel_id}" if chat else agent.descriptor.kind
     return JournalRecord(
         id=summary_id(turn.first.session_id, turn.first.id),
         session_id=turn.first.session_id,
