@@ -61,7 +61,7 @@ def walk() -> Iterator[tuple[str, str, Command]]:
                 yield title, f"lifelong {name}", made
 
 
-def helped(name: str, command: Command) -> str:
+def help_text(name: str, command: Command) -> str:
     """Return what `--help` prints in a terminal of a fixed width."""
     settings = {"terminal_width": WIDTH, "help_option_names": ["-h", "--help"]}
     return typer.Context(command, info_name=name, **settings).get_help()  # type: ignore[arg-type]  # as typer hands them on
@@ -74,7 +74,7 @@ def cli() -> str:
         if title != last:
             parts.append(f"## {title}\n")
         last = title
-        text = "\n".join(line.rstrip() for line in helped(name, command).splitlines())
+        text = "\n".join(line.rstrip() for line in help_text(name, command).splitlines())
         parts.append(f"### `{name}`\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.reference import cli, helped, walk
+from bench.reference import cli, help_text, walk
 
 from lifelong import Memory, User, UserMessage
 from lifelong.serve.cli.app import summary
@@ -54,7 +54,7 @@ def test_every_command_has_help_and_an_example_and_takes_json_if_it_prints(
     """The example parses as it stands; --help prints what the page says."""
     answer = line.done(*name.split()[1:], "--help")
     assert f"Usage: {name}" in answer.out
-    text = helped(name, command)
+    text = help_text(name, command)
     assert ("--json" in text) == (name not in SILENT)
     (example,) = re.findall(r"Example: (lifelong .+)", command.help)
     words = shlex.split(example)
