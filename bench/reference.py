@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, is_typeddict
 
 import typer
 from typer.core import TyperGroup
@@ -22,7 +22,8 @@ from lifelong.journal.records import JournalRecord, Sensitivity
 from lifelong.journal.service import JournalService
 from lifelong.models.ledger import Call
 from lifelong.organize import health, organizer
-from lifelong.organize.documents import DocumentStore
+from lifelong.organize.documents import DocumentContent, DocumentStore, TextEdit
+from lifelong.organize.draft import Draft, Edit
 from lifelong.organize.worker import WorkDone
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import Experiences
@@ -183,7 +184,7 @@ NAMESPACES: dict[str, tuple[type, type]] = {
 
 RETURNED: tuple[type, ...] = (
     *(types.StoredRecord, types.Agent, types.Session, types.Turn, types.Hit, types.Document, types.Reference),
-    *(types.Changeset, types.InboxItem, types.LifecycleResult, types.Stats, lifelong.Fact, lifelong.Receipt),
+    *(types.Changeset, Edit, types.InboxItem, types.LifecycleResult, types.Stats, lifelong.Fact, lifelong.Receipt),
     *(lifelong.Health, WorkDone, JournalRecord, CompactionResult, NotesCompactionResult, Experience, Relations),
     *(Neighbour, Recalled, Scored, Call),
 )
@@ -198,6 +199,7 @@ LITERALS: dict[str, object] = {
     "Strategy": descriptors.Strategy,
 }
 """Words that calls take and values hold, by the name of their type."""
+DRAFT_CALLS = ("read", "at", "children", "write", "edit", "delete")  # what an organizer of one's own needs
 RECORDS = ("UserMessage", "AssistantMessage", "ToolCall", "ToolResult", "Note", "SystemMessage")
 DESCRIPTORS = ("User", "Cron", "Task", "System", "Subagent", "App", "Permanent", "MemoryAgent")
 
@@ -212,6 +214,8 @@ def python() -> str:
         parts += _class(kind, f"memory.{name}", public)
         if kind is namespaces.NotesDirectory:
             parts += _class(Notes, "memory.notes.worker(name)", _methods(aio.AsyncNotes))
+        if kind is DocumentStore:
+            parts += [*_class(DocumentContent), *_class(TextEdit)]
     parts.append("## Records\n\n`Record` is any of these.\n")
     parts += [part for name in RECORDS for part in _class(getattr(types, name))]
     parts.append("## Descriptors of agents\n\n`Descriptor` is any of these.\n")
@@ -222,7 +226,7 @@ def python() -> str:
     parts += [f"- `{name}`: {', '.join(f'`{word}`' for word in get_args(one))}" for name, one in LITERALS.items()]
     parts.append("\n## Parts of your own\n")
     parts += [*_class(organizer.Organizer), *_class(organizer.Transcript), *_class(organizer.RunResult)]
-    parts += [*_class(lifelong.Embedder), *_class(lifelong.Tool)]
+    parts += [*_class(Draft, methods=DRAFT_CALLS), *_class(lifelong.Embedder), *_class(lifelong.Tool)]
     parts.append("## Errors\n\nAll are in `lifelong.errors`, and are a `LifelongError`.\n")
     parts.append("\n".join(_error(kind, depth) for kind, depth in _tree(errors.LifelongError)) + "\n")
     return "\n".join(parts)
@@ -235,8 +239,11 @@ def _class(kind: type, title: str = "", methods: Sequence[str] | None = None) ->
     yield f"{_prose(inspect.cleandoc(kind.__doc__ or ''))}\n"
     if dataclasses.is_dataclass(kind):
         yield "\n".join(_dataclass_field(field) for field in dataclasses.fields(kind)) + "\n"
-    elif hasattr(kind, "_fields"):
-        yield "\n".join(f"- `{name}: {kind.__annotations__[name]}`" for name in kind._fields) + "\n"
+    elif is_typeddict(kind):
+        yield (
+            "\n".join(f"- `{name}: {_Text(one.__forward_arg__)}`" for name, one in kind.__annotations__.items())
+            + "\n"
+        )
     for name in _methods(kind) if methods is None else methods:
         member = inspect.getattr_static(kind, name)
         signature = "" if isinstance(member, property) else _signature(getattr(kind, name))

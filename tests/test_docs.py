@@ -150,6 +150,11 @@ def test_every_public_call_is_in_the_python_reference(tmp_path: Path) -> None:
     assert set(public(AsyncMemory)) >= set(public(Memory)) - {"close", "closed"}
 
 
+def test_every_call_in_the_python_reference_says_what_it_does() -> None:
+    empty = re.findall(r"^#### `(\w+).*`\n\n\n", python(), re.MULTILINE)
+    assert empty == []
+
+
 def public(kind: type) -> Iterator[str]:
     for name, member in inspect.getmembers_static(kind):
         if not name.startswith("_") and not inspect.ismemberdescriptor(member):

@@ -39,6 +39,7 @@ class JournalRecord:
 
     @property
     def is_secret(self) -> bool:
+        """Whether the record is marked `secret`."""
         return self.sensitivity == "secret"
 
 

@@ -66,9 +66,11 @@ class DocumentStore:
         return self._query(lambda rows: _find(rows, document, as_of), as_of)
 
     def read(self, document: str, as_of: datetime | None = None) -> Document:
+        """Return the document. Raise `DocumentNotFound` if there is none."""
         return self._query(lambda rows: _get(rows, document, as_of), as_of)
 
     def roots(self, as_of: datetime | None = None) -> list[Document]:
+        """Return the documents without a parent, by slug."""
         return self.children("~", as_of)
 
     def children(self, document: str = "~", as_of: datetime | None = None) -> list[Document]:
@@ -157,6 +159,7 @@ class DocumentStore:
         return self._query(lambda rows: rows.changesets(validate_count(limit, "The limit")))
 
     def changeset(self, changeset_id: int) -> Changeset:
+        """Return the changeset. Raise `ChangesetNotFound` if there is none."""
         return self._query(lambda rows: rows.changeset(changeset_id))
 
     def changes(self, changeset_id: int) -> list[Edit]:

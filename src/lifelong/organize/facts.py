@@ -67,6 +67,7 @@ class Fact:
 
     @property
     def current(self) -> bool:
+        """Whether the fact is still true."""
         return not self.until
 
     def ended(self, at: datetime, by: int | None) -> Fact:

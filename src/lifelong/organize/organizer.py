@@ -49,7 +49,9 @@ class Organizer(Protocol):
     ledger). It raises `ModelError` if it could not do its work; the transcript then stays in the inbox."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What changesets call it, e.g. `rules`."""
+        ...
 
     def blocked_reason(self) -> str:
         """Return why nothing can be organized at the moment (the daily cap is reached …); empty if it can."""
@@ -59,4 +61,6 @@ class Organizer(Protocol):
         """Return what a person should know about it although it works; empty if there is nothing."""
         ...
 
-    def organize(self, transcript: Transcript, draft: Draft) -> RunResult: ...
+    def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
+        """Edit the draft. The edits are committed when this returns, all or none."""
+        ...
