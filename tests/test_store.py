@@ -1,17 +1,24 @@
-"""The store that a server holds open."""
+"""Store (C0): one home held open for all its users, each of whom has a memory of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pydantic_core import PydanticSerializationError
 
 from lifelong import Memory, User, UserMessage
 from lifelong.errors import InputError, MemoryClosed, UserNotFound
 from lifelong.memory import Store
+from lifelong.models.embedders.base import Identity, Rows, Vector
 from lifelong.serve.jsonable import jsonable
+from lifelong.testing import ScriptedOrganizer, in_threads, log_records
 
 MARA = User("cli", "mara", "main")
 
@@ -110,3 +117,181 @@ def test_what_is_there_can_be_counted_and_paged(memory: Memory) -> None:
     assert memory.notes.workers() == []
     memory.notes.worker("tester").store("greeting", "The suite takes seven minutes.")
     assert memory.notes.workers() == ["tester"]
+
+
+def test_many_threads_get_one_memory_of_a_user(store: Store) -> None:
+    """C0."""
+    assert len({id(memory) for memory in in_threads(8, lambda _: store.user("mara"))}) == 1
+
+
+def open_files(place: Path) -> int:
+    """How many descriptors of this process are of files below a folder."""
+    found = 0
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            found += str(link.readlink()).startswith(str(place))
+        except FileNotFoundError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells which files are open")
+def test_two_hundred_users_cost_no_threads_and_no_connections(store: Store) -> None:
+    """C0, R16: a user is light, also while it is written to, searched and organized."""
+    store.user("first").add("I live in Lisbon.")
+    store.user("first").search("Where do I live?")
+    store.start()
+    threads, files = threading.active_count(), open_files(store.home.path)
+    for number in range(200):
+        memory = store.user(f"user-{number}")
+        memory.add(f"My code word is apple{number}.")
+        if number % 20 == 0:
+            [hit] = memory.search("What is my code word?", 1)
+            assert f"apple{number}" in hit.text
+            assert memory.context("What is my code word?") == ""
+    assert len(store.users()) == 202
+    assert threading.active_count() <= threads + 2, "those that commit and that write the recall log"
+    assert open_files(store.home.path) <= files + 8
+    store.stop()
+
+
+def test_closing_a_users_memory_leaves_the_store_open(store: Store) -> None:
+    mara = store.user("mara")
+    mara.close()
+    assert mara.add("I live in Lisbon.") == ["r1"]
+    store.close()
+    with pytest.raises(MemoryClosed):
+        mara.add("late")
+
+
+def test_organize_does_what_is_due_for_every_user(store: Store) -> None:
+    for name in ("mara", "tom"):
+        store.user(name).add(f"My name is {name.title()} and I live in Lisbon.")
+        store.user(name).end_session()
+    assert store.organize().finished == 2
+    for name in ("mara", "tom"):
+        assert f"name is {name.title()}" in store.user(name).documents.outline() + "".join(
+            document.body for document in store.user(name).documents.walk()
+        )
+
+
+# Nothing of one user reaches another
+
+
+SAFE = {"suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture], "deadline": None}
+
+
+def everything_of(memory: Memory, question: str) -> str:
+    """All that a user can see, as text."""
+    agent = memory.agent()
+    seen: list[object] = [
+        memory.search(question, 20),
+        memory.search(question, 20, kinds=["fact", "experience"]),
+        memory.list(limit=100),
+        memory.context(question, agent=agent),
+        memory.journal.records(),
+        memory.journal.context(),
+        [(document.title, document.body) for document in memory.documents.walk()],
+        memory.documents.changesets(),
+        memory.experiences.list(),
+        memory.experiences.query(question, 20),
+        memory.relations.entities(),
+        [memory.relations.of(name) for name in ("Apple", "Zebra", "Mara", "Tom")],
+        [memory.sessions.history(session) for session in memory.sessions.recent()],
+        memory.agents.list(),
+        memory.inbox.list(),
+        memory.admin.recall_log(),
+        memory.admin.ledger(),
+        memory.admin.stats(),
+    ]
+    return repr(seen)
+
+
+def organize(memory: Memory) -> None:
+    memory.end_session()
+    memory.organize()
+
+
+def pin_newest(memory: Memory) -> None:
+    for hit in memory.list(limit=1):
+        memory.pin(hit.id)
+
+
+WRITES: dict[str, Callable[[Memory, str], object]] = {
+    "add": lambda memory, word: memory.add(f"My friend {word} moved to Porto and likes {word} cake."),
+    "turn": lambda memory, word: (memory.add(f"Please remember {word}."), memory.end_turn()),
+    "document": lambda memory, word: memory.documents.write(
+        slug=f"about-{memory.admin.stats().documents}", title=word, description=word, body=f"{word} ships in May."
+    ),
+    "journal": lambda memory, word: memory.journal.remember(f"{word} releases weekly."),
+    "experience": lambda memory, word: memory.experiences.add(f"The disk of {word} was full on Monday."),
+    "note": lambda memory, word: memory.notes.worker("tester").store("suite", f"{word} takes seven minutes."),
+    "organize": lambda memory, word: organize(memory),
+    "pin": lambda memory, word: pin_newest(memory),
+    "search": lambda memory, word: memory.search(f"What about {word}?"),
+}
+
+
+@settings(max_examples=12, **SAFE)  # type: ignore[arg-type]
+@given(steps=st.lists(st.tuples(st.booleans(), st.sampled_from(sorted(WRITES))), min_size=4, max_size=14))
+def test_two_users_never_meet(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[bool, str]]) -> None:
+    """C0, K3, R3: whatever is stored for whom, in whatever order, nobody sees the other's word anywhere."""
+    on = {"journal_enabled": True, "experience_store_enabled": True}
+    words = {"mara": "Apple", "tom": "Zebra"}
+    with Store.open(tmp_path_factory.mktemp("home"), continuity=on) as store:
+        for name, word in words.items():
+            WRITES["add"](store.user(name), word)
+        for is_mara, step in steps:
+            name = "mara" if is_mara else "tom"
+            WRITES[step](store.user(name), words[name])
+        store.organize()
+        for name, other in (("mara", "Zebra"), ("tom", "Apple")):
+            seen = everything_of(store.user(name), f"What about {other.lower()} and my friend?")
+            asked = seen.replace(f"What about {other.lower()} and my friend?", "")
+            assert other.lower() not in asked.lower()
+            assert words[name] in seen
+
+
+# Parts of one's own
+
+
+class Letters:
+    """An embedder of one's own: how often each letter occurs."""
+
+    identity = Identity("letters", "1", 26)
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        self.embedded += texts
+        counts = [[text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
+        rows = np.array(counts, np.float32).reshape(-1, 26)
+        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32)
+
+    def embed_query(self, text: str, weights: Mapping[str, float]) -> Vector:
+        row: Vector = self.embed([text])[0]
+        return row
+
+
+def test_an_embedder_of_ones_own_takes_the_place_of_the_configured_one(tmp_path: Path) -> None:
+    """R4: it makes the vectors of what is stored and of what is asked."""
+    letters = Letters()
+    with Memory.open(tmp_path, embedder=letters) as memory:
+        memory.add("Zzz zz zzz.")
+        memory.organize()
+        assert "Zzz zz zzz." in letters.embedded
+        assert [hit.text for hit in memory.search("zzzz")] == ["Zzz zz zzz."]
+        assert "zzzz" in letters.embedded
+
+
+def test_an_organizer_of_ones_own_takes_the_place_of_the_configured_one(tmp_path: Path) -> None:
+    """O8: every user's transcripts go to it."""
+    organizer = ScriptedOrganizer(log_records, log_records)
+    with Store.open(tmp_path, organizer=organizer) as store:
+        for name in ("mara", "tom"):
+            store.user(name).add(f"I am {name}.")
+            store.user(name).end_session()
+        assert store.organize().finished == 2
+        assert store.user("mara").documents.read("~/memory/log").body == "Said something. [r1]"
+        assert store.user("tom").documents.read("~/memory/log").body == "Said something. [r2]"
