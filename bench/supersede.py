@@ -18,7 +18,7 @@ from typing import Literal
 from bench.processing import cpu_seconds
 from lifelong import Memory, User, UserMessage
 from lifelong.organize.facts import Fact, parse_facts
-from lifelong.organize.rules.conflicts import judge
+from lifelong.organize.rules.conflicts import compare
 
 STYLES = ("plain", "idiomatic")
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
@@ -69,7 +69,7 @@ def share_judged(results: Sequence[Result], expect: str) -> float:
 
 
 def judged_right(pair: Pair) -> bool:
-    return (judge(pair.old_fact, pair.new_fact, pair.speaker) == "supersedes") == (pair.expect == "supersedes")
+    return (compare(pair.old_fact, pair.new_fact, pair.speaker) == "supersedes") == (pair.expect == "supersedes")
 
 
 NOT_KEPT = "nothing was kept of the older"

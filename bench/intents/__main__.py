@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.judge.__main__ import PAIRS
-from lifelong.organize.rules.requests import FILE, SCALE, SURE, features, likelihood
+from lifelong.organize.rules.requests import MIN_LIKELIHOOD, SCALE, WEIGHTS_FILE, features, likelihood
 
 HERE = Path(__file__).parent
-TARGET = HERE.parents[1] / "src" / "lifelong" / "organize" / "rules" / FILE
+TARGET = HERE.parents[1] / "src" / "lifelong" / "organize" / "rules" / WEIGHTS_FILE
 HELD_OUT = ("development-idiomatic", "development-plain")
 KINDS = ("standing", "once", "telling", "chatter")
 TOLD = 16000  # statements of the judge's pairs
@@ -81,7 +81,7 @@ def taken(weights: dict[str, Weights], sentences: Sequence[Sentence]) -> dict[tu
     for _, kind, seen in sentences:
         for one, known in weights.items():
             sum_ = sum(known.get(feature, 0) for feature in seen) / math.sqrt(len(seen)) + known[""]
-            if likelihood(sum_) > SURE[one]:
+            if likelihood(sum_) > MIN_LIKELIHOOD[one]:
                 counts[one, kind] += 1
                 break
     kinds = Counter(sentence.kind for sentence in sentences)
@@ -91,7 +91,7 @@ def taken(weights: dict[str, Weights], sentences: Sequence[Sentence]) -> dict[tu
 def weights() -> dict[str, list[int]]:
     """Fit to every writer that is not held out, and return the weights that are stored."""
     seen = [sentence for sentence in sentences() if sentence.writer not in HELD_OUT] + told()
-    fitted = [fit(seen, one) for one in SURE]
+    fitted = [fit(seen, one) for one in MIN_LIKELIHOOD]
     stored = {feature: [round(known[feature] * SCALE) for known in fitted] for feature in fitted[0]}
     return {feature: both for feature, both in stored.items() if any(both)}
 
@@ -115,8 +115,8 @@ def main() -> None:
     for writer in sorted({sentence.writer for sentence in written}):
         others = [sentence for sentence in written if sentence.writer not in {writer, *HELD_OUT}] + also
         theirs = [sentence for sentence in written if sentence.writer == writer]
-        shares = taken({one: fit(others, one) for one in SURE}, theirs)
-        cells = [shares.get((one, kind)) for one in SURE for kind in KINDS]
+        shares = taken({one: fit(others, one) for one in MIN_LIKELIHOOD}, theirs)
+        cells = [shares.get((one, kind)) for one in MIN_LIKELIHOOD for kind in KINDS]
         print(f"{writer:18}" + "".join(f"{'' if cell is None else f'{cell:.1f}%':>10}" for cell in cells))
     kept = weights()
     TARGET.write_text(lines(kept), encoding="utf-8")

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from lifelong import UserMessage
 from lifelong.organize.organizer import Transcript
-from lifelong.organize.rules.conflicts import FILE, SCALE, SURE, keys
-from lifelong.organize.rules.features import Pair, alone, read
+from lifelong.organize.rules.conflicts import MIN_LIKELIHOOD, SCALE, WEIGHTS_FILE, keys
+from lifelong.organize.rules.features import FactPair, analyze_fact, newer_features
 from lifelong.organize.rules.statements import find_statements
 from lifelong.text.stems import canonical
 from lifelong.types import StoredRecord
@@ -27,7 +27,7 @@ from lifelong.types import StoredRecord
 PAIRS = Path(__file__).parent / "pairs"
 STREAMS = Path(__file__).parent / "streams"
 SCENES = Path(__file__).parent / "scenes"
-TARGET = Path(__file__).parents[2] / "src" / "lifelong" / "organize" / "rules" / FILE
+TARGET = Path(__file__).parents[2] / "src" / "lifelong" / "organize" / "rules" / WEIGHTS_FILE
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
 LATER = FIRST + timedelta(weeks=5)
 CLOSE, DISTANT = 120, 60  # pairs of a stream that stand beside each other
@@ -89,10 +89,10 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 
 def _told(writer: str, speaker: str, old: str, new: str, supersedes: bool) -> Told:
     me = canonical(speaker.lower())
-    pair = Pair(read(old), read(new), me)
+    pair = FactPair(analyze_fact(old), analyze_fact(new), me)
     topic = [feature for make, given in pair.topic() for feature in make(*given)]
     change = [feature for make, given in pair.change() for feature in make(*given)]
-    return Told(writer, topic, [*topic, *change, *alone(pair.new, me), *pair.rest()], supersedes)
+    return Told(writer, topic, [*topic, *change, *newer_features(pair.new, me), *pair.rest()], supersedes)
 
 
 def _compared(writer: str, stream: dict[str, Any]) -> Iterator[Told]:
@@ -214,7 +214,10 @@ def main() -> None:
         found = fit(topic[others], change[others], labels[others], counts[others], len(known))
         for writer in names[fold::FOLDS]:
             theirs = writers == writer
-            ended, updates = found.likelihoods(topic[theirs], change[theirs]) >= SURE, labels[theirs] == 1
+            ended, updates = (
+                found.likelihoods(topic[theirs], change[theirs]) >= MIN_LIKELIHOOD,
+                labels[theirs] == 1,
+            )
             shares[writer] = 100 * np.mean(ended[updates]), 100 * np.mean(~ended[~updates])
     for writer in names:
         print(f"{writer:16} {shares[writer][0]:7.1f}% {shares[writer][1]:11.1f}%")

@@ -20,7 +20,7 @@ from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import redacted
 from lifelong.organize.facts import INFERRED, PEOPLE, SUBJECTS, Fact, parse_fact, replace_fact
-from lifelong.organize.rules.speakers import called, sayable
+from lifelong.organize.rules.speakers import display_name, usable_name
 from lifelong.organize.rules.third_person import third_person
 from lifelong.recall.analyzer import read
 from lifelong.recall.feedback import FeedbackRows, Verdict, parts
@@ -218,8 +218,8 @@ class Curation:
         session = Sessions(tx).peek(said.session_id)
         agent = Agents(tx).peek(session.agent_id) if session else None
         talks = agent and agent.owner == self._owner and Agents(tx).get(agent.owner, agent.id).descriptor
-        name = said.speaker or found.speaker or (called(talks.user_id) if isinstance(talks, User) else "")
-        return sayable(name)
+        name = said.speaker or found.speaker or (display_name(talks.user_id) if isinstance(talks, User) else "")
+        return usable_name(name)
 
     def _restate(
         self, found: FoundItem, told: str | None, record_id: int | None, now: datetime, speaker: str = ""

@@ -120,32 +120,32 @@ count: count number total members people participants guests students employees 
 """
 
 
-_BARE = {"be", "hav", "do"}  # the stems of words that stand in every sentence
+_UBIQUITOUS = {"be", "hav", "do"}  # the stems of words that stand in every sentence
 
 
-def table(text: str) -> dict[str, tuple[str, ...]]:
+def word_groups(text: str) -> dict[str, tuple[str, ...]]:
     """From a word, and from its stem, to the names of the groups that it is in. A group is a line, `name: words`,
     which goes on in lines that are set in."""
     found: dict[str, dict[str, None]] = {}
     for group in text.replace("\n ", " ").strip().splitlines():
         name, _, words = group.partition(":")
         for word in words.split():
-            for form in {word, canonical(word)} - _BARE:
+            for form in {word, canonical(word)} - _UBIQUITOUS:
                 found.setdefault(form, {})[name] = None
     return {word: tuple(names) for word, names in found.items()}
 
 
-DOMAINS = table(_DOMAINS)
+DOMAINS = word_groups(_DOMAINS)
 
 
-LONGEST = 600  # characters of a fact that are read
+MAX_FACT_CHARS = 600  # characters of a fact that are read
 
 _WORD = re.compile(
     r"(?<![^\W\d_]\.)[$€£]?\d+(?:[.,:/]\d+)*(?:st|nd|rd|th|am|pm|k|%|km|kg|mg|h|m)?\b|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*"
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
-SMALL = word_set(
+FUNCTION_WORDS = word_set(
     """a an the of to in on at by for with from into onto as and or but so is are was were be been being am has
     have had do does did will would can could it its this that these those there here he she they them his her
     their him who which what when where we us our i me my you your s t than then very just about because while
@@ -155,7 +155,7 @@ AUXILIARIES = word_set(
     """is are was were be been being am has have had do does did will would can could should may might must isn't
     aren't wasn't weren't hasn't haven't hadn't don't doesn't didn't won't can't"""
 )
-_OF_LATE = word_set("now currently today nowadays lately recently new newly finally")
+_RECENCY = word_set("now currently today nowadays lately recently new newly finally")
 _BEFORE_VERB = AUXILIARIES | word_set("not now also still just really finally")
 _ARTICLES = word_set("the a an our my his her their")
 _DAYS = frozenset(WEEKDAYS)
@@ -200,12 +200,12 @@ plan: plan will going intend aim hoping scheduled booked want
 """
 
 
-ASPECTS = table(_ASPECTS)
+ASPECTS = word_groups(_ASPECTS)
 NEGATION = "neg"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class FactAnalysis:
     """A fact, read. `kinds` has a letter a word: n number, d date, N name, f small word, w any other; `told` is
     each word but "now" and the like, by its id and kind; `label` has the numbers and dates that tell its subject
     from others, as in "room 12"."""
@@ -214,7 +214,7 @@ class Reading:
     stems: tuple[str, ...]
     ids: tuple[int, ...]
     kinds: str
-    told: tuple[tuple[int, str], ...]
+    timeless: tuple[tuple[int, str], ...]
     content: frozenset[str]
     names: frozenset[str]
     numbers: dict[str, str]
@@ -230,8 +230,8 @@ class Reading:
 
 
 @lru_cache(maxsize=4_096)
-def read(fact: str) -> Reading:
-    tokens = _WORD.findall(fact[:LONGEST])
+def analyze_fact(fact: str) -> FactAnalysis:
+    tokens = _WORD.findall(fact[:MAX_FACT_CHARS])
     words = tuple(token.lower().replace("\u2019", "'") for token in tokens)
     bases = [word.removesuffix("'s") for word in words]
     stems = tuple(map(canonical, bases))
@@ -247,13 +247,13 @@ def read(fact: str) -> Reading:
     subject = tuple(root for root, kind in zip(stems[:end], kinds, strict=False) if kind in "wN") or stems[:1]
     ids = tuple(crc32(root.encode()) for root in stems)
     verb = next((n for n in range(end, len(words)) if words[n] not in _BEFORE_VERB), None)
-    return Reading(
+    return FactAnalysis(
         words=words,
         stems=stems,
         ids=ids,
         kinds=kinds,
-        told=tuple(
-            one for one, word in zip(zip(ids, kinds, strict=True), words, strict=True) if word not in _OF_LATE
+        timeless=tuple(
+            one for one, word in zip(zip(ids, kinds, strict=True), words, strict=True) if word not in _RECENCY
         ),
         content=frozenset(root for root, kind in zip(stems, kinds, strict=True) if kind in "wN"),
         names=frozenset(root for root, kind in zip(stems, kinds, strict=True) if kind == "N"),
@@ -292,7 +292,7 @@ def _kind(at: int, token: str, base: str, words: tuple[str, ...]) -> str:
         return "d"
     if base in _NUMBERS:
         return "n"
-    if base in SMALL:
+    if base in FUNCTION_WORDS:
         return "f"
     return "N" if is_name and at else "w"
 
@@ -320,7 +320,7 @@ def _subject_end(words: tuple[str, ...], stems: tuple[str, ...], kinds: str) -> 
     return min(len(words), 6)
 
 
-def bucket(part: int, whole: int) -> int:
+def share_bucket(part: int, whole: int) -> int:
     """How large a part is, in six steps."""
     return 0 if not part else 5 if part >= whole else 1 + 4 * part // whole
 
@@ -339,7 +339,7 @@ _TWOS, _THREES = 89 * _KIND, 90 * _KIND
 _SAME, _HEAD, _NAMED, _BOTH, _OTHER, _ME = range(6)
 _STAYED, _WENT, _CAME, _NEWS, _WAS = 15, 16, 17, 77, 78  # features of one word
 _VERBS, _AUXILIARIES, _BESIDE = 73, 75, 87  # and of two
-_DENIALS = frozenset(("not", "than", "instead"))
+_DENYING = frozenset(("not", "than", "instead"))
 _YEARS = frozenset(map(str, range(2000, 2100)))
 
 
@@ -363,8 +363,8 @@ def _parts(word: int) -> tuple[int, int]:
 
 
 def _frame(
-    kept: int,
-    said: int,
+    old_share: int,
+    new_share: int,
     shared: int,
     subject: int,
     mine: int,
@@ -376,16 +376,16 @@ def _frame(
 ) -> tuple[int, ...]:
     """How much stands in both, and how what they are about compares."""
     return (
-        _at(1, kept),
-        _at(2, said),
-        _at(3, kept, said),
+        _at(1, old_share),
+        _at(2, new_share),
+        _at(3, old_share, new_share),
         _at(4, shared),
         _at(5, subject),
-        _at(6, subject, kept),
+        _at(6, subject, old_share),
         _at(7, mine >> 1, mine & 1),
         _at(8, names),
         _at(9, names, subject),
-        _at(10, names, kept),
+        _at(10, names, old_share),
         _at(11, verbs, subject),
         _at(12, numbers, subject),
         _at(13, dates, subject),
@@ -394,18 +394,20 @@ def _frame(
     )
 
 
-def _turn(kept: int, said: int, verbs: int, numbers: int, dates: int, days: int, denied: int) -> tuple[int, ...]:
+def _turn(
+    old_share: int, new_share: int, verbs: int, numbers: int, dates: int, days: int, denied: int
+) -> tuple[int, ...]:
     """What became of numbers, dates and verbs."""
     return (
         _at(64, numbers),
-        _at(65, numbers, kept),
+        _at(65, numbers, old_share),
         _at(66, numbers, verbs),
-        _at(67, numbers, said),
+        _at(67, numbers, new_share),
         _at(68, dates),
-        _at(69, dates, kept),
+        _at(69, dates, old_share),
         _at(70, days),
-        _at(71, days, kept),
-        _at(72, denied, kept),
+        _at(71, days, old_share),
+        _at(72, denied, old_share),
     )
 
 
@@ -442,17 +444,17 @@ def _slot(around: int, went: int, came: int, kinds: str, before: int, verb: str,
     )
 
 
-def _denied(kinds: str, kept: int, subject: int) -> tuple[int, ...]:
+def _denied(kinds: str, old_share: int, subject: int) -> tuple[int, ...]:
     """What the newer fact says is not so."""
     kind = _word(kinds)
-    return (_at(92, kind), _at(93, kind, kept), _at(94, kind, subject))
+    return (_at(92, kind), _at(93, kind, old_share), _at(94, kind, subject))
 
 
 def _heads(old: str, new: str, me: str) -> tuple[int, ...]:
     return (_at(14, *(0 if head == me else _word(head) for head in (old, new))),)
 
 
-def alone(new: Reading, me: str) -> list[int]:
+def newer_features(new: FactAnalysis, me: str) -> list[int]:
     """What the newer fact says by itself: its verb, how it begins, and two words in a row."""
     ids = [1 if word == me else number for word, number in zip(new.stems, new.ids, strict=True)]
     return [
@@ -465,14 +467,17 @@ def alone(new: Reading, me: str) -> list[int]:
 Made = tuple[Callable[..., tuple[int, ...]], tuple[int | str, ...]]
 
 
-class Pair:
+class FactPair:
     """Two facts side by side: what stands in both, what went and what came."""
 
-    def __init__(self, old: Reading, new: Reading, me: str) -> None:
+    def __init__(self, old: FactAnalysis, new: FactAnalysis, me: str) -> None:
         self.old, self.new, self.me = old, new, me
         before, after = old.content - {me}, new.content - {me}
-        self.shared, self.gone, self.come = before & after, before - after, after - before
-        self.kept, self.said = bucket(len(self.shared), len(before)), bucket(len(self.shared), len(after))
+        self.shared, self.removed, self.added = before & after, before - after, after - before
+        self.old_share, self.new_share = (
+            share_bucket(len(self.shared), len(before)),
+            share_bucket(len(self.shared), len(after)),
+        )
         self.subject = _subject(old, new, me, before, after)
         self.names = _names(old, new, me)
         self.numbers = overlap(old.numbers, new.numbers)
@@ -485,8 +490,8 @@ class Pair:
         """Whether both are about the same."""
         old, new, me = self.old, self.new, self.me
         frame = (
-            self.kept,
-            self.said,
+            self.old_share,
+            self.new_share,
             min(len(self.shared), 4),
             self.subject,
             (me in old.subject) * 2 + (me in new.subject),
@@ -494,20 +499,20 @@ class Pair:
             self.verbs,
             self.numbers,
             self.dates,
-            min(len(self.gone), 3) * 4 + min(len(self.come), 3),
+            min(len(self.removed), 3) * 4 + min(len(self.added), 3),
         )
         return [
             (_frame, frame),
             (_heads, (old.head, new.head, me)),
             (_slot, self._slot()),
             *[(_one, (_STAYED, word)) for word in self.shared],
-            *[(_one, (_WENT, word)) for word in self.gone],
-            *[(_one, (_CAME, word)) for word in self.come],
+            *[(_one, (_WENT, word)) for word in self.removed],
+            *[(_one, (_CAME, word)) for word in self.added],
         ]
 
     def _slot(self) -> tuple[int | str, ...]:
         """What both begin and end with, and what each has between: as in "lives in Porto", "lives in Oslo"."""
-        old, new = self.old.told, self.new.told
+        old, new = self.old.timeless, self.new.timeless
         most = min(len(old), len(new))
         start = next((n for n in range(most) if old[n] != new[n]), most)
         end = next((n for n in range(most - start) if old[~n] != new[~n]), most - start)
@@ -530,13 +535,13 @@ class Pair:
         stand with."""
         old, new = self.old, self.new
         days, denied = overlap(old.days, new.days), (NEGATION in old.aspects) * 2 + (NEGATION in new.aspects)
-        beside = (self.kept, self.subject, self.names, self.numbers, self.dates)
+        beside = (self.old_share, self.subject, self.names, self.numbers, self.dates)
         return [
-            (_turn, (self.kept, self.said, self.verbs, self.numbers, self.dates, days, denied)),
+            (_turn, (self.old_share, self.new_share, self.verbs, self.numbers, self.dates, days, denied)),
             (_two, (_VERBS, old.verb, new.verb)),
             (_two, (_AUXILIARIES, old.auxiliary, new.auxiliary)),
-            (_denied, (self._denied(), self.kept, self.subject)),
-            *[(_one, (_NEWS, word)) for word in self.come],
+            (_denied, (self._denied(), self.old_share, self.subject)),
+            *[(_one, (_NEWS, word)) for word in self.added],
             *[(_one, (_WAS, name)) for name in old.aspects],
             *[(_aspect, (name, *beside, self._is_near(found))) for name, found in new.aspects.items()],
             *[(_two, (_BESIDE, name, other)) for name in new.aspects for other in old.aspects],
@@ -548,7 +553,7 @@ class Pair:
         behind = {
             at
             for n, word in enumerate(new.words)
-            if word in _DENIALS
+            if word in _DENYING
             for at in range(n + 1, min(n + 4, len(new.words)))
         }
         return "".join(sorted({new.kinds[at] for at in behind if new.stems[at] in known} - {"f"}))
@@ -557,8 +562,8 @@ class Pair:
         """Small words that came, what went with what came, and two and three words in a row, with what is special
         to this fact left open."""
         new, known = self.new, set(self.old.words)
-        came = [_parts(_word(word))[1] + 91 * _KIND for word in self.come]
-        gone = [_parts(_word(word))[0] for word in self.gone]
+        came = [_parts(_word(word))[1] + 91 * _KIND for word in self.added]
+        gone = [_parts(_word(word))[0] for word in self.removed]
         shape = [
             _parts(self._shape(word, number, kind))
             for word, number, kind in zip(new.stems, new.ids, new.kinds, strict=True)
@@ -596,7 +601,7 @@ class Pair:
         )
 
 
-def _subject(old: Reading, new: Reading, me: str, before: frozenset[str], after: frozenset[str]) -> int:
+def _subject(old: FactAnalysis, new: FactAnalysis, me: str, before: frozenset[str], after: frozenset[str]) -> int:
     """How what the two are about compares."""
     if old.head == new.head == me:
         return _ME
@@ -609,6 +614,6 @@ def _subject(old: Reading, new: Reading, me: str, before: frozenset[str], after:
     return _BOTH if me in old.subject and me in new.subject else _OTHER
 
 
-def _names(old: Reading, new: Reading, me: str) -> int:
+def _names(old: FactAnalysis, new: FactAnalysis, me: str) -> int:
     before, after = old.names - {me}, new.names - {me}
     return bool(before & after) + 2 * bool(before - set(new.stems)) + 4 * bool(after - set(old.stems))

@@ -21,10 +21,17 @@ from datetime import datetime
 from lifelong.organize.document_rows import MEMORY
 from lifelong.organize.draft import MAX_SLUG_BYTES, UNCOMMITTED, Draft
 from lifelong.organize.facts import EARLIER, INFERRED, Fact, IndexedFact, PlacedFact, paragraphs
-from lifelong.organize.rules.conflicts import SURE, SURE_IN_CHAT, Verdict, judge_both, keys, subject_key
+from lifelong.organize.rules.conflicts import (
+    MIN_LIKELIHOOD,
+    MIN_LIKELIHOOD_IN_CHAT,
+    Verdict,
+    compare_both,
+    keys,
+    subject_key,
+)
 from lifelong.organize.rules.speakers import capitals, leading_name
 from lifelong.organize.rules.statements import Statement
-from lifelong.organize.rules.third_person import LEANS
+from lifelong.organize.rules.third_person import PRONOUN_START
 from lifelong.redaction import has_secret
 from lifelong.types import Document
 
@@ -132,7 +139,7 @@ class Filing:
         if newer > said:
             fact = fact.ended(*newer)
         else:
-            if len(contradicted) == 1 and LEANS.match(fact.text):
+            if len(contradicted) == 1 and PRONOUN_START.match(fact.text):
                 fact = _with_earlier(fact, contradicted[0].placed.fact)
             for old in contradicted:
                 self.ended += old.page.replace(old.placed.paragraph, old.placed.fact.ended(*said))
@@ -285,11 +292,11 @@ def _compare(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | N
     if sentence.endswith(_QUOTES) or statement.text.endswith(_QUOTES):
         return ("same", "same") if sentence == statement.text else None  # quotations are not analyzed
     states = _STATE.match(sentence) or _STATE.match(statement.text)
-    sure = SURE_IN_CHAT if statement.in_chat and not states else SURE
+    threshold = MIN_LIKELIHOOD_IN_CHAT if statement.in_chat and not states else MIN_LIKELIHOOD
     _, replaced, earlier = sentence.rpartition(_BEFORE)
     if replaced:
         sentence = earlier if earlier[:1].isupper() else f"{statement.speaker} {earlier}"
-    verdicts = judge_both(sentence, statement.text, statement.speaker, sure)
+    verdicts = compare_both(sentence, statement.text, statement.speaker, threshold)
     if replaced and "same" in verdicts:
         return "supersedes", "supersedes"  # what was so earlier is so again
     return None if verdicts == ("different", "different") else verdicts

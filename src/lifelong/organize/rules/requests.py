@@ -16,10 +16,10 @@ from lifelong.text.words import FUNCTION, word_set
 
 Intent = Literal["standing", "once", "other"]
 
-FILE = "intents.json"
+WEIGHTS_FILE = "intents.json"
 SCALE = 32  # a weight of one, as it is stored
-SURE = {"standing": 0.7, "once": 0.45}  # what is likelier than this is taken for it
-LONGEST = 40  # words
+MIN_LIKELIHOOD = {"standing": 0.7, "once": 0.45}  # what is likelier than this is taken for it
+MAX_INTENT_WORDS = 40  # words
 
 _QUOTED = re.compile(r"[\"\u201c][^\"\u201d]*[\"\u201d]?|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)")
 _NOT = re.compile(r"\b(do|does|did|should|must|could|would|is|are|need)(?: not|nt)\b", re.IGNORECASE)
@@ -30,19 +30,19 @@ _DAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|i(?:'\w+)?")
 
 def intent(sentence: str) -> Intent:
     """What is done with these words; with the mark that ends them."""
-    if sentence.count(" ") >= LONGEST:
+    if sentence.count(" ") >= MAX_INTENT_WORDS:
         return "other"
-    seen, weights = set(features(sentence)), learned()
+    seen, weights = set(features(sentence)), load_weights()
     found = [weights[feature] for feature in seen if feature in weights]
     root = SCALE * math.sqrt(len(seen))
-    if likelihood(sum(one for one, _ in found) / root + weights[""][0] / SCALE) > SURE["standing"]:
+    if likelihood(sum(one for one, _ in found) / root + weights[""][0] / SCALE) > MIN_LIKELIHOOD["standing"]:
         return "standing"
-    once = likelihood(sum(other for _, other in found) / root + weights[""][1] / SCALE) > SURE["once"]
+    once = likelihood(sum(other for _, other in found) / root + weights[""][1] / SCALE) > MIN_LIKELIHOOD["once"]
     return "once" if once else "other"
 
 
-def likelihood(told: float) -> float:
-    return 1 / (1 + math.exp(-told))
+def likelihood(total: float) -> float:
+    return 1 / (1 + math.exp(-total))
 
 
 def features(sentence: str) -> Iterator[str]:
@@ -77,10 +77,10 @@ def _parts(sentence: str) -> Iterator[str]:
 
 
 @cache
-def learned() -> dict[str, list[int]]:
+def load_weights() -> dict[str, list[int]]:
     """What each feature says for either, as it is shipped; that of nothing is what the sums start from."""
     weights: dict[str, list[int]] = json.loads(
-        (files("lifelong.organize.rules") / FILE).read_text(encoding="utf-8")
+        (files("lifelong.organize.rules") / WEIGHTS_FILE).read_text(encoding="utf-8")
     )
     return weights
 
@@ -130,33 +130,33 @@ _VERBS = word_set(
 """What one may tell somebody to do."""
 
 
-def is_lasting(text: str, doing: Intent, *, asks: bool) -> bool:
+def is_standing_request(text: str, doing: Intent, *, asks: bool) -> bool:
     """Whether what somebody asks an assistant for holds from now on: that is likely, or they say so, or forbid
     something and ask for nothing now. What is asked in a question, they must ask for themselves."""
     if doing == "standing" or _RATHER.match(text):
         return True
-    core = _core(text)
+    core = _without_politeness(text)
     said = _EVER.match(core) or (doing == "other" and _FORBIDS.match(core))
     return bool(said and said[1] in _VERBS and (not asks or _FOR_ME.search(core)))
 
 
-def wanted(text: str) -> str:
+def as_standing_request(text: str) -> str:
     """What is wanted, as the one who wants it would tell it of themselves: "I want the assistant to …". `text` is
     without the mark that ends it."""
     if _SELF.match(text) and not _LEAD.match(text):
         return text
-    core, since = _core(text), " from now on" if _SINCE.search(text) else ""
+    core, since = _without_politeness(text), " from now on" if _SINCE.search(text) else ""
     if found := _CALL.match(core):
         return f"I want to be called {core[found.end() :]}{since}"
     when = _CONDITION.fullmatch(core)
-    if when and (asked := _asked(when[2])):
-        core = f"{asked} {_uncapital(when[1])}"
-    elif not (core := _asked(core)):
+    if when and (asked := _command(when[2])):
+        core = f"{asked} {_lower_first(when[1])}"
+    elif not (core := _command(core)):
         return text if _SELF.search(text) else f'I want: "{text.replace(chr(34), chr(39))}"'
     return f"I want the assistant to {_YOUR.sub(lambda found: _FOR_IT[found[0].casefold()], core)}{since}"
 
 
-def _core(text: str) -> str:
+def _without_politeness(text: str) -> str:
     """Without what says when, to whom and how kindly it is asked."""
     lead = _LEAD.match(text)
     core = text[lead.end() :] if lead else text
@@ -165,7 +165,7 @@ def _core(text: str) -> str:
     return core
 
 
-def _asked(text: str) -> str:
+def _command(text: str) -> str:
     """What is to be done or left, as it stands after "to"; empty where the words do not command."""
     never, always = _NEVER.match(text), _ALWAYS.match(text)
     rest = text[found.end() :] if (found := never or always) else text
@@ -174,10 +174,10 @@ def _asked(text: str) -> str:
         return ""
     if never and never[0].lower().startswith(("stop", "quit")):
         return f"stop {rest}"
-    return f"{'never ' if never else always[0].lower() if always else ''}{_uncapital(rest)}"
+    return f"{'never ' if never else always[0].lower() if always else ''}{_lower_first(rest)}"
 
 
-def _uncapital(text: str) -> str:
+def _lower_first(text: str) -> str:
     """As it stands within a sentence; what is all in capitals stays so."""
     return text if text[1:2].isupper() else f"{text[0].lower()}{text[1:]}"
 
@@ -185,7 +185,7 @@ def _uncapital(text: str) -> str:
 # Questions and short answers
 
 
-_MOST_WORDS = 10
+_MAX_ANSWER_WORDS = 10
 _VERB = re.compile(
     r"\b(?:is|isn't|was|wasn't|are|aren't|were|am|be|have|has|had|can|can't|will|won't|would|could|should|do"
     r"|don't|does|did|didn't|i|we|my|me|myself|it|you|your|let's|thanks?|sounds?|went|got|made|took|\w\w\w+ed)\b"
@@ -220,12 +220,14 @@ _DURATION = re.compile(
 )
 
 
-def is_fragment(answer: str) -> bool:
+def is_short_answer(answer: str) -> bool:
     """Whether these words answer something rather than say it: no verb, nobody who does anything."""
-    return 0 < len(answer.split()) <= _MOST_WORDS and not _NO_ANSWER.match(answer) and not _VERB.search(answer)
+    return (
+        0 < len(answer.split()) <= _MAX_ANSWER_WORDS and not _NO_ANSWER.match(answer) and not _VERB.search(answer)
+    )
 
 
-def joined(question: str, answer: str, me: str, you: str) -> str:
+def answered(question: str, answer: str, me: str, you: str) -> str:
     """What `me` told `you`, who had asked the question; empty where the two do not fit."""
     question = question.strip(" ?!.").replace("\u2019", "'")
     while lead := _OPENING.match(question):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from lifelong.organize.rules.sentences import tell
-from lifelong.organize.rules.third_person import LEANS
+from lifelong.organize.rules.sentences import information
+from lifelong.organize.rules.third_person import PRONOUN_START
 from lifelong.text.words import FIRST_PERSON, FUNCTION, WORD, either, is_praise, weight, word_set
 
 Category = Literal["people", "projects", "preferences", "decisions", "lessons", "events"]
@@ -37,7 +37,7 @@ _VAGUE = re.compile(
     r"(?:it|it's|it'll|it'd|that|that's|this|these|those|they|they're|there's|there is|there are|he|she|everyone"
     r"|everything|nothing|sometimes|life|people|someone)\b"
 )
-_SERMON = re.compile(
+_ADVICE = re.compile(
     r"\b(?:we (?:all|can|should|need|must|have to|gotta|could)|let's|one should|people (?:should|need)"
     r"|it's (?:important|crucial|essential|vital|key|great|nice|amazing|awesome)|(?:is|are) (?:so "
     r"|really )?(?:important|crucial|essential|vital|key))\b"
@@ -73,7 +73,7 @@ _REQUEST = re.compile(
     r"|(?:maybe )?i(?:'ll| will) (?:check (?:it|them|those|that)|look into)|assistant\b)",
     re.IGNORECASE,
 )
-_UNSAID_I = re.compile(r"(?:can't(?! (?:wait|believe))|cannot|couldn't|allergic|hate|love|prefer)\b")
+_WITHOUT_I = re.compile(r"(?:can't(?! (?:wait|believe))|cannot|couldn't|allergic|hate|love|prefer)\b")
 _THING = re.compile(
     r"^(?!(?:that|this|these|those|it|thanks?|sounds|great)\b)(?:[a-z]+ing )?"
     r"(?:[\w'-]+(?: (?:\d+|[A-Z][\w'-]*)){0,2}|(?:the|our) [\w' /.-]{2,50}?) "
@@ -83,7 +83,7 @@ _THING = re.compile(
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")
-_SAYS = re.compile(
+_VERB = re.compile(
     r"\b(?:is|are|was|were|has|had|will|came|went|left|took|got|said|says|wants|needs|likes|loves|lives|works|[a-z]{3,}ed)\b"
 )
 _DATED = re.compile(r"\b(?:19|20)\d\d\b")
@@ -106,7 +106,7 @@ _LESSON = re.compile(
 _QUOTED = re.compile(r"[\"\u201c][^\"\u201d]*[\"\u201d]?")
 
 
-def worth(sentence: str, *, correction: bool = False) -> float:
+def salience(sentence: str, *, correction: bool = False) -> float:
     """How much a sentence, still as the speaker said it, deserves to last; 0 for what never does."""
     low = sentence.lower()
     if _PLEASANTRY.match(low):
@@ -114,22 +114,22 @@ def worth(sentence: str, *, correction: bool = False) -> float:
     words = WORD.findall(sentence)
     if is_praise(words):
         return 0.0
-    told = sum(map(weight, words))
+    total = sum(map(weight, words))
     first = bool(_FIRST.search(low))
     if not first and sentence.count(" ") < 2:
         return 0.0
     if _YOU.search(low) and (not first or _YOU.match(low)):
-        told *= 0.3
+        total *= 0.3
     elif _VAGUE.match(low):
-        told *= 0.7
-    if _SERMON.search(low):
-        told *= 0.5
+        total *= 0.7
+    if _ADVICE.search(low):
+        total *= 0.5
     if first:
-        told += 0.8
-    told += min(3, len(_FACT.findall(low))) * 1.3
+        total += 0.8
+    total += min(3, len(_FACT.findall(low))) * 1.3
     if _DATED.search(sentence):
-        told += 3.0
-    return told + 1.5 if correction else told
+        total += 3.0
+    return total + 1.5 if correction else total
 
 
 def category(text: str) -> Category:
@@ -151,18 +151,18 @@ def is_request(sentence: str) -> bool:
     return bool(_REQUEST.match(sentence))
 
 
-def is_told_to_assistant(sentence: str, *, pasted: bool, reports: bool) -> bool:
+def is_about_user(sentence: str, *, pasted: bool, reports: bool) -> bool:
     """Whether a person who talks to an assistant tells of themselves, or of something that was settled,
     rather than asks for something. In a text that was pasted only what starts with "I" counts; in one that asks
     nothing (`reports`) also what is said of others by name."""
     if pasted:
         return bool(_I.match(sentence))
     low = sentence.lower()
-    if reports and _NAMED.search(sentence) and _SAYS.search(sentence):
+    if reports and _NAMED.search(sentence) and _VERB.search(sentence):
         return True
     if any(sign.search(low) for sign in (_FIRST, _DECISION, _LESSON, _DATED)):
         return True
-    return bool(_UNSAID_I.match(low) or _THING.search(sentence))
+    return bool(_WITHOUT_I.match(low) or _THING.search(sentence))
 
 
 # What assistants, agents and tools report
@@ -178,7 +178,7 @@ _DONE = (
     r"|shipped|solved|started|stopped|submitted|switched|tested|tried|turned|updated|upgraded|uploaded|verified"
     r"|written|wrote"
 )
-_DEED = re.compile(
+_ACTION = re.compile(
     rf"(?:(?:I|we)(?:'ve| have)?\s+)?(?:just |also |now |already |successfully )?(?:{_DONE})\b", re.IGNORECASE
 )
 _PROMISE = re.compile(
@@ -212,33 +212,33 @@ _COMMAND = re.compile(
     r"|password|call(?:ed)? me|likes?|wants?|decided)\b|\[\[|https?:",
     re.IGNORECASE,
 )
-_LONGEST = 160
+_MAX_DATA_CHARS = 160
 
 
-def is_deed(sentence: str) -> bool:
+def is_own_action(sentence: str) -> bool:
     """Whether an assistant tells what it did itself, or promises it."""
-    return bool((sentence[:1] in "IW" and _DEED.match(sentence)) or _PROMISE.match(sentence))
+    return bool((sentence[:1] in "IW" and _ACTION.match(sentence)) or _PROMISE.match(sentence))
 
 
-def is_work(sentence: str) -> bool:
+def is_agent_report(sentence: str) -> bool:
     """Whether an agent that works alone tells what it did, what failed, or what it learned."""
-    return bool(_DEED.match(sentence) or _PROMISE.match(sentence)) or (
+    return bool(_ACTION.match(sentence) or _PROMISE.match(sentence)) or (
         not _TALK.match(sentence) and bool(_LEARNED.search(sentence))
     )
 
 
-def failure(text: str) -> str:
+def failure_reason(text: str) -> str:
     """The line of a failed tool's output that says why; empty where none does."""
     lines = [line.strip() for line in text[-4_000:].splitlines() if _FAILED.search(line[:400])]
-    why = " ".join(lines[-1].split())[:_LONGEST] if lines else ""
+    why = " ".join(lines[-1].split())[:_MAX_DATA_CHARS] if lines else ""
     return "" if _COMMAND.search(why) else why
 
 
-def is_datum(sentence: str) -> bool:
+def is_plain_figure(sentence: str) -> bool:
     """Whether what a tool or the web said is a plain figure about a thing: nothing that tells anybody what
     to do, and nothing about a person."""
     return (
-        len(sentence) <= _LONGEST
+        len(sentence) <= _MAX_DATA_CHARS
         and sentence[:1].isupper()
         and bool(_CONCRETE.search(sentence))
         and not _COMMAND.search(sentence)
@@ -248,12 +248,12 @@ def is_datum(sentence: str) -> bool:
 # Facts of several sentences
 
 
-FLOOR = 1.5  # what a sentence must be worth to be kept
-GIST = 0.4  # the share of a record's words that its fact should hold
-LONGEST_CLAIM = 300  # characters
-_EVEN, _SLOPE = 12.0, 0.29  # a fact of that worth is as likely asked for as not; how fast that changes
-_AGAIN = 0.4  # the second fact of a record is worth less than the first
-_SHOWN = 0.6  # what is seen on a picture is worth less than what is said
+MIN_SALIENCE = 1.5  # what a sentence must be worth to be kept
+MIN_WORD_SHARE = 0.4  # the share of a record's words that its fact should hold
+MAX_FACT_CHARS = 300  # characters
+_EVEN_ODDS, _SLOPE = 12.0, 0.29  # a fact of that worth is as likely asked for as not; how fast that changes
+_REPEAT_SHARE = 0.4  # the second fact of a record is worth less than the first
+_PHOTO_SHARE = 0.6  # what is seen on a picture is worth less than what is said
 _LAST = 1_000_000  # the place of a picture: after all that was said
 
 _ARTICLE = re.compile(r"\b(?:an?|the) ")
@@ -267,96 +267,107 @@ def content_words(text: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Candidate:
     """A sentence that may be kept. `also`: another record that it needs, for the question it answers or for who
     is meant; `inferred`: who is meant was concluded; `lasts`: to be kept in any case."""
 
     place: int
     text: str
-    worth: float
-    also: int = 0
+    salience: float
+    also_record: int = 0
     inferred: bool = False
-    lasts: bool = False
+    keep: bool = False
 
-    def has_room(self, after: Unit) -> bool:
+    def fits_with(self, after: Candidate) -> bool:
         """Whether both fit into one fact."""
-        return len(self.text) + len(after.text) <= LONGEST_CLAIM and (not self.also or not after.also)
+        return len(self.text) + len(after.text) <= MAX_FACT_CHARS and (
+            not self.also_record or not after.also_record
+        )
 
-    def joined(self, after: Unit) -> Unit:
-        return Unit(
+    def joined_with(self, after: Candidate) -> Candidate:
+        return Candidate(
             self.place,
             f"{self.text}. {after.text}",
-            self.worth + after.worth,
-            self.also or after.also,
+            self.salience + after.salience,
+            self.also_record or after.also_record,
             self.inferred or after.inferred,
-            self.lasts or after.lasts,
+            self.keep or after.keep,
         )
 
 
-def photo(captions: Sequence[str], me: str) -> Unit:
+def photo_candidate(captions: Sequence[str], me: str) -> Candidate:
     shown = " and ".join(_ARTICLE.sub("", _PHOTO.sub("photo", caption.strip())) for caption in captions)
-    return Unit(_LAST, f"{me} shared {shown}", _SHOWN * tell(shown))
+    return Candidate(_LAST, f"{me} shared {shown}", _PHOTO_SHARE * information(shown))
 
 
-def gists(units: Iterable[Unit], text: str, bonus: float) -> Iterator[tuple[float, list[Unit]]]:
+def combined(candidates: Iterable[Candidate], text: str, bonus: float) -> Iterator[tuple[float, list[Candidate]]]:
     """The units as facts, the best first, each with how likely it will be asked for. A record's second
     fact counts for less: knowledge that is spread over the talk serves more questions."""
-    left = sorted((unit for unit in units if unit.worth >= FLOOR), key=lambda unit: (-unit.worth, unit.place))
+    left = sorted(
+        (candidate for candidate in candidates if candidate.salience >= MIN_SALIENCE),
+        key=lambda candidate: (-candidate.salience, candidate.place),
+    )
     words = content_words(text) if len(left) > 1 else frozenset()
     share = 1.0
     while left:
-        part = _together(_gist(left, words), left[0])
-        left = [unit for unit in left if unit not in part]
-        likely = _likely(sum(unit.worth for unit in part) + bonus)
+        part = _adjacent(_cover(left, words), left[0])
+        left = [candidate for candidate in left if candidate not in part]
+        likely = _likelihood(sum(candidate.salience for candidate in part) + bonus)
         yield share * likely, part
-        share *= _AGAIN
+        share *= _REPEAT_SHARE
 
 
-def alone(units: Iterable[Unit], bonus: float) -> Iterator[tuple[float, list[Unit]]]:
+def separate(candidates: Iterable[Candidate], bonus: float) -> Iterator[tuple[float, list[Candidate]]]:
     """Each unit as a fact, with how likely it will be asked for."""
-    return ((_likely(unit.worth + bonus), [unit]) for unit in units if unit.worth >= FLOOR)
+    return (
+        (_likelihood(candidate.salience + bonus), [candidate])
+        for candidate in candidates
+        if candidate.salience >= MIN_SALIENCE
+    )
 
 
-def _likely(worth: float) -> float:
-    return 1 / (1 + math.exp(-_SLOPE * (worth - _EVEN)))
+def _likelihood(salience: float) -> float:
+    return 1 / (1 + math.exp(-_SLOPE * (salience - _EVEN_ODDS)))
 
 
-def joined_text(units: Sequence[Unit], subject: str) -> str:
+def joined_text(candidates: Sequence[Candidate], subject: str) -> str:
     """The units, in order, as one fact that names its subject once."""
-    text = units[0].text
-    for unit in units[1:]:
-        if unit.place == _LAST:
-            text += f" ({unit.text.removeprefix(f'{subject} shared ')})"
-        elif text.startswith(f"{subject} ") and unit.text.startswith(f"{subject} "):
-            text += f"; {unit.text.removeprefix(f'{subject} ')}"
+    text = candidates[0].text
+    for candidate in candidates[1:]:
+        if candidate.place == _LAST:
+            text += f" ({candidate.text.removeprefix(f'{subject} shared ')})"
+        elif text.startswith(f"{subject} ") and candidate.text.startswith(f"{subject} "):
+            text += f"; {candidate.text.removeprefix(f'{subject} ')}"
         else:
-            text += f". {unit.text}"
+            text += f". {candidate.text}"
     return f"{text}."
 
 
-def _together(part: Iterable[Unit], best: Unit) -> list[Unit]:
+def _adjacent(part: Iterable[Candidate], best: Candidate) -> list[Candidate]:
     """Those of the units, in order, that stand with the best one: after a gap, "it" would mean something else."""
-    runs: list[list[Unit]] = []
-    for unit in sorted(part, key=lambda unit: unit.place):
-        if not runs or (LEANS.match(unit.text) and unit.place != runs[-1][-1].place + 1):
+    runs: list[list[Candidate]] = []
+    for candidate in sorted(part, key=lambda candidate: candidate.place):
+        if not runs or (PRONOUN_START.match(candidate.text) and candidate.place != runs[-1][-1].place + 1):
             runs.append([])
-        runs[-1].append(unit)
+        runs[-1].append(candidate)
     return next(run for run in runs if best in run)
 
 
-def _gist(units: Sequence[Unit], words: frozenset[str]) -> list[Unit]:
+def _cover(candidates: Sequence[Candidate], words: frozenset[str]) -> list[Candidate]:
     """The best unit, and the fewest more that the gist of the record needs, short of too long a fact."""
-    part, rest = [units[0]], list(units[1:])
+    part, rest = [candidates[0]], list(candidates[1:])
     if not rest:
         return part
-    length = len(units[0].text)
-    held = words & content_words(units[0].text)
-    needed = GIST * len(words)
-    while len(held) < needed and (rest := [unit for unit in rest if length + len(unit.text) <= LONGEST_CLAIM]):
-        enough = [unit for unit in rest if len(held | words & content_words(unit.text)) >= needed]
-        unit = min(enough, key=lambda unit: len(unit.text)) if enough else rest[0]
-        rest.remove(unit)
-        part.append(unit)
-        length += len(unit.text)
-        held |= words & content_words(unit.text)
+    length = len(candidates[0].text)
+    held = words & content_words(candidates[0].text)
+    needed = MIN_WORD_SHARE * len(words)
+    while len(held) < needed and (
+        rest := [candidate for candidate in rest if length + len(candidate.text) <= MAX_FACT_CHARS]
+    ):
+        enough = [candidate for candidate in rest if len(held | words & content_words(candidate.text)) >= needed]
+        candidate = min(enough, key=lambda candidate: len(candidate.text)) if enough else rest[0]
+        rest.remove(candidate)
+        part.append(candidate)
+        length += len(candidate.text)
+        held |= words & content_words(candidate.text)
     return part

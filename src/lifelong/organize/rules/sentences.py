@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from lifelong.text.words import WORD, either, weight, without_case, word_set
 
-LONGEST = 20_000  # characters of one record that are looked at; what is longer was pasted, not said
+MAX_RECORD_CHARS = 20_000  # characters of one record that are looked at; what is longer was pasted, not said
 
 _CODE = re.compile(r"(```|~~~)[^\n]*\n.*?(?:\n\1|\Z)", re.DOTALL)
-_NO_PROSE = re.compile(
+_NOT_PROSE = re.compile(
     r"^[ \t]*(?:>|\||<|\{|\}|\[\d|//|/\*|\$ |import |def ).*$|<[^<>\n]{1,200}>|https?://\S+", re.MULTILINE
 )
 _MARKUP = re.compile(
@@ -69,7 +69,7 @@ _HEDGE = re.compile(
     + r"|(?<=[smetn] )(?:so|very|pretty|quite|too)(?= \w+(?:ed|ing|ful|y|ant|ent|al|ive|ous)\b))\s+",
     re.IGNORECASE,
 )
-_SPOT_HEDGE = without_case(_HEDGE)
+_HEDGE_LOWER = without_case(_HEDGE)
 _TAG = re.compile(
     r"(?:,?\s+(?:too|as well|though|lol|haha|right|you know|huh|again|anyway|so far|i guess|if you ask me"
     r"|by the way|btw"
@@ -88,7 +88,7 @@ _CLAUSE = re.compile(
     r"|i've|they|it's|how)|but|'cause|because|which|even though)\b))",
     re.IGNORECASE,
 )
-_LONGEST_CALL = 20  # characters of a short form of a name
+_MAX_NICKNAME_CHARS = 20  # characters of a short form of a name
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\. (?=\D)")
 _QUOTE = re.compile(r"(^|[^\d])\"")  # after a number it stands for inches
 _JOINT = re.compile(r"(?:and|but|so|plus|though)\b,?\s+", re.IGNORECASE)
@@ -100,10 +100,10 @@ _REASON = re.compile(r"(?:because|'cause|since|so that)\b", re.IGNORECASE)
 
 def prose(text: str) -> str:
     """What was said in words: no code, quotations, tables or markup."""
-    text = text[:LONGEST]
+    text = text[:MAX_RECORD_CHARS]
     if "```" in text or "~~~" in text:
         text = _CODE.sub("\n", text)
-    text = _DRAWN_OUT.sub(r"\1", _MARKUP.sub("", _NO_PROSE.sub("", text))).replace("\u2019", "'")
+    text = _DRAWN_OUT.sub(r"\1", _MARKUP.sub("", _NOT_PROSE.sub("", text))).replace("\u2019", "'")
     return _EMPHASIS.sub("", text) if "*" in text else text
 
 
@@ -127,9 +127,11 @@ def without_captions(text: str) -> tuple[str, list[str]]:
 
 
 @lru_cache(maxsize=256)
-def _called(names: frozenset[str]) -> re.Pattern[str]:
+def _calling(names: frozenset[str]) -> re.Pattern[str]:
     """Where somebody is called by name, or by a short form of it."""
-    forms = {name[:n] for name in names if name for n in (*range(3, min(len(name), _LONGEST_CALL)), len(name))}
+    forms = {
+        name[:n] for name in names if name for n in (*range(3, min(len(name), _MAX_NICKNAME_CHARS)), len(name))
+    }
     called = "|".join(sorted(map(re.escape, forms), key=lambda form: (-len(form), form))) or r"(?!)"
     return re.compile(
         rf"^(?:{called})(?:[,!.:]\s*|\s*[-\u2013\u2014]\s*|\s+(?=[iI]\b|[iI]'|you|your|that))"
@@ -140,7 +142,7 @@ def _called(names: frozenset[str]) -> re.Pattern[str]:
 def trimmed(sentence: str, names: frozenset[str]) -> str:
     """The sentence without what opens it, whom it calls, how it hedges, and its closing mark."""
     text = _ITEM_NUMBER.sub("", " ".join(sentence.split()).strip(" \"'()*-\u2013\u2014,"))
-    called = _called(names)
+    called = _calling(names)
     for _ in range(3):
         before = text
         if opening := _OPENING.match(text):
@@ -148,7 +150,7 @@ def trimmed(sentence: str, names: frozenset[str]) -> str:
         text = called.sub("", text).lstrip(" ,.!-\u2013\u2014")
         if text == before:
             break
-    if _SPOT_HEDGE.search(text.lower()):
+    if _HEDGE_LOWER.search(text.lower()):
         text = _HEDGE.sub("", text)
     text = text.rstrip(" .!?…\"',-\u2013\u2014:;")
     if text.lower().endswith(_TAG_ENDS):
@@ -159,30 +161,30 @@ def trimmed(sentence: str, names: frozenset[str]) -> str:
     return text
 
 
-def tell(text: str) -> float:
+def information(text: str) -> float:
     """How much a stretch of text tells."""
     return sum(map(weight, WORD.findall(text)))
 
 
-def telling(sentence: str) -> str:
+def informative_clauses(sentence: str) -> str:
     """The sentence without the clauses that say little."""
     parts = _CLAUSE.split(sentence)
     if len(parts) == 1:
         return sentence
     clauses = parts[::2]
-    tells = [tell(clause) + (0.5 if _REASON.match(clause) else 0.0) for clause in clauses]
-    best = max(range(len(clauses)), key=tells.__getitem__)
-    kept = [n == best or (told >= 1.0 and told > 0.03 * len(clauses[n])) for n, told in enumerate(tells)]
+    scores = [information(clause) + (0.5 if _REASON.match(clause) else 0.0) for clause in clauses]
+    best = max(range(len(clauses)), key=scores.__getitem__)
+    kept = [n == best or (score >= 1.0 and score > 0.03 * len(clauses[n])) for n, score in enumerate(scores)]
     if _DEPENDENT.match(clauses[best]):
         kept[max(0, best - 1)] = True
-    said = ""
+    kept_text = ""
     for n, clause in enumerate(clauses):
         if not kept[n]:
             continue
-        if not said:
+        if not kept_text:
             joint = _JOINT.match(clause) if n else None
-            said = clause[joint.end() :] if joint else clause
+            kept_text = clause[joint.end() :] if joint else clause
         else:
             gap = parts[2 * n - 1]
-            said += f"{gap if gap.strip() in {',', ':', ''} else '; '}{clause}"
-    return said.strip(" ,;")
+            kept_text += f"{gap if gap.strip() in {',', ':', ''} else '; '}{clause}"
+    return kept_text.strip(" ,;")

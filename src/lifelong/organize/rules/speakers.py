@@ -1,8 +1,8 @@
-"""Who speaks in a transcript, to whom, and how far each is to be believed.
+"""Who speaks in a transcript, to whom and about whom, and what each is trusted for.
 
-A person tells of themselves, also in a note of theirs. An assistant's advice is not knowledge, but what it did
-or promised is; so is what an agent without a person did and learned. What tools and the web say is data (SPEC
-O12). The host's messages and summaries are nobody's speech.
+A person is trusted about themselves, also in their notes. An assistant's advice is not knowledge, but what it did
+or promised is; so is what an agent that works alone did and learned. What tools and the web say is data (SPEC
+O12). The host's messages and summaries are not speech.
 """
 
 from __future__ import annotations
@@ -28,65 +28,69 @@ Role = Literal["person", "assistant", "agent", "data"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A record in which something was said. `question` is what the one who spoke before had asked last, in
-    the record `asked_in`; `before` is the whole of what they said."""
+class Utterance:
+    """A record in which something was said. `question` is the last question of the previous speaker, from the
+    record `asked_in`; `previous_text` is all of what they said."""
 
     recorded: StoredRecord
     role: Role
-    me: str
-    you: str
+    speaker: str
+    listener: str
     text: str
     question: str = ""
     asked_in: int = 0
-    before: str = ""
+    previous_text: str = ""
 
     @property
     def to_assistant(self) -> bool:
-        return self.you == ASSISTANT
+        return self.listener == ASSISTANT
 
     @property
     def to_no_person(self) -> bool:
-        """Whether a person says it to an assistant, or where nobody else is heard: then one listens."""
-        return self.role == "person" and self.you in {"", ASSISTANT}
+        """Whether a person says it to an assistant, or nobody else takes part: then an assistant listens."""
+        return self.role == "person" and self.listener in {"", ASSISTANT}
 
 
-def voices(transcript: Transcript) -> list[Said]:
-    """What was said, in order."""
-    user = sayable(called(transcript.user)) or USER
-    heard = [
+def find_utterances(transcript: Transcript) -> list[Utterance]:
+    """Return what was said, in order."""
+    user = usable_name(display_name(transcript.user)) or USER
+    spoken = [
         (r, role, _name(r, role, user)) for r in transcript.records if (role := _role(r, transcript.foreground))
     ]
-    speakers = list(dict.fromkeys(name for _, role, name in heard if role in {"person", "assistant"}))
-    said: list[Said] = []
-    last: Said | None = None
-    for recorded, role, me in heard:
+    speakers = list(dict.fromkeys(name for _, role, name in spoken if role in {"person", "assistant"}))
+    utterances: list[Utterance] = []
+    last: Utterance | None = None
+    for recorded, role, speaker in spoken:
         text = without_injected(getattr(recorded.record, "text", ""))
         if role not in {"person", "assistant"} or (isinstance(recorded.record, Note) and recorded.record.speaker):
-            said.append(Said(recorded, role, me, "", text))
+            utterances.append(Utterance(recorded, role, speaker, "", text))
             continue
-        other = last if last and last.me != me else None
-        you = other.me if other else next((name for name in speakers if name != me), "")
-        last = Said(recorded, role, me, you, text)
+        other = last if last and last.speaker != speaker else None
+        listener = other.speaker if other else next((name for name in speakers if name != speaker), "")
+        last = Utterance(recorded, role, speaker, listener, text)
         if other:
-            last = Said(recorded, role, me, you, text, _last_question(other.text), other.recorded.id, other.text)
-        said.append(last)
-    return said
+            last = Utterance(
+                recorded, role, speaker, listener, text, _last_question(other.text), other.recorded.id, other.text
+            )
+        utterances.append(last)
+    return utterances
 
 
-def called(user: str) -> str:
-    """The name of somebody of whom only the address is known."""
+def display_name(user: str) -> str:
+    """Return a name for somebody of whom only the address is known."""
     return user.title() if user.isalpha() else user
 
 
-def sayable(name: str) -> str:
-    """The name; nothing where it is a secret, or longer than any."""
+def usable_name(name: str) -> str:
+    """Return the name; empty if it is a secret or too long."""
     return "" if len(name) > LONGEST_SPEAKER or has_secret(name) else name
 
 
-def names(said: Iterable[Said]) -> frozenset[str]:
-    """The names that speakers may call each other by."""
-    return frozenset(name for one in said if one.role == "person" for name in (one.me, *one.me.split())) - {USER}
+def speaker_names(utterances: Iterable[Utterance]) -> frozenset[str]:
+    """Return the names that speakers may use for each other."""
+    return frozenset(
+        name for one in utterances if one.role == "person" for name in (one.speaker, *one.speaker.split())
+    ) - {USER}
 
 
 def _role(recorded: StoredRecord, foreground: bool) -> Role | None:
@@ -101,7 +105,7 @@ def _role(recorded: StoredRecord, foreground: bool) -> Role | None:
         case Note(provenance="user"):
             return "person"
         case AssistantMessage() if foreground:
-            return "person" if sayable(record.speaker.strip()) else "assistant"
+            return "person" if usable_name(record.speaker.strip()) else "assistant"
         case AssistantMessage() | Note():
             return "agent"
         case _:
@@ -111,7 +115,7 @@ def _role(recorded: StoredRecord, foreground: bool) -> Role | None:
 def _name(recorded: StoredRecord, role: Role, user: str) -> str:
     record = recorded.record
     if role == "person":
-        return sayable(" ".join(getattr(record, "speaker", "").split())) or user
+        return usable_name(" ".join(getattr(record, "speaker", "").split())) or user
     return ASSISTANT if role == "assistant" else AGENT
 
 
@@ -124,7 +128,7 @@ def _last_question(text: str) -> str:
 # Whom and what a conversation is about
 
 
-_READ = 2_000  # characters of a text that are looked at
+_MAX_CHARS_READ = 2_000
 _NAME = r"[A-Z][a-z\u00e0-\u024f]+(?:-[A-Z][a-z]+)?"
 _KIN = (
     "sister|brother|wife|husband|partner|girlfriend|boyfriend|fianc\u00e9e?|mother|mom|mum|father|dad|son|daughter"
@@ -142,7 +146,10 @@ _MAYBE_PERSON = re.compile(
     r"|suggested|called|moved|works|worked|told|joined|wrote|hopes|plans|helps|helped"
     rf"|thinks|feels|loves|loved|enjoys)\b|\b(told|met) ({_NAME})\b"
 )
-_CAPITAL_BEFORE, _LONGEST_WORD = re.compile(r"\b[A-Z][\w-]* \Z"), 40  # "Tejo Ferries wants" is no Ferries
+_CAPITAL_BEFORE, _MAX_WORD_CHARS = (
+    re.compile(r"\b[A-Z][\w-]* \Z"),
+    40,
+)  # in "Tejo Ferries wants", Ferries is not a person
 _WORK = r"(?:project|repo(?:sitory)?|app|service|release|launch|roadmap|backend)"
 _PROJECT = re.compile(
     rf"\b(?:[Pp]roject|[Rr]epo(?:sitory)?) ([A-Z][\w-]+)|\b([A-Z]\w+) (?={_WORK}\b)"
@@ -162,50 +169,50 @@ _NOT_NAMES = word_set(
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """`people`: those who talk and those who are talked of, by each name they go by. `projects` by their names."""
+    """The speakers and the people they mention, by each of their names, and the names of projects."""
 
     people: dict[str, str]
     projects: frozenset[str]
 
-    def of(self, text: str, me: str) -> tuple[Literal["people", "projects"], str]:
-        """What kind of subject a fact has, and its name: the one who talks, where no other is shown."""
+    def of(self, text: str, speaker: str) -> tuple[Literal["people", "projects"], str]:
+        """Return the kind and the name of a fact's subject: the speaker, if it names no other."""
         if (name := leading_name(text)) in self.people:
             return "people", self.people[name]
-        if text.startswith(me):
-            return "people", me
+        if text.startswith(speaker):
+            return "people", speaker
         first = text.removeprefix("Project ").removeprefix("The ").split(" ", 1)[0].removesuffix("'s")
         words = text.split()
         named = first if first in self.projects else next((word for word in words if word in self.projects), "")
-        return ("projects", named) if named else ("people", me)
+        return ("projects", named) if named else ("people", speaker)
 
 
-def subjects(said: Sequence[Said]) -> Subjects:
-    heard = "\n".join(one.text[:_READ] for one in said if one.role != "data")
-    people = {name: name for name in _people(heard)}
-    for one in said:
+def find_subjects(utterances: Sequence[Utterance]) -> Subjects:
+    spoken = "\n".join(one.text[:_MAX_CHARS_READ] for one in utterances if one.role != "data")
+    people = {name: name for name in _people(spoken)}
+    for one in utterances:
         if one.role == "person":
-            people |= {one.me.split(" ", 1)[0]: one.me, one.me: one.me}
-    projects = {name for groups in _PROJECT.findall(heard) for name in groups} - _NOT_NAMES - {""}
+            people |= {one.speaker.split(" ", 1)[0]: one.speaker, one.speaker: one.speaker}
+    projects = {name for groups in _PROJECT.findall(spoken) for name in groups} - _NOT_NAMES - {""}
     return Subjects(people, frozenset(projects - people.keys()))
 
 
 def leading_name(text: str) -> str:
-    """The name with which a fact begins; empty where it begins with another word."""
+    """Return the name with which a fact begins; empty if it begins with another word."""
     found = _LEADING.match(text)
     name = found[1].strip() if found else ""
     return "" if not name or name.split(" ", 1)[0] in _NOT_NAMES else name
 
 
 def capitals(text: str) -> Iterator[str]:
-    """The words within a fact that may name something."""
+    """Return the words within a fact that may name something."""
     yield from (word for word in _CAPITAL.findall(text) if word not in _NOT_NAMES)
 
 
 def _people(text: str) -> Iterator[str]:
-    """Those of whom something is said that is said of people only, or two things that mostly are."""
+    """Return the names with a verb that only people have, or with two that mostly people have."""
     maybe: dict[str, set[str]] = {}
     for found in _MAYBE_PERSON.finditer(text):
-        if found[4] or not _CAPITAL_BEFORE.search(text, max(found.start() - _LONGEST_WORD, 0), found.start()):
+        if found[4] or not _CAPITAL_BEFORE.search(text, max(found.start() - _MAX_WORD_CHARS, 0), found.start()):
             maybe.setdefault(found[1] or found[4], set()).add(found[2] or found[3])
     certain = {next(filter(None, found.groups())) for found in _PERSON.finditer(text)}
     yield from (certain | {name for name, does in maybe.items() if len(does) > 1}) - _NOT_NAMES

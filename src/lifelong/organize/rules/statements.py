@@ -1,8 +1,7 @@
-"""Finds the durable statements of a transcript, by rule.
+"""Finds the durable statements of a transcript by rule.
 
-A record is cut into sentences; each is trimmed to what it says, dated, told in the third person and weighed.
-The best sentences of a record make a fact that holds the gist of it; the best facts are kept, up to a
-share of what was said.
+A record is split into sentences; each is trimmed, dated, retold in the third person and scored. The best sentences
+of a record make a fact; the best facts are kept, up to a share of the length of the transcript.
 """
 
 from __future__ import annotations
@@ -17,53 +16,59 @@ from datetime import datetime
 from lifelong.organize.facts import Source
 from lifelong.organize.organizer import Transcript
 from lifelong.organize.rules.features import DOMAINS
-from lifelong.organize.rules.requests import intent, is_fragment, is_lasting, joined, wanted
+from lifelong.organize.rules.requests import (
+    answered,
+    as_standing_request,
+    intent,
+    is_short_answer,
+    is_standing_request,
+)
 from lifelong.organize.rules.salience import (
-    FLOOR,
+    MIN_SALIENCE,
+    Candidate,
     Category,
-    Unit,
-    alone,
     category,
-    failure,
-    gists,
-    is_datum,
-    is_deed,
+    combined,
+    failure_reason,
+    is_about_user,
+    is_agent_report,
+    is_own_action,
+    is_plain_figure,
     is_request,
-    is_told_to_assistant,
-    is_work,
     joined_text,
-    photo,
-    worth,
+    photo_candidate,
+    salience,
+    separate,
 )
 from lifelong.organize.rules.sentences import (
+    information,
+    informative_clauses,
     own_words,
     prose,
-    tell,
-    telling,
     trimmed,
     with_apostrophes,
     without_captions,
 )
-from lifelong.organize.rules.speakers import Said, Subjects, names, subjects, voices
-from lifelong.organize.rules.third_person import LEANS, Heard, resolved, third_person
+from lifelong.organize.rules.speakers import Subjects, Utterance, find_subjects, find_utterances, speaker_names
+from lifelong.organize.rules.third_person import PRONOUN_START, EarlierSentence, resolve_pronoun, third_person
 from lifelong.redaction import has_secret
 from lifelong.text.dates import absolute
 from lifelong.text.languages import is_foreign, is_wish, tells
 from lifelong.text.sentences import sentences
 from lifelong.types import ToolResult
 
-LASTING = frozenset(("preferences", "decisions", "lessons"))
-LEAST_ROOM = 900  # characters
-DENSITY = 0.37  # of what was said; the citations are counted
-LONGEST_SENTENCE = 400  # characters; what is longer was pasted, not said
+KEPT_CATEGORIES = frozenset(("preferences", "decisions", "lessons"))
+MIN_ROOM_CHARS = 900
+DENSITY = 0.37  # the length of the facts, with citations, over that of the transcript
+MAX_SENTENCE_CHARS = 400  # longer text was pasted
 _CITATION = len(" [r1234]\n\n")
-_ANSWER = 2.0  # what an answer is worth beyond its words
-_ASKED, _ASKS = 3.0, -1.0  # a record that answers is worth more, one that asks less
-_PASTED = 1_500  # characters of a message from which on it is not all the person's own words
-_WORK = 600  # characters of a message from which on it asks for work
-_MOST_DATA = 2  # facts from one result of a tool
-_IN_MIND = 12  # sentences in which it is looked whom "she" means
-MOST_RECORDS = 3  # that a fact comes from
+_ANSWER_BONUS = 2.0  # for an answer, beyond its words
+_ANSWERS_BONUS, _ASKS_MALUS = 3.0, -1.0  # for a record that answers, and for one that asks
+_PASTED_CHARS = 1_500  # a longer message is partly pasted
+_TASK_CHARS = 600  # a longer message describes a task
+_MAX_DATA_FACTS = 2  # from one tool result
+_SENTENCES_REMEMBERED = 12  # to find whom "she" means
+MAX_RECORDS = 3  # of one fact
 
 _CORRECTS = re.compile(r"(?:no|actually|correction|sorry|wait)\b[, ]", re.IGNORECASE)
 _CORRECTS_PLAINLY = re.compile(
@@ -118,9 +123,9 @@ _TWO_STATES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One fact, told in the third person. `records` are the one to three it came from, `at` is when it was
-    said; `subject` is whom or what it is about, empty for nobody in particular; `speaker` is the person who said
-    it; `in_chat`: told to another person."""
+    """One fact in the third person. `records` are the one to three it came from, `at` is when it was said;
+    `subject` is whom or what it is about, empty if nobody in particular; `speaker` is the person who said it;
+    `in_chat`: said to another person."""
 
     text: str
     records: tuple[int, ...]
@@ -139,214 +144,254 @@ class Statement:
         return self.text.removeprefix(f"{self.subject} ") if named else self.text
 
 
-_Weighed = tuple[float, Statement]
+_Scored = tuple[float, Statement]
 
 
 def find_statements(transcript: Transcript, *, density: float = DENSITY) -> list[Statement]:
-    """What deserves to last, in the order it was said. The facts, with their citations, take about
-    `density` of the characters that were said."""
-    said = voices(transcript)
-    called = names(said)
-    about = subjects(said)
-    found: list[_Weighed] = []
-    heard: deque[Heard] = deque(maxlen=_IN_MIND)
-    for one in said:
-        found.extend(_data(one) if one.role == "data" else _facts(one, called, about, heard))
-    spoken = sum(len(one.text) for one in said if one.role in {"person", "agent"})
-    rest = sum(min(len(one.text), LONGEST_SENTENCE) for one in said if one.role in {"assistant", "data"})
-    return _kept(found, density * (spoken + rest))
+    """Return what deserves to last, in the order it was said. The facts, with their citations, take about
+    `density` of the characters of the transcript."""
+    utterances = find_utterances(transcript)
+    names = speaker_names(utterances)
+    about = find_subjects(utterances)
+    found: list[_Scored] = []
+    earlier: deque[EarlierSentence] = deque(maxlen=_SENTENCES_REMEMBERED)
+    for one in utterances:
+        found.extend(_data(one) if one.role == "data" else _statements(one, names, about, earlier))
+    spoken = sum(len(one.text) for one in utterances if one.role in {"person", "agent"})
+    rest = sum(min(len(one.text), MAX_SENTENCE_CHARS) for one in utterances if one.role in {"assistant", "data"})
+    return _select(found, density * (spoken + rest))
 
 
-def _facts(said: Said, called: frozenset[str], about: Subjects, heard: deque[Heard]) -> Iterator[_Weighed]:
-    text, captions = without_captions(own_words(prose(said.text)) if said.to_no_person else prose(said.text))
-    chat = said.role == "person" and not said.to_no_person
-    units = [*_accepted(said), *_units(text, said, called, heard, chat)]
+def _statements(
+    utterance: Utterance, names: frozenset[str], about: Subjects, earlier: deque[EarlierSentence]
+) -> Iterator[_Scored]:
+    text, captions = without_captions(
+        own_words(prose(utterance.text)) if utterance.to_no_person else prose(utterance.text)
+    )
+    chat = utterance.role == "person" and not utterance.to_no_person
+    candidates = [*_accepted(utterance), *_candidates(text, utterance, names, earlier, chat)]
     if captions:
-        units.append(photo(captions, said.me))
-    bonus = _ASKED * bool(said.question) + _ASKS * ("?" in text)
-    for value, part in gists(units, said.text, bonus) if chat else alone(units, bonus):
-        also = {unit.also for unit in part} - {0, said.recorded.id}
-        records = (*sorted(also)[: MOST_RECORDS - 1], said.recorded.id)
-        inferred = any(unit.inferred for unit in part)
-        for told in _apart(joined_text(part, said.me)):
-            kind, subject = _place(told, said, about)
-            lasts = kind in LASTING or any(unit.lasts for unit in part)
-            speaker = said.me if said.role == "person" else ""
-            at = said.recorded.at
-            statement = Statement(told, records, at, kind, subject, inferred, speaker=speaker, in_chat=chat)
-            yield math.inf if lasts else value, statement
+        candidates.append(photo_candidate(captions, utterance.speaker))
+    bonus = _ANSWERS_BONUS * bool(utterance.question) + _ASKS_MALUS * ("?" in text)
+    for value, part in combined(candidates, utterance.text, bonus) if chat else separate(candidates, bonus):
+        also_records = {candidate.also_record for candidate in part} - {0, utterance.recorded.id}
+        records = (*sorted(also_records)[: MAX_RECORDS - 1], utterance.recorded.id)
+        inferred = any(candidate.inferred for candidate in part)
+        for fact_text in _split_states(joined_text(part, utterance.speaker)):
+            kind, subject = _category(fact_text, utterance, about)
+            keep = kind in KEPT_CATEGORIES or any(candidate.keep for candidate in part)
+            speaker = utterance.speaker if utterance.role == "person" else ""
+            at = utterance.recorded.at
+            statement = Statement(fact_text, records, at, kind, subject, inferred, speaker=speaker, in_chat=chat)
+            yield math.inf if keep else value, statement
 
 
-def _apart(fact: str) -> tuple[str, ...]:
-    """ "Mara lives in Porto and works as a nurse" as two facts: each can stop being true alone."""
+def _split_states(fact: str) -> tuple[str, ...]:
+    """Split "Mara lives in Porto and works as a nurse" in two: each fact can stop being true alone."""
     found = _TWO_STATES.fullmatch(fact)
     return (f"{found[1]}{found[2]}.", f"{found[1]}{found[3]}") if found else (fact,)
 
 
-def _units(text: str, said: Said, called: frozenset[str], heard: deque[Heard], chat: bool) -> list[Unit]:
-    """The sentences of a record that may be kept. One that leans on the one before goes on where that ends."""
-    question = said.question if said.role == "person" else ""
-    secret = has_secret(said.text)
-    units: list[Unit] = []
+def _candidates(
+    text: str, utterance: Utterance, names: frozenset[str], earlier: deque[EarlierSentence], chat: bool
+) -> list[Candidate]:
+    """Return the sentences that may be kept. One that begins with a pronoun joins the one before."""
+    question = utterance.question if utterance.role == "person" else ""
+    secret = has_secret(utterance.text)
+    candidates: list[Candidate] = []
     kept = -2
     for place, sentence in enumerate(sentences(text)):
-        if len(sentence) > LONGEST_SENTENCE or (secret and has_secret(sentence)):
+        if len(sentence) > MAX_SENTENCE_CHARS or (secret and has_secret(sentence)):
             continue
-        foreign = said.role == "person" and is_foreign(sentence)
-        cut = trimmed(sentence if foreign else with_apostrophes(sentence), called)
+        foreign = utterance.role == "person" and is_foreign(sentence)
+        cut = trimmed(sentence if foreign else with_apostrophes(sentence), names)
         asks = sentence.endswith("?")
-        told = _THEN_ASKS.match(cut) if asks else None
-        whole, cut = cut, told[1] if told else cut
-        listens = said.to_no_person and not foreign
-        doing = intent(cut if told else sentence) if listens else "other"
-        answers = bool(question) and is_fragment(cut)
-        if listens and not answers and is_lasting(cut, doing, asks=asks) and _for_good(sentence, said):
-            unit = _wanted(place, cut, said)
-        elif asks and not told:
-            unit = None
+        statement = _THEN_ASKS.match(cut) if asks else None
+        whole, cut = cut, statement[1] if statement else cut
+        listens = utterance.to_no_person and not foreign
+        doing = intent(cut if statement else sentence) if listens else "other"
+        answers = bool(question) and is_short_answer(cut)
+        if (
+            listens
+            and not answers
+            and is_standing_request(cut, doing, asks=asks)
+            and _is_lasting(sentence, utterance)
+        ):
+            candidate = _standing_request(place, cut, utterance)
+        elif asks and not statement:
+            candidate = None
         elif foreign:
-            unit = _foreign(place, sentence, said)
-        elif answers and (answer := _answer(cut, question, said)):
-            unit = Unit(place, answer, _ANSWER + tell(answer), also=said.asked_in)
+            candidate = _foreign(place, sentence, utterance)
+        elif answers and (answer := _answer(cut, question, utterance)):
+            candidate = Candidate(
+                place, answer, _ANSWER_BONUS + information(answer), also_record=utterance.asked_in
+            )
         else:
-            named, record, sure = resolved(cut, heard, called) if said.role == "person" else (cut, 0, True)
-            about = bool(record) or (kept == place - 1 and bool(LEANS.match(cut)))
-            asked = doing == "once" or (said.to_no_person and is_request(named))
-            unit = _unit(place, sentence, named, said, about=about, asked=asked) if len(named) > 5 else None
+            named, record, sure = (
+                resolve_pronoun(cut, earlier, names) if utterance.role == "person" else (cut, 0, True)
+            )
+            about = bool(record) or (kept == place - 1 and bool(PRONOUN_START.match(cut)))
+            asked = doing == "once" or (utterance.to_no_person and is_request(named))
+            candidate = (
+                _candidate(place, sentence, named, utterance, about=about, asked=asked) if len(named) > 5 else None
+            )
             whole = named if record else whole
-            if unit and record:
-                unit = replace(unit, also=record, inferred=not sure or record != said.recorded.id)
-        heard.appendleft(Heard(whole, said.me, said.you, said.recorded.id))
+            if candidate and record:
+                candidate = replace(
+                    candidate, also_record=record, inferred=not sure or record != utterance.recorded.id
+                )
+        earlier.appendleft(EarlierSentence(whole, utterance.speaker, utterance.listener, utterance.recorded.id))
         question = ""
-        if not unit:
+        if not candidate:
             continue
-        if not chat and kept == place - 1 and LEANS.match(unit.text) and units[-1].has_room(unit):
-            units[-1] = units[-1].joined(unit)
+        if (
+            not chat
+            and kept == place - 1
+            and PRONOUN_START.match(candidate.text)
+            and candidates[-1].fits_with(candidate)
+        ):
+            candidates[-1] = candidates[-1].joined_with(candidate)
         else:
-            units.append(unit)
+            candidates.append(candidate)
         kept = place
-    return units
+    return candidates
 
 
-def _unit(place: int, sentence: str, cut: str, said: Said, *, about: bool, asked: bool) -> Unit | None:
-    """`about`: it is known whom the sentence is about; `asked`: it asks for something now."""
-    if said.role != "person" and not (is_deed(cut) if said.role == "assistant" else is_work(cut)):
+def _candidate(
+    place: int, sentence: str, cut: str, utterance: Utterance, *, about: bool, asked: bool
+) -> Candidate | None:
+    """Return the sentence as a candidate, if it is worth it. `about`: its subject is known; `asked`: it asks for
+    something now."""
+    if utterance.role != "person" and not (
+        is_own_action(cut) if utterance.role == "assistant" else is_agent_report(cut)
+    ):
         return None
-    wish = 0.0
-    if said.to_no_person:
+    bonus = 0.0
+    if utterance.to_no_person:
         if found := _CHOICE.match(cut):
-            cut, wish = f"I decided to {cut[found.end() :]}", _ANSWER
+            cut, bonus = f"I decided to {cut[found.end() :]}", _ANSWER_BONUS
         if found := _REMEMBER.match(cut):
-            cut, wish = cut[found.end() :], _ANSWER
-    if asked and not wish:
+            cut, bonus = cut[found.end() :], _ANSWER_BONUS
+    if asked and not bonus:
         return None
-    cut = _date_last(absolute(cut, said.recorded.at))
-    short = telling(cut)
-    cut = cut if LEANS.match(short) else short
-    value = worth(cut, correction=bool(_CORRECTS.match(sentence))) + wish
+    cut = _date_last(absolute(cut, utterance.recorded.at))
+    short = informative_clauses(cut)
+    cut = cut if PRONOUN_START.match(short) else short
+    value = salience(cut, correction=bool(_CORRECTS.match(sentence))) + bonus
     if _STATE.match(cut) and cut.rsplit(" ", 1)[-1].lower() in DOMAINS:
-        value = max(value, FLOOR)
-    if _ONLY_DATE.fullmatch(cut) or (not wish and _ASKS_FOR.match(cut)):
+        value = max(value, MIN_SALIENCE)
+    if _ONLY_DATE.fullmatch(cut) or (not bonus and _ASKS_FOR.match(cut)):
         return None
-    if value < FLOOR or (
-        said.to_assistant
+    if value < MIN_SALIENCE or (
+        utterance.to_assistant
         and not (
-            wish
+            bonus
             or about
-            or is_told_to_assistant(cut, pasted=len(said.text) > _PASTED, reports="?" not in said.text)
+            or is_about_user(cut, pasted=len(utterance.text) > _PASTED_CHARS, reports="?" not in utterance.text)
         )
     ):
         return None
-    lasts = bool(wish or _CORRECTS_PLAINLY.match(sentence))
-    return Unit(place, third_person(cut, said.me, said.you), value, lasts=lasts)
+    keep = bool(bonus or _CORRECTS_PLAINLY.match(sentence))
+    return Candidate(place, third_person(cut, utterance.speaker, utterance.listener), value, keep=keep)
 
 
-def _foreign(place: int, sentence: str, said: Said) -> Unit | None:
-    """A sentence in another language, word for word, with the day: it may tell of "yesterday"."""
-    if not tells(sentence, to_assistant=said.to_assistant):
+def _foreign(place: int, sentence: str, utterance: Utterance) -> Candidate | None:
+    """Return a sentence in another language word for word, with the day: it may speak of "yesterday"."""
+    if not tells(sentence, to_assistant=utterance.to_assistant):
         return None
-    wish, at = said.to_no_person and is_wish(sentence), said.recorded.at
-    verb = "wants" if wish else f"said on {at.day} {at:%B %Y}"
+    request, at = utterance.to_no_person and is_wish(sentence), utterance.recorded.at
+    verb = "wants" if request else f"said on {at.day} {at:%B %Y}"
     quoted = sentence.rstrip().replace('"', "'").rstrip(".")
-    return Unit(place, f'{said.me} {verb}: "{quoted}"', _ANSWER + tell(sentence), lasts=wish)
+    return Candidate(
+        place, f'{utterance.speaker} {verb}: "{quoted}"', _ANSWER_BONUS + information(sentence), keep=request
+    )
 
 
-def _for_good(sentence: str, said: Said) -> bool:
-    """Whether a wish is one for ever: it says so, or no work is described in the message that it may belong to."""
+def _is_lasting(sentence: str, utterance: Utterance) -> bool:
+    """Return whether a request holds from now on: it says so, or the message describes no task it may belong
+    to."""
     if _LASTING.search(sentence):
         return True
-    if len(said.text) > _WORK:
+    if len(utterance.text) > _TASK_CHARS:
         return False
-    others = [trimmed(one, frozenset()) for one in sentences(prose(said.text)) if one != sentence]
+    others = [trimmed(one, frozenset()) for one in sentences(prose(utterance.text)) if one != sentence]
     return not any(intent(one) == "once" or is_request(one) for one in others)
 
 
-def _wanted(place: int, cut: str, said: Said) -> Unit:
-    """What a person wants of an assistant from now on."""
-    wish = absolute(wanted(cut), said.recorded.at)
-    told = third_person(wish, said.me, "it" if "the assistant" in wish else "the assistant")
-    return Unit(place, told, _ANSWER + tell(told), lasts=True)
+def _standing_request(place: int, cut: str, utterance: Utterance) -> Candidate:
+    """Return what a person wants of an assistant from now on."""
+    request = absolute(as_standing_request(cut), utterance.recorded.at)
+    fact_text = third_person(request, utterance.speaker, "it" if "the assistant" in request else "the assistant")
+    return Candidate(place, fact_text, _ANSWER_BONUS + information(fact_text), keep=True)
 
 
-def _answer(answer: str, question: str, said: Said) -> str:
-    if tell(answer) < 1 or said.to_assistant:
+def _answer(answer: str, question: str, utterance: Utterance) -> str:
+    if information(answer) < 1 or utterance.to_assistant:
         return ""
-    return absolute(joined(question, answer, said.me, said.you), said.recorded.at)
+    return absolute(answered(question, answer, utterance.speaker, utterance.listener), utterance.recorded.at)
 
 
-def _accepted(said: Said) -> Iterator[Unit]:
-    """What an assistant proposed and the person agreed to with no word of their own."""
-    if said.to_assistant and _ACCEPTS.fullmatch(said.text.strip()[:60]):
-        for sentence in sentences(prose(said.before)):
-            if _PROPOSAL.search(sentence) and len(sentence) <= LONGEST_SENTENCE and not has_secret(sentence):
-                told = third_person(absolute(sentence.rstrip(" .?!"), said.recorded.at), said.you, said.me)
-                yield Unit(0, f"{said.me} agreed: {told}", _ANSWER + tell(told), also=said.asked_in)
+def _accepted(utterance: Utterance) -> Iterator[Candidate]:
+    """Return what an assistant proposed and the person agreed to without repeating it."""
+    if utterance.to_assistant and _ACCEPTS.fullmatch(utterance.text.strip()[:60]):
+        for sentence in sentences(prose(utterance.previous_text)):
+            if _PROPOSAL.search(sentence) and len(sentence) <= MAX_SENTENCE_CHARS and not has_secret(sentence):
+                fact_text = third_person(
+                    absolute(sentence.rstrip(" .?!"), utterance.recorded.at), utterance.listener, utterance.speaker
+                )
+                yield Candidate(
+                    0,
+                    f"{utterance.speaker} agreed: {fact_text}",
+                    _ANSWER_BONUS + information(fact_text),
+                    also_record=utterance.asked_in,
+                )
                 return
 
 
-def _data(said: Said) -> Iterator[_Weighed]:
-    """What a tool or the web said, as far as it is plain: why a tool failed, and figures."""
-    recorded, record = said.recorded, said.recorded.record
+def _data(utterance: Utterance) -> Iterator[_Scored]:
+    """Return what is plain in the output of a tool or a web page: why a tool failed, and figures."""
+    recorded, record = utterance.recorded, utterance.recorded.record
     source: Source = "web" if record.provenance == "web" else "tool"
-    if has_secret(said.text):
+    if has_secret(utterance.text):
         return
     if isinstance(record, ToolResult) and record.failed:
-        if why := failure(said.text):
+        if why := failure_reason(utterance.text):
             text = f"{record.name.strip() or 'A tool'} failed: {why.rstrip('.')}."
             yield math.inf, Statement(text, (recorded.id,), recorded.at, "lessons", "", source=source)
         return
-    plain = (trimmed(sentence, frozenset()) for sentence in sentences(prose(said.text)) if len(sentence) <= 200)
-    for sentence in [sentence for sentence in plain if is_datum(sentence)][:_MOST_DATA]:
+    plain = (
+        trimmed(sentence, frozenset()) for sentence in sentences(prose(utterance.text)) if len(sentence) <= 200
+    )
+    for sentence in [sentence for sentence in plain if is_plain_figure(sentence)][:_MAX_DATA_FACTS]:
         text = f"{absolute(sentence, recorded.at)}."
         yield 0.3, Statement(text, (recorded.id,), recorded.at, "events", "", source=source)
 
 
-def _place(text: str, said: Said, about: Subjects) -> tuple[Category, str]:
-    """What kind of knowledge a fact is, and about whom or what."""
+def _category(text: str, utterance: Utterance, about: Subjects) -> tuple[Category, str]:
+    """Return what kind of knowledge a fact is, and whom or what it is about."""
     kind = category(text)
-    group, name = about.of(text, said.me)
-    if kind == "people" and (group == "projects" or said.role == "person"):
+    group, name = about.of(text, utterance.speaker)
+    if kind == "people" and (group == "projects" or utterance.role == "person"):
         return group, name
-    if said.role == "person":
-        return kind, said.me
-    if said.role == "assistant":
+    if utterance.role == "person":
+        return kind, utterance.speaker
+    if utterance.role == "assistant":
         return "events", ""
     return ("events" if kind in {"people", "preferences"} else kind), ""
 
 
 def _date_last(text: str) -> str:
-    """ "On 5 May 2023, I ran" as "I ran on 5 May 2023": a fact starts with its subject."""
+    """Turn "On 5 May 2023, I ran" into "I ran on 5 May 2023": a fact starts with its subject."""
     found = _LEADING_DATE.match(text)
     if not found:
         return _MIDDLE_DATE.sub(r"\1 \3 \2", text) if "around" in text.lower() else text
     return f"{found[2]} {found[1][0].lower()}{found[1][1:]}{text[found.end() :]}"
 
 
-def _kept(found: Sequence[_Weighed], room: float) -> list[Statement]:
-    """What lasts in any case, and of the rest the facts that are worth most for their length, as many as there
-    is room for; what people said comes before data. There is always room for a few: a short talk may be all
-    facts."""
-    room = max(room, LEAST_ROOM)
+def _select(found: Sequence[_Scored], room: float) -> list[Statement]:
+    """Return what is kept in any case, and of the rest the facts with the highest score per character that fit;
+    what people said goes before data. There is always room for a few: a short conversation may be all facts."""
+    room = max(room, MIN_ROOM_CHARS)
     costs = [len(statement.text_in_document) + _CITATION for _, statement in found]
     best = sorted(
         range(len(found)),
@@ -354,7 +399,7 @@ def _kept(found: Sequence[_Weighed], room: float) -> list[Statement]:
     )
     kept = []
     for n in best:
-        if found[n][0] == math.inf or costs[n] <= 2 * room:  # half of it fits: this evens out in the long run
+        if found[n][0] == math.inf or costs[n] <= 2 * room:  # half of it fits, which is right on average
             room -= costs[n]
             kept.append(n)
     return [found[n][1] for n in sorted(kept)]

@@ -59,7 +59,9 @@ _BARE = re.compile(
 _DONE_TO_ME = re.compile(
     r"(?:took|made|cost|gave|helped|taught|reminded|brought|reminds|makes|helps|gives) (?:me|us)\b"
 )
-_NO_DOING = PRAISE | word_set("nothing something anything everything being knowing during morning evening wedding")
+_NOT_ACTIVITIES = PRAISE | word_set(
+    "nothing something anything everything being knowing during morning evening wedding"
+)
 _FIRST_CLAUSE = re.compile(r"[;:]|,? (?:because|but|while|since|if)\b|, and (?:it|I|we|they|he|she)\b")
 _FINITE = re.compile(
     r"\b(?:is|\w+n't|was|are|were|has|have|had|can|will|would|must|should|could|makes?|helps?|brings?|feels?"
@@ -90,7 +92,7 @@ def third_person(text: str, me: str, you: str) -> str:
     text = _with_subject(text)
     quoted = _quotations(text) if any(mark in text for mark in _QUOTING) else []
 
-    def resolved(found: re.Match[str]) -> str:
+    def resolve_pronoun(found: re.Match[str]) -> str:
         nonlocal named
         if quoted and any(start <= found.start() < end for start, end in quoted):
             return found[0]
@@ -107,10 +109,10 @@ def third_person(text: str, me: str, you: str) -> str:
             return _ME.get(pronoun, _THEM[pronoun]).format(me) if by_name else _THEM[pronoun]
         return _subject(found, me if by_name else "they", by_name=by_name)
 
-    told = _PRONOUN.sub(resolved, text)
-    if told.startswith(f"{me} ") and (second := _SECOND_VERB.match(told, len(me))):
-        told = f"{me}{second[1]} {conjugated(second[2])}{told[second.end() :]}"
-    return told if me and told.startswith(me) else told[:1].upper() + told[1:]
+    retold = _PRONOUN.sub(resolve_pronoun, text)
+    if retold.startswith(f"{me} ") and (second := _SECOND_VERB.match(retold, len(me))):
+        retold = f"{me}{second[1]} {conjugated(second[2])}{retold[second.end() :]}"
+    return retold if me and retold.startswith(me) else retold[:1].upper() + retold[1:]
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
@@ -168,7 +170,7 @@ def _with_subject(text: str) -> str:
         return f"It {rest}"
     doing, going, been, wanting, other = found.groups()[1:]
     if doing:
-        return text if doing.lower() in _NO_DOING or _has_verb(rest) else f"I'm {rest}"
+        return text if doing.lower() in _NOT_ACTIVITIES or _has_verb(rest) else f"I'm {rest}"
     if going:
         return f"I'm {rest}"
     if been:
@@ -193,21 +195,21 @@ def _has_verb(text: str) -> bool:
 # Whom "he" or "her" means
 
 
-LEANS = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
+PRONOUN_START = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _PERSON = re.compile(r"(?:(he|she)('s|'d|'ll)?|(his|her))(?= [a-z])", re.IGNORECASE)
-_HERS = word_set(
+_FEMALE = word_set(
     """sister mother mom mum wife daughter girlfriend aunt niece grandmother grandma granny fiancée mrs ms miss
     stepmother stepdaughter"""
 )
-_HIS = word_set(
+_MALE = word_set(
     """brother father dad husband son boyfriend uncle nephew grandfather grandpa fiancé mr stepfather stepson"""
 )
-_ANYBODYS = word_set(
+_ANY_GENDER = word_set(
     """boss manager colleague coworker friend neighbor neighbour partner roommate flatmate teacher doctor dentist
     therapist cousin landlord landlady coach mentor client patient student professor supervisor dog cat puppy
     kitten"""
 )
-_KIN = "|".join(sorted(_HERS | _HIS | _ANYBODYS))
+_KIN = "|".join(sorted(_FEMALE | _MALE | _ANY_GENDER))
 _NAME = r"[A-Z][\w-]+"
 _MENTION = re.compile(
     rf"(?P<title>\b(?:Mr|Mrs|Ms|Dr|Miss|Prof)\b\.? )(?P<titled>{_NAME})"
@@ -219,14 +221,14 @@ _MENTION = re.compile(
     rf"(?<!called )(?<!named )\b(?P<name>{_NAME})(?!'s? [A-Z])"
 )
 _NOBODY = {*FUNCTION, *COMMON, *MONTHS, *WEEKDAYS} | word_set("english german french spanish christmas easter")
-_NAMELESS = re.compile(
+_UNNAMED_PERSON = re.compile(
     rf"\b(?:girl|boy|wom[ae]n|m[ae]n|lady|guy|kids?|child|baby|person|people|someone|somebody|{_KIN})\b"
 )
-_FRESH = 3  # sentences back, a name may still be whom "she" means
+_MAX_SENTENCES_BACK = 3  # sentences back, a name may still be whom "she" means
 _HAS = re.compile(r" (?:been|got|had|become)\b")
 
 
-class Heard(NamedTuple):
+class EarlierSentence(NamedTuple):
     """A sentence that was said before, by whom, to whom, and in which record."""
 
     text: str
@@ -235,7 +237,7 @@ class Heard(NamedTuple):
     record: int
 
 
-class _Person(NamedTuple):
+class _Mentioned(NamedTuple):
     """Somebody of whom a sentence speaks from that place on; no name where it is not plain who that is. `woman`
     is whether it is one, if that is known; `sure`: it is a person."""
 
@@ -245,57 +247,61 @@ class _Person(NamedTuple):
     sure: bool
 
 
-def resolved(text: str, before: Sequence[Heard], speakers: frozenset[str]) -> tuple[str, int, bool]:
+def resolve_pronoun(
+    text: str, before: Sequence[EarlierSentence], speakers: frozenset[str]
+) -> tuple[str, int, bool]:
     """The sentence with the person named whom its first word means, the record that speaks of them, and whether
     that is sure. As it is, with no record, where it is not plain who is meant."""
     found = _PERSON.match(text)
     if not found:
         return text, 0, True
     hers = (found[1] or found[3]).lower() in {"she", "her"}
-    for ago, heard in enumerate(before):
-        people = _people(heard, before, speakers)
-        if _PERSON.match(heard.text) or (not people and _NAMELESS.search(heard.text)):
+    for ago, earlier in enumerate(before):
+        people = _people(earlier, before, speakers)
+        if _PERSON.match(earlier.text) or (not people and _UNNAMED_PERSON.search(earlier.text)):
             break
         if people:
             meant = [one for one in people if one.woman is hers] or [one for one in people if one.woman is None]
             if not meant or not meant[0].name or (len(meant) > 1 and meant[0].place):
                 break
             joined = f"{meant[0].name.split()[-1]} and "
-            if any(heard.text[: one.place].endswith(joined) for one in people if one.woman is not (not hers)):
+            if any(earlier.text[: one.place].endswith(joined) for one in people if one.woman is not (not hers)):
                 break  # "Tom and Max": either of them
-            if not meant[0].sure and ago >= _FRESH:
+            if not meant[0].sure and ago >= _MAX_SENTENCES_BACK:
                 break
             rest = text[found.end() :]
             is_or_has = " has" if _HAS.match(rest) else " is"
             ending = "'s" if found[3] else {"'s": is_or_has, "'d": " would", "'ll": " will"}.get(found[2], "")
-            return f"{meant[0].name}{ending}{rest}", heard.record, meant[0].sure
+            return f"{meant[0].name}{ending}{rest}", earlier.record, meant[0].sure
     return text, 0, True
 
 
-def _people(heard: Heard, before: Sequence[Heard], speakers: frozenset[str]) -> list[_Person]:
+def _people(
+    earlier: EarlierSentence, before: Sequence[EarlierSentence], speakers: frozenset[str]
+) -> list[_Mentioned]:
     """Everybody a sentence speaks of."""
-    people: dict[str, _Person] = {}
-    for found in _MENTION.finditer(heard.text):
+    people: dict[str, _Mentioned] = {}
+    for found in _MENTION.finditer(earlier.text):
         name, woman, sure = found["first"] or found["name"], None, False
         if found["titled"]:
             name, woman, sure = found["title"] + found["titled"], _gender(found["title"].strip(" .").lower()), True
         elif kin := found["kin"]:
-            name, woman, sure = found["named"] or _of(found["whose"], kin, heard, people), _gender(kin), True
+            name, woman, sure = found["named"] or _of(found["whose"], kin, earlier, people), _gender(kin), True
         elif name in speakers or name.isupper() or name.lower() in _NOBODY:
             continue
         elif found["first"] and not found["does"]:
             sure = any(one["named"] == name for said in before for one in _MENTION.finditer(said.text))  # as kin
             name = name if sure else ""  # somebody, or a thing
-        people.setdefault(name, _Person(name, found.start(), woman, sure))
+        people.setdefault(name, _Mentioned(name, found.start(), woman, sure))
     return list(people.values())
 
 
-def _of(whose: str, kin: str, heard: Heard, people: Mapping[str, _Person]) -> str:
+def _of(whose: str, kin: str, earlier: EarlierSentence, people: Mapping[str, _Mentioned]) -> str:
     """What somebody is called who has no name; nothing where it is not plain whose they are."""
     if whose.lower() in {"my", "our"}:
-        return f"{heard.speaker}'s {kin}"
+        return f"{earlier.speaker}'s {kin}"
     if whose.lower() == "your":
-        return f"{heard.to}'s {kin}" if heard.to else ""
+        return f"{earlier.to}'s {kin}" if earlier.to else ""
     if whose.lower() not in {"her", "his", "their"}:
         return f"{whose} {kin}"
     first = next(iter(people.values()), None)
@@ -303,4 +309,4 @@ def _of(whose: str, kin: str, heard: Heard, people: Mapping[str, _Person]) -> st
 
 
 def _gender(word: str) -> bool | None:
-    return True if word in _HERS else False if word in _HIS else None
+    return True if word in _FEMALE else False if word in _MALE else None
