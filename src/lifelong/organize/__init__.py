@@ -1,18 +1,18 @@
 """2: what deserves to last.
 
-worker         what runs in the background, tick by tick
-handover       a marked session becomes an item of its memory-agent's inbox
-inbox          the items: leases, attempts, dead letters
-memory_agents  an item becomes a changeset: an organizer edits a draft, and all of it lands
-health         where a record is on its way, and whether the way is free
+worker         the background thread: it runs rounds
+dispatch       a marked session becomes a transcript in the inbox of its memory-agent
+inbox          the transcripts: leases, attempts, dead letters
+memory_agent   an inbox item becomes a changeset: an organizer edits a draft, and all of it is committed
+health         how far a record has come, and whether the background work is healthy
 
-organizer          what decides what deserves to last: `rules/` (offline) or `llm` (a model)
-facts         how knowledge stands in a document
-guard          what no organizer may do
+organizer      what an organizer is: `rules/` (offline) or `llm` (a model)
+write_policy   what no organizer may write
+facts          how knowledge is written in a document, and the index of facts
 
-tree           the documents of a user, as they are and as they were
-draft          edits that have not landed, with the rules of `edits`
-changesets     how they land, and how they are undone, with `differences`
-documents      the rows; `leads`: where to find what is known about something
-tools          the documents as tools for any agent
+documents      the documents of a user, as they are and as they were: `Memory.documents`
+draft          edits that are not committed, and the rules that documents keep
+changesets     how edits are committed and undone
+document_rows  the rows of documents, their references and changesets
+tools          the document tools for models and agents
 """

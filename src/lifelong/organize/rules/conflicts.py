@@ -1,5 +1,9 @@
-"""Whether a newer fact repeats an older one, supersedes it, or is independent of it; and the keys to find both
-by."""
+"""Whether a newer fact repeats an older one, supersedes it, or is independent of it; and the keys to find both by.
+
+Supersession is learned: one sum over the features of two facts says whether both are about the same thing, another
+whether the newer one changes it; the likelihood is the product of the two. The weights are fitted to statements
+that were written for it (`make judge`).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ SCALE = 32  # a weight of one, as it is stored
 
 
 class Weights(NamedTuple):
-    """What each feature says for being about the same, and for a change; and what both start from."""
+    """The weight of each feature for the same topic and for a change, and both biases."""
 
     topic: dict[int, int]
     change: dict[int, int]
@@ -38,8 +42,8 @@ class Weights(NamedTuple):
 
 
 def supersession_likelihood(old: FactAnalysis, new: FactAnalysis, me: str, least: float = 0.0) -> float:
-    """From 0 to 1. `me` is the stem of the name of the one who said both. 0 where it is less likely than `least`
-    that both are about the same: most facts are not, and then the rest need not be looked at."""
+    """Return how likely the newer fact supersedes the older one. `me` is the stem of the name of the person who
+    said both. Return 0 if the same topic is less likely than `least`: that settles most pairs early."""
     weights, pair = load_weights(), FactPair(old, new, me)
     topic = [_weigh(*made) for made in pair.topic()]
     about = 1 / (1 + math.exp(-sum([one for one, _ in topic]) / SCALE - weights.topic_bias))
@@ -57,7 +61,7 @@ def supersession_likelihood(old: FactAnalysis, new: FactAnalysis, me: str, least
 
 @lru_cache(maxsize=32_768)
 def _weigh(make: Callable[..., tuple[int, ...]], given: tuple[int | str, ...]) -> tuple[int, int]:
-    """What these features say for being about the same, and for a change."""
+    """Return the weights of these features for the same topic, and for a change."""
     weights, found = load_weights(), make(*given)
     return sum(weights.topic.get(one, 0) for one in found), sum(weights.change.get(one, 0) for one in found)
 
@@ -70,7 +74,7 @@ def _weigh_newer(new: FactAnalysis, me: str) -> int:
 
 @cache
 def load_weights() -> Weights:
-    """The weights as they are shipped: two biases, then the features, then their weights."""
+    """Return the shipped weights: the file holds two biases, then the features, then their weights."""
     data = decompress((files("lifelong.organize.rules") / WEIGHTS_FILE).read_bytes())
     biases, count = array("f", data[:8]), (len(data) - 8) // 6
     features = array("I", data[8 : 8 + 4 * count])
@@ -87,22 +91,22 @@ Verdict = Literal["same", "supersedes", "different"]
 
 MAX_KEYS = 7
 MAX_KEY_CHARS = 100
-MAX_STATE_WORDS, MAX_UPDATE_WORDS = 16, 30  # words of a fact that can be ended, and of one that can end it
+MAX_STATE_WORDS, MAX_UPDATE_WORDS = 16, 30  # of a fact that can be ended, and of one that can end it
 MIN_LIKELIHOOD = 0.65
 MIN_LIKELIHOOD_IN_CHAT = 0.9
-"""From this likelihood on an older fact is ended. To lose a true fact is worse than to keep two; and people who
-chat with each other tell of feelings and doings, and seldom of a change."""
+"""From this likelihood on an older fact is ended. Losing a true fact is worse than keeping two; and people who
+chat with each other speak of feelings and activities, and seldom of a change."""
 
 _SOMEBODY = "Somebody"
 _SENTENCES = re.compile(r"[.!?;] +\w")
 _PARTICLES = word_set("up down out off over to from into will would rarely")
-_DECISIVE_ASPECTS = ("neg", "hypo", "end", "past")  # words that turn what a fact says
+_DECISIVE_ASPECTS = ("neg", "hypo", "end", "past")  # they reverse what a fact says
 
 
 @lru_cache(maxsize=4_096)
 def keys(sentence: str) -> frozenset[str]:
-    """What the sentence is about, as a few short lookup keys (≤ 7): a sentence that this one repeats or supersedes
-    shares at least one of them, as a rule."""
+    """Return at most 7 short lookup keys for what the sentence is about: a sentence that this one repeats or
+    supersedes normally shares one of them."""
     fact = analyze_fact(sentence)
     if not fact.stems:
         return frozenset()
@@ -114,23 +118,24 @@ def keys(sentence: str) -> frozenset[str]:
 
 
 def subject_key(name: str) -> str:
-    """The key that every sentence about somebody has."""
+    """Return the key that every sentence about somebody has."""
     return canonical(name.split(" ", 1)[0].lower())
 
 
 def compare(old: str, new: str, speaker: str = "", threshold: float = MIN_LIKELIHOOD) -> Verdict:
-    """Whether the newer sentence says the same as the older one, replaces it, or stands beside it. `speaker`: who
-    said both, by the name that they use; `sure`: how likely it must be that it is replaced."""
+    """Return whether the newer sentence says the same as the older one, supersedes it, or is independent.
+    `speaker` is the name of the person who said both; `threshold` is the likelihood from which on it
+    supersedes."""
     return compare_both(old, new, speaker, threshold)[0]
 
 
 def compare_both(one: str, other: str, speaker: str, threshold: float) -> tuple[Verdict, Verdict]:
-    """What the other is to the one if it came later; and what the one is to the other if that came later."""
+    """Return what the second is to the first if it is newer, and what the first is to the second if that is."""
     if one == other:
         return "same", "same"
     if max(len(one), len(other)) > MAX_FACT_CHARS:
         return "different", "different"
-    if speaker and not speaker.isalpha():  # of "u17" and "Ann Lee" both words would count as something in common
+    if speaker and not speaker.isalpha():  # of "u17" and "Ann Lee" each word would count as shared
         one, other, speaker = one.replace(speaker, _SOMEBODY), other.replace(speaker, _SOMEBODY), _SOMEBODY
     first, second = analyze_fact(one), analyze_fact(other)
     if _adds_nothing(first, second):
@@ -139,7 +144,7 @@ def compare_both(one: str, other: str, speaker: str, threshold: float) -> tuple[
         return "different", "different"  # "PR 260" is not "PR 480"
     me = subject_key(speaker)
     if (first.content & second.content) <= {me} and first.domains.keys().isdisjoint(second.domains):
-        return "different", "different"  # nothing leads from the one to the other
+        return "different", "different"  # they have nothing in common
     ahead = supersession_likelihood(first, second, me, threshold) if _comparable(one, first, second) else None
     if ahead == 0.0:
         return "different", "different"
@@ -152,7 +157,7 @@ def _verdict(likely: float | None, threshold: float) -> Verdict:
 
 
 def _comparable(old: str, before: FactAnalysis, after: FactAnalysis) -> bool:
-    """Whether the one is a single statement, and the other short enough to be news of it."""
+    """Return whether the older is a single statement, and the newer short enough to be an update of it."""
     return (
         len(before.words) <= MAX_STATE_WORDS
         and len(after.words) <= MAX_UPDATE_WORDS
@@ -161,7 +166,7 @@ def _comparable(old: str, before: FactAnalysis, after: FactAnalysis) -> bool:
 
 
 def _adds_nothing(old: FactAnalysis, new: FactAnalysis) -> bool:
-    """The newer one has no word of weight, no number and no date that the older one does not have."""
+    """Return whether the newer one has no content word, number or date that the older one lacks."""
     return (
         bool(new.content)
         and new.content <= old.content
@@ -174,7 +179,7 @@ def _adds_nothing(old: FactAnalysis, new: FactAnalysis) -> bool:
 
 
 def _repeats(old: FactAnalysis, new: FactAnalysis) -> bool:
-    """It also speaks of the same, in the same order, and denies nothing else."""
+    """Return whether it also has the same subject, the same order, and the same negation."""
     before, after = _content_words(old), _content_words(new)
     known = set(after)
     denied = NEGATION in old.aspects or NEGATION in new.aspects
@@ -186,7 +191,7 @@ def _repeats(old: FactAnalysis, new: FactAnalysis) -> bool:
 
 
 def _content_words(fact: FactAnalysis) -> list[str]:
-    """What the fact says, word by word; how it says "not" is no matter."""
+    """Return the content words of the fact; how it says "not" does not matter."""
     return [
         root
         for word, root, kind in zip(fact.words, fact.stems, fact.kinds, strict=True)

@@ -120,12 +120,12 @@ count: count number total members people participants guests students employees 
 """
 
 
-_UBIQUITOUS = {"be", "hav", "do"}  # the stems of words that stand in every sentence
+_UBIQUITOUS = {"be", "hav", "do"}  # the stems of words in every sentence
 
 
 def word_groups(text: str) -> dict[str, tuple[str, ...]]:
-    """From a word, and from its stem, to the names of the groups that it is in. A group is a line, `name: words`,
-    which goes on in lines that are set in."""
+    """Return the groups of each word and of its stem. A group is a line `name: words`, continued on indented
+    lines."""
     found: dict[str, dict[str, None]] = {}
     for group in text.replace("\n ", " ").strip().splitlines():
         name, _, words = group.partition(":")
@@ -138,7 +138,7 @@ def word_groups(text: str) -> dict[str, tuple[str, ...]]:
 DOMAINS = word_groups(_DOMAINS)
 
 
-MAX_FACT_CHARS = 600  # characters of a fact that are read
+MAX_FACT_CHARS = 600
 
 _WORD = re.compile(
     r"(?<![^\W\d_]\.)[$€£]?\d+(?:[.,:/]\d+)*(?:st|nd|rd|th|am|pm|k|%|km|kg|mg|h|m)?\b|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*"
@@ -206,9 +206,9 @@ NEGATION = "neg"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FactAnalysis:
-    """A fact, read. `kinds` has a letter a word: n number, d date, N name, f small word, w any other; `told` is
-    each word but "now" and the like, by its id and kind; `label` has the numbers and dates that tell its subject
-    from others, as in "room 12"."""
+    """What is seen of a fact. `kinds` has a letter per word: n number, d date, N name, f function word, w
+    other; `timeless` is each word but "now" and the like, by its id and kind; `label` has the numbers and dates
+    that tell its subject from others, as in "room 12"."""
 
     words: tuple[str, ...]
     stems: tuple[str, ...]
@@ -275,7 +275,7 @@ def analyze_fact(fact: str) -> FactAnalysis:
 
 
 def _domains(words: tuple[str, ...], stems: tuple[str, ...]) -> dict[str, int]:
-    """What the fact may be about, and how many of its words say so."""
+    """Return what the fact may be about, with the number of words that say so."""
     found: dict[str, int] = {}
     for word, root in zip(words, stems, strict=True):
         for domain in DOMAINS.get(word) or DOMAINS.get(root, ()):
@@ -298,7 +298,7 @@ def _kind(at: int, token: str, base: str, words: tuple[str, ...]) -> str:
 
 
 def _numbers(words: tuple[str, ...], stems: tuple[str, ...], kinds: str) -> dict[str, str]:
-    """Each number, and what it is a number of."""
+    """Return each number, and what it counts."""
     found = {}
     for n, kind in enumerate(kinds):
         if kind == "n":
@@ -309,7 +309,7 @@ def _numbers(words: tuple[str, ...], stems: tuple[str, ...], kinds: str) -> dict
 
 
 def _subject_end(words: tuple[str, ...], stems: tuple[str, ...], kinds: str) -> int:
-    """Where the fact stops saying what it is about, and begins to say something of it."""
+    """Return where the subject of the fact ends."""
     for n in range(min(len(words), 6)):
         word = words[n]
         bent = word.endswith("ed") or (word.endswith("s") and stems[n] != word)
@@ -321,19 +321,19 @@ def _subject_end(words: tuple[str, ...], stems: tuple[str, ...], kinds: str) -> 
 
 
 def share_bucket(part: int, whole: int) -> int:
-    """How large a part is, in six steps."""
+    """Return how large a part is, in six steps."""
     return 0 if not part else 5 if part >= whole else 1 + 4 * part // whole
 
 
 def overlap(one: Iterable[str], other: Iterable[str]) -> int:
-    """0 neither has any, 1 only the first, 2 only the second, 3 they share some, 4 they share none."""
+    """Return 0 if neither has any, 1 only the first, 2 only the second, 3 they share some, 4 they share none."""
     first, second = set(one), set(other)
     if not first or not second:
         return 2 * bool(second) + bool(first)
     return 3 if first & second else 4
 
 
-_BITS = (1 << 48) - 1  # of which the upper 32 are the number of a feature
+_BITS = (1 << 48) - 1  # the upper 32 are the number of a feature
 _KIND, _ONE, _TWO = (one * 0x27D4EB2F & _BITS for one in (0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35))
 _TWOS, _THREES = 89 * _KIND, 90 * _KIND
 _SAME, _HEAD, _NAMED, _BOTH, _OTHER, _ME = range(6)
@@ -344,7 +344,7 @@ _YEARS = frozenset(map(str, range(2000, 2100)))
 
 
 def _at(kind: int, a: int = 0, b: int = 0) -> int:
-    """The number of a feature."""
+    """Return the number of a feature."""
     return (kind * _KIND + a * _ONE + b * _TWO >> 16) & 0xFFFFFFFF
 
 
@@ -355,11 +355,11 @@ def _word(word: str) -> int:
 
 @lru_cache(maxsize=16_384)
 def _parts(word: int) -> tuple[int, int]:
-    """What a word adds to the number of a feature as the one and as the other of two, before it is cut."""
+    """Return what a word adds to the number of a feature as the first and as the second of two, uncut."""
     return word * _ONE & _BITS, word * _TWO & _BITS
 
 
-# What features stand for: each from a few numbers or a word, so that many pairs have the same
+# Groups of features: each is made from a few small values, so that many pairs share it
 
 
 def _frame(
@@ -374,7 +374,7 @@ def _frame(
     dates: int,
     swapped: int,
 ) -> tuple[int, ...]:
-    """How much stands in both, and how what they are about compares."""
+    """Return how much both share, and how their subjects compare."""
     return (
         _at(1, old_share),
         _at(2, new_share),
@@ -397,7 +397,7 @@ def _frame(
 def _turn(
     old_share: int, new_share: int, verbs: int, numbers: int, dates: int, days: int, denied: int
 ) -> tuple[int, ...]:
-    """What became of numbers, dates and verbs."""
+    """Return how numbers, dates and verbs compare."""
     return (
         _at(64, numbers),
         _at(65, numbers, old_share),
@@ -412,7 +412,7 @@ def _turn(
 
 
 def _aspect(name: str, *beside: int) -> tuple[int, ...]:
-    """What a word of change, end, doubt or the like stands with."""
+    """Return the features of a word of change, end, doubt or the like."""
     aspect = _word(name)
     return (_at(80, aspect), *(_at(kind, aspect, other) for kind, other in enumerate(beside, start=81)))
 
@@ -426,7 +426,7 @@ def _two(kind: int, one: str, other: str) -> tuple[int, ...]:
 
 
 def _slot(around: int, went: int, came: int, kinds: str, before: int, verb: str, subject: int) -> tuple[int, ...]:
-    """How much both begin and end with, and what stands there once and once more."""
+    """Return how much both begin and end alike, and what differs between."""
     shape, kind, does = went * 5 + came, _word(kinds), _word(verb)
     found = (_at(20, around, shape), _at(21, around, subject), _at(22, shape, kind))
     if not went or not came:
@@ -445,7 +445,7 @@ def _slot(around: int, went: int, came: int, kinds: str, before: int, verb: str,
 
 
 def _denied(kinds: str, old_share: int, subject: int) -> tuple[int, ...]:
-    """What the newer fact says is not so."""
+    """Return the features of what the newer fact denies."""
     kind = _word(kinds)
     return (_at(92, kind), _at(93, kind, old_share), _at(94, kind, subject))
 
@@ -455,7 +455,7 @@ def _heads(old: str, new: str, me: str) -> tuple[int, ...]:
 
 
 def newer_features(new: FactAnalysis, me: str) -> list[int]:
-    """What the newer fact says by itself: its verb, how it begins, and two words in a row."""
+    """Return the features of the newer fact alone: its verb, its beginning, and its pairs of words."""
     ids = [1 if word == me else number for word, number in zip(new.stems, new.ids, strict=True)]
     return [
         _at(74, _word(new.verb)),
@@ -468,7 +468,7 @@ Made = tuple[Callable[..., tuple[int, ...]], tuple[int | str, ...]]
 
 
 class FactPair:
-    """Two facts side by side: what stands in both, what went and what came."""
+    """Two facts side by side: what they share, what was removed and what was added."""
 
     def __init__(self, old: FactAnalysis, new: FactAnalysis, me: str) -> None:
         self.old, self.new, self.me = old, new, me
@@ -487,7 +487,7 @@ class FactPair:
         self.verbs = int(old.verb == new.verb)
 
     def topic(self) -> list[Made]:
-        """Whether both are about the same."""
+        """Return the features of the topic: whether both are about the same."""
         old, new, me = self.old, self.new, self.me
         frame = (
             self.old_share,
@@ -511,7 +511,8 @@ class FactPair:
         ]
 
     def _slot(self) -> tuple[int | str, ...]:
-        """What both begin and end with, and what each has between: as in "lives in Porto", "lives in Oslo"."""
+        """Return what both begin and end with, and what each has between, as in "lives in Porto", "lives in
+        Oslo"."""
         old, new = self.old.timeless, self.new.timeless
         most = min(len(old), len(new))
         start = next((n for n in range(most) if old[n] != new[n]), most)
@@ -531,8 +532,8 @@ class FactPair:
         )
 
     def change(self) -> list[Made]:
-        """What became of numbers, dates, verbs and words, and what the words of change, end, doubt and the like
-        stand with."""
+        """Return the features of the change: how numbers, dates, verbs and words differ, and the words of change,
+        end, doubt and the like."""
         old, new = self.old, self.new
         days, denied = overlap(old.days, new.days), (NEGATION in old.aspects) * 2 + (NEGATION in new.aspects)
         beside = (self.old_share, self.subject, self.names, self.numbers, self.dates)
@@ -548,7 +549,7 @@ class FactPair:
         ]
 
     def _denied(self) -> str:
-        """The kinds of the words of the older fact behind a "not" in the newer one: "not on 19 November"."""
+        """Return the kinds of the older fact's words after a "not" in the newer one: "not on 19 November"."""
         new, known = self.new, set(self.old.stems)
         behind = {
             at
@@ -559,8 +560,8 @@ class FactPair:
         return "".join(sorted({new.kinds[at] for at in behind if new.stems[at] in known} - {"f"}))
 
     def rest(self) -> list[int]:
-        """Small words that came, what went with what came, and two and three words in a row, with what is special
-        to this fact left open."""
+        """Return the features of added function words, of removed and added words in pairs, and of two and three
+        words in a row with placeholders for names, numbers and shared words."""
         new, known = self.new, set(self.old.words)
         came = [_parts(_word(word))[1] + 91 * _KIND for word in self.added]
         gone = [_parts(_word(word))[0] for word in self.removed]
@@ -592,7 +593,7 @@ class FactPair:
         return number if kind == "f" or word in ASPECTS else 5
 
     def _is_near(self, words: frozenset[str]) -> bool:
-        """Whether what both share stands close to one of these words."""
+        """Return whether a shared word is close to one of these words."""
         stems = self.new.stems
         return any(
             not self.shared.isdisjoint(stems[max(n - 2, 0) : n + 4])
@@ -602,7 +603,7 @@ class FactPair:
 
 
 def _subject(old: FactAnalysis, new: FactAnalysis, me: str, before: frozenset[str], after: frozenset[str]) -> int:
-    """How what the two are about compares."""
+    """Return how the subjects compare."""
     if old.head == new.head == me:
         return _ME
     if old.subject == new.subject:

@@ -1,4 +1,9 @@
-"""What somebody asks for: from now on (a standing request), now, or as a question with a short answer."""
+"""What somebody asks for: from now on (a standing request), now, or as a question with a short answer.
+
+"Dates as YYYY-MM-DD, please" holds from now on, "use the blue one here" does not, and hardly a word in them says
+so. So that is learned: a sum over the words of a sentence, alone and in pairs, with weights fitted to sentences
+that were written for it (`make judge`).
+"""
 
 from __future__ import annotations
 
@@ -18,8 +23,8 @@ Intent = Literal["standing", "once", "other"]
 
 WEIGHTS_FILE = "intents.json"
 SCALE = 32  # a weight of one, as it is stored
-MIN_LIKELIHOOD = {"standing": 0.7, "once": 0.45}  # what is likelier than this is taken for it
-MAX_INTENT_WORDS = 40  # words
+MIN_LIKELIHOOD = {"standing": 0.7, "once": 0.45}
+MAX_INTENT_WORDS = 40
 
 _QUOTED = re.compile(r"[\"\u201c][^\"\u201d]*[\"\u201d]?|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)")
 _NOT = re.compile(r"\b(do|does|did|should|must|could|would|is|are|need)(?: not|nt)\b", re.IGNORECASE)
@@ -29,7 +34,7 @@ _DAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|i(?:'\w+)?")
 
 
 def intent(sentence: str) -> Intent:
-    """What is done with these words; with the mark that ends them."""
+    """Return what the speaker does with a sentence, given with its closing mark."""
     if sentence.count(" ") >= MAX_INTENT_WORDS:
         return "other"
     seen, weights = set(features(sentence)), load_weights()
@@ -46,7 +51,7 @@ def likelihood(total: float) -> float:
 
 
 def features(sentence: str) -> Iterator[str]:
-    """What is seen of a sentence."""
+    """Return the features of a sentence."""
     parts = list(_parts(sentence))
     words = [part for part in parts if part not in ",;:"]
     yield from parts
@@ -58,7 +63,7 @@ def features(sentence: str) -> Iterator[str]:
 
 
 def _parts(sentence: str) -> Iterator[str]:
-    """Its words and marks; what is quoted, names, code and numbers each as one and the same."""
+    """Return its words and marks; quotations, names, code and numbers each become one placeholder."""
     plain = with_apostrophes(_QUOTED.sub(" QUOTE ", sentence.replace("\u2019", "'")))
     for place, part in enumerate(_PART.findall(_NOT.sub(r"\1n't", plain))):
         word = part.strip("().!*[]-\u2013\u2014")
@@ -78,7 +83,7 @@ def _parts(sentence: str) -> Iterator[str]:
 
 @cache
 def load_weights() -> dict[str, list[int]]:
-    """What each feature says for either, as it is shipped; that of nothing is what the sums start from."""
+    """Return the shipped weights of each feature for both intents; under "" are the biases."""
     weights: dict[str, list[int]] = json.loads(
         (files("lifelong.organize.rules") / WEIGHTS_FILE).read_text(encoding="utf-8")
     )
@@ -127,12 +132,12 @@ _VERBS = word_set(
     summarise summarize switch tag take talk tell test think touch translate treat try turn type update use
     verify wait wake warn work wrap write"""
 )
-"""What one may tell somebody to do."""
+"""What one may ask somebody to do."""
 
 
 def is_standing_request(text: str, doing: Intent, *, asks: bool) -> bool:
-    """Whether what somebody asks an assistant for holds from now on: that is likely, or they say so, or forbid
-    something and ask for nothing now. What is asked in a question, they must ask for themselves."""
+    """Return whether a request to an assistant holds from now on: that is likely, or it says so, or it forbids
+    something and asks for nothing now. A request in a question must be for the speaker."""
     if doing == "standing" or _RATHER.match(text):
         return True
     core = _without_politeness(text)
@@ -141,8 +146,8 @@ def is_standing_request(text: str, doing: Intent, *, asks: bool) -> bool:
 
 
 def as_standing_request(text: str) -> str:
-    """What is wanted, as the one who wants it would tell it of themselves: "I want the assistant to …". `text` is
-    without the mark that ends it."""
+    """Return the request as a statement of the speaker: "I want the assistant to …". `text` has no closing
+    mark."""
     if _SELF.match(text) and not _LEAD.match(text):
         return text
     core, since = _without_politeness(text), " from now on" if _SINCE.search(text) else ""
@@ -157,7 +162,7 @@ def as_standing_request(text: str) -> str:
 
 
 def _without_politeness(text: str) -> str:
-    """Without what says when, to whom and how kindly it is asked."""
+    """Return the request without when, to whom and how politely it is made."""
     lead = _LEAD.match(text)
     core = text[lead.end() :] if lead else text
     while end := _END.search(core):
@@ -166,7 +171,7 @@ def _without_politeness(text: str) -> str:
 
 
 def _command(text: str) -> str:
-    """What is to be done or left, as it stands after "to"; empty where the words do not command."""
+    """Return what is to be done or left, as it follows "to"; empty if the words are not a command."""
     never, always = _NEVER.match(text), _ALWAYS.match(text)
     rest = text[found.end() :] if (found := never or always) else text
     verb = rest.partition(" ")[0].strip(",").lower()
@@ -178,7 +183,7 @@ def _command(text: str) -> str:
 
 
 def _lower_first(text: str) -> str:
-    """As it stands within a sentence; what is all in capitals stays so."""
+    """Return the text with a lower first letter, unless it is all in capitals."""
     return text if text[1:2].isupper() else f"{text[0].lower()}{text[1:]}"
 
 
@@ -221,14 +226,14 @@ _DURATION = re.compile(
 
 
 def is_short_answer(answer: str) -> bool:
-    """Whether these words answer something rather than say it: no verb, nobody who does anything."""
+    """Return whether these words only answer a question: they have no verb and no subject."""
     return (
         0 < len(answer.split()) <= _MAX_ANSWER_WORDS and not _NO_ANSWER.match(answer) and not _VERB.search(answer)
     )
 
 
 def answered(question: str, answer: str, me: str, you: str) -> str:
-    """What `me` told `you`, who had asked the question; empty where the two do not fit."""
+    """Return question and answer as one statement of `me`, whom `you` asked; empty if they do not fit."""
     question = question.strip(" ?!.").replace("\u2019", "'")
     while lead := _OPENING.match(question):
         question = question[lead.end() :]
@@ -252,6 +257,6 @@ def answered(question: str, answer: str, me: str, you: str) -> str:
 
 
 def _told(asked: str, you: str) -> str:
-    """The rest of a question, in which "you" was the one who answers."""
+    """Return the rest of a question, in which "you" is the one who answers."""
     asked = re.sub(r"\byour\b", "their", re.sub(r"\byou\b", "they", asked))
     return third_person(f"- {asked}", you, "")[2:]

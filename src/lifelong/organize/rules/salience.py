@@ -107,7 +107,7 @@ _QUOTED = re.compile(r"[\"\u201c][^\"\u201d]*[\"\u201d]?")
 
 
 def salience(sentence: str, *, correction: bool = False) -> float:
-    """How much a sentence, still as the speaker said it, deserves to last; 0 for what never does."""
+    """Return how much a sentence, in the speaker's words, deserves to last; 0 if it never does."""
     low = sentence.lower()
     if _PLEASANTRY.match(low):
         return 0.0
@@ -133,7 +133,7 @@ def salience(sentence: str, *, correction: bool = False) -> float:
 
 
 def category(text: str) -> Category:
-    """What kind of knowledge a fact about a person is; what is quoted in it is another's."""
+    """Return what kind of knowledge a fact about a person is. Quotations are ignored."""
     low = (_QUOTED.sub("", text) if '"' in text or "\u201c" in text else text).lower()
     if _WISH.search(low):
         return "preferences"
@@ -147,14 +147,14 @@ def category(text: str) -> Category:
 
 
 def is_request(sentence: str) -> bool:
-    """Whether somebody plainly asks an assistant for something."""
+    """Return whether somebody plainly asks an assistant for something."""
     return bool(_REQUEST.match(sentence))
 
 
 def is_about_user(sentence: str, *, pasted: bool, reports: bool) -> bool:
-    """Whether a person who talks to an assistant tells of themselves, or of something that was settled,
-    rather than asks for something. In a text that was pasted only what starts with "I" counts; in one that asks
-    nothing (`reports`) also what is said of others by name."""
+    """Return whether a person who talks to an assistant speaks about themselves, or about something decided,
+    rather than asks for something. In pasted text only what starts with "I" counts; in a text that asks nothing
+    (`reports`) also what is said about others by name."""
     if pasted:
         return bool(_I.match(sentence))
     low = sentence.lower()
@@ -216,27 +216,27 @@ _MAX_DATA_CHARS = 160
 
 
 def is_own_action(sentence: str) -> bool:
-    """Whether an assistant tells what it did itself, or promises it."""
+    """Return whether an assistant says what it did itself, or promises."""
     return bool((sentence[:1] in "IW" and _ACTION.match(sentence)) or _PROMISE.match(sentence))
 
 
 def is_agent_report(sentence: str) -> bool:
-    """Whether an agent that works alone tells what it did, what failed, or what it learned."""
+    """Return whether an agent that works alone says what it did, what failed, or what it learned."""
     return bool(_ACTION.match(sentence) or _PROMISE.match(sentence)) or (
         not _TALK.match(sentence) and bool(_LEARNED.search(sentence))
     )
 
 
 def failure_reason(text: str) -> str:
-    """The line of a failed tool's output that says why; empty where none does."""
+    """Return the line of a failed tool's output that says why; empty if none does."""
     lines = [line.strip() for line in text[-4_000:].splitlines() if _FAILED.search(line[:400])]
     why = " ".join(lines[-1].split())[:_MAX_DATA_CHARS] if lines else ""
     return "" if _COMMAND.search(why) else why
 
 
 def is_plain_figure(sentence: str) -> bool:
-    """Whether what a tool or the web said is a plain figure about a thing: nothing that tells anybody what
-    to do, and nothing about a person."""
+    """Return whether the output of a tool or a web page is a plain figure about a thing: it instructs nobody,
+    and is not about a person."""
     return (
         len(sentence) <= _MAX_DATA_CHARS
         and sentence[:1].isupper()
@@ -248,13 +248,13 @@ def is_plain_figure(sentence: str) -> bool:
 # Facts of several sentences
 
 
-MIN_SALIENCE = 1.5  # what a sentence must be worth to be kept
-MIN_WORD_SHARE = 0.4  # the share of a record's words that its fact should hold
-MAX_FACT_CHARS = 300  # characters
-_EVEN_ODDS, _SLOPE = 12.0, 0.29  # a fact of that worth is as likely asked for as not; how fast that changes
-_REPEAT_SHARE = 0.4  # the second fact of a record is worth less than the first
-_PHOTO_SHARE = 0.6  # what is seen on a picture is worth less than what is said
-_LAST = 1_000_000  # the place of a picture: after all that was said
+MIN_SALIENCE = 1.5  # of a sentence that may be kept
+MIN_WORD_SHARE = 0.4  # of a record's words that its fact should hold
+MAX_FACT_CHARS = 300
+_EVEN_ODDS, _SLOPE = 12.0, 0.29  # of the likelihood that a fact is asked for
+_REPEAT_SHARE = 0.4  # of its likelihood that a record's second fact keeps
+_PHOTO_SHARE = 0.6  # of its salience that a caption keeps
+_LAST = 1_000_000  # the place of a picture: after all sentences
 
 _ARTICLE = re.compile(r"\b(?:an?|the) ")
 _PHOTO = re.compile(r"^(?:an? )?(?:photo(?:graphy|graph)?|picture|image)\b")
@@ -262,14 +262,14 @@ _PHOTO = re.compile(r"^(?:an? )?(?:photo(?:graphy|graph)?|picture|image)\b")
 
 @lru_cache(maxsize=256)
 def content_words(text: str) -> frozenset[str]:
-    """The distinct words that are not mere grammar, lower-cased."""
+    """Return the distinct words that are not function words, in lower case."""
     return frozenset([word for word in WORD.findall(text.lower()) if len(word) > 1 and word not in FUNCTION])
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence that may be kept. `also`: another record that it needs, for the question it answers or for who
-    is meant; `inferred`: who is meant was concluded; `lasts`: to be kept in any case."""
+    """A sentence that may be kept. `also_record` is another record that it rests on: the question it answers,
+    or the person it means; `inferred`: that person was inferred; `keep`: to be kept in any case."""
 
     place: int
     text: str
@@ -279,7 +279,7 @@ class Candidate:
     keep: bool = False
 
     def fits_with(self, after: Candidate) -> bool:
-        """Whether both fit into one fact."""
+        """Return whether both fit into one fact."""
         return len(self.text) + len(after.text) <= MAX_FACT_CHARS and (
             not self.also_record or not after.also_record
         )
@@ -301,8 +301,8 @@ def photo_candidate(captions: Sequence[str], me: str) -> Candidate:
 
 
 def combined(candidates: Iterable[Candidate], text: str, bonus: float) -> Iterator[tuple[float, list[Candidate]]]:
-    """The units as facts, the best first, each with how likely it will be asked for. A record's second
-    fact counts for less: knowledge that is spread over the talk serves more questions."""
+    """Return the candidates as facts, the best first, each with the likelihood that it will be asked for. A
+    record's second fact counts less: knowledge that is spread over the conversation answers more questions."""
     left = sorted(
         (candidate for candidate in candidates if candidate.salience >= MIN_SALIENCE),
         key=lambda candidate: (-candidate.salience, candidate.place),
@@ -318,7 +318,7 @@ def combined(candidates: Iterable[Candidate], text: str, bonus: float) -> Iterat
 
 
 def separate(candidates: Iterable[Candidate], bonus: float) -> Iterator[tuple[float, list[Candidate]]]:
-    """Each unit as a fact, with how likely it will be asked for."""
+    """Return each candidate as a fact, with the likelihood that it will be asked for."""
     return (
         (_likelihood(candidate.salience + bonus), [candidate])
         for candidate in candidates
@@ -331,7 +331,7 @@ def _likelihood(salience: float) -> float:
 
 
 def joined_text(candidates: Sequence[Candidate], subject: str) -> str:
-    """The units, in order, as one fact that names its subject once."""
+    """Return the candidates, in order, as one fact that names its subject once."""
     text = candidates[0].text
     for candidate in candidates[1:]:
         if candidate.place == _LAST:
@@ -344,7 +344,7 @@ def joined_text(candidates: Sequence[Candidate], subject: str) -> str:
 
 
 def _adjacent(part: Iterable[Candidate], best: Candidate) -> list[Candidate]:
-    """Those of the units, in order, that stand with the best one: after a gap, "it" would mean something else."""
+    """Return the candidates that are adjacent to the best one: after a gap, "it" would mean something else."""
     runs: list[list[Candidate]] = []
     for candidate in sorted(part, key=lambda candidate: candidate.place):
         if not runs or (PRONOUN_START.match(candidate.text) and candidate.place != runs[-1][-1].place + 1):
@@ -354,7 +354,7 @@ def _adjacent(part: Iterable[Candidate], best: Candidate) -> list[Candidate]:
 
 
 def _cover(candidates: Sequence[Candidate], words: frozenset[str]) -> list[Candidate]:
-    """The best unit, and the fewest more that the gist of the record needs, short of too long a fact."""
+    """Return the best candidate, and as few more as cover the record's words without too long a fact."""
     part, rest = [candidates[0]], list(candidates[1:])
     if not rest:
         return part

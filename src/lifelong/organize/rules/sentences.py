@@ -1,4 +1,4 @@
-"""Text cut into sentences, and a sentence cut to what it says: no greetings, hedges, names called or asides."""
+"""Trims text and sentences to what they say: without greetings, hedges, names and asides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from lifelong.text.words import WORD, either, weight, without_case, word_set
 
-MAX_RECORD_CHARS = 20_000  # characters of one record that are looked at; what is longer was pasted, not said
+MAX_RECORD_CHARS = 20_000  # of one record that are read; longer text was pasted
 
 _CODE = re.compile(r"(```|~~~)[^\n]*\n.*?(?:\n\1|\Z)", re.DOTALL)
 _NOT_PROSE = re.compile(
@@ -25,7 +25,7 @@ _PASTED = re.compile(
     r"|^(?:(?:From|To|Cc|Subject|Sent|Date): [^\n]*\n\s*){2}).*",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
-_WITHOUT = {  # an apostrophe
+_WITHOUT = {  # the apostrophe
     "im": "I'm",
     "ive": "I've",
     **{
@@ -88,9 +88,9 @@ _CLAUSE = re.compile(
     r"|i've|they|it's|how)|but|'cause|because|which|even though)\b))",
     re.IGNORECASE,
 )
-_MAX_NICKNAME_CHARS = 20  # characters of a short form of a name
+_MAX_NICKNAME_CHARS = 20
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\. (?=\D)")
-_QUOTE = re.compile(r"(^|[^\d])\"")  # after a number it stands for inches
+_QUOTE = re.compile(r"(^|[^\d])\"")  # after a number it means inches
 _JOINT = re.compile(r"(?:and|but|so|plus|though)\b,?\s+", re.IGNORECASE)
 _DEPENDENT = re.compile(
     r"(?:which|because|'cause|since|as|while|especially|even|not|how|whether|although|though)\b", re.IGNORECASE
@@ -99,7 +99,7 @@ _REASON = re.compile(r"(?:because|'cause|since|so that)\b", re.IGNORECASE)
 
 
 def prose(text: str) -> str:
-    """What was said in words: no code, quotations, tables or markup."""
+    """Return the prose of a text: without code, quotations, tables and markup."""
     text = text[:MAX_RECORD_CHARS]
     if "```" in text or "~~~" in text:
         text = _CODE.sub("\n", text)
@@ -108,19 +108,19 @@ def prose(text: str) -> str:
 
 
 def with_apostrophes(sentence: str) -> str:
-    """An English sentence with "I'm" for "im"."""
+    """Return an English sentence with "I'm" for "im"."""
     if _WITHOUT.keys().isdisjoint(sentence.split()):
         return sentence
     return _UNMARKED.sub(lambda found: _WITHOUT[found[0]], sentence)
 
 
 def own_words(text: str) -> str:
-    """What somebody says to an assistant, without a mail or another text that they hand it to work on."""
+    """Return what somebody says to an assistant, without a mail or other text that they paste."""
     return _PASTED.sub("", text) if ":" in text and "\n" in text else text
 
 
 def without_captions(text: str) -> tuple[str, list[str]]:
-    """The text without the captions of the images in it, and those captions."""
+    """Return the text without image captions, and the captions."""
     if "[shared image:" not in text:
         return text, []
     return _CAPTION.sub("", text), _CAPTION.findall(text)
@@ -128,7 +128,7 @@ def without_captions(text: str) -> tuple[str, list[str]]:
 
 @lru_cache(maxsize=256)
 def _calling(names: frozenset[str]) -> re.Pattern[str]:
-    """Where somebody is called by name, or by a short form of it."""
+    """Return a pattern for addressing somebody by name, or by a short form of it."""
     forms = {
         name[:n] for name in names if name for n in (*range(3, min(len(name), _MAX_NICKNAME_CHARS)), len(name))
     }
@@ -140,7 +140,7 @@ def _calling(names: frozenset[str]) -> re.Pattern[str]:
 
 
 def trimmed(sentence: str, names: frozenset[str]) -> str:
-    """The sentence without what opens it, whom it calls, how it hedges, and its closing mark."""
+    """Return the sentence without its opening words, names of listeners, hedges and closing mark."""
     text = _ITEM_NUMBER.sub("", " ".join(sentence.split()).strip(" \"'()*-\u2013\u2014,"))
     called = _calling(names)
     for _ in range(3):
@@ -156,18 +156,18 @@ def trimmed(sentence: str, names: frozenset[str]) -> str:
     if text.lower().endswith(_TAG_ENDS):
         text = _TAG.sub("", text)
     text = text.rstrip(" ,")
-    if text.count('"') % 2 and (quote := _QUOTE.search(text)):  # the other one was cut off
+    if text.count('"') % 2 and (quote := _QUOTE.search(text)):  # the other quotation mark was trimmed
         return f'"{text}' if quote[1].strip() else f'{text}"'
     return text
 
 
 def information(text: str) -> float:
-    """How much a stretch of text tells."""
+    """Return how much information a text holds."""
     return sum(map(weight, WORD.findall(text)))
 
 
 def informative_clauses(sentence: str) -> str:
-    """The sentence without the clauses that say little."""
+    """Return the sentence without clauses that say little."""
     parts = _CLAUSE.split(sentence)
     if len(parts) == 1:
         return sentence

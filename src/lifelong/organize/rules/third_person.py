@@ -10,7 +10,7 @@ from lifelong.text.dates import MONTHS, WEEKDAYS
 from lifelong.text.stems import PARTICIPLE, PAST
 from lifelong.text.words import COMMON, FUNCTION, PRAISE, word_set
 
-_SAME = word_set("put set let cut hit hurt shut spread split cost")  # now as then
+_SAME = word_set("put set let cut hit hurt shut spread split cost")  # past and present alike
 _FIRST = re.compile(r"\b(?:my|our|me|us|finally|(?:19|20)\d\d)\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:re|mis|over|under|out|un|fore|with)(?=[a-z]{3})")
 _FIXED = word_set(
@@ -74,7 +74,7 @@ _ADJECTIVE = re.compile(
 _OBJECT = re.compile(
     r" (?:to|my|our|the|an?|some|it|that|this|with|in|for|at|on|up|out|about|into|another|two|three|\d+)\b|$"
 )
-_QUOTING = ('"', "\u201c", ": ", ", I")  # one of them stands in every quotation
+_QUOTING = ('"', "\u201c", ": ", ", I")  # every quotation has one of them
 _QUOTED = re.compile(
     r"[\"\u201c][^\"\u201d]*[\"\u201d]?"
     r"|\b(?:said|says|wrote|writes|texted|replied|answered|asked|told me|goes|was like)[:,] .*"
@@ -85,8 +85,8 @@ _CAUSES = re.compile(
 
 
 def third_person(text: str, me: str, you: str) -> str:
-    """The sentence with `I`, `we` and `you` resolved: the first time by name, then by `they`. Where nobody
-    is named as the one who does it ("Went to Rome"), the speaker is. What is quoted stays as it is."""
+    """Return the sentence with `I`, `we` and `you` resolved: first to a name, then to `they`. If it has no subject
+    ("Went to Rome"), the speaker becomes it. Quotations stay as they are."""
     named = False
 
     text = _with_subject(text)
@@ -116,7 +116,7 @@ def third_person(text: str, me: str, you: str) -> str:
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
-    """Where somebody else speaks."""
+    """Return the spans of quotations."""
     spans = [found.span() for found in _QUOTED.finditer(text)]
     return [span for span in spans if not text.endswith(("I ", "we "), 0, span[0])]
 
@@ -139,7 +139,7 @@ def _subject(found: re.Match[str], who: str, *, by_name: bool) -> str:
 
 
 def conjugated(verb: str) -> str:
-    """A verb as it stood after "I", as it stands after a name."""
+    """Return a verb that followed "I" in the form that follows a name."""
     low = verb.lower()
     if low in _AUXILIARY:
         return _AUXILIARY[low]
@@ -153,13 +153,13 @@ def conjugated(verb: str) -> str:
 
 
 def is_past(verb: str) -> bool:
-    """Whether a verb, in lower case, has the form of the past."""
+    """Return whether a verb, in lower case, is a past form."""
     verb = verb.rpartition("-")[2]
     return _PREFIX.sub("", verb) in PAST or verb in PAST or (verb.endswith("ed") and verb not in _NOT_PAST)
 
 
 def _with_subject(text: str) -> str:
-    """The sentence with the "I" that was left out, unless it has a subject, or commands."""
+    """Return the sentence with the "I" that was left out, unless it has a subject or is a command."""
     found = _BARE.match(text)
     if not found:
         return text
@@ -177,7 +177,7 @@ def _with_subject(text: str) -> str:
         return f"I've {rest}"
     word = (other or "").lower()
     if word in _SAME and word not in {"hit", "cut", "hurt"} and not _FIRST.search(rest):
-        return text  # "Put it there" is more likely asked for than told
+        return text  # "Put it there" is more likely a request
     if word.endswith("ed"):
         wanting = wanting or (len(word) > 4 and _OBJECT.match(text, found.end()))
     elif is_past(word) and not PARTICIPLE.fullmatch(word):
@@ -186,7 +186,7 @@ def _with_subject(text: str) -> str:
 
 
 def _has_verb(text: str) -> bool:
-    """Whether the first clause says what comes of doing something ("Living alone changed me")."""
+    """Return whether the first clause has a verb besides its "-ing" subject ("Living alone changed me")."""
     clause = _FIRST_CLAUSE.split(text, maxsplit=1)[0]
     verbs = _ADJECTIVE.sub("", clause).split(" ")[1:]
     return bool(_FINITE.search(clause)) or any(is_past(verb) and not PARTICIPLE.fullmatch(verb) for verb in verbs)
@@ -224,12 +224,12 @@ _NOBODY = {*FUNCTION, *COMMON, *MONTHS, *WEEKDAYS} | word_set("english german fr
 _UNNAMED_PERSON = re.compile(
     rf"\b(?:girl|boy|wom[ae]n|m[ae]n|lady|guy|kids?|child|baby|person|people|someone|somebody|{_KIN})\b"
 )
-_MAX_SENTENCES_BACK = 3  # sentences back, a name may still be whom "she" means
+_MAX_SENTENCES_BACK = 3  # in which a name may still be whom "she" means
 _HAS = re.compile(r" (?:been|got|had|become)\b")
 
 
 class EarlierSentence(NamedTuple):
-    """A sentence that was said before, by whom, to whom, and in which record."""
+    """A sentence that was said before, its speaker and listener, and its record."""
 
     text: str
     speaker: str
@@ -238,8 +238,8 @@ class EarlierSentence(NamedTuple):
 
 
 class _Mentioned(NamedTuple):
-    """Somebody of whom a sentence speaks from that place on; no name where it is not plain who that is. `woman`
-    is whether it is one, if that is known; `sure`: it is a person."""
+    """A person that a sentence mentions at `place`; the name is empty if it is ambiguous. `woman` is none if
+    unknown; `sure`: it is certainly a person."""
 
     name: str
     place: int
@@ -250,8 +250,8 @@ class _Mentioned(NamedTuple):
 def resolve_pronoun(
     text: str, before: Sequence[EarlierSentence], speakers: frozenset[str]
 ) -> tuple[str, int, bool]:
-    """The sentence with the person named whom its first word means, the record that speaks of them, and whether
-    that is sure. As it is, with no record, where it is not plain who is meant."""
+    """Return the sentence with its first pronoun replaced by the person it means, the record that mentions
+    them, and whether that is sure. If it is ambiguous, return the sentence as it is, without a record."""
     found = _PERSON.match(text)
     if not found:
         return text, 0, True
@@ -279,7 +279,7 @@ def resolve_pronoun(
 def _people(
     earlier: EarlierSentence, before: Sequence[EarlierSentence], speakers: frozenset[str]
 ) -> list[_Mentioned]:
-    """Everybody a sentence speaks of."""
+    """Return everybody a sentence mentions."""
     people: dict[str, _Mentioned] = {}
     for found in _MENTION.finditer(earlier.text):
         name, woman, sure = found["first"] or found["name"], None, False
@@ -290,14 +290,14 @@ def _people(
         elif name in speakers or name.isupper() or name.lower() in _NOBODY:
             continue
         elif found["first"] and not found["does"]:
-            sure = any(one["named"] == name for said in before for one in _MENTION.finditer(said.text))  # as kin
+            sure = any(one["named"] == name for other in before for one in _MENTION.finditer(other.text))  # as kin
             name = name if sure else ""  # somebody, or a thing
         people.setdefault(name, _Mentioned(name, found.start(), woman, sure))
     return list(people.values())
 
 
 def _of(whose: str, kin: str, earlier: EarlierSentence, people: Mapping[str, _Mentioned]) -> str:
-    """What somebody is called who has no name; nothing where it is not plain whose they are."""
+    """Return a description of a person without a name; empty if it is unclear whose relative they are."""
     if whose.lower() in {"my", "our"}:
         return f"{earlier.speaker}'s {kin}"
     if whose.lower() == "your":
