@@ -17,7 +17,7 @@ from lifelong.recall.experiences import Group
 from lifelong.recall.feedback import Verdict
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.cli import options
-from lifelong.serve.init import begin
+from lifelong.serve.init import make_home
 from lifelong.types import ItemKind, ItemState
 from tests.command_line import Line
 
@@ -28,7 +28,7 @@ SAID = ("I live in Lisbon.", "I'm allergic to nuts.", "My brother Marco Rossi wo
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home as `lifelong init` makes it, with something organized in it."""
-    place = begin(tmp_path_factory.mktemp("made") / "home")
+    place = make_home(tmp_path_factory.mktemp("made") / "home")
     with Memory.open(place.path) as memory:
         agent = memory.agent(MARA)
         for text in SAID:
@@ -360,6 +360,10 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
         (["documents", "reed", "x"], 2, "'read'? See: lifelong documents --help"),
         (["health", "--nonsense"], 2, "See: lifelong health --help"),
         (["ledger", "--limit", "0"], 2, "--limit"),
+        (["list", "--kind", "turn"], 2, "'--kind': 'turn' is not one of 'record', 'fact'"),
+        (["--user", "work", "list"], 2, "--user stands after the command, as in: lifelong list --user"),
+        (["about", " "], 2, "There is no name"),
+        (["receipt", "banana"], 1, "'banana'"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )

@@ -120,7 +120,7 @@ def test_a_busy_database_keeps_the_host_waiting_for_a_moment_only(
     fire("UserPromptSubmit", prompt="We use uv for Python packages.")
     with (home / "lifelong.toml").open("a", encoding="utf-8") as settings:
         settings.write("[storage]\nbusy_timeout = 3000.0\n")
-    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    monkeypatch.setattr(module, "MAX_WAIT_SECONDS", 0.05)
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, home / "lifelong.db"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:
@@ -233,7 +233,7 @@ def test_the_host_speaks_for_nobody(fire: Fire, home: Path, transcript: Path) ->
 )
 def test_what_the_host_put_in_ends_where_it_is_closed(text: str, is_said: str) -> None:
     """C3: and what nothing closes is a person's, which is seen at once, however long it is."""
-    assert module._said(text) == is_said
+    assert module._without_host_text(text) == is_said
 
 
 def test_a_talk_stays_one_wherever_the_host_goes(fire: Fire, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +301,7 @@ def test_a_path_in_an_event_leads_to_a_transcript_or_nowhere(
     other.write_text(json.dumps(entry("user", "Secret words.")) + "\n")
     for place in (tmp_path / "pipe.jsonl", tmp_path / "folder.jsonl", other, Path("/dev/zero"), Path("\0")):
         fire("Stop", transcript_path=str(place), last_assistant_message="Done.")
-    monkeypatch.setattr(module, "LARGEST_ENTRY", 1_000)
+    monkeypatch.setattr(module, "MAX_ENTRY_BYTES", 1_000)
     write(transcript, entry("user", "An old one."), entry("user", "x" * 3_000), entry("user", "The last one."))
     fire("Stop", last_assistant_message="Over.")
     assert said(home) == ["Done.", "An old one.", "The last one.", "Over."]

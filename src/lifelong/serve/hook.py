@@ -1,10 +1,10 @@
-"""`lifelong hook`: what a coding agent's hooks call, so that its talks are remembered and come back.
+"""`lifelong hook`: what a coding agent's hooks call, so that its conversations are remembered.
 
 It takes an event of Claude Code as JSON: SessionStart and UserPromptSubmit get context back, UserPromptSubmit and
-Stop store what was said, PreCompact ends a session. The host never fails for it: whatever goes wrong is a line on
-standard error. An event that comes twice stores nothing twice: each text has a key, by its session and its place
-among the same texts of the whole transcript. A prompt comes before the host has written it down, so the id of the
-transcript's entry could not be its key.
+Stop store what was said, PreCompact ends a session. It never stops the host: an error is a line on standard error.
+An event that comes twice stores nothing twice: each text has a key, made of its session and of its position among
+the equal texts of the whole transcript. A prompt comes before the host has written it to the transcript, so the id
+of the transcript's entry cannot be its key.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ from lifelong.serve.caller_identity import caller
 from lifelong.settings import Settings
 from lifelong.types import Agent, AssistantMessage, UserMessage
 
-LARGEST_EVENT = 8 * 2**20  # bytes
-LARGEST_ENTRY = 8 * 2**20  # bytes of a line of the transcript; a longer one is passed over
-LONGEST_TEXT = 100_000  # characters that are stored of a prompt or a reply
-TURNS = 5  # at the transcript's end that are looked after: one may have been interrupted
-HITS = 5  # what a prompt is given of what is known about it
-PATIENCE = 5.0  # seconds
-LEAST_WORDS = 3  # "go on" asks for nothing
+MAX_EVENT_BYTES = 8 * 2**20
+MAX_ENTRY_BYTES = 8 * 2**20  # of a line of the transcript; a longer one is skipped
+MAX_TEXT_CHARS = 100_000  # that are stored of a prompt or a reply
+MAX_TURNS = 5  # from the end of the transcript that are stored: an earlier event may have been lost
+MAX_HITS = 5  # that a prompt gets
+MAX_WAIT_SECONDS = 5.0  # for the database
+MIN_WORDS = 3  # of a prompt that is searched for: "go on" asks for nothing
 
-PROJECT = "CLAUDE_PROJECT_DIR"  # in the environment: where the host was started, wherever it has gone since
+PROJECT = "CLAUDE_PROJECT_DIR"  # in the environment: the folder in which the host was started
 
 _INTERRUPTED = "[Request interrupted"
-_NOT_SAID = re.compile(
+_HOST_TAG = re.compile(
     r"<((?:command|local-command|bash)-[a-z-]+|ide_[a-z_]+|system-reminder|task-notification|teammate-message)[\s>]"
 )
-"""How that begins which the host puts into a person's message, or in the place of one."""
+"""The tags of what the host adds to a person's message, or sends instead of one."""
 
 
 def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, user: str = DEFAULT_USER) -> None:
-    """Do what the event asks for, and write what the host should add to its context."""
+    """Handle one event, and write what the host should add to its context."""
     try:
-        event = _event(stdin.read(LARGEST_EVENT + 1))
+        event = _parse_event(stdin.read(MAX_EVENT_BYTES + 1))
         place = existing_home(home)
-        with Memory.open(place.path, user, storage=_patience(place)) as memory:
+        with Memory.open(place.path, user, storage=_timeouts(place)) as memory:
             project = os.environ.get(PROJECT) or event.cwd
-            told = _heard(memory, event, memory.agent(caller("claude-code", user, project)))
-        if told:
-            answer = {"hookEventName": event.hook_event_name, "additionalContext": told}
+            context = _handle(memory, event, memory.agent(caller("claude-code", user, project)))
+        if context:
+            answer = {"hookEventName": event.hook_event_name, "additionalContext": context}
             stdout.write(json.dumps({"hookSpecificOutput": answer}) + "\n")
-    except Exception as error:  # the host goes on, whatever it is
-        said = str(error) if isinstance(error, LifelongError) else f"{type(error).__name__}: {error}"
-        sys.stderr.write(f"lifelong hook: {''.join(sign for sign in said[:500] if sign.isprintable())}\n")
+    except Exception as error:  # the host must continue
+        message = str(error) if isinstance(error, LifelongError) else f"{type(error).__name__}: {error}"
+        sys.stderr.write(f"lifelong hook: {''.join(sign for sign in message[:500] if sign.isprintable())}\n")
 
 
 class _Event(NamedTuple):
-    """What is read of an event, by the host's own names; empty where it says nothing of it."""
+    """The fields of an event that are used, by the host's own names; empty if the event has none."""
 
     hook_event_name: str
     session_id: str
@@ -71,44 +71,44 @@ class _Event(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """What was asked, the last thing that was answered, and whether the user broke in before there was more."""
+    """A prompt, the last answer to it, and whether the user interrupted it."""
 
     prompt: str
     reply: str = ""
     interrupted: bool = False
 
 
-def _event(data: bytes) -> _Event:
-    if len(data) > LARGEST_EVENT:
-        raise InputError(f"The event is longer than {LARGEST_EVENT:,} bytes. Nothing was stored.")
+def _parse_event(data: bytes) -> _Event:
+    if len(data) > MAX_EVENT_BYTES:
+        raise InputError(f"The event is longer than {MAX_EVENT_BYTES:,} bytes. Nothing was stored.")
     try:
         given = json.loads(data)
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise InputError("The event is no JSON object. Set the command as a hook, which gives it one.")
+        raise InputError("The event is not a JSON object. Set this command as a hook of Claude Code.")
     event = _Event(*(_clean(given.get(name)) for name in _Event._fields))
-    return event._replace(prompt=_said(event.prompt))
+    return event._replace(prompt=_without_host_text(event.prompt))
 
 
-def _patience(place: Home) -> dict[str, float]:
-    """How long a database may keep the host waiting: what could not be stored comes with the next event, too."""
+def _timeouts(place: Home) -> dict[str, float]:
+    """Return timeouts that do not keep the host waiting: what was not stored comes with the next event too."""
     storage = Settings.load(place.settings).storage
     waits = {"busy_timeout": storage.busy_timeout, "connect_timeout": storage.connect_timeout}
-    return {name: min(seconds, PATIENCE) for name, seconds in waits.items()}
+    return {name: min(seconds, MAX_WAIT_SECONDS) for name, seconds in waits.items()}
 
 
-def _heard(memory: Memory, event: _Event, agent: Agent) -> str:
-    """What to tell the host."""
+def _handle(memory: Memory, event: _Event, agent: Agent) -> str:
+    """Store what the event says, and return what the host should add to its context."""
     match event.hook_event_name:
         case "SessionStart":
-            told = memory.context(agent=agent)
+            context = memory.context(agent=agent)
             if event.source in {"startup", "clear"}:
                 _end_session(memory, agent, "The host began a session.")
-            return told
+            return context
         case "UserPromptSubmit":
             _store(memory, agent, event, [*_turns(event.transcript_path), _Turn(event.prompt)])
-            return _known(memory, event.prompt)
+            return _search(memory, event.prompt)
         case "Stop":
             turns = _turns(event.transcript_path)
             if not (turns or event.last_assistant_message):
@@ -122,7 +122,7 @@ def _heard(memory: Memory, event: _Event, agent: Agent) -> str:
             _store(memory, agent, event, [*turns[:-1], *(_Turn(one.prompt) for one in turns[-1:])])
             _end_session(memory, agent, "The host compacted its context.")
         case _:
-            pass  # other events say nothing that is kept
+            pass  # nothing of the other events is stored
     return ""
 
 
@@ -132,46 +132,46 @@ def _end_session(memory: Memory, agent: Agent, why: str) -> None:
 
 
 def _store(memory: Memory, agent: Agent, event: _Event, turns: list[_Turn]) -> None:
-    """The last turns, as far as they are not stored yet."""
+    """Store the last turns, those that are not stored yet."""
     keyed = dict(_records(event.session_id, turns))  # a prompt that waits in the transcript comes twice
     memory.append_many(agent, keyed.values(), keys=keyed.keys())
 
 
 def _records(session: str, turns: list[_Turn]) -> Iterator[tuple[str, UserMessage | AssistantMessage]]:
-    """The records of the last turns, by their keys. A prompt counts as said before only if it was answered, so
-    that its key is the same before and after the host has written it down; or if its answer was broken off."""
-    said: dict[tuple[str, str], int] = {}
+    """Yield the records of the last turns with their keys. A prompt counts as an earlier one only if it was
+    answered or interrupted, so that its key is the same before and after the host has written it down."""
+    earlier: dict[tuple[str, str], int] = {}
     for place, (prompt, reply, interrupted) in enumerate(turns):
         for kind, text in ((UserMessage, prompt), (AssistantMessage, reply)):
-            if text and place >= len(turns) - TURNS - 1:
-                known = json.dumps([session, kind.type, text, said.get((kind.type, text), 0)])
-                yield f"hook-{blake2b(known.encode(), digest_size=16).hexdigest()}", kind(text)
+            if text and place >= len(turns) - MAX_TURNS - 1:
+                identity = json.dumps([session, kind.type, text, earlier.get((kind.type, text), 0)])
+                yield f"hook-{blake2b(identity.encode(), digest_size=16).hexdigest()}", kind(text)
         if reply or interrupted:
             for key in ((UserMessage.type, prompt), (AssistantMessage.type, reply)):
-                said[key] = said.get(key, 0) + 1
+                earlier[key] = earlier.get(key, 0) + 1
 
 
-def _known(memory: Memory, prompt: str) -> str:
-    """What is known about a prompt, but for what was said: that may be this very talk."""
+def _search(memory: Memory, prompt: str) -> str:
+    """Return what is known about a prompt, without records: they may be of this very conversation."""
     from lifelong.recall.context import PREFACE
     from lifelong.recall.fence import fenced, line
 
-    if len(prompt.split()) < LEAST_WORDS:
+    if len(prompt.split()) < MIN_WORDS:
         return ""
-    hits = memory.search(prompt[:2_000], HITS, kinds=("fact", "experience", "note"))
+    hits = memory.search(prompt[:2_000], MAX_HITS, kinds=("fact", "experience", "note"))
     lines = [line(one, prompt) for one in hits if one.until is None]
     return fenced([PREFACE, *lines]) if lines else ""
 
 
 def _turns(path: str) -> list[_Turn]:
-    """What a transcript of Claude Code says, but for tools, subagents and what the host itself put there."""
+    """Return the turns of a transcript of Claude Code, without tools, subagents and what the host itself added."""
     turns: list[_Turn] = []
     for entry in _entries(path):
         if any(entry.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary")):
             continue
         message = entry.get("message")
-        text = _words(message.get("content")) if isinstance(message, dict) else ""
-        text = _said(text) if entry.get("type") == "user" else text
+        text = _text_of(message.get("content")) if isinstance(message, dict) else ""
+        text = _without_host_text(text) if entry.get("type") == "user" else text
         if text.startswith(_INTERRUPTED) and turns:
             turns[-1] = turns[-1]._replace(interrupted=True)
         elif not text or text.startswith(_INTERRUPTED):
@@ -188,29 +188,29 @@ def _entries(path: str) -> Iterator[Mapping[str, object]]:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # half a line at the end, or nothing of ours
+            continue  # half a line at the end, or another format
         if isinstance(entry, dict):
             yield entry
 
 
 def _lines(path: str) -> Iterator[bytes]:
-    """The lines of a file, if it is a regular one. A path that leads to anything else, or nowhere, has none."""
+    """Yield the lines of a regular file. Another path has none."""
     place = Path(path)
     try:
         if place.suffix != ".jsonl" or not place.is_file():
             return
         with place.open("rb") as file:
             whole = True
-            while line := file.readline(LARGEST_ENTRY):
-                if whole and (line.endswith(b"\n") or len(line) < LARGEST_ENTRY):
+            while line := file.readline(MAX_ENTRY_BYTES):
+                if whole and (line.endswith(b"\n") or len(line) < MAX_ENTRY_BYTES):
                     yield line
                 whole = line.endswith(b"\n")
     except OSError:
         return
 
 
-def _words(content: object) -> str:
-    """The words of a message; nothing where it is a tool's."""
+def _text_of(content: object) -> str:
+    """Return the text of a message; nothing if it is a tool's."""
     if isinstance(content, list):
         blocks = [block for block in content if isinstance(block, dict)]
         if any(block.get("type") == "tool_result" for block in blocks):
@@ -219,15 +219,15 @@ def _words(content: object) -> str:
     return _clean(content)
 
 
-def _said(text: str) -> str:
-    """What a person said of a message, which may be nothing."""
+def _without_host_text(text: str) -> str:
+    """Return what a person wrote of a message, without what the host added."""
     kept, start, absent = "", 0, set()
-    for opened in _NOT_SAID.finditer(text):
+    for opened in _HOST_TAG.finditer(text):
         closing = f"</{opened[1]}>"
         if opened.start() < start or closing in absent:
             continue
         if (end := text.find(closing, opened.end())) < 0:
-            absent.add(closing)  # looked for once: a text may open thousands that nothing closes
+            absent.add(closing)  # search once: a text may open thousands of tags that nothing closes
         else:
             kept += text[start : opened.start()]
             start = end + len(closing)
@@ -235,8 +235,8 @@ def _said(text: str) -> str:
 
 
 def _clean(value: object) -> str:
-    """Text that every database takes, and not too much of it."""
+    """Return text that every database accepts, cut to MAX_TEXT_CHARS."""
     if not isinstance(value, str):
         return ""
     text = value.replace("\0", "").encode("utf-8", "replace").decode().strip()
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} [… cut]"
+    return text if len(text) <= MAX_TEXT_CHARS else f"{text[:MAX_TEXT_CHARS]} [… cut]"

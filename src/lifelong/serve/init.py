@@ -1,4 +1,4 @@
-"""`lifelong init`: a home with its settings, in which everything recommended is on."""
+"""`lifelong init`: make a home whose settings switch on everything that is recommended."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from lifelong.home import Home
 from lifelong.memory import Memory
 from lifelong.settings import Settings
 
-ON = {"continuity": ("journal_enabled", "memory_compaction_enabled", "experience_store_enabled")}
-"""What the library leaves off, and a person who starts the program wants."""
+RECOMMENDED = {"continuity": ("journal_enabled", "memory_compaction_enabled", "experience_store_enabled")}
+"""What the library leaves off, and a person who starts with the command line wants."""
 
 
-def begin(home: str | Path) -> Home:
-    """Make the home, its settings and its database. Settings that are there are never written over, and where the
-    database cannot be made, no settings are left behind."""
+def make_home(home: str | Path) -> Home:
+    """Make the home, its settings and its database. Existing settings are never overwritten; if the database
+    cannot be made, no settings are left behind."""
     place = Home(home)
     place.check()
     place.ensure()
     try:
-        place.settings.touch(mode=0o600, exist_ok=False)  # it may come to hold a password
+        place.settings.touch(mode=0o600, exist_ok=False)  # it may hold a password one day
     except FileExistsError:
         raise InputError(
-            f"{place.settings} is there already, and was left as it is. Edit it, or name another home with --home."
+            f"{place.settings} exists already, and was left as it is. Edit it, or name another home with --home."
         ) from None
     try:
         place.settings.write_text(settings(), encoding="utf-8")
@@ -38,23 +38,23 @@ def begin(home: str | Path) -> Home:
 
 
 def settings() -> str:
-    """lifelong.toml: every key there is, as a comment where it has its default."""
+    """Return lifelong.toml: every key, as a comment if it has its default."""
     lines = [
-        "# The settings of this home. A line with '#' before it shows a default: take the '#' away to change it.",
-        "# LIFELONG_<SECTION>_<KEY> in the environment counts more. What is in force: lifelong config",
+        "# The settings of this home. A line that begins with '#' shows a default: remove the '#' to change it.",
+        "# LIFELONG_<SECTION>_<KEY> in the environment overrides it. See what is in force with: lifelong config",
     ]
     for name, section in Settings():
         lines += ["", f"[{name}]  # {' '.join((type(section).__doc__ or '').split())}"]
         for key, field in type(section).model_fields.items():
             lines.append(f"# {field.description}")
-            if key in ON.get(name, ()):
+            if key in RECOMMENDED.get(name, ()):
                 lines.append(f"{key} = true")
             else:
-                lines.append(f"# {key} = {_written(field.default)}")
+                lines.append(f"# {key} = {_to_toml(field.default)}")
     return "\n".join(lines) + "\n"
 
 
-def _written(default: object) -> str:
+def _to_toml(default: object) -> str:
     if default is None:
         return "(not set)"
     return json.dumps(default.get_secret_value() if isinstance(default, SecretStr) else default)

@@ -1,4 +1,4 @@
-"""`lifelong restore`: a backup becomes a home's database, or nothing changes."""
+"""`lifelong restore`: make a backup the database of a home, or change nothing."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from lifelong.validation import validate_path
 log = logging.getLogger("lifelong.serve")
 
 SQLITE = {"url": ""}
-PART = ".restore-"  # how the folder begins in which a backup is checked
-SHARED = (510, 0x4000_0002)  # the bytes that SQLite locks for those who have a database open: how many, from where
-LOGS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
+CHECK_FOLDER = ".restore-"  # how the name begins of the folder in which a backup is checked
+LOCKED_BYTES = (510, 0x4000_0002)  # that SQLite locks while a database is open: how many, from where
+LOGS = ("-wal", "-shm", "-journal")  # the files that SQLite keeps beside a database
 
 
 class Restored(NamedTuple):
-    """Where the backup is now, and where the database that it took the place of."""
+    """Where the backup is now, and where the database is kept that it replaced."""
 
     database: Path
     kept: Path | None
 
 
 def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Restored:
-    """Check a copy of the backup as a home of its own, then give it the database's name. A database that is there
-    is an error, or with `force` is kept beside."""
+    """Check a copy of the backup as a home of its own, then give it the database's name. An existing database is
+    an error; with `force` it is kept under another name."""
     file, place = validate_path(source, "The backup"), Home(home)
     place.check()
     if Settings.load(place.settings).storage.url.get_secret_value():
@@ -52,26 +52,26 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
             f"{file} is in use, or was not closed: what was stored last is in {log.name}. Make a whole copy with "
             "`lifelong backup`, and restore that."
         )
-    there = place.database.exists() and place.database.stat().st_size > 0
-    if there and not force:
+    exists = place.database.exists() and place.database.stat().st_size > 0
+    if exists and not force:
         raise InputError(
-            f"{place.database} is there already. Name an empty home, or add --force to keep it beside."
+            f"{place.database} exists already. Name an empty home, or add --force to replace it and keep a copy."
         )
     place.ensure()
-    for left in place.path.glob(f"{PART}*"):  # by one that was killed
+    for left in place.path.glob(f"{CHECK_FOLDER}*"):  # by a restore that was killed
         shutil.rmtree(left, ignore_errors=True)
-    copy = Home(mkdtemp(prefix=PART, dir=place.path))  # in the same file system, so that a rename will do
+    copy = Home(mkdtemp(prefix=CHECK_FOLDER, dir=place.path))  # in the same file system, so that it can be renamed
     try:
         copy.database.touch(mode=0o600)  # for its owner alone, as every database of a home
         shutil.copyfile(file, copy.database)
         _check(copy, file)
         sync(copy.database)
-        kept = _set_aside(place) if there else None
+        kept = _set_aside(place) if exists else None
         copy.database.replace(place.database)
         sync(place.path)
     except OSError as error:
         raise StorageUnavailable(
-            f"The backup could not be put in place: {error}. Mend it and try again."
+            f"The backup could not be put in place: {error}. Solve that and try again."
         ) from error
     finally:
         shutil.rmtree(copy.path, ignore_errors=True)
@@ -79,7 +79,8 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
 
 
 def _check(copy: Home, file: Path) -> None:
-    """Whether it is ours, not newer than we are, and sound. What opening says of the copy, it says of the file."""
+    """Raise an error unless the copy is a sound database of lifelong, and not of a newer version. The error
+    names the backup, not the copy."""
     if copy.database.stat().st_size == 0:
         raise StorageCorrupt(f"{file} is empty. Name a file that `lifelong backup` wrote.")
     try:
@@ -90,48 +91,48 @@ def _check(copy: Home, file: Path) -> None:
                 memory.admin.rebuild()
                 problems = memory.admin.check()
     except StorageError as error:
-        told = str(error).replace(str(copy.database), str(file))
+        message = str(error).replace(str(copy.database), str(file))
         advice = "Nothing was changed; name a sound file that `lifelong backup` wrote."
         raise type(error)(
-            told if isinstance(error, NewerDatabase) else f"{told.split('. ')[0]}. {advice}"
+            message if isinstance(error, NewerDatabase) else f"{message.split('. ')[0]}. {advice}"
         ) from error
     if problems:
         raise StorageCorrupt(f"{file} is damaged, so it was not put in place: {problems[0]} Take another backup.")
 
 
 def _set_aside(place: Home) -> Path:
-    """The name under which the database that was there is kept, with what belongs to it. A log of the old one
-    beside the new one would damage it."""
+    """Move the old database and its logs aside, and return its new name. A log of the old one beside the new one
+    would damage it."""
     kept = place.path / f"lifelong-{utc_now():%Y%m%dT%H%M%S%f}.db"
     try:
         Memory.open(place.path, storage=SQLITE, continuity={"journal_enabled": False}).close()
     except StorageError:  # a damaged one is kept as it is
         held = _locked(place.database)
     else:
-        held = _logs(place.database)[0].exists()  # which the last one to close it removes
+        held = _logs(place.database)[0].exists()  # the last process to close the database removes it
     if held:
         raise InputError(
-            f"Another process works with {place.database}. Stop it (lifelong worker, serve), and try again."
+            f"Another process works with {place.database}. Stop it (lifelong worker or serve), and try again."
         )
     for log, aside in zip(_logs(place.database), _logs(kept), strict=True):
         with suppress(FileNotFoundError):
             log.rename(aside)
     try:
-        os.link(place.database, kept)  # so that at no instant there is no database
+        os.link(place.database, kept)  # so that there is a database at every moment
     except OSError:  # a file system without hard links
         place.database.rename(kept)
     return kept
 
 
 def _locked(database: Path) -> bool:
-    """Whether another process has it open, though SQLite cannot read it any more."""
+    """Return whether another process has it open, even if SQLite cannot read it."""
     if sys.platform == "win32":  # where a file that is open cannot be renamed
         return False
     from fcntl import LOCK_EX, LOCK_NB, lockf
 
     with database.open("r+b") as file:
         try:
-            lockf(file, LOCK_EX | LOCK_NB, *SHARED)
+            lockf(file, LOCK_EX | LOCK_NB, *LOCKED_BYTES)
         except OSError:
             return True
     return False

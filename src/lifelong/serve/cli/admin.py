@@ -218,7 +218,7 @@ def rebuild_index(memory: Memory, *, quiet: bool) -> int:
     return left
 
 
-@command(verbs, whole=True, during="Writing the copy …")
+@command(verbs, for_home=True, during="Writing the copy …")
 def backup(
     memory: Memory,
     target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],

@@ -152,9 +152,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
-    message = error.format_message().rstrip()
+    message = error.format_message().rstrip().replace("Value error, ", "")
     if type(error).__name__ == "NoArgsIsHelpError":
         return message
+    option = getattr(error, "option_name", "")
+    if context and context.parent is None and option in ("--home", "--user", "--json"):
+        return f"{option} stands after the command, as in: lifelong list {option}"
     message += "" if message.endswith((".", "?")) else "."
     return f"{message} See: {context.command_path} --help" if context else message
 

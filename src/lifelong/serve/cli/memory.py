@@ -234,6 +234,8 @@ def about(
 
     Example: lifelong about Mara
     """
+    if not name.strip():
+        raise typer.BadParameter("There is no name. Write a person, a project or a thing")
     related = memory.relations.of(name, limit)
     subject = related.entity or name
     facts = sorted(memory.list("fact", subject, None, limit), key=lambda hit: hit.until is not None)
@@ -359,7 +361,7 @@ def receipt(
     return Answer(found, lambda: print_text(f"r{found.record_id} is {found.stage}{changeset}{reason}"))
 
 
-@command(verbs, whole=True)
+@command(verbs, for_home=True)
 def users(memory: Memory) -> Answer:
     """List the users of the home, and how much each has.
 

@@ -60,10 +60,10 @@ Work: TypeAlias = Callable[..., Answer]
 
 
 def command(
-    group: typer.Typer, name: str | None = None, *, new: bool = False, whole: bool = False, during: str = ""
+    group: typer.Typer, name: str | None = None, *, new: bool = False, for_home: bool = False, during: str = ""
 ) -> Callable[[Work], Work]:
     """Register a command of a memory. It gets the memory first; --home, --user and --json are added to its own
-    options. `new`: it may make a user. `whole`: it is about the home, not about a user. `during`: what is shown
+    options. `new`: it may make a user. `for_home`: it is about the home, not about a user. `during`: what is shown
     while it runs. The answer is printed once the memory is closed."""
 
     def registered(work: Work) -> Work:
@@ -82,7 +82,7 @@ def command(
         shared = [
             inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
             for option, (kind, default) in SHARED.items()
-            if not (whole and option == "user")
+            if not (for_home and option == "user")
         ]
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         run.__doc__ = work.__doc__

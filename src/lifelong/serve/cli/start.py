@@ -35,9 +35,9 @@ def init(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
     """
     from shlex import quote
 
-    from lifelong.serve.init import begin
+    from lifelong.serve.init import make_home
 
-    place = begin(home)
+    place = make_home(home)
     if as_json:
         print_json({"home": place.path, "settings": place.settings})
         return
