@@ -106,6 +106,13 @@ def test_the_commands_in_the_pages_are_there() -> None:
             assert command in known | groups, f"{page(path)}: lifelong {command}"
 
 
+@pytest.mark.parametrize("path", PAGES, ids=page)
+def test_the_files_that_a_page_names_are_there(path: Path) -> None:
+    """`storage/base.py` is below src/lifelong, `tests/…` and `bench/…` below the root."""
+    named = re.findall(r"`((?:[\w-]+/)+[\w-]+\.py)[:`]", path.read_text(encoding="utf-8"))
+    assert [one for one in named if not any((ROOT / where / one).exists() for where in ("", "src/lifelong"))] == []
+
+
 def test_the_readme_names_every_page() -> None:
     """Whatever is written can be found from the first page."""
     linked = set(re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
