@@ -113,7 +113,7 @@ class RunBudgetExceeded(ModelError):
 
 
 class Outvoted(ModelError):
-    """A process that was opened later has chosen another embedder. Start this one anew."""
+    """A process that was opened later has chosen another embedder. Restart this one."""
 
 
 class DailyCapExceeded(LifelongError):

@@ -167,7 +167,7 @@ class ModelsSettings(Section):
 
 
 class EmbeddingsSettings(Section):
-    """Who turns text into vectors, so that meanings can be compared. Another one embeds everything anew."""
+    """Who turns text into vectors, so that meanings can be compared. Another one embeds everything again."""
 
     provider: Literal["static", "onnx", "openai"] = "static"
     """`static`: bundled, fast. `onnx`: a transformer from a folder. `openai`: a server that speaks its API."""
