@@ -113,21 +113,31 @@ def test_the_page_of_commands_is_what_help_says() -> None:
     assert (ROOT / "docs/cli.md").read_text(encoding="utf-8") == cli()
 
 
-def test_help_imports_nothing_that_it_does_not_show() -> None:
-    """Nor does a command import what another one needs."""
+def loaded(*words: str) -> set[str]:
+    """Return the modules that a command imports."""
     program = (
         "import sys\nfrom lifelong.serve.cli import main\n"
         "try: main(sys.argv[1:])\nexcept SystemExit: print('--', *sys.modules)"
     )
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
+    return set(done.stdout.split("--")[-1].split())
 
-    def loaded(*words: str) -> set[str]:
-        told = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
-        return set(told.stdout.split("--")[-1].split())
 
+def test_help_imports_nothing_that_it_does_not_show() -> None:
+    """Nor does a command import what another one needs."""
     servers = {"fastapi", "uvicorn", "mcp", "jinja2", "starlette", "pydantic_ai", "psycopg", "chromadb"}
     whole = {"numpy", "pydantic", "rich", "apsw", "lifelong.memory", "lifelong.types"}
     assert loaded("--help") & (servers | whole) == set()
     assert loaded("search", "--help") & (servers | whole) <= {"pydantic"}, "which typer asks about options"
+
+
+def test_everyday_verbs_import_neither_rich_nor_a_server(tmp_path: Path) -> None:
+    """A new process is quick; rich is for what moves on a terminal."""
+    Memory.open(tmp_path).close()
+    heavy = {"rich", "fastapi", "uvicorn", "mcp", "jinja2", "pydantic_ai", "psycopg", "chromadb"}
+    others = {f"lifelong.serve.cli.{name}" for name in ("contents", "sessions", "admin", "start")}
+    for words in (["add", "I live in Lisbon."], ["search", "Lisbon"], ["list"], ["users"]):
+        assert loaded(*words, "--home", str(tmp_path)) & (heavy | others) == set(), words
 
 
 def test_completion_knows_commands_and_options() -> None:
@@ -177,7 +187,7 @@ def test_a_closed_pipe_and_ctrl_c_end_quietly(tmp_path: Path) -> None:
     assert (process.returncode, told) == (130, "")
 
 
-def test_what_nobody_foresaw_is_a_sentence_too(
+def test_an_unexpected_error_is_a_sentence_too(
     line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A traceback only with --debug, wherever on the line it stands; after `--` it is text."""

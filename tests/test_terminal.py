@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import logging
 
+import pytest
 from rich.console import Console
 
-from lifelong.serve.terminal import show_log
+from lifelong.serve.terminal import columns, cut, excerpt, print_table, show_log
 
 
 def test_a_line_of_the_log_commands_no_terminal() -> None:
@@ -17,3 +18,37 @@ def test_a_line_of_the_log_commands_no_terminal() -> None:
     logging.getLogger("lifelong.hostile").warning("cannot file %s", "\x1b]0;mine\x07[bold]it\x9b2J\ttwice")
     assert "cannot file ]0;mine[bold]it2J twice" in shown.getvalue()
     assert not {"\x1b", "\x07", "\x9b"} & set(shown.getvalue())
+
+
+@pytest.mark.parametrize("limit", [1, 5, 20])
+@pytest.mark.parametrize(
+    "text", ["", "tea", "a cup of green tea in Lisbon", "リスボンで緑茶を飲みます", "Graça é bonita, não é?"]
+)
+def test_a_cut_text_fits_its_columns(text: str, limit: int) -> None:
+    """R2: also where a character takes two columns."""
+    short = cut(text, limit)
+    assert columns(short) <= limit
+    assert short == text or short.endswith("…")
+    assert text.startswith(short.removesuffix("…"))
+
+
+def test_an_excerpt_shows_the_words_of_the_query() -> None:
+    """R2: of a long text, the part around the first of them; else the beginning."""
+    text = f"{'We talked of this and that. ' * 20}The boat is called Gaivota. {'And so on. ' * 20}"
+    shown = excerpt(text, "Which boats are there?", 60)
+    assert "boat" in shown
+    assert columns(shown) <= 60
+    assert excerpt(text, "zebra", 60).startswith("We talked")
+    assert excerpt("short", "boat", 60) == "short"
+
+
+def test_a_table_fits_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """R2: the widest column gives way; one line a row."""
+    monkeypatch.setenv("COLUMNS", "60")
+    print_table(("id", "text"), [(1, "tea\n" * 100), (22, "short\x1b[2J")], "nothing")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all(columns(line) <= 60 for line in lines)
+    assert lines[2] == "22  short[2J"
+    print_table(("id",), [], "There is none yet.")
+    assert capsys.readouterr().out == "There is none yet.\n"

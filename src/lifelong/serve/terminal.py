@@ -132,8 +132,8 @@ def excerpt(text: str, query: str, limit: int) -> str:
     """Return at most `limit` columns of a line; of a longer one, the part around the query's first word in it."""
     if columns(text) <= limit:
         return text
-    wanted = {word[:5] for word in _WORD.findall(query.casefold()) if len(word) > 3}
-    found = (word.start() for word in _WORD.finditer(text.casefold()) if word[0][:5] in wanted)
+    wanted = {word[:4] for word in _WORD.findall(query.casefold()) if len(word) > 3}
+    found = (word.start() for word in _WORD.finditer(text.casefold()) if word[0][:4] in wanted)
     start = next(found, 0)
     start = 0 if start < limit * 2 // 3 else text.rfind(" ", 0, start - limit // 4) + 1
     return ("…" if start else "") + cut(text[start:], limit - bool(start))
