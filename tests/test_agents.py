@@ -409,9 +409,9 @@ def test_taking_an_agents_row_needs_no_descriptor(memory: Memory, database: Data
     break_descriptor(database, agent)
     standing = AgentRow(agent.id, "default", "user", agent.cache_key, "active")
     assert database.write(lambda tx: Agents(tx).lock([agent.id, "nobody"])) == {agent.id: standing}
-    assert database.write(lambda tx: Agents(tx).take("default", agent.id)) == standing
+    assert database.write(lambda tx: Agents(tx).get_for_update("default", agent.id)) == standing
     with pytest.raises(AgentNotFound, match=f"{agent.id!r}"):
-        database.write(lambda tx: Agents(tx).take("other", agent.id))
+        database.write(lambda tx: Agents(tx).get_for_update("other", agent.id))
 
 
 def test_an_agent_of_an_unknown_kind_takes_nothing(memory: Memory, database: Database) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from lifelong import AsyncMemory, Memory, User, UserMessage
 from lifelong.aio import (
-    THREADS,
+    MAX_THREADS,
     AsyncAdmin,
     AsyncAgents,
     AsyncDocuments,
@@ -261,7 +261,7 @@ def test_close_waits_for_what_was_asked_before_it(tmp_path: Path) -> None:
     async def main() -> tuple[list[object], list[int]]:
         memory = await AsyncMemory.open(tmp_path)
         alice = await memory.agent(ALICE)
-        calls = [asyncio.ensure_future(memory.append(alice, UserMessage(f"{n}"))) for n in range(THREADS * 3)]
+        calls = [asyncio.ensure_future(memory.append(alice, UserMessage(f"{n}"))) for n in range(MAX_THREADS * 3)]
         await asyncio.sleep(0)
         await memory.close()
         outcomes = await asyncio.gather(*calls, return_exceptions=True)

@@ -53,8 +53,8 @@ ALLOWED: dict[str, set[str]] = {
 may import nothing, so a new part has to be given its place."""
 
 ONLY_IN = {
-    "apsw": {"storage.sqlite", "storage.sqlite_errors"},
-    "psycopg": {"storage.postgres", "storage.postgres_errors"},
+    "apsw": {"storage.sqlite"},
+    "psycopg": {"storage.postgres"},
     "psycopg_pool": {"storage.postgres"},
     "chromadb": {"vectors.chroma"},
 }

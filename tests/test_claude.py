@@ -14,7 +14,7 @@ import pytest
 from lifelong.errors import ConfigError, DailyCapExceeded, ModelError
 from lifelong.journal.notes import Notes
 from lifelong.models import claude
-from lifelong.models.claude import ClaudeQuestion
+from lifelong.models.claude import ClaudeQuery
 from lifelong.models.ledger import Call, Ledger
 from lifelong.settings import ModelsSettings
 from lifelong.storage.sqlite import SQLite
@@ -94,8 +94,8 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         server.__exit__()
 
 
-def question(sqlite: SQLite, clock: FakeClock, **settings: Any) -> ClaudeQuestion:
-    return ClaudeQuestion(ModelsSettings(**settings), sqlite, clock, "default")
+def question(sqlite: SQLite, clock: FakeClock, **settings: Any) -> ClaudeQuery:
+    return ClaudeQuery(ModelsSettings(**settings), sqlite, clock, "default")
 
 
 def rows(sqlite: SQLite) -> list[Call]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from lifelong.errors import MemoryClosed, OutcomeUnknown, StorageBusy, StorageError, StorageUnavailable
-from lifelong.storage.group_commit import LARGEST, GroupCommitter, _Ticket
+from lifelong.storage.group_commit import MAX_GROUP_JOBS, GroupCommitter, _Waiter
 from tests.conftest import until
 
 PATIENT = 60.0  # seconds after which something that should have come is a failure
@@ -147,11 +147,11 @@ def test_an_outcome_that_is_an_error_is_raised_there_and_only_there(
 
 
 def test_no_group_is_larger_than_the_largest(gather: GroupCommitter[str, str], desk: Desk) -> None:
-    jobs = [f"job {number}" for number in range(LARGEST + 3)]
+    jobs = [f"job {number}" for number in range(MAX_GROUP_JOBS + 3)]
     submitters = in_one_group(gather, desk, jobs)
     desk.let_go.set()
     assert [submitter.finished().result for submitter in submitters] == [f"{job}, done" for job in jobs]
-    assert desk.groups[2:] == [jobs[:LARGEST], jobs[LARGEST:]]
+    assert desk.groups[2:] == [jobs[:MAX_GROUP_JOBS], jobs[MAX_GROUP_JOBS:]]
 
 
 def test_the_lone_path_opens_again_after_a_group_of_one(gather: GroupCommitter[str, str], desk: Desk) -> None:
@@ -294,11 +294,11 @@ def test_a_waiter_that_is_interrupted_does_not_hang_those_behind_it(
 
 def test_an_interrupt_as_the_word_arrives_is_passed_over_too() -> None:
     """It was told and had no time to tell the next: somebody does so in its place."""
-    first, second = _Ticket[str, str]("first"), _Ticket[str, str]("second")
+    first, second = _Waiter[str, str]("first"), _Waiter[str, str]("second")
     first.queued, first.next, second.outcome = True, second, "done"
-    first.tell()
+    first.notify()
     first._done.acquire()
-    first.leave()
+    first.abandon()
     assert second.wait() == "done"
 
 
@@ -307,10 +307,10 @@ def test_an_interrupt_on_the_way_into_the_line_does_not_hang_those_behind_it(
 ) -> None:
     """It stood in line and was gone before it began to wait: its job is done, and the word is passed on."""
     in_one_group(gather, desk, [])
-    gone: _Ticket[str, str] = _Ticket("gone")
-    with gather._gate:
+    gone: _Waiter[str, str] = _Waiter("gone")
+    with gather._lock:
         gather._enqueue(gone)
-    gone.leave()
+    gone.abandon()
     behind = Submitter(gather, "behind")
     until(lambda: "behind" in [ticket.job for ticket in gather._waiting])
     desk.let_go.set()
@@ -320,7 +320,7 @@ def test_an_interrupt_on_the_way_into_the_line_does_not_hang_those_behind_it(
 
 def test_who_was_interrupted_before_it_stood_in_line_leaves_nobody_behind() -> None:
     before = threading.active_count()
-    _Ticket[str, str]("never queued").leave()
+    _Waiter[str, str]("never queued").abandon()
     assert threading.active_count() == before
 
 
@@ -342,7 +342,7 @@ def test_close_finishes_what_was_submitted_and_takes_no_more(gather: GroupCommit
     assert desk.times("late") == 0
 
 
-@pytest.mark.parametrize("count", [1, 2, LARGEST, LARGEST + 1])
+@pytest.mark.parametrize("count", [1, 2, MAX_GROUP_JOBS, MAX_GROUP_JOBS + 1])
 def test_close_ends_however_many_wait(gather: GroupCommitter[str, str], desk: Desk, count: int) -> None:
     """Also when the last group is a group of one."""
     submitters = in_one_group(gather, desk, [f"job {number}" for number in range(count)])

@@ -9,8 +9,18 @@ from typing import NoReturn
 import pytest
 
 from lifelong.errors import DailyCapExceeded, RunBudgetExceeded
-from lifelong.models.base import UNKNOWN_INPUT, UNKNOWN_OUTPUT, Cost, Tokens, cost_of
-from lifelong.models.ledger import Call, Ledger, Run, Spend, day_of
+from lifelong.models.ledger import (
+    UNKNOWN_INPUT_USD,
+    UNKNOWN_OUTPUT_USD,
+    Call,
+    Cost,
+    Ledger,
+    Run,
+    Spend,
+    Tokens,
+    cost_of,
+    day_of,
+)
 from lifelong.settings import ModelsSettings
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
@@ -183,7 +193,7 @@ class TestPrice:
     @pytest.mark.parametrize("model", ["openai:nobody-knows", "nobody:knows"])
     def test_an_unknown_model_is_dear_and_said_to_be_estimated(self, model: str) -> None:
         """O14: too high rather than too low."""
-        assert cost_of(MILLION, ModelsSettings(model=model)) == Cost(UNKNOWN_INPUT + UNKNOWN_OUTPUT, True)
+        assert cost_of(MILLION, ModelsSettings(model=model)) == Cost(UNKNOWN_INPUT_USD + UNKNOWN_OUTPUT_USD, True)
 
     def test_a_local_model_is_free(self) -> None:
         """O14: ollama runs on one's own machine."""
@@ -195,4 +205,4 @@ class TestPrice:
             settings = ModelsSettings(model=model, input_usd_per_million=0.5, output_usd_per_million=1.5)
             assert cost_of(MILLION, settings) == Cost(2.0, False)
         half = ModelsSettings(model="openai:nobody-knows", input_usd_per_million=0.5)
-        assert cost_of(MILLION, half) == Cost(0.5 + UNKNOWN_OUTPUT, True)
+        assert cost_of(MILLION, half) == Cost(0.5 + UNKNOWN_OUTPUT_USD, True)

@@ -32,7 +32,7 @@ from lifelong.journal.notes import (
     total_memory_size,
 )
 from lifelong.models.ledger import Ledger
-from lifelong.models.question import Question
+from lifelong.models.question import ModelQuery
 from lifelong.settings import ModelsSettings
 from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
@@ -771,9 +771,9 @@ def test_a_note_is_not_stored_between_a_look_and_a_removal(folder: Path) -> None
 # Any configured model
 
 
-def ask(sqlite: SQLite, clock: FakeClock, server: ModelServer, model: str, **settings: Any) -> Question:
+def ask(sqlite: SQLite, clock: FakeClock, server: ModelServer, model: str, **settings: Any) -> ModelQuery:
     base_url = server.base_url(model.partition(":")[0])
-    return Question(ModelsSettings(model=model, base_url=base_url, **settings), sqlite, clock, "default")
+    return ModelQuery(ModelsSettings(model=model, base_url=base_url, **settings), sqlite, clock, "default")
 
 
 @pytest.mark.parametrize("model", ["openai:gpt-4o-mini", "anthropic:claude-haiku-4-5"])

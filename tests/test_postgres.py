@@ -32,8 +32,7 @@ from lifelong.errors import (
 )
 from lifelong.storage.base import Transaction
 from lifelong.storage.migrations import LATEST
-from lifelong.storage.postgres import Postgres
-from lifelong.storage.postgres_errors import translate
+from lifelong.storage.postgres import Postgres, translate
 from lifelong.testing import in_threads
 from tests.conftest import PostgresServer, until
 

@@ -27,7 +27,7 @@ from lifelong import (
     User,
     UserMessage,
 )
-from lifelong.collect.recorder import OVERFLOWED
+from lifelong.collect.recorder import OVERFLOW_MESSAGE
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import AgentNotFound, InputError, StorageCorrupt, StorageError
 from lifelong.storage.base import Database
@@ -153,7 +153,7 @@ def test_turn_threshold_is_a_setting(open_memory: OpenMemory) -> None:
     [
         (None, False, None),
         ("new topic", False, "new topic"),
-        (None, True, OVERFLOWED),
+        (None, True, OVERFLOW_MESSAGE),
         ("too long", True, "too long"),
     ],
 )

@@ -34,8 +34,7 @@ from lifelong.errors import (
 )
 from lifelong.storage.base import Transaction
 from lifelong.storage.migrations import LATEST
-from lifelong.storage.sqlite import APPLICATION_ID, SQLite, _patience, _Transaction
-from lifelong.storage.sqlite_errors import translate
+from lifelong.storage.sqlite import APPLICATION_ID, SQLite, _patience, _Transaction, translate
 from lifelong.testing import in_threads
 from tests.conftest import absent, until
 

@@ -20,11 +20,10 @@ from lifelong.settings import Settings
 from lifelong.storage.base import Database, Row, Transaction
 from lifelong.storage.postgres import Postgres
 from lifelong.storage.sqlite import SQLite
-from lifelong.vectors import local, nearest
+from lifelong.vectors import local
 from lifelong.vectors.base import Item, Scope, Vectors
 from lifelong.vectors.chroma import ChromaVectors
-from lifelong.vectors.local import LocalVectors
-from lifelong.vectors.nearest import Nearest
+from lifelong.vectors.local import LocalVectors, Nearest
 from lifelong.vectors.pgvector import PgVectors
 from lifelong.wiring import open_vectors
 from tests.conftest import absent
@@ -99,8 +98,8 @@ class TestLocalInTwoSteps(VectorsContract):
 
     @pytest.fixture(autouse=True)
     def _small(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(nearest, "EXACT", 1)
-        monkeypatch.setattr(local, "REMEMBERED", 2)
+        monkeypatch.setattr(local, "MAX_EXACT_ROWS", 1)
+        monkeypatch.setattr(local, "MAX_KEPT_REMOVALS", 2)
 
     @pytest.fixture
     def open_vectors(self, sqlite: SQLite) -> OpenVectors:
@@ -207,7 +206,7 @@ def test_a_scope_has_an_owner() -> None:
 @pytest.mark.parametrize("exact", [True, False])
 def test_nearest_finds_the_places_of_the_nearest(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     count, dims = 6_000, 70
-    monkeypatch.setattr(nearest, "EXACT", count if exact else 100)
+    monkeypatch.setattr(local, "MAX_EXACT_ROWS", count if exact else 100)
     about = np.tile(unit_rows(60, dims, seed=3), (count // 60, 1))  # as texts do, they speak of something
     rows = about + 0.7 * unit_rows(count, dims)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -233,7 +232,7 @@ def test_nearest_finds_the_places_of_the_nearest(exact: bool, monkeypatch: pytes
 
 def test_nearest_replaces_a_row_and_takes_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     for exact in (100, 1):
-        monkeypatch.setattr(nearest, "EXACT", exact)
+        monkeypatch.setattr(local, "MAX_EXACT_ROWS", exact)
         searched = Nearest(4)
         assert [len(found) for found in searched.search(X, 3)] == [0, 0]
         searched.add(np.array([Y, 0 * X, -X]))
@@ -245,7 +244,7 @@ def test_nearest_replaces_a_row_and_takes_zeros(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_store_that_slept_through_removals_reads_anew(sqlite: SQLite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "REMEMBERED", 3)
+    monkeypatch.setattr(local, "MAX_KEPT_REMOVALS", 3)
     writer, sleeper = LocalVectors(sqlite), LocalVectors(sqlite)
     writer.put(SCOPE, [Item(f"n{place}", X) for place in range(20)])
     assert len(found(sleeper, k=50)) == 20

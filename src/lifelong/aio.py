@@ -25,7 +25,7 @@ from lifelong.types import Clock, utc_now
 P = ParamSpec("P")
 T = TypeVar("T")
 
-THREADS = 32  # calls under way at once; those that wait for the disk share one commit
+MAX_THREADS = 32  # calls under way at once; those that wait for the disk share one commit
 
 
 class awaited(Generic[P, T]):  # noqa: N801 - reads as a word where it is used
@@ -36,12 +36,14 @@ class awaited(Generic[P, T]):  # noqa: N801 - reads as a word where it is used
         self.__doc__ = call.__doc__
 
     @overload
-    def __get__(self, owner: None, kind: type[Face]) -> Self: ...
+    def __get__(self, owner: None, kind: type[AsyncFace]) -> Self: ...
 
     @overload
-    def __get__(self, owner: Face, kind: type[Face]) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, owner: AsyncFace, kind: type[AsyncFace]) -> Callable[P, Coroutine[Any, Any, T]]: ...
 
-    def __get__(self, owner: Face | None, kind: type[Face]) -> Self | Callable[P, Coroutine[Any, Any, T]]:
+    def __get__(
+        self, owner: AsyncFace | None, kind: type[AsyncFace]
+    ) -> Self | Callable[P, Coroutine[Any, Any, T]]:
         if owner is None:
             return self
 
@@ -52,7 +54,7 @@ class awaited(Generic[P, T]):  # noqa: N801 - reads as a word where it is used
         return call
 
 
-class Face:
+class AsyncFace:
     """What stands before an object whose calls wait for a disk, and runs them in threads."""
 
     def __init__(self, behind: object, memory: Memory, threads: ThreadPoolExecutor) -> None:
@@ -66,7 +68,7 @@ class Face:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
 
-class AsyncDocuments(Face):
+class AsyncDocuments(AsyncFace):
     """`DocumentStore` for event loops."""
 
     draft = awaited(DocumentStore.draft)
@@ -90,7 +92,7 @@ class AsyncDocuments(Face):
     rollback_to = awaited(DocumentStore.rollback_to)
 
 
-class AsyncJournal(Face):
+class AsyncJournal(AsyncFace):
     """`JournalService` for event loops."""
 
     append = awaited(JournalService.append)
@@ -103,7 +105,7 @@ class AsyncJournal(Face):
     compact = awaited(JournalService.compact)
 
 
-class AsyncNotes(Face):
+class AsyncNotes(AsyncFace):
     """`Notes` for event loops."""
 
     store = awaited(Notes.store)
@@ -115,7 +117,7 @@ class AsyncNotes(Face):
     wait = awaited(Notes.wait)
 
 
-class AsyncExperiences(Face):
+class AsyncExperiences(AsyncFace):
     """`Experiences` for event loops."""
 
     add = awaited(Experiences.add)
@@ -124,7 +126,7 @@ class AsyncExperiences(Face):
     extract = awaited(Experiences.extract)
 
 
-class AsyncAgents(Face):
+class AsyncAgents(AsyncFace):
     """`memory.agents` for event loops."""
 
     list = awaited(AgentDirectory.list)
@@ -133,7 +135,7 @@ class AsyncAgents(Face):
     advance = awaited(AgentDirectory.advance)
 
 
-class AsyncSessions(Face):
+class AsyncSessions(AsyncFace):
     """`memory.sessions` for event loops."""
 
     get = awaited(SessionDirectory.get)
@@ -146,7 +148,7 @@ class AsyncSessions(Face):
     compact_context = awaited(SessionDirectory.compact_context)
 
 
-class AsyncInbox(Face):
+class AsyncInbox(AsyncFace):
     """`memory.inbox` for event loops."""
 
     list = awaited(InboxView.list)
@@ -154,7 +156,7 @@ class AsyncInbox(Face):
     retry = awaited(InboxView.retry)
 
 
-class AsyncAdmin(Face):
+class AsyncAdmin(AsyncFace):
     """`memory.admin` for event loops."""
 
     health = awaited(Admin.health)
@@ -172,14 +174,14 @@ class AsyncAdmin(Face):
     recall_log = awaited(Admin.recall_log)
 
 
-class AsyncRelations(Face):
+class AsyncRelations(AsyncFace):
     """`memory.relations` for event loops."""
 
     of = awaited(RelationFinder.of)
     entities = awaited(RelationFinder.entities)
 
 
-class AsyncNotesDirectory(Face):
+class AsyncNotesDirectory(AsyncFace):
     """`memory.notes` for event loops."""
 
     workers = awaited(NotesDirectory.workers)
@@ -189,7 +191,7 @@ class AsyncNotesDirectory(Face):
         return AsyncNotes(self._memory.notes.worker(name), self._memory, self._threads)
 
 
-class AsyncMemory(Face):
+class AsyncMemory(AsyncFace):
     """`Memory` for event loops: the same methods and namespaces, awaited.
 
     async with await AsyncMemory.open("home", user="mara") as memory:
@@ -197,7 +199,7 @@ class AsyncMemory(Face):
     """
 
     def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, memory, ThreadPoolExecutor(THREADS, thread_name_prefix="lifelong"))
+        super().__init__(memory, memory, ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="lifelong"))
 
     @classmethod
     async def open(

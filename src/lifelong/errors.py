@@ -157,7 +157,7 @@ class OutcomeUnknown(StorageError):
     Try again; with the same idempotency key nothing is stored twice."""
 
 
-NOT_NOW = (StorageBusy, StorageFull, StorageUnavailable, OutcomeUnknown)
+TEMPORARY_ERRORS = (StorageBusy, StorageFull, StorageUnavailable, OutcomeUnknown)
 """Errors that say nothing about the work: the database can do none just now."""
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FOUND_AT_ONCE = 20  # agents, so that one that cannot be read does not hide the next
+AGENTS_PER_LOOK = 20  # agents, so that one that cannot be read does not hide the next
 
 OpenParts = Callable[[], "UserParts"]
 """Gives the user's parts, and raises `MemoryClosed` once the memory is closed."""
@@ -89,7 +89,7 @@ class AgentDirectory(_Namespace):
         if strategy not in get_args(Strategy):
             raise InputError(f"Unknown strategy {strategy!r:.200}. Use one of: {', '.join(get_args(Strategy))}.")
         kinds = [kind for kind in KINDS if matches(kind, strategy)]
-        return next(iter(self._read(lambda tx: Agents(tx).recent(self._user, kinds, FOUND_AT_ONCE))), None)
+        return next(iter(self._read(lambda tx: Agents(tx).recent(self._user, kinds, AGENTS_PER_LOOK))), None)
 
     def get(self, agent: Agent | str) -> Agent:
         """Return the agent as it is now."""
@@ -111,7 +111,7 @@ class SessionDirectory(_Namespace):
 
     def list(self, agent: Agent | str) -> builtins.list[Session]:
         """Return every session of the agent, oldest first, the active one last."""
-        return self._read(lambda tx: Sessions(tx).of_agent(Agents(tx).standing(self._user, id_of(agent)).id))
+        return self._read(lambda tx: Sessions(tx).of_agent(Agents(tx).get_row(self._user, id_of(agent)).id))
 
     def recent(self, limit: int = 100, before: Session | str | None = None) -> builtins.list[Session]:
         """Return the sessions of the user's agents, newest first, without those of memory-agents. `before` is the
@@ -164,11 +164,11 @@ class SessionDirectory(_Namespace):
         """Return a session and its agent, whichever of the two was named; of an agent, its newest session."""
         session = None if isinstance(of, Agent) else Sessions(tx).find(self._user, id_of(of))
         if session:
-            return session, Agents(tx).standing(self._user, session.agent_id)
+            return session, Agents(tx).get_row(self._user, session.agent_id)
         if isinstance(of, Session):
             raise session_not_found(of.id)
         try:
-            agent = Agents(tx).standing(self._user, id_of(of))
+            agent = Agents(tx).get_row(self._user, id_of(of))
         except AgentNotFound as error:
             raise AgentNotFound(str(error).replace("No agent", "No session and no agent", 1)) from error
         return Sessions(tx).newest(agent.id), agent

@@ -137,8 +137,8 @@ _LONG_WORD = re.compile(r"\S{20,}")  # a shorter one is a secret only where its 
 _HINT = re.compile("pass|pw|secret|token|key|pin|code|kennw|wachtw|senha|contrase|clave|mdp|cv")  # of a name
 _NAME_PART = re.compile("pass[\"']{0,2}$|^(?:passe|code|key)")  # of a name of several words
 _FRAME_HINT, _FOUR_DIGITS = re.compile("://|^-u|--user|authoriz|bearer|----"), re.compile(r"\d{4}")
-_ROUNDS = 5  # a marker is shorter than its secret was, and so may bring a name and a value together
-_MOST_WORDS, _LONGEST_CLAUSE, _LONGEST_QUOTE, _LONGEST_PLACEHOLDER = 12, 300, 5_000, 100
+_MAX_ROUNDS = 5  # a marker is shorter than its secret was, and so may bring a name and a value together
+_MAX_WORDS, _MAX_CLAUSE_CHARS, _MAX_QUOTE_CHARS, _MAX_PLACEHOLDER_CHARS = 12, 300, 5_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Redacted:
 def find_secrets(text: str) -> Redacted:
     """The text with a marker in the place of each secret."""
     found: list[str] = []
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         spans = _spans(text)
         if not spans:
             break
@@ -270,14 +270,16 @@ def _value(text: str, name: re.Match[str], group: str) -> tuple[int, int] | None
         return number.span(1) if number and not aside and len(number[1]) >= (3 if "cv" in name[0] else 4) else None
     if quoted := _quoted(text, start):
         return quoted if _is_value(text[slice(*quoted)], how, sure) else None
-    cut = pattern(_CLAUSE).search(text, start, start + _LONGEST_CLAUSE)
+    cut = pattern(_CLAUSE).search(text, start, start + _MAX_CLAUSE_CHARS)
     words = list(
-        islice(re.finditer(r"\S+", text[start : cut.start() if cut else start + _LONGEST_CLAUSE]), _MOST_WORDS + 1)
+        islice(
+            re.finditer(r"\S+", text[start : cut.start() if cut else start + _MAX_CLAUSE_CHARS]), _MAX_WORDS + 1
+        )
     )
     tight = how == "assign" and "=" in gap[0] and not gap[0][-1].isspace()
     if count := _given_away([word[0] for word in words], how, sure, tight):
         last = start + words[count - 1].end()
-        if last == start + _LONGEST_CLAUSE and (rest := re.compile(r"\S+").match(text, last)):
+        if last == start + _MAX_CLAUSE_CHARS and (rest := re.compile(r"\S+").match(text, last)):
             last = rest.end()
         return start, start + len(text[start:last].rstrip(_TRIM))
     return number.span(1) if number and sure and how in {"assign", "speech"} and len(number[1]) > 5 else None
@@ -288,7 +290,7 @@ def _quoted(text: str, start: int) -> tuple[int, int] | None:
     quote = _QUOTE.match(text, start)
     if not quote:
         return None
-    closing, limit = quote[1] + _CLOSING.get(quote[2], quote[2]), quote.end() + _LONGEST_QUOTE
+    closing, limit = quote[1] + _CLOSING.get(quote[2], quote[2]), quote.end() + _MAX_QUOTE_CHARS
     end = text.find(closing, quote.end(), limit)
     while end > 0 and not quote[1] and text[end - 1] == "\\":
         end = text.find(closing, end + 1, limit)
@@ -320,19 +322,19 @@ def _given_away(words: list[str], how: str, sure: bool, tight: bool) -> int:
     bare = [word.strip(_TRIM).lower() for word in words]
     if sure and how in {"assign", "speech"}:
         plain = bare[: strange.index(True)] if True in strange[:4] else bare
-        speaks = len(plain) > _MOST_WORDS or not _SMALL.isdisjoint(plain)
+        speaks = len(plain) > _MAX_WORDS or not _SMALL.isdisjoint(plain)
         if not speaks and (len(plain) > 2 or not any(map(pattern(_DESCRIBING).fullmatch, plain))):
             return len(plain) + (plain is not bare)
     return int(tight and (sure or len(bare[0]) >= 6))
 
 
 def _is_placeholder(value: str) -> bool:
-    return len(value) <= _LONGEST_PLACEHOLDER and bool(pattern(_PLACEHOLDER).fullmatch(value))
+    return len(value) <= _MAX_PLACEHOLDER_CHARS and bool(pattern(_PLACEHOLDER).fullmatch(value))
 
 
 def _strange(word: str, sure: bool) -> bool:
     """Whether this is no word of any language: letters with digits or signs among them, or a number."""
-    core = word[:_LONGEST_CLAUSE].strip(_TRIM + "([{<")
+    core = word[:_MAX_CLAUSE_CHARS].strip(_TRIM + "([{<")
     if core.isdecimal():
         return len(core) >= (4 if sure else 6)
     if _is_placeholder(core) or pattern(_MEASURE).fullmatch(core):

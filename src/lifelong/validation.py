@@ -12,14 +12,14 @@ from pathlib import Path
 from lifelong.errors import InputError
 from lifelong.types import Json
 
-DEEPEST = 64  # levels of JSON within JSON
-MOST_AT_ONCE = 1_000_000  # rows that can be asked for
-LARGEST_NUMBER = 1024  # bits of a whole number
-LONGEST_PATH = 4_000  # bytes
-LAST_YEAR = 9_000
-LONGER_RECORDS = "Split it, or raise collect.max_record_chars."
+MAX_JSON_DEPTH = 64  # levels of JSON within JSON
+MAX_COUNT = 1_000_000  # rows that can be asked for
+MAX_INTEGER_BITS = 1024  # bits of a whole number
+MAX_PATH_BYTES = 4_000  # bytes
+MAX_YEAR = 9_000
+RECORD_LIMIT_ADVICE = "Split it, or raise collect.max_record_chars."
 
-_PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_USER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -50,7 +50,7 @@ def validate_name(value: object, what: str, limit: int = 1_000) -> str:
 
 
 def is_user_name(name: str) -> bool:
-    return bool(_PROFILE.fullmatch(name))
+    return bool(_USER_NAME.fullmatch(name))
 
 
 def validate_user(name: object) -> str:
@@ -67,7 +67,7 @@ def validate_path(value: object, what: str) -> Path:
     """A place in the file system, as an absolute path."""
     if not isinstance(value, str | os.PathLike):
         raise InputError(f"{what} cannot be {value!r:.200}. Name a path.")
-    text = validate_name(os.fspath(value), what, LONGEST_PATH)
+    text = validate_name(os.fspath(value), what, MAX_PATH_BYTES)
     try:
         return Path(text).expanduser().absolute()
     except (OSError, RuntimeError) as error:
@@ -81,7 +81,7 @@ def validate_position(value: object, what: str) -> int:
     return value
 
 
-def validate_count(value: object, what: str, least: int = 0, most: int = MOST_AT_ONCE) -> int:
+def validate_count(value: object, what: str, least: int = 0, most: int = MAX_COUNT) -> int:
     """How many of something somebody wants."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InputError(f"{what} cannot be {_shown(value)}. Ask for {least} to {most:,}.")
@@ -97,8 +97,8 @@ def validate_time(value: object, what: str) -> datetime:
         moment = value.astimezone(UTC)
     except (OverflowError, ValueError) as error:
         raise InputError(f"{what} is out of range in UTC: {value.isoformat()}. Give a later one.") from error
-    if moment.year > LAST_YEAR:
-        past = LAST_YEAR + 1
+    if moment.year > MAX_YEAR:
+        past = MAX_YEAR + 1
         raise InputError(f"{what} is out of range: {value.isoformat()}. Give a time before the year {past}.")
     return moment
 
@@ -110,22 +110,24 @@ def validate_record_id(record: object) -> int:
     return validate_position(record, "The record's id")
 
 
-def plain_json(value: object, what: str, limit: int, depth: int = DEEPEST) -> Json:
+def plain_json(value: object, what: str, limit: int, depth: int = MAX_JSON_DEPTH) -> Json:
     """The value as JSON says it: nothing lost, nothing changed on the way."""
     match value:
         case None | bool():
             return value
-        case int() if value.bit_length() <= LARGEST_NUMBER:
+        case int() if value.bit_length() <= MAX_INTEGER_BITS:
             return value
         case float() if math.isfinite(value):
             return value
         case str():
-            return validate_text(value, f"A text in {what}", limit, LONGER_RECORDS)
+            return validate_text(value, f"A text in {what}", limit, RECORD_LIMIT_ADVICE)
         case Mapping() | list() | tuple() if depth == 0:
-            raise InputError(f"{what} is nested more than {DEEPEST} levels deep. Flatten it, or pass it as text.")
+            raise InputError(
+                f"{what} is nested more than {MAX_JSON_DEPTH} levels deep. Flatten it, or pass it as text."
+            )
         case Mapping():
             return {
-                validate_text(key, f"A key in {what}", limit, LONGER_RECORDS): plain_json(
+                validate_text(key, f"A key in {what}", limit, RECORD_LIMIT_ADVICE): plain_json(
                     part, what, limit, depth - 1
                 )
                 for key, part in value.items()
@@ -139,5 +141,5 @@ def plain_json(value: object, what: str, limit: int, depth: int = DEEPEST) -> Js
 
 
 def _shown(value: object) -> str:
-    is_long = isinstance(value, int) and value.bit_length() > LARGEST_NUMBER
+    is_long = isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS
     return "a very large number" if is_long else f"{value!r:.200}"

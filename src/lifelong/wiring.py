@@ -306,7 +306,7 @@ class UserParts:
         if not self._settings.experience_store_enabled:
             return ()
         if agent_id is not None:
-            agent = self._database.read(lambda tx: Agents(tx).standing(self.name, agent_id))
+            agent = self._database.read(lambda tx: Agents(tx).get_row(self.name, agent_id))
             if agent.kind not in self.experience_kinds:
                 return ()
         return (query_experiences(self.experiences, note),)
@@ -370,9 +370,9 @@ def open_summarize(settings: Settings, database: Database, clock: Clock, user: s
 
     if settings.organize.organizer == "rules" or unusable(settings.models):
         return None
-    from lifelong.models.question import Question
+    from lifelong.models.question import ModelQuery
 
-    return by_model(Question(settings.models, database, clock, user, "compaction"))
+    return by_model(ModelQuery(settings.models, database, clock, user, "compaction"))
 
 
 def open_query(settings: Settings, database: Database, clock: Clock, user: str) -> Query | None:
@@ -381,18 +381,18 @@ def open_query(settings: Settings, database: Database, clock: Clock, user: str) 
 
     choice, models = settings.continuity.notes_query, settings.models
     if choice == "claude":
-        from lifelong.models.claude import ClaudeQuestion, missing
+        from lifelong.models.claude import ClaudeQuery, missing
 
         if reason := missing():
             raise ConfigError(f"continuity.notes_query is 'claude', but it cannot be used: {reason}")
-        return ClaudeQuestion(models, database, clock, user)
+        return ClaudeQuery(models, database, clock, user)
     if reason := unusable(models):
         if choice == "model":
             raise ConfigError(f"continuity.notes_query is 'model', but it cannot be used: {reason}")
         return None
-    from lifelong.models.question import Question
+    from lifelong.models.question import ModelQuery
 
-    return Question(models, database, clock, user)
+    return ModelQuery(models, database, clock, user)
 
 
 def open_embedders(settings: Settings, given: Embedder | None) -> Sequence[Embedder]:

@@ -1,4 +1,4 @@
-"""The rows of `agents`: one a descriptor and owner. The agent's row is what its writers take first."""
+"""The rows of `agents`: one a descriptor and owner. The agent's row is what its writers get_for_update first."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lifelong.collect.descriptors import (
     source_agent,
 )
 from lifelong.errors import AgentDead, AgentNotFound, InputError, StorageCorrupt
-from lifelong.storage.base import EVERY, Param, Row, Transaction
+from lifelong.storage.base import NO_LIMIT, Param, Row, Transaction
 from lifelong.types import Agent, AgentState, from_micros, from_optional_micros, new_id, to_micros
 
 log = logging.getLogger("lifelong.collect")
 
 _COLUMNS = "id, owner, kind, cache_key, descriptor, state, created_at, active_at, sleep_due, death_due"
-_STANDING = "id, owner, kind, cache_key, state"
+_ROW_COLUMNS = "id, owner, kind, cache_key, state"
 
 
 class AgentRow(NamedTuple):
@@ -83,7 +83,7 @@ class Agents:
             raise agent_not_found(agent_id)
         return from_row(row)
 
-    def recent(self, owner: str, kinds: Sequence[Kind] | None = None, limit: int = EVERY) -> list[Agent]:
+    def recent(self, owner: str, kinds: Sequence[Kind] | None = None, limit: int = NO_LIMIT) -> list[Agent]:
         """The owner's agents (of these kinds), the one heard from last first. One that cannot be read is
         left out with a warning."""
         params: list[Param] = [owner, *(kinds or ()), limit]
@@ -105,29 +105,29 @@ class Agents:
         """Everybody who has an agent."""
         return [row[0] for row in self._tx.all("SELECT DISTINCT owner FROM agents ORDER BY owner")]
 
-    def standing(self, owner: str, agent_id: str) -> AgentRow:
+    def get_row(self, owner: str, agent_id: str) -> AgentRow:
         """What is needed to read of an agent, without its long texts."""
-        row = self._tx.one(f"SELECT {_STANDING} FROM agents WHERE owner = ? AND id = ?", owner, agent_id)
+        row = self._tx.one(f"SELECT {_ROW_COLUMNS} FROM agents WHERE owner = ? AND id = ?", owner, agent_id)
         if not row:
             raise agent_not_found(agent_id)
-        return _standing(row)
+        return _to_agent_row(row)
 
-    def peek(self, agent_id: str) -> AgentRow | None:
+    def find_row(self, agent_id: str) -> AgentRow | None:
         """The agent, whoever owns it; none where the row is gone."""
-        row = self._tx.one(f"SELECT {_STANDING} FROM agents WHERE id = ?", agent_id)
-        return _standing(row) if row else None
+        row = self._tx.one(f"SELECT {_ROW_COLUMNS} FROM agents WHERE id = ?", agent_id)
+        return _to_agent_row(row) if row else None
 
     def lock(self, agent_ids: Iterable[str], *, wait: bool = True) -> dict[str, AgentRow]:
         """Take these agents' rows, always in the same order, whoever owns them. Unknown ids are left out;
         so are, unless we wait, rows that another transaction holds."""
         ending = self._tx.for_update if wait else self._tx.skip_locked
         rows = self._tx.many(
-            f"SELECT {_STANDING} FROM agents WHERE id = ?{ending}",
+            f"SELECT {_ROW_COLUMNS} FROM agents WHERE id = ?{ending}",
             [(agent_id,) for agent_id in sorted(agent_ids)],
         )
-        return {row[0]: _standing(row) for row in rows}
+        return {row[0]: _to_agent_row(row) for row in rows}
 
-    def take(self, owner: str, agent_id: str) -> AgentRow:
+    def get_for_update(self, owner: str, agent_id: str) -> AgentRow:
         """Take one living agent's row, or say why not."""
         agent = self.lock([agent_id]).get(agent_id)
         if agent is None or agent.owner != owner:
@@ -170,7 +170,7 @@ class Agents:
         self._tx.run("UPDATE agents SET state = 'dead', sleep_due = NULL, death_due = NULL WHERE id = ?", agent_id)
 
     def _check_source(self, owner: str, agent_id: str) -> None:
-        source = self.standing(owner, agent_id)
+        source = self.get_row(owner, agent_id)
         if not is_organized(source.kind):
             raise InputError(f"{source.cache_key} is a memory-agent. Name the agent whose memory it keeps.")
 
@@ -203,11 +203,11 @@ def from_row(row: Row) -> Agent:
     )
 
 
-def _standing(row: Row) -> AgentRow:
-    standing = AgentRow._make(row)
-    if standing.kind not in KINDS:
-        raise _unreadable_kind(standing.cache_key, standing.kind)
-    return standing
+def _to_agent_row(row: Row) -> AgentRow:
+    get_row = AgentRow._make(row)
+    if get_row.kind not in KINDS:
+        raise _unreadable_kind(get_row.cache_key, get_row.kind)
+    return get_row
 
 
 def _unreadable_kind(key: str, kind: str) -> StorageCorrupt:

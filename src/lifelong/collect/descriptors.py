@@ -14,9 +14,9 @@ from urllib.parse import quote
 from lifelong.errors import InputError, PromptError, StorageCorrupt
 from lifelong.validation import validate_name, validate_text
 
-LONGEST_PART = 500  # bytes
-LONGEST_KEY = 2_000  # bytes; an index of PostgreSQL holds no more than 2,700
-LONGEST_PROMPT = 1_000_000  # characters
+MAX_PART_BYTES = 500  # bytes
+MAX_CACHE_KEY_BYTES = 2_000  # bytes; an index of PostgreSQL holds no more than 2,700
+MAX_PROMPT_CHARS = 1_000_000  # characters
 
 Kind = Literal["user", "cron", "task", "system", "subagent", "app", "permanent", "memory-agent"]
 
@@ -228,10 +228,10 @@ def validate_descriptor(descriptor: Descriptor) -> None:
     for part in fields(descriptor):
         value, what = getattr(descriptor, part.name), f"{type(descriptor).__name__}.{part.name}"
         if part.name in _MAY_BE_EMPTY:
-            validate_text(value, what, LONGEST_PROMPT)
+            validate_text(value, what, MAX_PROMPT_CHARS)
         else:
-            validate_name(value, what, LONGEST_PART)
-    if len(cache_key(descriptor)) > LONGEST_KEY:
+            validate_name(value, what, MAX_PART_BYTES)
+    if len(cache_key(descriptor)) > MAX_CACHE_KEY_BYTES:
         raise InputError(f"The parts of {descriptor!r:.200} are too long together. Make them shorter.")
 
 

@@ -14,13 +14,13 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from lifelong.errors import InputError
-from lifelong.storage.base import EVERY, Row, Transaction
+from lifelong.storage.base import NO_LIMIT, Row, Transaction
 from lifelong.types import PROVENANCES, Record, StoredRecord, from_micros, to_micros
-from lifelong.validation import LONGER_RECORDS, plain_json, validate_text, validate_time
+from lifelong.validation import RECORD_LIMIT_ADVICE, plain_json, validate_text, validate_time
 
 log = logging.getLogger("lifelong.collect")
 
-LONGEST_SPEAKER = 200  # characters
+MAX_SPEAKER_CHARS = 200  # characters
 
 RecordRow: TypeAlias = tuple[str, str, int, str]
 """A record ready to be stored: type, provenance, at, data."""
@@ -117,7 +117,7 @@ class History:
         row = self._tx.one("SELECT sum(length(data)) FROM session_history WHERE session_id = ?", session_id)
         return int(row[0]) if row and row[0] else 0
 
-    def load(self, session_id: str, after: int, limit: int = EVERY, until: int = EVERY) -> RecordPage:
+    def load(self, session_id: str, after: int, limit: int = NO_LIMIT, until: int = NO_LIMIT) -> RecordPage:
         """The next records strictly after this id, ascending. One that cannot be read is left out with
         a warning, and is behind us all the same."""
         rows = self._rows(session_id, after, until, limit)
@@ -220,13 +220,13 @@ def _checked(value: object, name: str, default: object, what: str, limit: int) -
         wanted = "a mapping" if name == "arguments" else "a bool" if isinstance(default, bool) else "text"
         raise InputError(f"{what} must be {wanted}, not {type(value).__name__}. Pass {wanted}.")
     if name == "speaker":
-        return validate_text(value, what, LONGEST_SPEAKER)
+        return validate_text(value, what, MAX_SPEAKER_CHARS)
     if isinstance(value, str):
-        return validate_text(value, what, limit, LONGER_RECORDS)
+        return validate_text(value, what, limit, RECORD_LIMIT_ADVICE)
     if isinstance(value, Mapping):
         plain = plain_json(value, what, limit)
         if len(_JSON.encode(plain)) > limit:
-            raise InputError(f"{what} is longer than {limit:,} characters. {LONGER_RECORDS}")
+            raise InputError(f"{what} is longer than {limit:,} characters. {RECORD_LIMIT_ADVICE}")
         return plain
     return value
 

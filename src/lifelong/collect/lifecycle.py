@@ -16,13 +16,13 @@ from lifelong.collect.agents import AgentRow, Agents
 from lifelong.collect.descriptors import is_mortal
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
-from lifelong.errors import NOT_NOW, LifelongError
+from lifelong.errors import TEMPORARY_ERRORS, LifelongError
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import AgentState, LifecycleResult
 
 log = logging.getLogger("lifelong.collect")
 
-_PAGE = 100
+_PAGE_AGENTS = 100
 
 
 class Lifecycle:
@@ -60,7 +60,7 @@ class Lifecycle:
         """Put the agent to sleep now, and mark what it has not had organized."""
 
         def work(tx: Transaction) -> None:
-            agent = Agents(tx).take(owner, agent_id)
+            agent = Agents(tx).get_for_update(owner, agent_id)
             if agent.state == "active":
                 self._fall_asleep(tx, agent, now)
 
@@ -74,7 +74,7 @@ class Lifecycle:
         for agent_id in self._due(now):
             try:
                 agent = self._database.write(partial(self._step, agent_id=agent_id, now=now))
-            except NOT_NOW:
+            except TEMPORARY_ERRORS:
                 raise
             except LifelongError as error:
                 log.error("agent %s could not be carried on and stays as it is: %s", agent_id, error)
@@ -91,7 +91,7 @@ class Lifecycle:
             last = page[-1]
 
     def _due_after(self, last: str, now: datetime) -> list[str]:
-        return self._database.read(lambda tx: Agents(tx).due(now, last, _PAGE))
+        return self._database.read(lambda tx: Agents(tx).due(now, last, _PAGE_AGENTS))
 
     def _step(self, tx: Transaction, agent_id: str, now: datetime) -> AgentRow | None:
         """The agent in the state it came to, if that is a new one. Its row is taken first, then read."""

@@ -20,11 +20,11 @@ from lifelong.validation import validate_name, validate_text
 
 T = TypeVar("T")
 
-OVERFLOWED = "The context overflowed."
-LONGEST_KEY = 500  # bytes
+OVERFLOW_MESSAGE = "The context overflowed."
+MAX_KEY_BYTES = 500  # bytes
 
 
-class Entry(NamedTuple):
+class PendingRecord(NamedTuple):
     """A record on its way in."""
 
     written: RecordRow
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 
     owner: str
     agent_id: str
-    entries: Sequence[Entry]
+    entries: Sequence[PendingRecord]
     now: datetime
 
     def keyed(self) -> list[tuple[str, str]]:
@@ -102,7 +102,7 @@ class Recorder:
         now = self._clock()
 
         def work(tx: Transaction) -> Turn | None:
-            agent = Agents(tx).take(owner, agent_id)
+            agent = Agents(tx).get_for_update(owner, agent_id)
             self._lifecycle.touch(tx, agent, now)
             session = Sessions(tx).active(agent.id)
             newest = session and History(tx).max_id(session.id)
@@ -119,9 +119,9 @@ class Recorder:
         now = self._clock()
 
         def work(tx: Transaction) -> Session:
-            agent = Agents(tx).take(owner, agent_id)
+            agent = Agents(tx).get_for_update(owner, agent_id)
             self._lifecycle.touch(tx, agent, now)
-            return self._next_session(tx, agent, now, message or (OVERFLOWED if emergency else None))
+            return self._next_session(tx, agent, now, message or (OVERFLOW_MESSAGE if emergency else None))
 
         return self._marking(owner, agent_id, work)
 
@@ -131,10 +131,10 @@ class Recorder:
         if not validate_text(summary, "The summary", self._limit).strip():
             raise InputError("The summary must not be empty. Use reset(agent) to start without one.")
         now = self._clock()
-        opening = Entry(to_row(SystemMessage(summary, summary=True), to_micros(now), self._limit), None)
+        opening = PendingRecord(to_row(SystemMessage(summary, summary=True), to_micros(now), self._limit), None)
 
         def work(tx: Transaction) -> Session:
-            agent = Agents(tx).take(owner, agent_id)
+            agent = Agents(tx).get_for_update(owner, agent_id)
             session = self._next_session(tx, agent, now, None)
             self._store_alone(tx, Batch(owner, agent.id, (opening,), now))
             return session
@@ -144,10 +144,10 @@ class Recorder:
     def close(self) -> None:
         self._committer.close()
 
-    def _entry(self, record: Record, key: str | None, arrived: int) -> Entry:
+    def _entry(self, record: Record, key: str | None, arrived: int) -> PendingRecord:
         written = to_row(record, arrived, self._limit)
-        checked = None if key is None else validate_name(key, "The key", LONGEST_KEY)
-        return Entry(written, checked, analyze_record(record))
+        checked = None if key is None else validate_name(key, "The key", MAX_KEY_BYTES)
+        return PendingRecord(written, checked, analyze_record(record))
 
     def _take_in(self, batch: Batch) -> Ids:
         ids = self._committer.submit(batch)
@@ -219,7 +219,7 @@ class Recorder:
         return with_ids, marked
 
     def _insert(
-        self, tx: Transaction, rows: Sequence[tuple[Batch, Entry]], agents: dict[str, AgentRow]
+        self, tx: Transaction, rows: Sequence[tuple[Batch, PendingRecord]], agents: dict[str, AgentRow]
     ) -> tuple[Sequence[int], bool]:
         sessions, history = Sessions(tx), History(tx)
         grown: dict[str, int] = {}
@@ -269,7 +269,7 @@ class _Intake:
     """What one transaction takes in: the new rows, in order, and where each entry's id comes from."""
 
     def __init__(self, known: dict[tuple[str, str], tuple[int, str]]) -> None:
-        self.rows: list[tuple[Batch, Entry]] = []
+        self.rows: list[tuple[Batch, PendingRecord]] = []
         self._known = known
 
     def take(self, batch: Batch, agent: AgentRow | None) -> list[int]:
@@ -281,7 +281,7 @@ class _Intake:
             validate_living(agent)
         return [self._refer(batch, entry) for entry in batch.entries]
 
-    def _refer(self, batch: Batch, entry: Entry) -> int:
+    def _refer(self, batch: Batch, entry: PendingRecord) -> int:
         if entry.key is not None and (known := self._known.get((batch.agent_id, entry.key))):
             return known[0]
         self.rows.append((batch, entry))

@@ -76,12 +76,12 @@ class Sessions:
         )
         return from_row(row) if row else None
 
-    def peek(self, session_id: str) -> Session | None:
+    def find_any(self, session_id: str) -> Session | None:
         """The session, whoever owns it."""
         row = self._tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?", session_id)
         return from_row(row) if row else None
 
-    def take(self, session_id: str) -> Session | None:
+    def find_for_update(self, session_id: str) -> Session | None:
         """The same; its row is taken."""
         row = self._tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?{self._tx.for_update}", session_id)
         return from_row(row) if row else None

@@ -33,8 +33,8 @@ BACKGROUND = (
 
 _FENCE = re.compile(r"<lifelong-context\s{1,9}id=[^<>]{0,200}>|</lifelong-context>\n?")
 _MARK = "lifelong-context"
-LONGEST_WORD = 300  # characters of a tool result that are left out where it is cut, at most
-_PASSES = 8  # removing a fence may join the halves of another
+MAX_CUT_WORD_CHARS = 300  # characters of a tool result that are left out where it is cut, at most
+_MAX_PASSES = 8  # removing a fence may join the halves of another
 _MARKERS = re.compile(r"[-*+> \t]+|\d{1,9}[.)]")  # of quotes and lists
 _LIKE_A_BLOCK = re.compile(
     r"#{2,3}[ \t]*(?:User|Assistant|System Message|Agent|Tool Call|Tool Result)\b|Note:|<[a-z/!?]|=+[ \t]*$",
@@ -58,7 +58,7 @@ def without_injected(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _MARK not in text:
         return text.strip()
-    for _ in range(_PASSES):
+    for _ in range(_MAX_PASSES):
         shorter = _without_fenced(text)
         if shorter == text:
             break
@@ -170,7 +170,7 @@ def _result(record: ToolResult, stamp: str, most: int) -> str:
 
 def _before_half_a_word(text: str, most: int) -> int:
     """Where to cut so that no word is cut in two, if it is not too long: half a key is not known for one."""
-    half = _WORD_END.search(text[max(0, most - LONGEST_WORD) : most + 1])
+    half = _WORD_END.search(text[max(0, most - MAX_CUT_WORD_CHARS) : most + 1])
     return most - half.end() + half.start() + 1 if half and half.start() else most
 
 

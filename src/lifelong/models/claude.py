@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lifelong.errors import ConfigError, ModelError
-from lifelong.models.base import MOST_OUTPUT, Cost, Tokens
-from lifelong.models.ledger import Run
+from lifelong.models.ledger import MAX_OUTPUT_TOKENS, Cost, Run, Tokens
 from lifelong.models.providers import without_secrets
-from lifelong.models.question import BUDGET_USD, Question, in_a_loop_of_its_own
+from lifelong.models.question import BUDGET_USD, ModelQuery, run_in_own_loop
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
@@ -44,7 +43,7 @@ class _Said:
     error: str = ""
 
 
-class ClaudeQuestion(Question):
+class ClaudeQuery(ModelQuery):
     """A question like any other, in the ledger at the cost that the SDK says."""
 
     def __call__(self, prompt: str) -> str:
@@ -54,7 +53,7 @@ class ClaudeQuestion(Question):
         label = f"claude-agent-sdk:{self._named() or MODEL}"
         call = run.start(label, BUDGET_USD)
         try:
-            said = in_a_loop_of_its_own(self._said(prompt))
+            said = run_in_own_loop(self._said(prompt))
         except BaseException:
             run.fail(call, "The call was stopped.", free=False)
             raise
@@ -66,7 +65,7 @@ class ClaudeQuestion(Question):
         from claude_agent_sdk import ClaudeAgentOptions
 
         environment = {
-            "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MOST_OUTPUT),
+            "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT_TOKENS),
             "CLAUDE_CODE_MAX_RETRIES": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }

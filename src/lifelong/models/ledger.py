@@ -1,7 +1,9 @@
-"""The rows of `ledger`: every call of a model, written before it is made, and the limits they are held to.
+"""What calls of models cost, the rows of `ledger` that keep it, and the limits they are held to.
 
-A row starts with the most the call may cost. A worker that dies in the middle leaves that in the book: what
-was spent is never less than what the book says was.
+A row is written before its call is made, with the most the call may cost. A worker that dies in between leaves
+that in the ledger: what was spent is never less than what the ledger says. Prices come with the package
+`genai_prices` and are never downloaded. A model it does not know is charged at a price that is too high rather
+than too low, and marked as estimated.
 """
 
 from __future__ import annotations
@@ -9,16 +11,94 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lifelong.errors import DailyCapExceeded, RunBudgetExceeded
-from lifelong.models.base import Cost, Tokens
 from lifelong.storage.base import Database, Row, Transaction
 from lifelong.types import Clock, from_micros, to_micros
 
+if TYPE_CHECKING:
+    from lifelong.settings import ModelsSettings
+
+LOCAL_PROVIDERS = {"ollama"}
+"""Providers that run on one's own machine: their calls cost nothing."""
+
+UNKNOWN_INPUT_USD, UNKNOWN_OUTPUT_USD = 15.0, 75.0
+"""USD per million tokens of a model whose price nobody knows: about the dearest there are."""
+
+BYTES_PER_TOKEN = 3
+"""Fewer than any usual text has, so that a call is not estimated too low: English has about four bytes a
+token, Chinese three."""
+
+MAX_OUTPUT_TOKENS = 8_192
+MIN_OUTPUT_TOKENS = 1_000
+"""How long, in tokens, an answer may be: as long as the run's budget pays for, but never cut below the least."""
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a call used. `input` includes what was read from and written to the provider's cache."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """`estimated`: the price or the tokens were guessed."""
+
+    usd: float
+    estimated: bool = False
+
+
+def cost_of(tokens: Tokens, settings: ModelsSettings) -> Cost:
+    """What the tokens of the configured model cost."""
+    given_input, given_output = settings.input_usd_per_million, settings.output_usd_per_million
+    listed = _listed_price(tokens, settings.model)
+    input_usd, output_usd = listed or (
+        tokens.input * UNKNOWN_INPUT_USD / _MILLION,
+        tokens.output * UNKNOWN_OUTPUT_USD / _MILLION,
+    )
+    if given_input is not None:
+        input_usd = tokens.input * given_input / _MILLION
+    if given_output is not None:
+        output_usd = tokens.output * given_output / _MILLION
+    guessed = not listed and (given_input is None or given_output is None)
+    return Cost(input_usd + output_usd, guessed)
+
+
+def _listed_price(tokens: Tokens, model: str) -> tuple[float, float] | None:
+    """USD for input and for output, where the price is known."""
+    provider, _, name = model.partition(":")
+    if provider in LOCAL_PROVIDERS:
+        return 0.0, 0.0
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        cache_read_tokens=tokens.cache_read,
+        cache_write_tokens=tokens.cache_write,
+    )
+    try:
+        found = calc_price(usage, name, provider_id=provider)
+    except (LookupError, ValueError):
+        return None
+    return float(found.input_price), float(found.output_price)
+
+
+def estimated_tokens(text_bytes: int) -> int:
+    """At least as many tokens as this much text is likely to have."""
+    return -(-text_bytes // BYTES_PER_TOKEN)
+
+
 CallState = Literal["started", "done", "failed"]
 
-LONGEST_ERROR = 500
+MAX_ERROR_CHARS = 500
 
 _COLUMNS = "id, at, owner, purpose, model, state, input_tokens, output_tokens, cost, estimated, inbox_id, error"
 _DAY = 86_400_000_000
@@ -80,7 +160,7 @@ class Ledger:
         self._tx.run(
             f"UPDATE ledger SET state = 'failed', cost = {charge}, estimated = ?, error = ? "
             "WHERE id = ? AND state = 'started'",
-            *(int(not free), error[:LONGEST_ERROR], call_id),
+            *(int(not free), error[:MAX_ERROR_CHARS], call_id),
         )
 
     def spent_since(self, at: datetime) -> float:

@@ -29,18 +29,25 @@ from pydantic_ai.settings import merge_model_settings
 from pydantic_ai.usage import RequestUsage
 
 from lifelong.errors import ModelError
-from lifelong.models.base import LEAST_OUTPUT, MOST_OUTPUT, Cost, Tokens, cost_of, estimated_tokens
-from lifelong.models.ledger import Run
+from lifelong.models.ledger import (
+    MAX_OUTPUT_TOKENS,
+    MIN_OUTPUT_TOKENS,
+    Cost,
+    Run,
+    Tokens,
+    cost_of,
+    estimated_tokens,
+)
 from lifelong.models.providers import without_secrets
 
 if TYPE_CHECKING:
     from lifelong.settings import ModelsSettings
 
-OLD_RESULT = 300
+OLD_RESULT_CHARS = 300
 """What an earlier tool result keeps, in characters, when the context is full."""
 
 
-class Metered(WrapperModel):
+class MeteredModel(WrapperModel):
     """Asks the wrapped model on the account of `run`, with the settings in `told`. What goes wrong with the model
     is a `ModelError`; what goes wrong with the book comes out as it is."""
 
@@ -80,9 +87,9 @@ class Metered(WrapperModel):
     def _affordable(self, asked: int) -> int:
         """How many tokens of output the run can pay for after the question."""
         question = cost_of(Tokens(asked), self._ours).usd
-        full = cost_of(Tokens(asked, MOST_OUTPUT), self._ours).usd - question
-        paid = int(MOST_OUTPUT * (self._run.left - question) / full) if full else MOST_OUTPUT
-        return max(LEAST_OUTPUT, min(MOST_OUTPUT, paid))
+        full = cost_of(Tokens(asked, MAX_OUTPUT_TOKENS), self._ours).usd - question
+        paid = int(MAX_OUTPUT_TOKENS * (self._run.left - question) / full) if full else MAX_OUTPUT_TOKENS
+        return max(MIN_OUTPUT_TOKENS, min(MAX_OUTPUT_TOKENS, paid))
 
     def _counted(self, call: int, response: ModelResponse, asked: int) -> ModelResponse:
         """The response, its cost entered. A server that counts no tokens has them estimated, so that the
@@ -125,7 +132,7 @@ def within(messages: Sequence[ModelMessage], chars: int) -> list[ModelMessage]:
         for place, part in enumerate(parts):
             if over > 0 and isinstance(part, ToolReturnPart):
                 text = part.model_response_str()
-                kept = max(OLD_RESULT, len(text) - over) if newest else OLD_RESULT
+                kept = max(OLD_RESULT_CHARS, len(text) - over) if newest else OLD_RESULT_CHARS
                 parts[place] = _cut(part, text, kept)
                 over -= max(0, len(text) - kept)
         fitting[index] = replace(message, parts=parts)

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from lifelong.errors import ConfigError
-from lifelong.models.base import LOCAL
+from lifelong.models.ledger import LOCAL_PROVIDERS
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -103,7 +103,7 @@ def _provider(name: str, settings: ModelsSettings) -> Provider[Any]:
         given = {"base_url": settings.base_url, "api_key": key or NO_KEY}
     elif key:
         given = {"api_key": key}
-    if name in LOCAL and not settings.base_url:
+    if name in LOCAL_PROVIDERS and not settings.base_url:
         given["base_url"] = os.environ.get("OLLAMA_BASE_URL") or OLLAMA_URL
     try:
         return infer_provider_class(name)(**given)

@@ -21,7 +21,7 @@ T = TypeVar("T")
 BUDGET_USD = 0.05
 
 
-class Question:
+class ModelQuery:
     """Call it with a prompt: the answer, or a `ModelError` (or `DailyCapExceeded`) that says what to do. Each
     call is a row of the ledger. Safe to share between threads."""
 
@@ -39,15 +39,15 @@ class Question:
         self._purpose = purpose
 
     def __call__(self, prompt: str) -> str:
-        return in_a_loop_of_its_own(self._ask(prompt, self._spend.run(self._owner, self._purpose)))
+        return run_in_own_loop(self._ask(prompt, self._spend.run(self._owner, self._purpose)))
 
     async def _ask(self, prompt: str, run: Run) -> str:
         from pydantic_ai.direct import model_request
         from pydantic_ai.messages import ModelRequest
 
-        from lifelong.models.metered import Metered
+        from lifelong.models.metered import MeteredModel
 
-        model = Metered(model_for(self._settings), run, self._settings)
+        model = MeteredModel(model_for(self._settings), run, self._settings)
         try:
             async with model:
                 asked = [ModelRequest.user_text_prompt(prompt)]
@@ -63,7 +63,7 @@ class Question:
         return answer.text or ""
 
 
-def in_a_loop_of_its_own(work: Coroutine[Any, Any, T]) -> T:
+def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:
     """Run it to its end, also where the caller's thread has a loop already, as in a notebook."""
     try:
         asyncio.get_running_loop()

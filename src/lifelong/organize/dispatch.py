@@ -21,7 +21,7 @@ from lifelong.collect.history import History, RecordPage
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import transcript
-from lifelong.errors import NOT_NOW, StorageError
+from lifelong.errors import TEMPORARY_ERRORS, StorageError
 from lifelong.organize.inbox import Inbox
 from lifelong.recall.feedback import corrected
 from lifelong.redaction import redact
@@ -75,7 +75,7 @@ class Dispatcher:
                 break
             try:
                 dispatched += self._dispatch(session, now)
-            except NOT_NOW:
+            except TEMPORARY_ERRORS:
                 raise
             except Exception as error:
                 failed = f"A session cannot be dispatched, and stays marked: {type(error).__name__}: {error}"
@@ -121,7 +121,7 @@ class Dispatcher:
 
     def _next_batch(self, tx: Transaction, session: Session) -> TranscriptBatch:
         after = session.processed_until or 0
-        agent = Agents(tx).peek(session.agent_id)
+        agent = Agents(tx).find_row(session.agent_id)
         if agent is None:
             log.warning("session %s has no agent any more; nothing is learned from it", session.id)
         if agent is None or not is_organized(agent.kind):
@@ -157,7 +157,7 @@ class Dispatcher:
         none if somebody else was faster, or an earlier session of the agent must go first."""
         sessions, agent = Sessions(tx), batch.agent
         memory_agent = self._memory_agent(tx, agent, now) if agent and batch.text else None
-        session = sessions.take(batch.session.id)
+        session = sessions.find_for_update(batch.session.id)
         if (
             session is None
             or session.invalidated_at is None
@@ -170,7 +170,7 @@ class Dispatcher:
             after = session.processed_until or 0
             Inbox(tx).put(memory_agent.id, batch.text, session.id, after, batch.until, now)
             self._lifecycle.wake(tx, memory_agent, now)
-        return sessions.peek(session.id)
+        return sessions.find_any(session.id)
 
     def _memory_agent(self, tx: Transaction, agent: AgentRow, now: datetime) -> AgentRow:
         """Return the memory-agent of this agent, made on first use, with its row locked."""
@@ -178,7 +178,7 @@ class Dispatcher:
         found = Agents(tx).find(agent.owner, descriptor) or Agents(tx).resolve(
             agent.owner, descriptor, now, self._lifecycle.sleep_due(now)
         )
-        return Agents(tx).take(agent.owner, found.id)
+        return Agents(tx).get_for_update(agent.owner, found.id)
 
 
 def _find_marked(tx: Transaction, after: Session | None) -> list[Session]:

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from lifelong.errors import ChangesetNotFound, DocumentNotFound, InputError
-from lifelong.storage.base import EVERY, Param, Row, Transaction
+from lifelong.storage.base import NO_LIMIT, Param, Row, Transaction
 from lifelong.types import Changeset, Document, Reference, from_micros, from_optional_micros, to_micros
 from lifelong.validation import validate_name, validate_text
 
@@ -144,7 +144,7 @@ class DocumentRows:
 
     # Many documents
 
-    def children(self, document_id: str = "", as_of: When = None, limit: int = EVERY) -> list[Document]:
+    def children(self, document_id: str = "", as_of: When = None, limit: int = NO_LIMIT) -> list[Document]:
         """Return the children by slug; "" stands for the roots."""
         which, times = _valid(as_of)
         where = f"d.owner = ? AND d.parent_id = ? AND {which} ORDER BY d.slug LIMIT ?"

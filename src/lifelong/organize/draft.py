@@ -35,7 +35,7 @@ from lifelong.organize.facts import (
 )
 from lifelong.organize.write_policy import WritePolicy
 from lifelong.redaction import has_secret, redact
-from lifelong.storage.base import EVERY, Database, Transaction
+from lifelong.storage.base import NO_LIMIT, Database, Transaction
 from lifelong.types import Document, Reference, new_document_id
 from lifelong.validation import validate_name, validate_text
 
@@ -111,8 +111,8 @@ class DraftRows(DocumentRows):
         found = super().child(parent_id, slug)
         return found if found not in self._edits else None
 
-    def children(self, document_id: str = "", as_of: When = None, limit: int = EVERY) -> list[Document]:
-        stored = super().children(document_id, limit=min(EVERY, limit + len(self._edits)))
+    def children(self, document_id: str = "", as_of: When = None, limit: int = NO_LIMIT) -> list[Document]:
+        stored = super().children(document_id, limit=min(NO_LIMIT, limit + len(self._edits)))
         edited = [edit.after for edit in self._edits.values() if edit.after]
         found = [one for one in stored if one.id not in self._edits]
         found += [self.with_path(one) for one in edited if one.parent_id == document_id]
@@ -204,7 +204,7 @@ class Draft:
             self._read[document.id] = document
         return document
 
-    def children(self, document_id: str = "", limit: int = EVERY) -> list[Document]:
+    def children(self, document_id: str = "", limit: int = NO_LIMIT) -> list[Document]:
         """Return the children by slug; "" stands for the roots."""
         return self._query(lambda rows: rows.children(document_id, limit=limit))
 

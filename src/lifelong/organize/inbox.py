@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
 from lifelong.errors import InboxItemNotFound, LeaseLost
-from lifelong.storage.base import EVERY, Param, Row, Transaction
+from lifelong.storage.base import NO_LIMIT, Param, Row, Transaction
 from lifelong.types import InboxItem, ItemState, from_micros, from_optional_micros, new_id, to_micros
 
 _COLUMNS = (
@@ -161,7 +161,7 @@ class Inbox:
 
     # Reading
 
-    def find(self, owner: str, states: Sequence[ItemState] | None, limit: int = EVERY) -> list[InboxItem]:
+    def find(self, owner: str, states: Sequence[ItemState] | None, limit: int = NO_LIMIT) -> list[InboxItem]:
         """Return the owner's items (in these states), newest first."""
         which = f" AND i.state IN ({', '.join('?' for _ in states)})" if states else ""
         params: list[Param] = [owner, *(states or ()), limit]

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from lifelong.collect.descriptors import memory_agent_prompt
 from lifelong.errors import DocumentInUse, DocumentNotFound, InputError, ModelError, RunBudgetExceeded, StaleWrite
-from lifelong.models.base import MOST_OUTPUT, Tokens, cost_of, estimated_tokens
-from lifelong.models.ledger import Run, Spend
+from lifelong.models.ledger import MAX_OUTPUT_TOKENS, Run, Spend, Tokens, cost_of, estimated_tokens
 from lifelong.models.providers import model_for
-from lifelong.models.question import in_a_loop_of_its_own
+from lifelong.models.question import run_in_own_loop
 from lifelong.organize.organizer import RunResult, Transcript
 from lifelong.organize.tools import document_tools
 from lifelong.storage.base import Database
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     import pydantic_ai
     from pydantic_ai.models import Model
 
-    from lifelong.models.metered import Metered
+    from lifelong.models.metered import MeteredModel
     from lifelong.organize.draft import Draft
     from lifelong.settings import ModelsSettings
 
@@ -73,7 +72,7 @@ class LlmOrganizer:
     def blocked_reason(self) -> str:
         """Return why nothing can be organized at the moment; empty if it can."""
         asked = estimated_tokens(len(memory_agent_prompt()))
-        call = cost_of(Tokens(asked, MOST_OUTPUT), self._settings).usd
+        call = cost_of(Tokens(asked, MAX_OUTPUT_TOKENS), self._settings).usd
         return self._spend.over_cap(self._spend.today(), min(call, self._settings.run_budget_usd))
 
     def status_note(self) -> str:
@@ -81,17 +80,17 @@ class LlmOrganizer:
 
     def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
         run = self._spend.run(transcript.owner, PURPOSE, transcript.item_id)
-        answer = in_a_loop_of_its_own(self._run(transcript, draft, run))
+        answer = run_in_own_loop(self._run(transcript, draft, run))
         used = (run.input_tokens, run.output_tokens, run.cost)
         return RunResult(answer[-MAX_SUMMARY_CHARS:].strip(), self._settings.model, *used)
 
     async def _run(self, transcript: Transcript, draft: Draft, run: Run) -> str:
         from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 
-        from lifelong.models.metered import Metered, in_words
+        from lifelong.models.metered import MeteredModel, in_words
 
         tools = _CountedTools(draft)
-        agent = self._agent(Metered(self._model(self._settings), run, self._settings), tools)
+        agent = self._agent(MeteredModel(self._model(self._settings), run, self._settings), tools)
         try:
             async with agent:
                 return await self._converse(agent, tools, transcript)
@@ -104,7 +103,7 @@ class LlmOrganizer:
         except AgentRunError as error:
             raise ModelError(in_words(error, self._settings)) from None
 
-    def _agent(self, model: Metered, tools: _CountedTools) -> pydantic_ai.Agent[object, str]:
+    def _agent(self, model: MeteredModel, tools: _CountedTools) -> pydantic_ai.Agent[object, str]:
         from pydantic_ai import Agent
 
         return Agent(

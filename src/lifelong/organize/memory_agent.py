@@ -22,7 +22,7 @@ from lifelong.collect.descriptors import User, is_foreground
 from lifelong.collect.history import History, to_row
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import (
-    NOT_NOW,
+    TEMPORARY_ERRORS,
     DailyCapExceeded,
     LeaseLost,
     LifelongError,
@@ -126,7 +126,7 @@ class MemoryAgentRunner:
             reason = str(error).partition("\n")[0]
             log.warning("item %s waits: %s", lease.item.id, reason)
             self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + PAUSE))
-        except NOT_NOW:
+        except TEMPORARY_ERRORS:
             raise
         except LeaseLost:
             log.warning("item %s was taken over by another worker; this run was discarded", lease.item.id)
@@ -169,9 +169,9 @@ class MemoryAgentRunner:
 
     def _transcript(self, tx: Transaction, lease: Lease) -> Transcript:
         item = lease.item
-        session = Sessions(tx).peek(item.session_id)
-        source = Agents(tx).peek(session.agent_id) if session else None
-        memory_agent = Agents(tx).peek(item.agent_id)
+        session = Sessions(tx).find_any(item.session_id)
+        source = Agents(tx).find_row(session.agent_id) if session else None
+        memory_agent = Agents(tx).find_row(item.agent_id)
         assert memory_agent, "an inbox item has an agent"
         records = History(tx).between(item.session_id, item.after, item.until)
         left_out = corrected(tx, memory_agent.owner, [recorded.id for recorded in records])

@@ -84,7 +84,7 @@ class ContextBuilder:
         return str(page)
 
     def _look(self, tx: Transaction, agent_id: str, message: str | None) -> tuple[str, str, list[Hit]]:
-        agent = Agents(tx).standing(self._owner, agent_id) if agent_id else None
+        agent = Agents(tx).get_row(self._owner, agent_id) if agent_id else None
         focus = without_injected(message or "") or (_focus(tx, agent.id) if agent else "")
         pinned = [hit(tx, self._owner, found) for found in Items(tx, self._owner).pinned()]
         return agent.kind if agent else "user", focus[:LONGEST_FOCUS], [one for one in pinned if one.until is None]

@@ -29,7 +29,7 @@ from lifelong.recall.items import FoundItem, Items
 from lifelong.recall.search import hit
 from lifelong.recall.supersession import line_of
 from lifelong.redaction import redact
-from lifelong.storage.base import EVERY, Database, Transaction
+from lifelong.storage.base import NO_LIMIT, Database, Transaction
 from lifelong.text.sentences import sentences
 from lifelong.text.words import fold
 from lifelong.types import ITEM_KINDS, Clock, Document, Hit, ItemKind, Note
@@ -105,11 +105,11 @@ class Curation:
     def _about(self, tx: Transaction, subject: str) -> set[int]:
         """The ids of what the subject said, of what its documents say, and of what holds all its words."""
         items, name = Items(tx, self._owner), fold(subject)
-        found = set(items.said_by(subject, EVERY))
+        found = set(items.said_by(subject, NO_LIMIT))
         for document_id, _, slug, title in DocumentRows(tx, self._owner).titles():
             if name in (fold(title), fold(slug)):
                 found.update(one.id for one in items.stated(document_id))
-        holding = [set(items.holding(stem, EVERY)) for stem in read(subject).stems]
+        holding = [set(items.holding(stem, NO_LIMIT)) for stem in read(subject).stems]
         return found | set.intersection(*holding) if holding else found
 
     # Judging
@@ -215,8 +215,8 @@ class Curation:
         """Whose word is corrected: who said it, whom it is about, or whom the agent it was said to talks to; empty
         where nobody can tell."""
         said = Items(tx, self._owner).find("record", str(found.record_id)) or found
-        session = Sessions(tx).peek(said.session_id)
-        agent = Agents(tx).peek(session.agent_id) if session else None
+        session = Sessions(tx).find_any(said.session_id)
+        agent = Agents(tx).find_row(session.agent_id) if session else None
         talks = agent and agent.owner == self._owner and Agents(tx).get(agent.owner, agent.id).descriptor
         name = said.speaker or found.speaker or (display_name(talks.user_id) if isinstance(talks, User) else "")
         return usable_name(name)

@@ -19,7 +19,7 @@ from lifelong.models.embedders.base import Embedder
 from lifelong.recall.experience_rows import ExperienceRows, Served
 from lifelong.recall.indexing import AFTER_FAILURE, Indexer
 from lifelong.recall.vector_rows import VectorRows
-from lifelong.storage.base import EVERY, Database, Transaction
+from lifelong.storage.base import NO_LIMIT, Database, Transaction
 
 if TYPE_CHECKING:
     from lifelong.models.embedders.base import Vector
@@ -77,7 +77,7 @@ class ExperienceVectors:
 
     def heal(self) -> Serving:
         """The same, whatever it takes in the calling thread, also where another embedder has to take over."""
-        while not (serving := self.serving(EVERY)):
+        while not (serving := self.serving(NO_LIMIT)):
             served, _ = self._database.read(self._look)
             if served.embedder and self._indexer().find(served.embedder):
                 continue  # a row came in meanwhile
@@ -88,7 +88,7 @@ class ExperienceVectors:
                     f"{served.embedder} makes the vectors of experiences, since another process was started with "
                     f"it. Start this one anew, with that embedder or to have them made by {wanted}."
                 )
-            self._make_missing(wanted, EVERY)
+            self._make_missing(wanted, NO_LIMIT)
         return serving
 
     def forget(self) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from lifelong.errors import ItemNotFound
 from lifelong.recall.analyzer import ASSISTANT, PERSON, AnalyzedText, analyze
 from lifelong.redaction import find_secrets, has_secret
-from lifelong.storage.base import EVERY, Param, Row, Transaction
+from lifelong.storage.base import NO_LIMIT, Param, Row, Transaction
 from lifelong.text.names import NAMELESS
 from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
 
@@ -103,7 +103,7 @@ class Items:
         """Take items into the full-text index, each with its stems as its row has them."""
         prefix = _prefix(self._owner)
         self._tx.many(
-            f"INSERT INTO item_words (rowid, words) VALUES (?, {self._tx.words_value})",
+            f"INSERT INTO item_words (rowid, words) VALUES (?, {self._tx.fulltext_value})",
             [(id_, _words(stems, prefix)) for id_, stems in items if stems],
         )
 
@@ -162,7 +162,7 @@ class Items:
         """They stopped being true, which is known since then; what was known first, counts. Without `until`, a
         part of them did, and they hold."""
         end = (to_micros(until) if until else None, to_micros(known), by)
-        later = to_micros(known) if until else EVERY
+        later = to_micros(known) if until else NO_LIMIT
         self._tx.many(
             "UPDATE items SET until = ?, end_known = ?, by_record = ?, sequence = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND (until IS NULL OR end_known > ?)",
@@ -209,9 +209,9 @@ class Items:
     def holding(self, stem: int, limit: int, *, turns: bool = True) -> list[int]:
         """The ids of the newest items with this stem; without `turns`, of those that were made of them."""
         made = "SELECT 1 FROM items i WHERE i.id = item_words.rowid AND i.kind <> 'record'"
-        which = self._tx.words_match if turns else f"{self._tx.words_match} AND EXISTS ({made})"
+        which = self._tx.fulltext_match if turns else f"{self._tx.fulltext_match} AND EXISTS ({made})"
         rows = self._tx.all(
-            f"SELECT rowid FROM item_words WHERE {which} ORDER BY {self._tx.words_newest} LIMIT ?",
+            f"SELECT rowid FROM item_words WHERE {which} ORDER BY {self._tx.fulltext_newest} LIMIT ?",
             *(f"{_prefix(self._owner)}{stem:08x}", limit),
         )
         return [row[0] for row in rows]
@@ -313,7 +313,7 @@ class Items:
         found = self.get([id_ for _, id_ in fitting[:limit]])
         return [found[id_] for _, id_ in fitting[:limit]]
 
-    def stated(self, document_id: str, limit: int = EVERY) -> list[FoundItem]:
+    def stated(self, document_id: str, limit: int = NO_LIMIT) -> list[FoundItem]:
         """A document's facts, the newest first; by the index of threads, as `pinned` by its own."""
         which = "i.thread = ? AND i.kind = 'fact' AND i.kind <> 'record' AND i.gone IS NULL"
         return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
@@ -405,7 +405,7 @@ def _end(item: Item) -> tuple[int | None, int | None]:
 
 def _place(before: FoundItem | None) -> tuple[int, int]:
     """In the order of time, where a list goes on that ended with this one."""
-    return (to_micros(before.at), before.id) if before else (EVERY, EVERY)
+    return (to_micros(before.at), before.id) if before else (NO_LIMIT, NO_LIMIT)
 
 
 def _found(row: Row) -> FoundItem:

@@ -21,7 +21,7 @@ from lifelong.text.names import NAMELESS
 from lifelong.text.words import fold
 from lifelong.types import ITEM_KINDS, PROVENANCES
 from lifelong.vectors.base import unpacked
-from lifelong.vectors.nearest import Nearest, roomy
+from lifelong.vectors.local import Nearest, with_room
 
 Places = NDArray[np.intp]
 Numbers = NDArray[np.float32]
@@ -94,7 +94,7 @@ class MemoryIndex:
 
     def _add(self, rows: Sequence[Row]) -> None:
         start, end = len(self._where), len(self._where) + len(rows)
-        self._columns = {name: roomy(array, end) for name, array in self._columns.items()}
+        self._columns = {name: with_room(array, end) for name, array in self._columns.items()}
         columns = {name: array[start:end] for name, array in self._columns.items()}
         ids, _, kinds, threads, speakers, agents, trusts, at, since, *_ = zip(*rows, strict=True)
         known = len(self._threads)
@@ -113,9 +113,9 @@ class MemoryIndex:
         self._add_stems(columns, [row[16] for row in rows])
         self.has_assistant |= bool((columns["flags"] & ASSISTANT).any())
         self._where.update(zip(ids, range(start, end), strict=True))
-        self._sums = roomy(self._sums, len(self._threads))
-        self._norms = roomy(self._norms, len(self._threads))
-        self._last = roomy(self._last, len(self._threads))
+        self._sums = with_room(self._sums, len(self._threads))
+        self._norms = with_room(self._norms, len(self._threads))
+        self._last = with_room(self._last, len(self._threads))
         self._last[known : len(self._threads)] = NO_PLACE
         self._nearest.add(np.zeros((len(rows), self._dims), np.float32))
 
@@ -124,7 +124,7 @@ class MemoryIndex:
         stems = np.frombuffer(b"".join(packed), "<u4")
         columns["count"][:] = [len(one) // 4 for one in packed]
         columns["stems"][:] = self._stem_count + np.cumsum(columns["count"]) - columns["count"]
-        self._stems = roomy(self._stems, self._stem_count + len(stems))
+        self._stems = with_room(self._stems, self._stem_count + len(stems))
         self._stems[self._stem_count : self._stem_count + len(stems)] = stems
         self._stem_count += len(stems)
         numbers, counts = np.unique(stems, return_counts=True)

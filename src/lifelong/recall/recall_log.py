@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from lifelong.errors import InputError, RecallNotFound
 from lifelong.recall.write_behind import WriteBehind
 from lifelong.redaction import redact
-from lifelong.storage.base import EVERY, Database, Row, Transaction
+from lifelong.storage.base import NO_LIMIT, Database, Row, Transaction
 from lifelong.types import Clock, from_micros, to_micros
 from lifelong.validation import validate_count
 
@@ -72,7 +72,7 @@ class RecallLog:
         return self._read("ORDER BY id DESC LIMIT ?", limit)
 
     def get(self, recall_id: int) -> Recalled:
-        if type(recall_id) is not int or not 0 <= recall_id < EVERY:
+        if type(recall_id) is not int or not 0 <= recall_id < NO_LIMIT:
             raise InputError(
                 f"The recall's id cannot be {recall_id!r:.200}. memory.admin.recall_log() gives those there are."
             )

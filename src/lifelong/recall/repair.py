@@ -23,7 +23,7 @@ from lifelong.recall.feedback import apply_all
 from lifelong.recall.index_writer import is_searchable, reindex_document, reindex_records, text_of
 from lifelong.recall.items import Items
 from lifelong.recall.vector_rows import VectorRows
-from lifelong.storage.base import EVERY, Database, Row, Transaction
+from lifelong.storage.base import NO_LIMIT, Database, Row, Transaction
 from lifelong.types import from_micros
 
 log = logging.getLogger("lifelong.recall")
@@ -152,7 +152,7 @@ class IndexRebuild:
 
     def start_over(self) -> None:
         """Delete everything that is derived; all of history is to be indexed again."""
-        for statement in self._tx.words_anew:
+        for statement in self._tx.reset_fulltext:
             self._tx.run(statement)
         for table in DERIVED_TABLES:
             self._tx.run(f"DELETE FROM {table}")
@@ -164,7 +164,7 @@ class IndexRebuild:
 
     def rewrite_words(self) -> None:
         """Empty the full-text index, whatever is wrong with it; the words of all items are to be written again."""
-        for statement in self._tx.words_anew:
+        for statement in self._tx.reset_fulltext:
             self._tx.run(statement)
         self._tx.run("DELETE FROM rebuild_progress WHERE id = ?", WORDS)
         self._open(WORDS, "items")
@@ -182,7 +182,7 @@ class IndexRebuild:
             return None if newest == [row[0]] else "words"
         if self._tx.one("SELECT 1 FROM items LIMIT 1"):
             return None
-        searchable = any(is_searchable(one.agent_kind, one.written) for _, one in self._records(0, EVERY))
+        searchable = any(is_searchable(one.agent_kind, one.written) for _, one in self._records(0, NO_LIMIT))
         return "missing" if searchable else None
 
     def left(self) -> int:

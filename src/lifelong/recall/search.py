@@ -231,7 +231,7 @@ class Searcher:
         """Return the best, as their rows are now. Of items that say the same, the newest takes the place of the
         best; of a record, its journal line and its experience, only the best is shown."""
         if scope.agent_id:
-            Agents(tx).standing(self._owner, scope.agent_id)  # raises for an unknown one
+            Agents(tx).get_row(self._owner, scope.agent_id)  # raises for an unknown one
         kept: dict[object, tuple[int, FoundItem, str]] = {}
         shown_records: set[int] = set()
         for start in range(0, len(ranked.places), top_k):

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 Dialect = Literal["sqlite", "postgres"]
 
-EVERY = 2**62
+NO_LIMIT = 2**62
 """A LIMIT that cuts nothing off."""
 
 FULL_TEXT_DAMAGED = "The full-text index is damaged"
@@ -43,22 +43,22 @@ class Transaction(Protocol):
         ...
 
     @property
-    def words_value(self) -> str:
+    def fulltext_value(self) -> str:
         """The parameter of an INSERT that takes words, with blanks between them, into a full-text index."""
         ...
 
     @property
-    def words_match(self) -> str:
+    def fulltext_match(self) -> str:
         """The condition that `item_words` holds the word of its parameter: ASCII letters and digits."""
         ...
 
     @property
-    def words_newest(self) -> str:
-        """The order of what `words_match` finds, newest first, such that the index on words is used."""
+    def fulltext_newest(self) -> str:
+        """The order of what `fulltext_match` finds, newest first, such that the index on words is used."""
         ...
 
     @property
-    def words_anew(self) -> tuple[str, ...]:
+    def reset_fulltext(self) -> tuple[str, ...]:
         """The statements that leave an empty `item_words`, also where it is damaged."""
         ...
 

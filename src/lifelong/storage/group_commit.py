@@ -12,53 +12,53 @@ from lifelong.errors import LifelongError, MemoryClosed, OutcomeUnknown, Storage
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-LARGEST = 256  # jobs in a group
-PATIENCE = 0.002  # seconds to wait for those who were in the last group
+MAX_GROUP_JOBS = 256  # jobs in a group
+GATHER_SECONDS = 0.002  # seconds to wait for those who were in the last group
 
-_SHARED = (StorageBusy, StorageUnavailable, OutcomeUnknown)
+_GROUP_ERRORS = (StorageBusy, StorageUnavailable, OutcomeUnknown)
 
 
-class _Ticket(Generic[Job, Result]):
+class _Waiter(Generic[Job, Result]):
     """A job that waits, and the lock its submitter waits on.
 
     The word that a group is done goes from one waiter to the next. Woken all at once, they would only
     crowd before the interpreter's lock: that costs a third of the throughput of 64 threads.
     """
 
-    __slots__ = ("_done", "_told", "job", "next", "outcome", "queued")
+    __slots__ = ("_done", "_notified", "job", "next", "outcome", "queued")
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.outcome: Result | BaseException = MemoryClosed()
-        self.next: _Ticket[Job, Result] | None = None
+        self.next: _Waiter[Job, Result] | None = None
         self.queued = False
-        self._told = False
+        self._notified = False
         self._done = threading.Lock()
         self._done.acquire()
 
-    def tell(self) -> None:
-        if not self._told:
-            self._told = True
+    def notify(self) -> None:
+        if not self._notified:
+            self._notified = True
             self._done.release()
 
     def wait(self) -> Result | BaseException:
         self._done.acquire()
-        self._pass_on()
+        self._notify_next()
         return self.outcome
 
-    def leave(self) -> None:
+    def abandon(self) -> None:
         """The submitter was interrupted and waits no more; those behind it still wait for the word."""
         if self.queued:
-            threading.Thread(target=self._stand_in, daemon=True).start()
+            threading.Thread(target=self._wait_in_place, daemon=True).start()
 
-    def _stand_in(self) -> None:
-        if not self._told:
+    def _wait_in_place(self) -> None:
+        if not self._notified:
             self._done.acquire()
-        self._pass_on()
+        self._notify_next()
 
-    def _pass_on(self) -> None:
+    def _notify_next(self) -> None:
         if self.next:
-            self.next.tell()
+            self.next.notify()
 
 
 class GroupCommitter(Generic[Job, Result]):
@@ -84,8 +84,8 @@ class GroupCommitter(Generic[Job, Result]):
         self._running = threading.RLock()  # it knows its owner
         self._busy_thread: int | None = None
         self._lone = True
-        self._gate = threading.Lock()  # guards what follows
-        self._waiting: list[_Ticket[Job, Result]] = []
+        self._lock = threading.Lock()  # guards what follows
+        self._waiting: list[_Waiter[Job, Result]] = []
         self._expected = 1
         self._enough = threading.Lock()  # held until as many wait as are expected
         self._enough.acquire()
@@ -123,41 +123,41 @@ class GroupCommitter(Generic[Job, Result]):
         """Finish what was submitted, then take no more. Safe to call twice."""
         if os.getpid() != self._pid:
             return
-        with self._gate:
+        with self._lock:
             self._closed = True
             thread = self._thread
-            self._call()
+            self._wake()
         if thread:
             thread.join()
         with self._running:
             pass  # a lone job that was under way is done now
 
     def _wait_for(self, job: Job) -> Result | BaseException:
-        ticket: _Ticket[Job, Result] = _Ticket(job)
+        waiter: _Waiter[Job, Result] = _Waiter(job)
         try:
-            with self._gate:
-                self._enqueue(ticket)
-            return ticket.wait()
+            with self._lock:
+                self._enqueue(waiter)
+            return waiter.wait()
         except MemoryClosed:
             raise
         except BaseException:
-            ticket.leave()
+            waiter.abandon()
             raise
 
-    def _enqueue(self, ticket: _Ticket[Job, Result]) -> None:
+    def _enqueue(self, waiter: _Waiter[Job, Result]) -> None:
         if self._closed:
             raise MemoryClosed
         self._lone = False
-        ticket.queued = True
-        self._waiting.append(ticket)
+        waiter.queued = True
+        self._waiting.append(waiter)
         if len(self._waiting) >= self._expected:
-            self._call()
+            self._wake()
         if not self._thread:
             thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
             thread.start()
             self._thread = thread
 
-    def _call(self) -> None:
+    def _wake(self) -> None:
         """Tell the thread that there is something to do."""
         if self._enough.locked():
             self._enough.release()
@@ -166,30 +166,30 @@ class GroupCommitter(Generic[Job, Result]):
         while group := self._next_group():
             with self._running:
                 self._busy_thread = threading.get_ident()
-                outcomes = self._outcomes([ticket.job for ticket in group])
+                outcomes = self._outcomes([waiter.job for waiter in group])
                 self._busy_thread = None
                 self._lone = len(group) == 1
-            for ticket, outcome, following in zip(group, outcomes, [*group[1:], None], strict=True):
-                ticket.outcome, ticket.next = outcome, following
-            group[0].tell()
+            for waiter, outcome, following in zip(group, outcomes, [*group[1:], None], strict=True):
+                waiter.outcome, waiter.next = outcome, following
+            group[0].notify()
 
-    def _next_group(self) -> list[_Ticket[Job, Result]]:
+    def _next_group(self) -> list[_Waiter[Job, Result]]:
         """The jobs that wait, once as many do as are expected or the moment is over. Empty at the end."""
         while True:
-            self._enough.acquire(timeout=-1 if self._expected == 1 and not self._closed else PATIENCE)
-            with self._gate:
-                group, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
+            self._enough.acquire(timeout=-1 if self._expected == 1 and not self._closed else GATHER_SECONDS)
+            with self._lock:
+                group, self._waiting = self._waiting[:MAX_GROUP_JOBS], self._waiting[MAX_GROUP_JOBS:]
                 self._expected = max(1, len(group))
                 if self._waiting:
-                    self._call()
+                    self._wake()
                 if group or self._closed:
                     return group
 
     def _outcomes(self, jobs: Sequence[Job]) -> Sequence[Result | BaseException]:
         try:
             return self._run(jobs)
-        except _SHARED as error:
-            return [_again(error) for _ in jobs]
+        except _GROUP_ERRORS as error:
+            return [_copy(error) for _ in jobs]
         except BaseException as error:
             return [error] if len(jobs) == 1 else [self._outcomes([job])[0] for job in jobs]
 
@@ -202,7 +202,7 @@ def check_process(pid: int) -> None:
         )
 
 
-def _again(error: LifelongError) -> LifelongError:
+def _copy(error: LifelongError) -> LifelongError:
     """The same error for another thread: a traceback belongs to one."""
     copy = type(error)(str(error))
     copy.__cause__ = error

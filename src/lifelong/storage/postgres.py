@@ -30,14 +30,15 @@ from lifelong.errors import (
     MemoryClosed,
     OutcomeUnknown,
     StorageBusy,
+    StorageConflict,
     StorageCorrupt,
     StorageError,
+    StorageFull,
     StorageUnavailable,
 )
 from lifelong.storage.base import Dialect, Param, Row, Transaction
 from lifelong.storage.group_commit import check_process
 from lifelong.storage.migrations import LATEST, MIGRATIONS, applied, check_version, migrate
-from lifelong.storage.postgres_errors import is_farewell, translate
 from lifelong.types import to_micros, utc_now
 
 T = TypeVar("T")
@@ -184,7 +185,7 @@ class Postgres:
             try:
                 result = work(connection)
             except psycopg.Error as error:
-                if isinstance(error, _RETRIED) or connection.closed or is_farewell(error):
+                if isinstance(error, _RETRIED) or connection.closed or is_disconnect(error):
                     raise _Again(error) from error
                 raise
             if not reading:
@@ -286,10 +287,10 @@ class _Transaction:
     __slots__ = ("_connection",)
     for_update = " FOR NO KEY UPDATE"  # keeps writers out, lets rows that refer to it in
     skip_locked = " FOR NO KEY UPDATE SKIP LOCKED"
-    words_value = "array_to_tsvector(string_to_array(?, ' '))"
-    words_match = "words @@ CAST(? AS tsquery)"
-    words_newest = "rowid + 0 DESC"  # by the key alone it would read every row until it has enough
-    words_anew = ("DELETE FROM item_words",)
+    fulltext_value = "array_to_tsvector(string_to_array(?, ' '))"
+    fulltext_match = "words @@ CAST(? AS tsquery)"
+    fulltext_newest = "rowid + 0 DESC"  # by the key alone it would read every row until it has enough
+    reset_fulltext = ("DELETE FROM item_words",)
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -334,3 +335,44 @@ def _where(url: str) -> str:
             "storage.url is not a PostgreSQL address. Write postgresql://user:password@host/database."
         ) from None  # its text repeats the address, password and all
     return f"{parts.get('host') or 'localhost'}/{parts.get('dbname') or 'postgres'}"
+
+
+# Errors
+
+
+def is_disconnect(error: psycopg.Error) -> bool:
+    """The server closes the connection: it shuts down, has too many, or somebody ended our session."""
+    return (error.sqlstate or "").startswith(("08", "57P", "53300"))
+
+
+def translate(error: psycopg.Error, where: str) -> LifelongError:
+    """The error of ours that says the same, with the next step."""
+    match error:
+        case pg.UniqueViolation() | pg.ForeignKeyViolation() | pg.IntegrityError():
+            return StorageConflict(f"The database refused it: {_first_line(error)}. Nothing was stored.")
+        case pg.DiskFull() | pg.OutOfMemory():
+            return StorageFull(
+                f"PostgreSQL at {where} has no room left. Nothing was stored; free some space there."
+            )
+        case pg.DataCorrupted() | pg.IndexCorrupted():
+            return StorageCorrupt(f"PostgreSQL at {where} reports damage: {_first_line(error)}. Restore a backup.")
+        case pg.DeadlockDetected() | pg.SerializationFailure() | pg.LockNotAvailable() | pg.QueryCanceled():
+            return StorageBusy(f"PostgreSQL at {where} was too busy. Nothing was stored; try again.")
+        case pg.InsufficientPrivilege() | pg.InvalidPassword() | pg.InvalidAuthorizationSpecification():
+            return StorageUnavailable(
+                f"PostgreSQL at {where} refuses this user: {_first_line(error)}. Nothing was stored; "
+                "check the user, its password and its rights."
+            )
+        case psycopg.OperationalError() | psycopg.InterfaceError() if not error.sqlstate or is_disconnect(error):
+            return StorageUnavailable(
+                f"PostgreSQL at {where} does not answer ({_first_line(error)}). Nothing was stored; "
+                "start it, or mend storage.url, and try again."
+            )
+        case _:
+            return StorageError(
+                f"PostgreSQL at {where} could not do it: {_first_line(error)}. Nothing was stored."
+            )
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

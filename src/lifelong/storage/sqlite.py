@@ -7,8 +7,10 @@ process is waited for with a short, jittered sleep: no process is kept out for l
 
 from __future__ import annotations
 
+import errno
 import os
 import random
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -18,19 +20,30 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
-from lifelong.errors import ForeignDatabase, InputError, MemoryClosed, StorageError, StorageUnavailable
+from lifelong.errors import (
+    ForeignDatabase,
+    IndexCorrupt,
+    InputError,
+    LifelongError,
+    MemoryClosed,
+    StorageBusy,
+    StorageConflict,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnavailable,
+)
 from lifelong.storage.base import FULL_TEXT_DAMAGED, Dialect, Param, Row, Transaction
 from lifelong.storage.group_commit import GroupCommitter, check_process
 from lifelong.storage.migrations import FULL_TEXT, LATEST, applied, check_version, migrate
-from lifelong.storage.sqlite_errors import not_a_database, of_the_system, translate, translated
 from lifelong.types import new_id, to_micros, utc_now
 
 T = TypeVar("T")
 
 APPLICATION_ID = 0x4C464C47  # "LFLG": written in the file's header, so that we know our own
 HEADER = b"SQLite format 3\0"
-READERS_KEPT = 8
-STATEMENTS_KEPT = 1_000  # prepared, a connection: all there are, for to prepare one takes longer than to run it
+MAX_IDLE_READERS = 8
+MAX_CACHED_STATEMENTS = 1_000  # all of them: preparing one costs more than running it
 
 Work = Callable[[Transaction], Any]
 
@@ -54,7 +67,7 @@ class SQLite:
                 _create_private(path)
                 _check_header(path)
             except OSError as error:
-                raise of_the_system(error, path) from error
+                raise translate_os_error(error, path) from error
             self._writer = self._connect()
             try:
                 self._prepare(self._writer)
@@ -90,7 +103,7 @@ class SQLite:
                 self._copy_to(part)
                 _give_name(part, target)
             except OSError as error:
-                raise of_the_system(error, target) from error
+                raise translate_os_error(error, target) from error
             finally:
                 with suppress(OSError):
                     part.unlink(missing_ok=True)
@@ -146,7 +159,7 @@ class SQLite:
     # Connections
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self._path), statementcachesize=STATEMENTS_KEPT)
+        connection = apsw.Connection(str(self._path), statementcachesize=MAX_CACHED_STATEMENTS)
         connection.set_busy_handler(_patience(self._busy_timeout))
         return connection
 
@@ -223,7 +236,7 @@ class SQLite:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         self._readers.append(connection)
-        while self._readers and (self._closed or len(self._readers) > READERS_KEPT):
+        while self._readers and (self._closed or len(self._readers) > MAX_IDLE_READERS):
             self._readers.pop().close()
 
     def _look_through(self) -> list[str]:
@@ -270,10 +283,10 @@ class _Transaction:
     __slots__ = ("_connection",)
     for_update = ""
     skip_locked = ""
-    words_value = "?"
-    words_match = "item_words MATCH ?"
-    words_newest = "rowid DESC"
-    words_anew = ("DROP TABLE IF EXISTS item_words", FULL_TEXT)
+    fulltext_value = "?"
+    fulltext_match = "item_words MATCH ?"
+    fulltext_newest = "rowid DESC"
+    reset_fulltext = ("DROP TABLE IF EXISTS item_words", FULL_TEXT)
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -366,3 +379,97 @@ def _patience(timeout: float) -> Callable[[int], bool]:
         return True
 
     return wait
+
+
+# Errors
+
+
+MIN_FREE_BYTES = 1 << 20  # bytes that a database needs to do anything at all
+
+
+class translated:  # noqa: N801 - reads as a word where it is used
+    """Inside it, apsw's errors become ours."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, apsw.Error):
+            raise translate(error, self._path) from error
+        if isinstance(error, UnicodeDecodeError):
+            raise StorageCorrupt(
+                f"{self._path} holds text that is not text ({error}). Keep a copy of it, and restore a backup."
+            ) from error
+
+
+def translate(error: apsw.Error, path: Path) -> LifelongError:
+    """The error of ours that says the same, with the next step."""
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return StorageBusy(
+                f"Another process kept {path} busy for too long. Nothing was stored; try again, "
+                "or raise storage.busy_timeout."
+            )
+        case apsw.FullError():
+            return _full(path)
+        case apsw.IOError() if _is_disk_full(path):
+            return _full(path)
+        case apsw.IOError():
+            return StorageError(
+                f"{path} could not be read or written ({error}). Nothing was stored; check the disk, its quota "
+                "and the largest size of a file (ulimit -f), and try again."
+            )
+        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError() | apsw.CantOpenError():
+            return _not_writable(path, str(error))
+        case apsw.NotADBError():
+            return not_a_database(path)
+        case apsw.CorruptError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB:
+            return IndexCorrupt(
+                f"The full-text index of {path} is damaged ({error}). Nothing that was stored is lost. "
+                "Run: lifelong rebuild."
+            )
+        case apsw.CorruptError():
+            return StorageCorrupt(
+                f"{path} is damaged ({error}). Keep a copy of it, and restore a backup with its name."
+            )
+        case apsw.ConstraintError():
+            return StorageConflict(f"The database refused it: {error}. Nothing was stored.")
+        case _:
+            return StorageError(f"The database {path} could not do it: {error}. Nothing was stored.")
+
+
+def not_a_database(path: Path) -> ForeignDatabase:
+    return ForeignDatabase(
+        f"{path} is not a database. Nothing was changed; choose another home or move the file away."
+    )
+
+
+def _full(path: Path) -> StorageFull:
+    return StorageFull(f"There is no room left for {path}. Nothing was stored; free some space and try again.")
+
+
+def _not_writable(path: Path, reason: str | None) -> StorageUnavailable:
+    return StorageUnavailable(
+        f"{path} cannot be opened and written ({reason}). Nothing was stored; "
+        "check that its folder exists and that both can be written."
+    )
+
+
+def _is_disk_full(path: Path) -> bool:
+    """Where hardly any room is left, an error of the disk is most likely that."""
+    try:
+        return shutil.disk_usage(path.parent).free < MIN_FREE_BYTES
+    except OSError:
+        return False
+
+
+def translate_os_error(error: OSError, path: Path) -> LifelongError:
+    """An error that the file system gave before SQLite was asked."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _full(path)
+    return _not_writable(path, error.strerror)

@@ -18,7 +18,7 @@ from lifelong.validation import validate_name
 
 Vector: TypeAlias = NDArray[np.float32]
 
-LONGEST_NAME = 500  # bytes: an index of PostgreSQL holds no more
+MAX_NAME_BYTES = 500  # bytes: an index of PostgreSQL holds no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         for what in self.__slots__:
-            validate_name(getattr(self, what), f"The {what} of a scope", LONGEST_NAME)
+            validate_name(getattr(self, what), f"The {what} of a scope", MAX_NAME_BYTES)
         *names, dims = self.embedder.split("/")
         if len(names) < 2 or not (dims.isascii() and dims.isdigit()) or not 0 < int(dims) <= 16_000:
             raise InputError(
@@ -93,7 +93,7 @@ class Vectors(Protocol):
 
 def validate_items(scope: Scope, items: Iterable[Item]) -> tuple[list[str], Vector]:
     """Ids, each once, and their vectors as rows of length 1."""
-    latest = {validate_name(item.id, "The id of a vector", LONGEST_NAME): item.vector for item in items}
+    latest = {validate_name(item.id, "The id of a vector", MAX_NAME_BYTES): item.vector for item in items}
     rows = np.empty((len(latest), scope.dims), np.float32)
     for place, (id_, vector) in enumerate(latest.items()):
         rows[place] = _checked(vector, scope, f"The vector of {id_!r:.100}")

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MISSING = "vectors.store is 'chroma', but its package is missing. Install it: pip install 'lifelong[chroma]'."
-TIMEOUT = 60.0  # seconds that a server may take for a call, or another process for the folder
-TRIES = 5  # of a search beside a removal
-PAGE = 5_000  # below what one call of Chroma takes
-BREADTH = 200  # how many candidates a search follows; Chroma's own 100 finds too few of 5,000
+INSTALL = "vectors.store is 'chroma', but its package is missing. Install it: pip install 'lifelong[chroma]'."
+TIMEOUT_SECONDS = 60.0  # seconds that a server may take for a call, or another process for the folder
+MAX_SEARCH_ATTEMPTS = 5  # of a search beside a removal
+PAGE_ROWS = 5_000  # below what one call of Chroma takes
+SEARCH_CANDIDATES = 200  # how many candidates a search follows; Chroma's own 100 finds too few of 5,000
 
 _instances = itertools.count()
 
@@ -57,8 +57,8 @@ class ChromaVectors:
         ids, rows = validate_items(scope, items)
 
         def work(collection: Collection) -> None:
-            for start in range(0, len(ids), PAGE):
-                collection.upsert(ids=ids[start : start + PAGE], embeddings=rows[start : start + PAGE])
+            for start in range(0, len(ids), PAGE_ROWS):
+                collection.upsert(ids=ids[start : start + PAGE_ROWS], embeddings=rows[start : start + PAGE_ROWS])
 
         if ids:
             self._in(scope, work, writing=True, making=True)
@@ -67,8 +67,8 @@ class ChromaVectors:
         gone = list(dict.fromkeys(ids))
 
         def work(collection: Collection) -> None:
-            for start in range(0, len(gone), PAGE):
-                collection.delete(ids=gone[start : start + PAGE])
+            for start in range(0, len(gone), PAGE_ROWS):
+                collection.delete(ids=gone[start : start + PAGE_ROWS])
 
         self._in(scope, work, writing=True)
 
@@ -144,7 +144,7 @@ class ChromaVectors:
     def _alone(self, path: Path, work: Callable[[Client], T], writing: bool) -> T:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = path / "lifelong.generation"
-        with self._lock, FileLock(path / "lifelong.lock", TIMEOUT, mode=0o600, poll_interval=0.002):
+        with self._lock, FileLock(path / "lifelong.lock", TIMEOUT_SECONDS, mode=0o600, poll_interval=0.002):
             generation = place.read_bytes() if place.exists() else b""
             if generation != self._generation:
                 self._let_go()
@@ -166,7 +166,7 @@ class ChromaVectors:
             import chromadb
             from chromadb.config import Settings
         except ImportError as error:
-            raise ConfigError(MISSING) from error
+            raise ConfigError(INSTALL) from error
         settings = Settings(anonymized_telemetry=False)
         if isinstance(self._place, Path):
             # Chroma shares what it has open among clients whose paths are spelled alike. Ours must not, because
@@ -180,7 +180,7 @@ class ChromaVectors:
         port = url.port or (443 if secure else 8000)
         client = cast("Client", chromadb.HttpClient(url.hostname, port, ssl=secure, settings=settings))
         for session in _sessions(client):
-            session.timeout = TIMEOUT  # Chroma would wait for ever
+            session.timeout = TIMEOUT_SECONDS  # Chroma would wait for ever
         return client
 
     def _let_go(self) -> None:
@@ -196,7 +196,7 @@ def _made(client: Client, scope: Scope) -> Collection:
     return client.get_or_create_collection(
         _name(scope),
         embedding_function=None,  # the default one downloads a model
-        configuration={"hnsw": {"space": "cosine", "ef_search": BREADTH}},
+        configuration={"hnsw": {"space": "cosine", "ef_search": SEARCH_CANDIDATES}},
         metadata={"owner": scope.owner, "collection": scope.collection, "embedder": scope.embedder},
     )
 
@@ -228,7 +228,7 @@ def _insisting(query: Callable[[], T]) -> T:
     """A server that finds an id which another client removes at this moment says "Error finding id": ask again."""
     from chromadb.errors import InternalError
 
-    for _ in range(TRIES - 1):
+    for _ in range(MAX_SEARCH_ATTEMPTS - 1):
         try:
             return query()
         except InternalError as error:

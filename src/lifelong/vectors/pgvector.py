@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from lifelong.errors import ConfigError, MemoryClosed, StorageError, StorageUnavailable
-from lifelong.storage.base import EVERY, Database, Transaction
+from lifelong.storage.base import NO_LIMIT, Database, Transaction
 from lifelong.vectors.base import Item, Near, Scope, Vector, ranked, validate_items, validate_query
 
 T = TypeVar("T")
 
-OLDEST = (0, 8)  # the first that goes on searching when what it found is gone
-INDEXED_DIMS = 4_000  # more, HNSW does not take: such a scope is searched one by one
-BREADTH = 200  # how many candidates a search follows: 40, pgvector's own, finds too few
-LOCK = 0x4C464C56  # one process makes a table at a time
+MIN_VERSION = (0, 8)  # the first that goes on searching when what it found is gone
+MAX_INDEXED_DIMENSIONS = 4_000  # more, HNSW does not take: such a scope is searched one by one
+SEARCH_CANDIDATES = 200  # how many candidates a search follows: 40, pgvector's own, finds too few
+TABLE_LOCK = 0x4C464C56  # one process makes a table at a time
 
 
 class PgVectors:
@@ -64,11 +64,11 @@ class PgVectors:
         sql = (
             f"SELECT id, 1 - distance FROM (SELECT id, vector OPERATOR({self._prefix}.<=>) "
             f"CAST(? AS {self._prefix}.halfvec) AS distance FROM {_table(scope)} "
-            f"ORDER BY distance LIMIT {min(k, EVERY)}) AS near"
+            f"ORDER BY distance LIMIT {min(k, NO_LIMIT)}) AS near"
         )
 
         def work(tx: Transaction) -> list[Near]:
-            tx.one("SELECT set_config('hnsw.ef_search', ?, true)", str(min(max(BREADTH, 2 * k), 1_000)))
+            tx.one("SELECT set_config('hnsw.ef_search', ?, true)", str(min(max(SEARCH_CANDIDATES, 2 * k), 1_000)))
             tx.one("SELECT set_config('hnsw.iterative_scan', 'strict_order', true)")
             return ranked(tx.all(sql, _text(row)))
 
@@ -100,13 +100,13 @@ class PgVectors:
         return self._database
 
     def _make(self, tx: Transaction, scope: Scope) -> None:
-        tx.one("SELECT pg_advisory_xact_lock(?)", LOCK)
+        tx.one("SELECT pg_advisory_xact_lock(?)", TABLE_LOCK)
         if _is_made(tx, scope):
             return
         table, title = _table(scope), _title(scope).replace("'", "''").replace("?", "\\u003f")
         tx.run(f"CREATE TABLE {table} (id TEXT PRIMARY KEY, vector {self._prefix}.halfvec({scope.dims}) NOT NULL)")
         tx.run(f"COMMENT ON TABLE {table} IS '{title}'")
-        if scope.dims <= INDEXED_DIMS:
+        if scope.dims <= MAX_INDEXED_DIMENSIONS:
             tx.run(f"CREATE INDEX ON {table} USING hnsw (vector {self._prefix}.halfvec_cosine_ops)")
 
 
@@ -144,16 +144,16 @@ def _extension(database: Database) -> str:
                 f"administrator run CREATE EXTENSION vector in it. ({error})"
             ) from error
     schema, version = found
-    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+    if tuple(int(part) for part in version.split(".")[:2]) < MIN_VERSION:
         raise StorageUnavailable(
-            f"pgvector {version} is too old; {OLDEST[0]}.{OLDEST[1]} or later is needed. Install it on the "
-            "server, then run ALTER EXTENSION vector UPDATE."
+            f"pgvector {version} is too old; {MIN_VERSION[0]}.{MIN_VERSION[1]} or later is needed. Install it on "
+            "the server, then run ALTER EXTENSION vector UPDATE."
         )
     return schema
 
 
 def _install(tx: Transaction) -> tuple[str, str]:
-    tx.one("SELECT pg_advisory_xact_lock(?)", LOCK)
+    tx.one("SELECT pg_advisory_xact_lock(?)", TABLE_LOCK)
     tx.run("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
     return _installed(tx) or ("public", "0.0")
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 INSTALL = "embeddings.provider is 'onnx', but its package is missing. Install it: pip install 'lifelong[onnx]'."
-LONGEST = 512  # tokens in a window, where the tokenizer does not say
-MOST_BYTES = 32_768  # of a text: some sixteen windows of English, seconds on a small machine
+MAX_WINDOW_TOKENS = 512  # tokens in a window, where the tokenizer does not say
+MAX_TEXT_BYTES = 32_768  # of a text: some sixteen windows of English, seconds on a small machine
 FEEDS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
 
@@ -41,7 +41,7 @@ class OnnxEmbedder(Windowed["Encoding"]):
         query_prefix: str = "",
         document_prefix: str = "",
     ) -> None:
-        super().__init__(query_prefix, document_prefix, MOST_BYTES)
+        super().__init__(query_prefix, document_prefix, MAX_TEXT_BYTES)
         self._path, self._pooling = path, pooling
         self._model, self._identity = Lazy(self._load), Lazy(self._identify)
 
@@ -100,5 +100,5 @@ class OnnxEmbedder(Windowed["Encoding"]):
                 "Put model.onnx and tokenizer.json there."
             ) from error
         tokenizer.no_padding()
-        tokenizer.enable_truncation((tokenizer.truncation or {}).get("max_length", LONGEST))
+        tokenizer.enable_truncation((tokenizer.truncation or {}).get("max_length", MAX_WINDOW_TOKENS))
         return _Model(session, tokenizer, version)

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ADDRESS = re.compile(r"(https?://[\w.\-]+|https?://\[[\da-fA-F:]+\])(:\d+)?(/[!-~]*)?", re.ASCII)
-MOST_BYTES = 65_536  # of a text
-MOST_ANSWER = 2**26
-ATTEMPTS = 4
-BACKOFF = 0.5  # seconds before the second attempt; twice as many before each further one
-PASSING = {408, 409, 425, 429}  # and everything from 500
+MAX_TEXT_BYTES = 65_536  # of a text
+MAX_ANSWER_BYTES = 2**26
+MAX_ATTEMPTS = 4
+FIRST_BACKOFF_SECONDS = 0.5  # seconds before the second attempt; twice as many before each further one
+TEMPORARY_STATUSES = {408, 409, 425, 429}  # and everything from 500
 
-ELSEWHERE = "Check embeddings.model (with Ollama, pull it first) and embeddings.base_url."
-KEY = "Set embeddings.api_key to a key of this server."
-HINTS = dict.fromkeys((401, 403), KEY) | dict.fromkeys((301, 302, 303, 307, 308, 404, 405), ELSEWHERE)
+CHECK_ADDRESS = "Check embeddings.model (with Ollama, pull it first) and embeddings.base_url."
+CHECK_KEY = "Set embeddings.api_key to a key of this server."
+HINTS = dict.fromkeys((401, 403), CHECK_KEY) | dict.fromkeys((301, 302, 303, 307, 308, 404, 405), CHECK_ADDRESS)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -61,7 +61,7 @@ class OpenAIEmbedder(Windowed[str]):
             raise ConfigError("embeddings.model is empty. Name one that the server knows, as 'nomic-embed-text'.")
         if not re.fullmatch(r"[!-~]*", api_key):
             raise ConfigError("embeddings.api_key holds a character that no key has. Copy it anew.")
-        super().__init__(query_prefix, document_prefix, MOST_BYTES)
+        super().__init__(query_prefix, document_prefix, MAX_TEXT_BYTES)
         self._model, self._url, self._key = model, f"{base_url.rstrip('/')}/embeddings", api_key
         self._label = f"{model} at {address[1]}{address[2] or ''}"
         self._asked_for, self._batch, self._window = dimensions, batch, window_bytes
@@ -94,8 +94,8 @@ class OpenAIEmbedder(Windowed[str]):
     def _answered(self, texts: Sequence[str]) -> NDArray[Any]:
         """A vector for each text, as the server gives it; asked again while that may help."""
         until, reason = time.monotonic() + self._timeout, ""
-        for attempt in range(ATTEMPTS):
-            wait = BACKOFF * 2**attempt
+        for attempt in range(MAX_ATTEMPTS):
+            wait = FIRST_BACKOFF_SECONDS * 2**attempt
             try:
                 return self._vectors(self._post(texts, until), len(texts))
             except urllib.error.HTTPError as error:
@@ -104,7 +104,7 @@ class OpenAIEmbedder(Windowed[str]):
                 wait = max(wait, float(after)) if re.fullmatch(r"[0-9]{1,6}", after) else wait
             except (OSError, http.client.HTTPException) as error:
                 reason = self._told(str(error) or type(error).__name__)
-            if attempt + 1 == ATTEMPTS or time.monotonic() + wait >= until:
+            if attempt + 1 == MAX_ATTEMPTS or time.monotonic() + wait >= until:
                 break
             self._sleep(wait)
         raise ModelError(f"{self._label} gave no vectors: {reason}. Look whether it runs, and try again later.")
@@ -117,7 +117,7 @@ class OpenAIEmbedder(Windowed[str]):
         request = urllib.request.Request(self._url, json.dumps(asked).encode(), headers)
         answer = bytearray()
         with self._open(request, timeout=max(until - time.monotonic(), 0.001)) as response:
-            while len(answer) < MOST_ANSWER and (part := response.read1(65_536)):
+            while len(answer) < MAX_ANSWER_BYTES and (part := response.read1(65_536)):
                 answer += part
                 if time.monotonic() > until:
                     raise TimeoutError("the answer took too long")
@@ -132,7 +132,7 @@ class OpenAIEmbedder(Windowed[str]):
                 said = f"{error.code} {self._told(error.read(2_000).decode('utf-8', 'replace'))}".strip()
         except (OSError, http.client.HTTPException):
             said = str(error.code)
-        if error.code >= 500 or error.code in PASSING:
+        if error.code >= 500 or error.code in TEMPORARY_STATUSES:
             return said
         if error.code in HINTS:
             raise ConfigError(f"{self._label} refused: {said}. {HINTS[error.code]}") from None

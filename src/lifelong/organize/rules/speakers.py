@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lifelong.collect.history import LONGEST_SPEAKER
+from lifelong.collect.history import MAX_SPEAKER_CHARS
 from lifelong.collect.transcript import without_injected
 from lifelong.organize.organizer import Transcript
 from lifelong.redaction import has_secret
@@ -83,7 +83,7 @@ def display_name(user: str) -> str:
 
 def usable_name(name: str) -> str:
     """Return the name; empty if it is a secret or too long."""
-    return "" if len(name) > LONGEST_SPEAKER or has_secret(name) else name
+    return "" if len(name) > MAX_SPEAKER_CHARS or has_secret(name) else name
 
 
 def speaker_names(utterances: Iterable[Utterance]) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """How the tables came to be, step by step. A database is made, or brought up to date, by the steps it lacks.
 
 A step that was released is never edited: a change is a new step. What the two databases spell differently
-stands in `SPELLED`.
+stands in `DIALECT`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FULL_TEXT = (
 )
 """Which items a word stands in, and no more: the text is elsewhere, and order and number are not asked for."""
 
-SPELLED: dict[Dialect, dict[str, str]] = {
+DIALECT: dict[Dialect, dict[str, str]] = {
     "sqlite": {
         "{growing_id}": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "{bytes}": "BLOB",
@@ -52,13 +52,13 @@ def migrate(tx: Transaction, dialect: Dialect, now: int, where: str, until: int 
     for step in MIGRATIONS:
         if done < step.number <= until:
             for statement in step.sql:
-                if spelled := _spelled(statement, dialect):
+                if spelled := _translate(statement, dialect):
                     tx.run(spelled)
             tx.run("INSERT INTO lifelong_migrations VALUES (?, ?, ?)", step.number, step.name, now)
 
 
-def _spelled(statement: str, dialect: Dialect) -> str:
-    for name, word in SPELLED[dialect].items():
+def _translate(statement: str, dialect: Dialect) -> str:
+    for name, word in DIALECT[dialect].items():
         statement = statement.replace(name, word)
     return statement
 
