@@ -72,7 +72,6 @@ SQL_STANDS_IN = (
     "recall.items",
     "recall.citations",
     "recall.vector_rows",
-    "recall.rebuild",
     "recall.recall_log",
     "recall.feedback",
     "recall.relations",

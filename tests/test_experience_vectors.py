@@ -108,7 +108,7 @@ def test_old_vectors_serve_until_the_new_ones_are_made(open_memory: OpenMemory, 
     assert (served_by(store), made_by(store, STATIC), memory.admin.unindexed()) == (LETTERS, set(), 0)
     assert is_whole(store)
     assert new in made_by(store, LETTERS)
-    here = [text for text in letters.given if text != experience_vectors.PLAIN]
+    here = [text for text in letters.given if text != experience_vectors.PROBE_TEXT]
     assert len(here) == 2 * len(store.list()), "each once here, and once as an item"
     assert answers(store) != before
     assert store.add(DEPLOY) is None
@@ -174,7 +174,7 @@ def test_a_kill_in_the_middle_goes_on_where_it_was(
     assert 5 < len(had) < len(told), "the second went on where the first was"
     while store.backfill():
         pass
-    given = [text for text in letters.given if text != experience_vectors.PLAIN]
+    given = [text for text in letters.given if text != experience_vectors.PROBE_TEXT]
     assert len(given) == len(told) - len(had)
     assert (served_by(store), made_by(store, LETTERS), made_by(store, STATIC)) == (LETTERS, told, set())
 
@@ -284,7 +284,7 @@ def test_two_embedders_do_not_replace_each_other_for_ever(open_memory: OpenMemor
     for memory in (first, later, first):
         memory.organize()
         assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
-    with pytest.raises(ModelError, match="Start this one anew"):
+    with pytest.raises(ModelError, match="Restart this one"):
         first.experiences.add("Marta is allergic to peanuts and to hazelnuts.")
     assert served_by(later.experiences) == LETTERS
     assert [text for text in letters.given if not text.endswith("?")] == made
@@ -314,7 +314,7 @@ def test_who_is_outvoted_compacts_all_the_same(open_memory: OpenMemory, clock: F
     assert DEPLOY in kept
     assert TEA not in kept
     assert served_by(later.experiences) == LETTERS
-    assert "Start it anew" in " ".join(first.admin.health().reasons)
+    assert "Restart it" in " ".join(first.admin.health().reasons)
     later.experiences.extract()
     assert {one.text for one in later.experiences.list()} >= {DEPLOY, TEA}
 
@@ -340,7 +340,7 @@ def test_no_question_makes_them_all(open_memory: OpenMemory) -> None:
     store._vectors.store.clear(store._vectors.scope(STATIC))
     memory = open_memory(**LOCAL)
     assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
-    assert len(made_by(memory.experiences, STATIC)) == experience_vectors.LOOSE
+    assert len(made_by(memory.experiences, STATIC)) == experience_vectors.MAX_INLINE_EMBEDDED
     assert "by words only" in memory.admin.health().reasons[0]
     assert memory.experiences.query("Who is scared at night?", 1)
     assert is_whole(memory.experiences)

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lifelong.recall.experiences
-from lifelong import AssistantMessage, Cron, Memory, Subagent, System, ToolResult, User, UserMessage
+from lifelong import AssistantMessage, Cron, Memory, Store, Subagent, System, ToolResult, User, UserMessage
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import ConfigError, InputError, MemoryClosed, ModelError, StorageUnavailable
 from lifelong.journal.indexing import trust_of
@@ -28,8 +28,7 @@ from lifelong.journal.records import JournalRecord
 from lifelong.models.embedders.base import Embedder, Rows
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall.experience_rows import ExperienceRows
-from lifelong.recall.experiences import GROUPS, Experiences, grouped
-from lifelong.recall.extraction import is_candidate
+from lifelong.recall.experiences import GROUPS, Experiences, grouped, is_candidate
 from lifelong.recall.indexing import Indexer
 from lifelong.recall.items import Items
 from lifelong.storage.base import Database, Transaction
@@ -70,7 +69,7 @@ def embedding(database: Database, clock: FakeClock, *embedders: Embedder) -> Cal
 
 
 def served_by(store: Experiences) -> str:
-    return store._database.read(lambda tx: ExperienceRows(tx, store._owner).served().embedder)
+    return store._database.read(lambda tx: ExperienceRows(tx, store._owner).serving().embedder)
 
 
 def scope(store: Experiences) -> Scope:
@@ -153,7 +152,7 @@ def test_a_look_alike_hides_no_repetition(experiences: Experiences) -> None:
         ({"text": 7}, "must be text"),
         ({"text": "x" * 100_001}, "limit is 100,000"),
         ({"text": TEA, "category": " "}, "category must not be empty"),
-        ({"text": TEA, "trust": "rumour"}, "is no trust"),
+        ({"text": TEA, "trust": "rumour"}, "Unknown trust"),
         ({"text": TEA, "at": datetime(2026, 1, 1)}, "time"),  # noqa: DTZ001
         ({"text": TEA, "entities": [""]}, "entity must not be empty"),
         ({"text": TEA, "entities": "Ada"}, "Give a list"),
@@ -270,7 +269,7 @@ def test_a_full_store_keeps_what_is_new(open_memory: OpenMemory, clock: FakeCloc
 
 def test_what_has_ended_is_near_nothing(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     """R5: neither after a repair nor before, where it would hide what holds."""
-    monkeypatch.setattr(lifelong.recall.experiences, "NEAREST", 1)
+    monkeypatch.setattr(lifelong.recall.experiences, "DEDUP_CANDIDATES", 1)
     memory = open_memory(continuity=ON)
     store = memory.experiences
     store.add(DEPLOY)
@@ -278,7 +277,7 @@ def test_what_has_ended_is_near_nothing(open_memory: OpenMemory, monkeypatch: py
     memory.feedback(str(ended), "outdated")
     assert store.add(DEPLOY_AGAIN) is None
     memory.feedback(str(store.add(TEA)), "outdated")
-    store.heal()
+    store.repair()
     assert vector_ids(store) == {one.id for one in store.list()}
 
 
@@ -790,6 +789,21 @@ def test_a_kill_during_eviction_loses_nothing(
         assert memory.admin.check() == []
         assert len(row_ids(store)) == most
         assert row_ids(store) >= set(ids[-(most - 1) :]), "one more may have been added, and not been said"
-        store.heal()
+        store.repair()
         assert is_whole(store)
         memory.close()
+
+
+def test_the_uses_of_all_users_are_counted_in_one_thread(tmp_path: Path) -> None:
+    """R7, S3: a thousand users cost no thousand threads."""
+    with Store.open(tmp_path, continuity=ON) as store:
+        for number in range(5):
+            experiences = store.user(f"user-{number}").experiences
+            experiences.add(TEA)
+            assert experiences.query("green tea", 1)
+        counting = [thread for thread in threading.enumerate() if thread.name == "lifelong-experience-uses"]
+        assert len(counting) == 1
+        store.organize()
+        for number in range(5):
+            [one] = store.user(f"user-{number}").experiences.list()
+            assert one.used == 1

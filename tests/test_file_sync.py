@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lifelong import Memory, User
-from lifelong.recall.file_sync import FileSync
+from lifelong.recall.index_writer import FileSync
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.types import Item
@@ -91,7 +91,7 @@ def test_a_page_that_cannot_be_filed_keeps_no_other_from_it(
         "Beans climb by the boiler.",
         "The boiler valve sticks.",
     }
-    assert caplog.text.count("beds.md is found as it was") == 1
+    assert caplog.text.count("beds.md: indexing failed") == 1
     pages[0].write_text("The boiler is gone.")
     files.sync()
     assert {hit.text for hit in memory.search("boiler")} == {"The boiler is gone.", "The boiler valve sticks."}

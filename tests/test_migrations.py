@@ -141,7 +141,8 @@ def fill_8(tx: Transaction) -> None:
     """What version 8 added."""
     tx.run(
         "INSERT INTO experiences (owner, id, text, category, session_id, record, trust, at, entities, used, "
-        "used_at, bare) VALUES ('default', 'e1', 'The boiler hums.', 'note', '', '', 'agent', ?, '[]', 0, 0, 1)",
+        "used_at, without_vector) "
+        "VALUES ('default', 'e1', 'The boiler hums.', 'note', '', '', 'agent', ?, '[]', 0, 0, 1)",
         BEFORE,
     )
 

@@ -14,8 +14,7 @@ from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError, LifelongError, RecallNotFound
 from lifelong.models.embedders.base import Vector
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall import recall_log as recall_log
-from lifelong.recall import write_behind
+from lifelong.recall import recall_log
 from lifelong.recall.recall_log import RecallLog, RecallLogWriter
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock, in_threads
@@ -118,11 +117,11 @@ def test_secrets_do_not_reach_the_log(memory: Memory, mara: Agent) -> None:
     """R10, S4: also where a long question is cut in the middle of one."""
     memory.search("Is my password hunter2-Xy77!k the old one?")
     secret = "sk-ant-api03-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z" * 2
-    memory.search("x" * (recall_log.LONGEST - 20) + f" {secret}")
+    memory.search("x" * (recall_log.MAX_LOGGED_CHARS - 20) + f" {secret}")
     long, short = memory.admin.recall_log()
     assert "hunter2" not in short.question
     assert "sk-ant" not in long.question
-    assert len(long.question) <= recall_log.LONGEST
+    assert len(long.question) <= recall_log.MAX_LOGGED_CHARS
 
 
 def test_a_tool_call_is_told_apart(memory: Memory, mara: Agent) -> None:
@@ -260,7 +259,7 @@ def test_what_is_lost_is_said(
     database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """R10: too many that wait push the oldest out; a close that cannot write says how many that cost."""
-    monkeypatch.setattr(write_behind, "MOST_WAITING", 10)
+    monkeypatch.setattr(recall_log, "MAX_WAITING_ROWS", 10)
     unwell = Unwell(database)
     writer = RecallLogWriter(unwell)  # type: ignore[arg-type]  # it is one, but for writing
     log = RecallLog(database, "default", clock, writer)
@@ -277,7 +276,7 @@ def test_what_is_lost_is_said(
 
 def test_the_oldest_go(database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """R10: the log of a user keeps its size, whatever another user asks."""
-    monkeypatch.setattr(recall_log, "KEPT", 5)
+    monkeypatch.setattr(recall_log, "MAX_LOGGED_RECALLS", 5)
     with open_log(database, clock) as (log, writer):
         other = RecallLog(database, "b", clock, writer)
         other.note("injection", "a", "other", ())

@@ -27,7 +27,7 @@ from lifelong.organize.inbox import Inbox
 from lifelong.organize.memory_agent import MemoryAgentRunner, RetryPolicy
 from lifelong.organize.organizer import Organizer
 from lifelong.recall.feedback import ended_lines
-from lifelong.recall.file_sync import FileSync
+from lifelong.recall.index_writer import FileSync
 from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.recall.vector_rows import VectorRows
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from lifelong.models.embedders.base import Embedder
     from lifelong.recall.context import ContextBuilder
     from lifelong.recall.curation import Curation
+    from lifelong.recall.experience_rows import ExperienceUses
     from lifelong.recall.experiences import Experiences
     from lifelong.recall.indexing import Indexer
     from lifelong.recall.recall_log import RecallLog, RecallLogWriter
@@ -136,6 +137,12 @@ class SharedParts:
 
         return RecallLogWriter(self.database)
 
+    @cached_property
+    def experience_uses(self) -> ExperienceUses:
+        from lifelong.recall.experience_rows import ExperienceUses
+
+        return ExperienceUses(self.database)
+
     def use_index(self, owner: str, searcher: Searcher) -> None:
         """Note that a user's index in memory is in use; of too many, the one that was not used longest goes."""
         with self._loading:
@@ -160,6 +167,8 @@ class SharedParts:
         self.recorder.close()
         if "recall_log_writer" in self.__dict__:
             self.recall_log_writer.close()
+        if "experience_uses" in self.__dict__:
+            self.experience_uses.close()
         self.database.close()
 
     def status_notes(self) -> list[str]:
@@ -262,6 +271,7 @@ class UserParts:
             most=self._settings.experience_max_count,
             alike=word_sense(shared.embedders[-1]),
             journal=self.journal,
+            uses=shared.experience_uses,
         )
 
     @property

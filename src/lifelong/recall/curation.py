@@ -23,11 +23,10 @@ from lifelong.organize.facts import INFERRED, PEOPLE, SUBJECTS, Fact, parse_fact
 from lifelong.organize.rules.speakers import display_name, usable_name
 from lifelong.organize.rules.third_person import third_person
 from lifelong.recall.analyzer import read
-from lifelong.recall.feedback import FeedbackRows, Verdict, parts
-from lifelong.recall.index_writer import ref_of, stated, text_of
+from lifelong.recall.feedback import FeedbackRows, Verdict, split_key, summary_line
+from lifelong.recall.index_writer import facts_of, ref_of, text_of
 from lifelong.recall.items import FoundItem, Items
 from lifelong.recall.search import hit
-from lifelong.recall.supersession import line_of
 from lifelong.redaction import redact
 from lifelong.storage.base import NO_LIMIT, Database, Transaction
 from lifelong.text.sentences import sentences
@@ -108,7 +107,7 @@ class Curation:
         found = set(items.said_by(subject, NO_LIMIT))
         for document_id, _, slug, title in DocumentRows(tx, self._owner).titles():
             if name in (fold(title), fold(slug)):
-                found.update(one.id for one in items.stated(document_id))
+                found.update(one.id for one in items.facts_in(document_id))
         holding = [set(items.holding(stem, NO_LIMIT)) for stem in read(subject).stems]
         return found | set.intersection(*holding) if holding else found
 
@@ -154,7 +153,9 @@ class Curation:
         if found.kind == "fact":
             new = self._restate(found, told, record_id, now, speaker)
         if remember:
-            at, [line] = self._database.read(lambda tx: (History(tx).said_at(record_id), line_of(tx, record_id)))
+            at, [line] = self._database.read(
+                lambda tx: (History(tx).said_at(record_id), summary_line(tx, record_id))
+            )
             remember(JournalRecord(line, "", "learned", told, "user", 1.0, at, "private-user"))
         self._database.write(lambda tx: self._end(tx, found.key, record_id, now))
         self._end_facts_of(found, record_id, now)
@@ -259,7 +260,7 @@ class Curation:
         return self._database.read(lambda tx: self._find(tx, item))
 
     def _at(self, tx: Transaction, key: str) -> FoundItem:
-        if found := Items(tx, self._owner).find(*parts(key)):
+        if found := Items(tx, self._owner).find(*split_key(key)):
             return found
         raise ItemNotFound("What was said instead has left meanwhile. Search or list to see what there is.")
 
@@ -286,7 +287,7 @@ def _tells(line: str, fact: str) -> bool:
 
 def _paragraph(document: Document, ref: str) -> str | None:
     """The paragraph that an item was made of."""
-    return next((paragraph for found, _, paragraph in stated(document) if found == ref), None)
+    return next((paragraph for found, _, paragraph in facts_of(document) if found == ref), None)
 
 
 def _stated(document: Document, told: str, record_id: int, speaker: str) -> Fact:

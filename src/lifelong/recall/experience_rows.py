@@ -1,5 +1,5 @@
-"""The rows of `experiences`; of `experience_vectors`: whose vectors serve; of `extractions`: how far the journal
-was looked through for them."""
+"""The rows of `experiences`; of `experience_vectors`: which embedder's vectors serve; of `extractions`: how far
+the journal was read for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import NamedTuple
 from lifelong.journal.records import summarized_by
 from lifelong.recall.citations import Citations
 from lifelong.recall.items import Items
-from lifelong.storage.base import Row, Transaction
+from lifelong.recall.recall_log import WriteBehind
+from lifelong.storage.base import Database, Row, Transaction
 from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
 
 KIND: ItemKind = "experience"
@@ -21,9 +22,9 @@ _COLUMNS = "id, text, category, session_id, record, trust, at, entities, used, u
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """Something worth having at hand again. `record` is the line of the journal it came from; `entities` are the
-    people, projects and places it names; `used` is how often it came back; `until` is when it stopped being true
-    (none: it holds); `score` is how well it answers, where somebody asked."""
+    """Something worth knowing again. `record` is the journal line it came from; `entities` are the people,
+    projects and places it names; `used` is how often it came back; `until` is when it stopped being true (none: it
+    holds); `score` is how well it answers a query."""
 
     id: str
     text: str
@@ -39,15 +40,15 @@ class Experience:
     score: float = 0.0
 
 
-class Looked(NamedTuple):
-    """The last record of the journal that was looked at, and its time."""
+class ReadUntil(NamedTuple):
+    """The last journal record that was read for experiences, and its time."""
 
     record: str
     at: datetime
 
 
-class Served(NamedTuple):
-    """The embedder whose vectors serve, and the one that is to serve next; empty where there is none."""
+class ServingEmbedder(NamedTuple):
+    """The embedder whose vectors serve, and the one that will serve next; empty where there is none."""
 
     embedder: str = ""
     next_embedder: str = ""
@@ -61,7 +62,8 @@ class ExperienceRows:
         self._owner = owner
 
     def add(self, one: Experience, now: datetime) -> bool:
-        """Whether it was new. What had stopped being true holds again, unless somebody said what is so instead."""
+        """Insert an experience. Return whether it was new. One that had ended holds again, unless it was
+        corrected."""
         added = self._tx.all(
             f"INSERT INTO experiences (owner, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, NULL) "
             "ON CONFLICT (owner, id) DO UPDATE SET until = NULL, record = excluded.record, at = excluded.at, "
@@ -72,19 +74,19 @@ class ExperienceRows:
             *(to_micros(one.at), json.dumps(one.entities, ensure_ascii=False), f"{KIND}:"),
         )
         if added:
-            self._file([one], now)
+            self._index([one], now)
         return bool(added)
 
-    def _file(self, some: Sequence[Experience], now: datetime, *, anew: bool = False) -> None:
-        """Make items of them, which have ended, or in part, where the records they sum up have."""
+    def _index(self, some: Sequence[Experience], now: datetime, *, rebuilding: bool = False) -> None:
+        """Make items of them, which have ended, wholly or in part, where the records they sum up have."""
         items, citations = Items(self._tx, self._owner), Citations(self._tx, self._owner)
-        items.put([_item(one) for one in some], now, anew=anew)
+        items.put([_item(one) for one in some], now, rebuilding=rebuilding)
         made = {record: one.id for one in some if (record := summarized_by(one.record))}
         for end in citations.ends(made):
             items.end(KIND, [made[end.record_id]], *end[1:])
 
     def end(self, record: str, until: datetime | None, known: datetime, by_record: int | None) -> None:
-        """What was made of this line of the journal stopped being true, or without `until` a part of it."""
+        """End what was made of this journal line, or, without `until`, a part of it."""
         ids = self.made_of(record)
         if until:
             which = "WHERE owner = ? AND record = ? AND until IS NULL RETURNING id"
@@ -93,10 +95,10 @@ class ExperienceRows:
         Items(self._tx, self._owner).end(KIND, ids, until, known, by_record)
 
     def revive(self, record: str) -> None:
-        """It holds again, unless a person ended it; its vector may be gone."""
+        """Let what was made of this journal line hold again, unless a person ended it. Its vector may be gone."""
         self._tx.run(
-            "UPDATE experiences SET until = NULL, bare = 1 WHERE owner = ? AND record = ? AND until IS NOT NULL "
-            "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner "
+            "UPDATE experiences SET until = NULL, without_vector = 1 WHERE owner = ? AND record = ? "
+            "AND until IS NOT NULL AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner "
             "AND c.item = ? || experiences.id) "
             "AND NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = experiences.owner "
             "AND f.item = ? || experiences.id AND f.verdict = 'outdated')",
@@ -104,8 +106,8 @@ class ExperienceRows:
         )
         Items(self._tx, self._owner).revive(KIND, self.made_of(record))
 
-    def surpassed(self, ids: Iterable[str]) -> dict[str, int]:
-        """Those of which a part has ended, each with the record that says so."""
+    def partly_superseded(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return those of which a part has ended, each with the record that says so."""
         rows = self._tx.many(
             "SELECT ref, by_record FROM items WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL "
             "AND by_record IS NOT NULL",
@@ -114,30 +116,31 @@ class ExperienceRows:
         return {row[0]: row[1] for row in rows}
 
     def made_of(self, record: str) -> list[str]:
-        """The ids of what came from a line of the journal."""
+        """Return the ids of what came from a journal line."""
         rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
         return [row[0] for row in rows]
 
-    def is_bare(self) -> bool:
-        """Whether some that hold may lack their vectors."""
+    def lack_vectors(self) -> bool:
+        """Return whether some that hold may lack their vectors."""
         row = self._tx.one(
-            "SELECT 1 FROM experiences WHERE owner = ? AND bare = 1 AND until IS NULL LIMIT 1", self._owner
+            "SELECT 1 FROM experiences WHERE owner = ? AND without_vector = 1 AND until IS NULL LIMIT 1",
+            self._owner,
         )
         return row is not None
 
-    def clothe(self, ids: Iterable[str]) -> None:
-        """These have their vectors."""
+    def mark_embedded(self, ids: Iterable[str]) -> None:
+        """Note that these have their vectors."""
         self._tx.many(
-            "UPDATE experiences SET bare = 0 WHERE owner = ? AND id = ? AND bare = 1",
+            "UPDATE experiences SET without_vector = 0 WHERE owner = ? AND id = ? AND without_vector = 1",
             [(self._owner, id_) for id_ in ids],
         )
 
     def waiting(self) -> int:
-        """How many that hold may lack a vector of the embedder that serves, or is to serve."""
+        """Return how many that hold may lack a vector of the serving embedder, or of the next one."""
         row = self._tx.one(
             "SELECT count(*) FROM experiences e LEFT JOIN experience_vectors v ON v.owner = e.owner "
-            "WHERE e.owner = ? AND e.until IS NULL AND (e.bare = 1 OR v.owner IS NULL OR v.embedder = '' "
-            "OR v.next_embedder <> '')",
+            "WHERE e.owner = ? AND e.until IS NULL AND (e.without_vector = 1 OR v.owner IS NULL "
+            "OR v.embedder = '' OR v.next_embedder <> '')",
             self._owner,
         )
         return int(row[0]) if row else 0
@@ -149,7 +152,7 @@ class ExperienceRows:
         return {row[0]: _experience(row) for row in rows}
 
     def newest(self, category: str, session_id: str, since: datetime | None, limit: int) -> list[Experience]:
-        """Those that hold; of this category and session, if named."""
+        """Return those that hold, of this category and session, if named."""
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM experiences WHERE owner = ? AND until IS NULL AND at >= ? "
             "AND (? = '' OR category = ?) AND (? = '' OR session_id = ?) ORDER BY at DESC, id LIMIT ?",
@@ -158,7 +161,7 @@ class ExperienceRows:
         return [_experience(row) for row in rows]
 
     def ids(self) -> set[str]:
-        """Of those that hold."""
+        """Return the ids of those that hold."""
         rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND until IS NULL", self._owner)
         return {row[0] for row in rows}
 
@@ -170,8 +173,8 @@ class ExperienceRows:
         )
 
     def evict(self, most: int, now: datetime, but: str = "") -> list[str]:
-        """Let those go that have ended, then those that were told or came back longest ago, until there are so
-        many: never those that are pinned, nor this one. Which went."""
+        """Delete those that ended, then those that were told or came back longest ago, until `most` are left;
+        never pinned ones, nor `but`. Return the ids of the deleted."""
         row = self._tx.one("SELECT count(*) FROM experiences WHERE owner = ?", self._owner)
         excess = (row[0] if row else 0) - most
         if excess <= 0:
@@ -188,43 +191,43 @@ class ExperienceRows:
         return gone
 
     def reindex(self, now: datetime) -> None:
-        """Make those items again that an index made anew has lost, which knows by then what documents cite."""
+        """Make the items again that a rebuild deleted, after it has indexed the documents and what they cite."""
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM experiences e WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM items i "
             "WHERE i.owner = e.owner AND i.kind = ? AND i.ref = e.id AND i.gone IS NULL)",
             *(self._owner, KIND),
         )
-        self._file([_experience(row) for row in rows], now, anew=True)
+        self._index([_experience(row) for row in rows], now, rebuilding=True)
 
-    # Whose vectors serve
+    # The embedder whose vectors serve
 
-    def served(self, *, take: bool = False) -> Served:
-        """With `take`, nobody else changes it until we have committed."""
-        if take:
+    def serving(self, *, lock: bool = False) -> ServingEmbedder:
+        """Return which embedder serves. With `lock`, nobody else changes it until the transaction ends."""
+        if lock:
             self._tx.run(
                 "INSERT INTO experience_vectors (owner, embedder, next_embedder) VALUES (?, '', '') "
                 "ON CONFLICT (owner) DO NOTHING",
                 self._owner,
             )
-        taking = self._tx.for_update if take else ""
+        locked = self._tx.for_update if lock else ""
         row = self._tx.one(
-            f"SELECT embedder, next_embedder FROM experience_vectors WHERE owner = ?{taking}", self._owner
+            f"SELECT embedder, next_embedder FROM experience_vectors WHERE owner = ?{locked}", self._owner
         )
-        return Served(*row) if row else Served()
+        return ServingEmbedder(*row) if row else ServingEmbedder()
 
-    def serve(self, served: Served) -> None:
+    def set_serving(self, serving: ServingEmbedder) -> None:
         self._tx.run(
             "UPDATE experience_vectors SET embedder = ?, next_embedder = ? WHERE owner = ?",
-            *(*served, self._owner),
+            *(*serving, self._owner),
         )
 
-    # How far the journal was looked through
+    # How far the journal was read
 
-    def looked(self) -> Looked | None:
+    def read_until(self) -> ReadUntil | None:
         row = self._tx.one("SELECT record, at FROM extractions WHERE owner = ?", self._owner)
-        return Looked(row[0], from_micros(row[1])) if row else None
+        return ReadUntil(row[0], from_micros(row[1])) if row else None
 
-    def look(self, until: Looked) -> None:
+    def set_read_until(self, until: ReadUntil) -> None:
         self._tx.run(
             "INSERT INTO extractions (owner, record, at) VALUES (?, ?, ?) ON CONFLICT (owner) "
             "DO UPDATE SET record = excluded.record, at = excluded.at",
@@ -232,8 +235,37 @@ class ExperienceRows:
         )
 
 
+class ExperienceUses:
+    """Count the uses of experiences, of all owners in one thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._behind: WriteBehind[tuple[str, frozenset[str], datetime]] = WriteBehind(
+            "experience-uses", "uses of experiences are not counted", self._write
+        )
+
+    def note(self, owner: str, ids: frozenset[str], at: datetime) -> None:
+        """Count that these came back. Waits for no disk, and never fails."""
+        self._behind.note((owner, ids, at))
+
+    def flush(self) -> None:
+        """Count what waits, now."""
+        self._behind.flush()
+
+    def close(self) -> None:
+        """Count what waits, and end the thread."""
+        self._behind.close()
+
+    def _write(self, uses: Sequence[tuple[str, frozenset[str], datetime]]) -> None:
+        def work(tx: Transaction) -> None:
+            for owner, ids, at in uses:
+                ExperienceRows(tx, owner).use(ids, at)
+
+        self._database.write(work)
+
+
 def reindex_all_experiences(tx: Transaction, now: datetime) -> None:
-    """Those of every owner."""
+    """Make the items of every owner's experiences again (see `ExperienceRows.reindex`)."""
     for (owner,) in tx.all("SELECT DISTINCT owner FROM experiences"):
         ExperienceRows(tx, owner).reindex(now)
 

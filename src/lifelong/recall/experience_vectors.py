@@ -1,8 +1,8 @@
-"""The vectors of one user's experiences: whose serve, and how those of another embedder take their place.
+"""The vectors of one user's experiences: which embedder's serve, and how another embedder's take their place.
 
-They are derived, so what is missing is found by comparing ids, and a stop at any instant costs at most the batch
-under way. Another embedder fills a scope of its own while the old one serves; then one transaction, which looks
-that no row was left out, says that the new one serves. Whoever embeds holds no lock meanwhile.
+They are derived, so missing ones are found by comparing ids, and a stop at any instant costs at most the batch
+under way. Another embedder fills a scope of its own while the old one serves; then one transaction, which checks
+that no row was left out, switches to the new one. No lock is held while texts are embedded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lifelong.errors import LifelongError, ModelError, Outvoted
 from lifelong.models.embedders.base import Embedder
-from lifelong.recall.experience_rows import ExperienceRows, Served
+from lifelong.recall.experience_rows import ExperienceRows, ServingEmbedder
 from lifelong.recall.indexing import AFTER_FAILURE, Indexer
 from lifelong.recall.vector_rows import VectorRows
 from lifelong.storage.base import NO_LIMIT, Database, Transaction
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("lifelong.recall")
 
 COLLECTION = "experiences"
-BATCH = 256  # that are embedded at a time
-LOOSE = 64  # that are missing and made on the way, by whoever asks
-PLAIN = "The sun shines."  # where even this is refused, it is the embedder, and not the texts
+BATCH = 256  # texts that are embedded at a time
+MAX_INLINE_EMBEDDED = 64  # missing vectors that a query makes itself
+PROBE_TEXT = "The sun shines."  # if even this is refused, the embedder is at fault, not the texts
 
 
 class Serving(NamedTuple):
-    """Who made the vectors that serve, and embeds what is compared with them."""
+    """The embedder that made the vectors that serve, and embeds what is compared with them."""
 
     identity: str
     embedder: Embedder
 
 
 class ExperienceVectors:
-    """`indexer` knows the embedders, and calls `tend` in the background. Safe to use from many threads."""
+    """`indexer` knows the embedders, and calls `backfill` in the background. Safe to use from many threads."""
 
     def __init__(
         self, database: Database, owner: str, indexer: Callable[[], Indexer], store: Callable[[], Vectors]
@@ -52,101 +52,101 @@ class ExperienceVectors:
         self._open_store = store
         self._lock = threading.Lock()
         self._opened: Vectors | None = None
-        self._whole = ""  # the embedder of whom none was missing when we looked
-        self._chosen = ""  # the one that this process has named as the next to serve
-        self._without: dict[str, set[str]] = defaultdict(set)  # by embedder: what it can make no vector of
-        self._again = 0.0
+        self._complete = ""  # the embedder of which no vector was missing at the last look
+        self._chosen = ""  # the embedder that this process asked for
+        self._refused: dict[str, set[str]] = defaultdict(set)  # by embedder: ids of texts it can make no vector of
+        self._retry_at = 0.0
         self.error = ""
 
-    # Who serves
+    # Which embedder serves
 
-    def serving(self, most: int = LOOSE) -> Serving | None:
-        """Who serves, with every vector there; `most` that are missing are made on the way. None where it needs
-        more than that: a worker makes them, and `error` says so."""
-        served, is_bare = self._database.read(self._look)
-        identity = served.embedder or self._indexer().wanted()
-        if not (embedder := self._at_hand(identity)):
+    def serving(self, most: int = MAX_INLINE_EMBEDDED) -> Serving | None:
+        """Return the embedder that serves, with every vector there. Up to `most` missing ones are made here; none
+        is returned where more are missing: a worker makes them, and `error` says so."""
+        serving, lacking = self._database.read(self._look)
+        identity = serving.embedder or self._indexer().wanted()
+        if not (embedder := self._available(identity)):
             return None
-        if is_bare or served.embedder != self._whole or not self._whole:
+        if lacking or serving.embedder != self._complete or not self._complete:
             self._make_missing(identity, most)
-            if self._whole != identity:
-                self._lag("some are missing")
+            if self._complete != identity:
+                self._report_missing("some are missing")
                 return None
         self.error = ""
         return Serving(identity, embedder)
 
-    def heal(self) -> Serving:
-        """The same, whatever it takes in the calling thread, also where another embedder has to take over."""
+    def repair(self) -> Serving:
+        """Do the same, whatever it takes, in the calling thread, also where another embedder has to take over."""
         while not (serving := self.serving(NO_LIMIT)):
-            served, _ = self._database.read(self._look)
-            if served.embedder and self._indexer().find(served.embedder):
-                continue  # a row came in meanwhile
+            state, _ = self._database.read(self._look)
+            if state.embedder and self._indexer().find(state.embedder):
+                continue  # a row was added meanwhile
             if not (wanted := self._indexer().wanted()):
                 raise ModelError(self._indexer().error)
-            if not self._choose(wanted, served):
+            if not self._choose(wanted, state):
                 raise Outvoted(
-                    f"{served.embedder} makes the vectors of experiences, since another process was started with "
-                    f"it. Start this one anew, with that embedder or to have them made by {wanted}."
+                    f"{state.embedder} makes the vectors of experiences, since another process was started with "
+                    f"it. Restart this one, with that embedder or to have them made by {wanted}."
                 )
             self._make_missing(wanted, NO_LIMIT)
         return serving
 
-    def forget(self) -> None:
-        """Look for what is missing, and for what is left over, at the next use."""
-        self._whole = ""
+    def recheck(self) -> None:
+        """Look for missing and left-over vectors at the next use."""
+        self._complete = ""
 
-    def tend(self) -> int:
-        """A batch of what the embedder that is configured has not made yet; after the last one, its vectors serve.
-        How much there was to do. Never fails: `error` says what does."""
-        if time.monotonic() < self._again:
+    def backfill(self) -> int:
+        """Make a batch of the vectors that the configured embedder lacks; after the last one, its vectors serve.
+        Return how much there was to do. Never fails: `error` says what went wrong."""
+        if time.monotonic() < self._retry_at:
             return 0
         try:
-            return self._tend()
-        except ModelError:  # the indexer tells it, and leaves the embedder alone for a while
+            return self._backfill()
+        except ModelError:  # the indexer reports it, and waits before it asks again
             return 0
         except LifelongError as error:
-            self._again = time.monotonic() + AFTER_FAILURE
-            self.error = f"Experiences may lack vectors, for these cannot be made: {error}"
+            self._retry_at = time.monotonic() + AFTER_FAILURE
+            self.error = f"Experiences may lack vectors, since these cannot be made: {error}"
             log.warning("vectors of experiences are made later: %s", error)
             return 0
 
-    def _tend(self) -> int:
-        served, is_bare = self._database.read(self._look)
+    def _backfill(self) -> int:
+        serving, lacking = self._database.read(self._look)
         wanted = self._indexer().wanted()
-        if not wanted or not self._choose(wanted, served):
+        if not wanted or not self._choose(wanted, serving):
             return 0
-        if served.embedder == wanted == self._whole and not (is_bare or served.next_embedder):
+        if serving.embedder == wanted == self._complete and not (lacking or serving.next_embedder):
             return 0
-        if not served.embedder and not self._database.read(lambda tx: ExperienceRows(tx, self._owner).ids()):
-            return 0  # nothing was ever told: no store need be opened
-        if served.embedder not in ("", wanted):
-            self._at_hand(served.embedder)
+        if not serving.embedder and not self._database.read(lambda tx: ExperienceRows(tx, self._owner).ids()):
+            return 0  # there are no experiences: open no store
+        if serving.embedder not in ("", wanted):
+            self._available(serving.embedder)
         return self._make_missing(wanted, BATCH)
 
-    def _look(self, tx: Transaction) -> tuple[Served, bool]:
+    def _look(self, tx: Transaction) -> tuple[ServingEmbedder, bool]:
         rows = ExperienceRows(tx, self._owner)
-        return rows.served(), rows.is_bare()
+        return rows.serving(), rows.lack_vectors()
 
-    def _at_hand(self, identity: str) -> Embedder | None:
+    def _available(self, identity: str) -> Embedder | None:
         if not (found := self._indexer().find(identity)):
-            self._lag(f"{identity or 'the embedder'}, whose they are, is not at hand")
+            self._report_missing(f"{identity or 'the embedder'}, whose they are, is not available")
         return found
 
-    def _lag(self, why: str) -> None:
+    def _report_missing(self, why: str) -> None:
         self.error = f"Experiences are found by words only until their vectors are made: {why}. Let a worker run."
 
     # Making what is missing
 
-    def _choose(self, wanted: str, served: Served) -> bool:
-        """Whether this embedder is to serve, as it does or as we say. We say so once: whoever was opened with
-        another one after us has chosen it since, and each would replace what the other made, without an end."""
+    def _choose(self, wanted: str, serving: ServingEmbedder) -> bool:
+        """Return whether this embedder serves or will. It is asked for once: a process that was opened later with
+        another embedder has the last word, or each would replace what the other made, without end."""
 
         def work(tx: Transaction) -> None:
             rows = ExperienceRows(tx, self._owner)
-            rows.serve(rows.served(take=True)._replace(next_embedder=wanted))
+            rows.set_serving(rows.serving(lock=True)._replace(next_embedder=wanted))
             VectorRows(tx).embedder(wanted)
 
-        chosen = served.next_embedder or served.embedder or wanted
+        chosen = serving.next_embedder or serving.embedder or wanted
         if chosen != wanted:
             if self._chosen == wanted:
                 return False
@@ -155,31 +155,31 @@ class ExperienceVectors:
         return True
 
     def _make_missing(self, identity: str, most: int) -> int:
-        """So many of the vectors that rows lack of an embedder, and none that belong to no row, or to one that has
-        ended; where these were all, they serve. How much there was to do."""
+        """Make up to `most` of the vectors that rows lack of an embedder, and remove those without a row, or with
+        one that ended. If none is missing then, they serve. Return how much there was to do."""
         scope = self.scope(identity)
         there = set(self.store.ids(scope))  # before the rows: a vector that is being added has its row
         known = self._database.read(lambda tx: ExperienceRows(tx, self._owner).ids())
         if gone := there - known:
             self.store.remove(scope, sorted(gone))
-        has = (there & known) | self._without[identity]
+        has = (there & known) | self._refused[identity]
         missing = sorted(known - has)[:most]
         for start in range(0, len(missing), BATCH):
             has |= self._embed(scope, missing[start : start + BATCH])
         if not known <= has or not self._serve(identity, has):
             return len(missing) or 1
-        self._whole, self.error = identity, ""
+        self._complete, self.error = identity, ""
         self._drop_others()
         return len(missing)
 
     def _embed(self, scope: Scope, ids: Sequence[str]) -> set[str]:
-        """Make the vectors of these. Those of them that are still there, also if they can have none."""
+        """Make the vectors of these. Return the ids that still exist, also those that can have no vector."""
         import numpy as np
 
         from lifelong.vectors.base import Item
 
         rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(ids))
-        texts = [*enumerate([PLAIN, *(one.text for one in rows.values())])]
+        texts = [*enumerate([PROBE_TEXT, *(one.text for one in rows.values())])]
         indexer = self._indexer()
         if not (embedder := indexer.find(scope.embedder)):
             raise ModelError(indexer.error)
@@ -187,32 +187,33 @@ class ExperienceVectors:
         found = [(id_, made[place]) for place, id_ in enumerate(rows, 1) if place in made]
         items = [Item(id_, row.astype(np.float32)) for id_, row in found if row.any()]
         self.store.put(scope, items)
-        self._without[scope.embedder] |= {*rows} - {item.id for item in items}
+        self._refused[scope.embedder] |= {*rows} - {item.id for item in items}
         return {*rows}
 
     def _serve(self, identity: str, has: set[str]) -> bool:
-        """Unless a row came in meanwhile, or somebody wants yet another embedder."""
+        """Switch to this embedder, unless a row was added meanwhile, or another embedder was asked for."""
 
         def work(tx: Transaction) -> bool:
             rows = ExperienceRows(tx, self._owner)
-            served = rows.served(take=True)
-            if identity not in (served.embedder or identity, served.next_embedder) or rows.ids() - has:
+            serving = rows.serving(lock=True)
+            if identity not in (serving.embedder or identity, serving.next_embedder) or rows.ids() - has:
                 return False
-            rows.serve(Served(identity, "" if served.next_embedder == identity else served.next_embedder))
-            rows.clothe(sorted(has))
+            upcoming = "" if serving.next_embedder == identity else serving.next_embedder
+            rows.set_serving(ServingEmbedder(identity, upcoming))
+            rows.mark_embedded(sorted(has))
             VectorRows(tx).embedder(identity)
             return True
 
-        served, is_bare = self._database.read(self._look)
-        if served.embedder == identity != served.next_embedder and not is_bare:
-            return True  # who only asks waits for nobody who writes
+        serving, lacking = self._database.read(self._look)
+        if serving.embedder == identity != serving.next_embedder and not lacking:
+            return True  # a query does not wait for a writer
         return self._database.write(work)
 
     def _drop_others(self) -> None:
-        """The vectors of embedders that neither serve nor are about to."""
+        """Delete the vectors of embedders that neither serve nor will."""
 
         def others(tx: Transaction) -> set[str]:
-            return {*VectorRows(tx).identities()} - {*ExperienceRows(tx, self._owner).served()}
+            return {*VectorRows(tx).identities()} - {*ExperienceRows(tx, self._owner).serving()}
 
         for identity in self._database.read(others):
             self.store.clear(self.scope(identity))
@@ -226,7 +227,7 @@ class ExperienceVectors:
         self.store.remove(self.scope(serving.identity), ids)
 
     def change(self, serving: Serving, id_: str, row: Vector, gone: Sequence[str]) -> None:
-        """Bring them up to the rows: one came, others went. What cannot be done now is healed later."""
+        """Put the vector of a new row, and remove those of deleted ones. What fails now is repaired later."""
         from lifelong.vectors.base import Item
 
         scope = self.scope(serving.identity)
@@ -235,7 +236,7 @@ class ExperienceVectors:
             if gone:
                 self.store.remove(scope, gone)
         except LifelongError as error:
-            self.forget()
+            self.recheck()
             log.warning("experiences are kept, but their vectors are not up to date yet: %s", error)
 
     def scope(self, identity: str) -> Scope:

@@ -1,8 +1,8 @@
-"""The experiences of one user: each told once, found by meaning, and not more of them than are of use.
+"""The experiences of one user: each stored once, found by meaning, the least used deleted when there are too many.
 
-Texts are rows; vectors are derived from them (`experience_vectors.py`), and live wherever the settings say. A row
-is written before its vector, and deleted before it, so a stop at any instant leaves vectors that are missing or
-left over: `heal` makes the ones and removes the others.
+Texts are rows; vectors are derived from them (`experience_vectors.py`), and live where the settings say. A row is
+written before its vector, and deleted before it, so a stop at any instant leaves vectors that are missing or left
+over: `repair` makes the former and removes the latter. `extract` makes experiences of new journal records.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from lifelong.collect.transcript import without_injected
-from lifelong.errors import InputError, LifelongError
-from lifelong.journal.records import summarized_by
+from lifelong.errors import InputError, LifelongError, Outvoted
+from lifelong.journal.indexing import trust_of
+from lifelong.journal.records import JournalRecord, summarized_by
 from lifelong.journal.service import JournalService
 from lifelong.recall.analyzer import read
 from lifelong.recall.dedup import Alike, is_same, never, on_scale
-from lifelong.recall.experience_rows import Experience, ExperienceRows
+from lifelong.recall.experience_rows import Experience, ExperienceRows, ExperienceUses, ReadUntil
 from lifelong.recall.experience_vectors import ExperienceVectors, Serving
+from lifelong.recall.feedback import has_ended
 from lifelong.recall.indexing import Indexer
-from lifelong.recall.supersession import has_ended
-from lifelong.recall.write_behind import WriteBehind
-from lifelong.redaction import redact
+from lifelong.redaction import has_secret, redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.names import names
 from lifelong.types import PROVENANCES, Clock, Provenance
@@ -38,26 +39,29 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lifelong.recall")
 
-SHORTEST, LONGEST = 20, 100_000  # characters of an experience
-NEAREST = 10  # that a new one is compared with: a look-alike may be nearer than what it repeats
-POOL = 50  # that are near a question, of which words choose
-MOST = 1_000  # that can be asked for
-AS_MUCH = 0.5  # of the score of what has ended in part, from which on what says so stands above it
+MIN_CHARS, MAX_CHARS = 20, 100_000  # of an experience
+DEDUP_CANDIDATES = 10  # nearest that a new one is compared with: the nearest need not be the one it repeats
+QUERY_CANDIDATES = 50  # nearest to a question, of which words choose
+MAX_RESULTS = 1_000
+MIN_SUCCESSOR_SHARE = 0.5  # of the score of a partly superseded one, from which on its successor ranks above it
+CATEGORIES = frozenset(("note", "learned", "turn-summary", "user-preference", "decision"))
+"""The categories of journal records that become experiences."""
+EXTRACTION_BATCH = 50  # journal records after which the progress is stored
+EXTRACTION_OVERLAP = timedelta(days=1)  # a turn is written down after it was over
 
 Group = Literal["category", "session", "entity"]
-Found: TypeAlias = list[Experience]
+ExperienceList: TypeAlias = list[Experience]  # `list` is a method of Experiences
 Ids: TypeAlias = list[str]
-Use: TypeAlias = tuple[frozenset[str], datetime]  # what came back, and when
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
-class _Replaced(Exception):
-    """Another embedder serves since we looked for what is near."""
+class _EmbedderChanged(Exception):
+    """Another embedder began to serve during the search for near experiences."""
 
 
 class Experiences:
-    """Adds experiences, and finds them. `indexer` knows who embeds, `alike` words that mean the same. From the
-    `threshold` on two are the same; there may be so many at the `most`. Safe to use from many threads and
+    """Add and find experiences. `indexer` knows the embedders, `alike` which words mean the same. Two are the same
+    from the similarity `threshold` on; `most` is how many are kept. Safe to use from many threads and
     processes."""
 
     def __init__(
@@ -72,6 +76,7 @@ class Experiences:
         most: int = 5_000,
         alike: Alike = never,
         journal: JournalService | None = None,
+        uses: ExperienceUses | None = None,
     ) -> None:
         self._database = database
         self._owner = owner
@@ -82,9 +87,7 @@ class Experiences:
         self._alike = alike
         self._journal = journal
         self._lock = threading.Lock()
-        self._uses: WriteBehind[Use] = WriteBehind(
-            "experience-uses", "uses of experiences are not counted", self._count
-        )
+        self._uses = uses or ExperienceUses(database)
 
     # Adding
 
@@ -99,25 +102,25 @@ class Experiences:
         at: datetime | None = None,
         entities: Iterable[str] | None = None,
     ) -> str | None:
-        """The id of a new experience, durable on return; none where it is there already, in whichever words.
-        Secrets, and what recall put into it, are taken out of its text. Entities are the names in it, where none
-        are given."""
+        """Store an experience and return its id, once it is durable; none where it is known already, in whatever
+        words. Secrets and injected context are removed from its text. Entities are the names in it, if not
+        given."""
         if isinstance(entities, str) or not isinstance(entities, Iterable | None):
             raise InputError(f"The entities cannot be {entities!r:.200}. Give a list of them.")
         given = Experience("", text, category, session_id, record, trust, at or self._clock(), ())
-        one = checked(given)
+        one = prepare_experience(given)
         if entities is not None:
             one = replace(one, entities=tuple(redact(validate_name(name, "An entity")) for name in entities))
         return self.add_all([one])[0]
 
-    def add_all(self, told: Sequence[Experience]) -> Sequence[str | None]:
-        """The same for several, embedded together."""
-        if not told:
+    def add_all(self, prepared: Sequence[Experience]) -> Sequence[str | None]:
+        """Add several prepared experiences, embedded together."""
+        if not prepared:
             return []
-        serving = self._vectors.heal()
-        self.flush()  # what was used just now does not go for what is new
-        rows = serving.embedder.embed([one.text for one in told])
-        return [self._add(one, row, serving) for one, row in zip(told, rows, strict=True)]
+        serving = self._vectors.repair()
+        self.flush()  # so that what was used just now is not evicted
+        rows = serving.embedder.embed([one.text for one in prepared])
+        return [self._add(one, row, serving) for one, row in zip(prepared, rows, strict=True)]
 
     def _add(self, one: Experience, vector: Vector, serving: Serving) -> str | None:
         try:
@@ -129,14 +132,14 @@ class Experiences:
                     return None
                 self._vectors.change(serving, one.id, vector, gone)
                 return one.id
-        except _Replaced:
+        except _EmbedderChanged:
             return self.add_all([one])[0]
 
     def _is_known(self, one: Experience, vector: Vector, serving: Serving) -> bool:
-        near = {found.id: found.similarity for found in self._vectors.near(serving, vector, NEAREST)}
+        near = {found.id: found.similarity for found in self._vectors.near(serving, vector, DEDUP_CANDIDATES)}
         rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(near))
         if ended := [other.id for other in rows.values() if other.until]:
-            self._vectors.remove(serving, ended)  # they would hide one that holds
+            self._vectors.remove(serving, ended)  # they would hide one that still holds
             return self._is_known(one, vector, serving)
         scaled = {id_: on_scale(cosine, serving.identity) for id_, cosine in near.items()}
         return any(
@@ -145,10 +148,10 @@ class Experiences:
         )
 
     def _insert(self, tx: Transaction, one: Experience, serving: Serving) -> Ids | None:
-        """Those that had to go for it; none where it was there."""
+        """Insert a row. Return the ids that were evicted for it; none where it is known."""
         rows, now = ExperienceRows(tx, self._owner), self._clock()
-        if rows.served(take=True).embedder != serving.identity:
-            raise _Replaced
+        if rows.serving(lock=True).embedder != serving.identity:
+            raise _EmbedderChanged
         if has_ended(tx, self._owner, one.record, now):
             return None
         if (one.record and rows.made_of(one.record)) or not rows.add(one, now):
@@ -157,28 +160,28 @@ class Experiences:
 
     # Finding
 
-    def query(self, question: str, top_k: int = 5) -> Found:
-        """Those that answer best, best first, each with its score: half of it by meaning, half by the share of the
-        question's words that it holds. Where no vectors can be had, by words alone. What has ended in part stands
-        below what says so."""
+    def query(self, question: str, top_k: int = 5) -> ExperienceList:
+        """Return those that answer best, best first, each with its score: half of it by meaning, half by the share
+        of the question's words that it holds; by words alone where there are no vectors. A partly superseded one
+        ranks below its successor."""
         validate_text(question, "The question", 1_000_000)
-        validate_count(top_k, "top_k", 1, MOST)
-        near = self._meant(question, max(POOL, 2 * top_k))
-        found, surpassed = self._database.read(lambda tx: self._candidates(tx, near))
+        validate_count(top_k, "top_k", 1, MAX_RESULTS)
+        near = self._nearest(question, max(QUERY_CANDIDATES, 2 * top_k))
+        found, superseded = self._database.read(lambda tx: self._candidates(tx, near))
         asked = set(read(question).stems)
         scores = {one.id: (near.get(one.id, 0.0) + _share(asked, one.text)) / 2 for one in found}
         made_of = {summarized_by(one.record): one.id for one in found}
-        for id_, by in sorted(surpassed.items(), key=lambda pair: -pair[1]):
+        for id_, by in sorted(superseded.items(), key=lambda pair: -pair[1]):
             newer = scores.get(made_of.get(by, ""), 0.0)
-            if newer >= AS_MUCH * scores[id_]:
+            if newer >= MIN_SUCCESSOR_SHARE * scores[id_]:
                 scores[id_] = min(scores[id_], newer - 1e-4)
         scored = [replace(one, score=round(scores[one.id], 4)) for one in found]
         best = sorted((one for one in scored if one.score > 0), key=lambda one: (-one.score, one.id))[:top_k]
         self.use(one.id for one in best)
         return best
 
-    def _meant(self, question: str, count: int) -> dict[str, float]:
-        """What is near a question, and how near."""
+    def _nearest(self, question: str, count: int) -> dict[str, float]:
+        """Return the ids near a question, and how near each is."""
         try:
             if not (serving := self._vectors.serving()):
                 return {}
@@ -188,19 +191,19 @@ class Experiences:
             log.warning("experiences are found by their words only: %s", error)
             return {}
 
-    def _candidates(self, tx: Transaction, near: dict[str, float]) -> tuple[Found, dict[str, int]]:
-        """Those that hold, and what says of some of them that a part does not."""
+    def _candidates(self, tx: Transaction, near: dict[str, float]) -> tuple[ExperienceList, dict[str, int]]:
+        """Return those that hold, and of those that are partly superseded the record that says so."""
         rows = ExperienceRows(tx, self._owner)
         if near:
             found = [one for one in rows.get(near).values() if one.until is None]
         else:
             found = rows.newest("", "", None, self._most)
-        return found, rows.surpassed(one.id for one in found)
+        return found, rows.partly_superseded(one.id for one in found)
 
     def list(
         self, category: str = "", *, session_id: str = "", since: datetime | None = None, limit: int = 100
-    ) -> Found:
-        """The newest first: of a category, of a session, of what was told since then."""
+    ) -> ExperienceList:
+        """Return the newest first: of a category, of a session, of what was told since then."""
         validate_text(category, "The category", 1_000)
         validate_text(session_id, "The session's id", 1_000)
         since = validate_time(since, "since") if since else None
@@ -210,49 +213,73 @@ class Experiences:
         )
 
     def use(self, ids: Iterable[str]) -> None:
-        """They came back to somebody: they stay longer than others. Waits for no disk, and never fails."""
+        """Count that these came back: they are kept longer than others. Waits for no disk, and never fails."""
         if used := frozenset(ids):
-            self._uses.note((used, self._clock()))
+            self._uses.note(self._owner, used, self._clock())
 
     def flush(self) -> None:
         """Count the uses that wait to be counted."""
         self._uses.flush()
 
-    def _count(self, uses: Sequence[Use]) -> None:
-        def count(tx: Transaction) -> None:
-            for ids, at in uses:
-                ExperienceRows(tx, self._owner).use(ids, at)
+    # Repairing
 
-        self._database.write(count)
+    def repair(self) -> None:
+        """Make the vectors that rows lack, remove those without a row, make an item for each row, and delete rows
+        beyond the limit."""
 
-    # Healing
-
-    def heal(self) -> None:
-        """Vectors for rows that have none; none that belong to no row, or to one that has ended; an item for each
-        row, and no more rows than there may be."""
-
-        def settle(tx: Transaction) -> None:
+        def work(tx: Transaction) -> None:
             rows = ExperienceRows(tx, self._owner)
             rows.evict(self._most, self._clock())
             rows.reindex(self._clock())
 
-        self._database.write(settle)
-        self._vectors.forget()
-        self._vectors.heal()
+        self._database.write(work)
+        self._vectors.recheck()
+        self._vectors.repair()
+
+    # Extracting
 
     def extract(self) -> None:
-        """Repair the vectors; with a journal, add what is new in it."""
-        from lifelong.recall.extraction import extract
-
-        if not (self._journal and self._journal.enabled):
-            self.heal()
+        """Repair the store, and add what is new in the journal. Progress is stored after each batch; what a stop
+        has read again is known by its record or by its text. Where another process asked for an embedder that is
+        not available here, extraction is left to it."""
+        journal = self._journal if self._journal and self._journal.enabled else None
+        if journal:
+            journal.write_all(wait=False)
+        try:
+            self.repair()
+        except Outvoted as error:
+            if not journal:
+                raise
+            log.warning("no experiences are extracted: %s", error)
+            self._database.write(self._continue_by_time)
             return
-        self._journal.write_all(wait=False)
-        extract(self._database, self._owner, self._clock, self, self._journal, self._journal.ended)
+        if journal:
+            self._extract(journal)
+
+    def _extract(self, journal: JournalService) -> None:
+        read_until = self._database.read(lambda tx: ExperienceRows(tx, self._owner).read_until())
+        new, added, ended = _records_since(read_until, journal), 0, journal.ended()
+        for start in range(0, len(new), EXTRACTION_BATCH):
+            batch = new[start : start + EXTRACTION_BATCH]
+            lasting = (record for record in batch if is_candidate(record) and record.id not in ended)
+            prepared = [one for record in lasting if (one := _from_record(record, self._clock))]
+            added += sum(id_ is not None for id_ in self.add_all(prepared))
+            until = ReadUntil(batch[-1].id, self._clock())
+            self._database.write(partial(self._set_read_until, until))
+        log.info("extraction: %d record(s) read, %d experience(s) added", len(new), added)
+
+    def _set_read_until(self, until: ReadUntil, tx: Transaction) -> None:
+        ExperienceRows(tx, self._owner).set_read_until(until)
+
+    def _continue_by_time(self, tx: Transaction) -> None:
+        """Have the next extraction read the day files: MEMORY.md may be compacted before it."""
+        rows = ExperienceRows(tx, self._owner)
+        if known := rows.read_until():
+            rows.set_read_until(known._replace(record=""))
 
     def backfill(self) -> int:
         """Make some of the vectors that are missing. Return how much there was to do. Never fails."""
-        return self._vectors.tend()
+        return self._vectors.backfill()
 
     def missing(self) -> int:
         """Return how many experiences wait for their vectors."""
@@ -260,36 +287,35 @@ class Experiences:
 
     @property
     def error(self) -> str:
-        """What a person should know of the vectors."""
+        """What a person should know about the vectors."""
         return self._vectors.error
 
     def close(self) -> None:
-        """Count what waits, and let go of the vectors."""
-        self._uses.close()
+        """Close the vectors."""
         self._vectors.close()
 
 
-def checked(given: Experience) -> Experience:
-    """An experience as it would be added, with the id that follows from its text and the names in it."""
-    told = " ".join(redact(without_injected(validate_text(given.text, "An experience", LONGEST))).split())
-    if len(told) < SHORTEST or not any(map(str.isalnum, told)):
+def prepare_experience(given: Experience) -> Experience:
+    """Return an experience as it is stored: cleaned, with an id made from its text, and the names in it."""
+    text = " ".join(redact(without_injected(validate_text(given.text, "An experience", MAX_CHARS))).split())
+    if len(text) < MIN_CHARS or not any(map(str.isalnum, text)):
         raise InputError(
-            f"An experience needs words, at least {SHORTEST} characters. Tell it in a whole sentence."
+            f"An experience needs words, at least {MIN_CHARS} characters. Tell it in a whole sentence."
         )
     if given.trust not in PROVENANCES:
-        raise InputError(f"{given.trust!r:.200} is no trust. Use one of: {', '.join(PROVENANCES)}.")
+        raise InputError(f"Unknown trust {given.trust!r:.200}. Use one of: {', '.join(PROVENANCES)}.")
     validate_name(given.category, "The category", 200)
     validate_text(given.session_id, "The session's id", 1_000)
     validate_text(given.record, "The record's id", 1_000)
     validate_time(given.at, "The experience's time")
     return replace(
-        given, id=f"e{blake2b(told.encode(), digest_size=12).hexdigest()[1:]}", text=told, entities=names(told)
+        given, id=f"e{blake2b(text.encode(), digest_size=12).hexdigest()[1:]}", text=text, entities=names(text)
     )
 
 
-def grouped(found: Iterable[Experience], by: Group) -> dict[str, Found]:
-    """The experiences under what they have in common, in their order; those with several names, under each."""
-    groups: dict[str, Found] = {}
+def grouped(found: Iterable[Experience], by: Group) -> dict[str, ExperienceList]:
+    """Group experiences, in their order; one with several names is in several groups."""
+    groups: dict[str, ExperienceList] = {}
     for one in found:
         keys = {"category": (one.category,), "session": (one.session_id,), "entity": one.entities}[by]
         for key in keys or ("",):
@@ -299,3 +325,40 @@ def grouped(found: Iterable[Experience], by: Group) -> dict[str, Found]:
 
 def _share(asked: set[int], text: str) -> float:
     return len(asked & set(read(text).stems)) / len(asked) if asked else 0.0
+
+
+def _records_since(until: ReadUntil | None, journal: JournalService) -> Sequence[JournalRecord]:
+    """Return the records after the last one that was read. Where that one is gone, those of the time since: what
+    compaction took out of MEMORY.md is in the day files."""
+    records = journal.records()
+    places = [place for place, record in enumerate(records) if until and record.id == until.record]
+    if places:
+        return records[places[-1] + 1 :]
+    since = until.at - EXTRACTION_OVERLAP if until else None
+    there = {record.id for record in records}
+    days = journal.records_of_days(since.date() if since else None)
+    every = [*(record for record in days if record.id not in there), *records]
+    return [one for one in every if since is None or one.timestamp is None or one.timestamp > since]
+
+
+def _from_record(record: JournalRecord, clock: Clock) -> Experience | None:
+    """Return the experience of a journal record; none where its text cannot be one."""
+    at = record.timestamp or clock()
+    given = Experience(
+        "", record.text, record.category, record.session_id, record.id, trust_of(record), at, entities=()
+    )
+    try:
+        return prepare_experience(given)
+    except InputError as error:
+        log.warning("record %.100r of the journal cannot become an experience: %s", record.id, error)
+        return None
+
+
+def is_candidate(record: JournalRecord) -> bool:
+    """Return whether a record may become an experience: long enough, of a lasting category, without a secret."""
+    text = " ".join(record.text.split())
+    return (
+        record.category in CATEGORIES
+        and MIN_CHARS <= len(text) <= MAX_CHARS
+        and not (record.is_secret or has_secret(record.text) or has_secret(text))
+    )

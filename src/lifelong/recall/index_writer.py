@@ -1,33 +1,45 @@
-"""How what was said, and what was made of it, becomes items: in the transaction that stores it.
+"""Make records, documents and files searchable: turn them into items.
 
-What recall itself put into a turn, the summaries of compacted contexts and the talks of memory-agents are left
-out, so that nothing is found twice.
+Records and documents become items in the transaction that stores them; files are synced whenever they have
+changed. Injected context, summaries of compacted contexts and the sessions of memory-agents are left out, so that
+nothing is found twice.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lifelong.collect.history import History, RecordRow, StoredTurn
 from lifelong.collect.transcript import without_injected
+from lifelong.errors import (
+    LifelongError,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnavailable,
+)
 from lifelong.organize.facts import PEOPLE, Fact, paragraphs, parse_fact, sentence
 from lifelong.recall.analyzer import AnalyzedText, analyze
 from lifelong.recall.citations import Citations, Cited
-from lifelong.recall.feedback import FeedbackRows
+from lifelong.recall.feedback import FeedbackRows, update_ended, update_ended_lines
 from lifelong.recall.items import Items
-from lifelong.recall.supersession import settle
-from lifelong.storage.base import Transaction
+from lifelong.recall.vector_rows import VectorRows
+from lifelong.storage.base import Database, Transaction
 from lifelong.types import (
     PROVENANCES,
     AssistantMessage,
+    Clock,
     Document,
     Item,
+    ItemKind,
     Note,
     Record,
     SystemMessage,
@@ -40,20 +52,21 @@ from lifelong.types import (
 log = logging.getLogger("lifelong.recall")
 
 MEMORY_AGENT = "memory-agent"
-FOUND_IN = frozenset(("user_message", "assistant_message", "note", "system_message", "tool_result"))
-"""The records that can be found. What a tool was called with says what its result says better."""
+SEARCHABLE_TYPES = frozenset(("user_message", "assistant_message", "note", "system_message", "tool_result"))
+"""The types of record that become items. A tool call is left out: its result says more."""
 
 
 class AnalyzedRecord(NamedTuple):
-    """Of a record that can be found: who speaks, what is said, and what the index sees of it."""
+    """A searchable record: its speaker, its text, and the text analyzed."""
 
     speaker: str
     text: str
-    seen: AnalyzedText
+    analyzed: AnalyzedText
 
 
 def analyze_record(record: Record) -> AnalyzedRecord | None:
-    """What takes its time is done before the transaction that stores a record. None: it is not found."""
+    """Analyze a record before the transaction that stores it, since that takes time. None: it is not
+    searchable."""
     if isinstance(record, ToolCall) or (isinstance(record, SystemMessage) and record.summary):
         return None
     speaker = record.speaker if isinstance(record, UserMessage | AssistantMessage | Note) else ""
@@ -61,38 +74,40 @@ def analyze_record(record: Record) -> AnalyzedRecord | None:
     return AnalyzedRecord(speaker, text, analyze(text)) if text else None
 
 
-def index_records(tx: Transaction, owner: str, said: Sequence[StoredTurn], now: datetime) -> None:
-    """Records that were just stored, and were made ready before."""
-    readied = [
+def index_records(tx: Transaction, owner: str, stored: Sequence[StoredTurn], now: datetime) -> None:
+    """Index records that were just stored, and analyzed before."""
+    ready = [
         (one, one.ready)
-        for one in said
+        for one in stored
         if one.agent_kind != MEMORY_AGENT and isinstance(one.ready, AnalyzedRecord)
     ]
-    Items(tx, owner).add_seen([(_turn(one, it.speaker, it.text), it.seen) for one, it in readied], now)
+    Items(tx, owner).add_analyzed(
+        [(_record_item(one, it.speaker, it.text), it.analyzed) for one, it in ready], now
+    )
 
 
-def reindex_records(tx: Transaction, owner: str, said: Sequence[StoredTurn], now: datetime) -> None:
-    """Records that may be items already."""
-    found = [(one, told) for one in said if one.agent_kind != MEMORY_AGENT and (told := _told(one.written))]
-    Items(tx, owner).put([_turn(one, *told) for one, told in found], now)
+def reindex_records(tx: Transaction, owner: str, stored: Sequence[StoredTurn], now: datetime) -> None:
+    """Index records that may be items already."""
+    found = [(one, it) for one in stored if one.agent_kind != MEMORY_AGENT and (it := _searchable(one.written))]
+    Items(tx, owner).put([_record_item(one, *it) for one, it in found], now)
 
 
-def _told(written: RecordRow) -> tuple[str, str] | None:
-    """Who speaks and what is said; none where that is not to be found."""
+def _searchable(written: RecordRow) -> tuple[str, str] | None:
+    """Return speaker and text; none where the record is not searchable."""
     kind, provenance, _, data = written
-    if kind not in FOUND_IN:
+    if kind not in SEARCHABLE_TYPES:
         return None
     content = _content(data)
     text = without_injected(content.get("text", ""))
     if not text or content.get("summary"):
         return None
     if provenance not in PROVENANCES:
-        log.warning("a record cannot be found: its provenance is unknown: %.80r", provenance)
+        log.warning("a record is not indexed, since its provenance is unknown: %.80r", provenance)
         return None
     return content.get("speaker", ""), text
 
 
-def _turn(one: StoredTurn, speaker: str, text: str) -> Item:
+def _record_item(one: StoredTurn, speaker: str, text: str) -> Item:
     _, provenance, at, _ = one.written
     return Item(
         *("record", str(one.record_id), text, from_micros(at), one.session_id),
@@ -100,58 +115,58 @@ def _turn(one: StoredTurn, speaker: str, text: str) -> Item:
         session_id=one.session_id,
         record_id=one.record_id,
         speaker=speaker,
-        trust=provenance,  # type: ignore[arg-type]  # it was looked at
+        trust=provenance,  # type: ignore[arg-type]  # it was checked
         since=one.since,
     )
 
 
 def is_searchable(agent_kind: str, written: RecordRow) -> bool:
-    """Whether a record is one that can be found."""
-    return agent_kind != MEMORY_AGENT and _told(written) is not None
+    """Return whether a record becomes an item."""
+    return agent_kind != MEMORY_AGENT and _searchable(written) is not None
 
 
 def text_of(kind: str, data: str) -> str:
-    """What a record says, as its item has it; nothing where it cannot be read."""
-    return without_injected(_content(data).get("text", "")) if kind in FOUND_IN else ""
+    """Return the text of a record, as its item has it; empty where it cannot be read."""
+    return without_injected(_content(data).get("text", "")) if kind in SEARCHABLE_TYPES else ""
 
 
 def _content(data: str) -> dict[str, Any]:
-    """What a record holds: nothing, with a warning, where its row is damaged. Others are found all the same."""
+    """Return the content of a record. Unreadable ones are logged and skipped."""
     try:
         content = json.loads(data)
     except (ValueError, RecursionError):
         content = None
     if isinstance(content, dict) and all(isinstance(content.get(name, ""), str) for name in ("text", "speaker")):
         return content
-    log.warning("a record cannot be read, and is not found: %.80r", data)
+    log.warning("a record cannot be read, and is not indexed: %.80r", data)
     return {}
 
 
 def index_document(
     tx: Transaction, owner: str, document_id: str, document: Document | None, now: datetime
 ) -> None:
-    """Bring the items of a document up to what it says; none: it was deleted. What was said has ended where every
-    fact made of it has, in whatever document, and holds again where one does, or where none is left."""
+    """Update the items of a document; none: it was deleted. Then update which of the records that it cites have
+    ended: see `update_ended`."""
     items = Items(tx, owner)
-    facts = [(ref, one) for ref, one, _ in stated(document)] if document else []
-    facts.sort(key=lambda one: one[1].current)  # where a sentence stands twice, it is so if one of them is
-    says = dict(facts)
-    filed = items.ends("fact", document_id)
-    items.leave("fact", filed.keys() - says.keys(), now)
-    changed = {ref: one for ref, one in says.items() if ref not in filed or filed[ref] != _end(one)}
+    facts = [(ref, one) for ref, one, _ in facts_of(document)] if document else []
+    facts.sort(key=lambda one: one[1].current)  # a sentence that stands twice holds if one of them does
+    current = dict(facts)
+    known = items.ends("fact", document_id)
+    items.leave("fact", known.keys() - current.keys(), now)
+    changed = {ref: one for ref, one in current.items() if ref not in known or known[ref] != _end(one)}
     subject = document.title if document and document.path.startswith(PEOPLE) else ""
-    written = min(document.valid_from, now) if document else now  # a draft's comes with its commit
-    items.put([_fact(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
+    written = min(document.valid_from, now) if document else now  # a draft has its time only once it is committed
+    items.put([_fact_item(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
     if uncited := {f"fact:{ref}" for ref, one in changed.items() if not one.records}:
         FeedbackRows(tx, owner).apply(uncited)
     cites = {cited for _, one in facts for cited in _cited(one)}
     citations = Citations(tx, owner)
-    settle(tx, owner, citations.put(document_id, cites, now))
+    update_ended(tx, owner, citations.put(document_id, cites, now))
 
 
 def reindex_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:
-    """A document that may be filed already, from its first version on: so it is found as of any time. What it
-    cites may have become items only after it was filed."""
+    """Index a document that may be indexed already, from its first version on, so that it is found as of any time.
+    The records it cites may have become items only after it did."""
     gone: datetime | None = None
     for one in versions:
         if gone and gone != one.valid_from:
@@ -161,7 +176,7 @@ def reindex_document(tx: Transaction, owner: str, versions: Sequence[Document]) 
     document_id = versions[-1].id
     if gone:
         index_document(tx, owner, document_id, None, gone)
-    settle(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
+    update_ended(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
 
 
 def _cited(one: Fact) -> Iterator[Cited]:
@@ -170,8 +185,8 @@ def _cited(one: Fact) -> Iterator[Cited]:
         yield Cited(record, to_micros(end) if end else 0, (one.by or 0) if end else 0)
 
 
-def stated(document: Document) -> Iterator[tuple[str, Fact, str]]:
-    """What a document says: under which ref, as a fact with its subject, and the paragraph it was read from. A
+def facts_of(document: Document) -> Iterator[tuple[str, Fact, str]]:
+    """Return a document's facts: the ref, the fact with its subject, and the paragraph it was read from. A
     person's own text is a fact that cites nothing."""
     for paragraph in paragraphs(document.body):
         if not paragraph.startswith("#"):
@@ -180,11 +195,11 @@ def stated(document: Document) -> Iterator[tuple[str, Fact, str]]:
 
 
 def ref_of(document: Document, fact: Fact) -> str:
-    """The ref of the item that a fact becomes."""
+    """Return the ref of the item that a fact becomes."""
     return f"{document.id}#{blake2b(sentence(document, fact).encode(), digest_size=9).hexdigest()}"
 
 
-def _fact(tx: Transaction, ref: str, one: Fact, document_id: str, subject: str, written: datetime) -> Item:
+def _fact_item(tx: Transaction, ref: str, one: Fact, document_id: str, subject: str, written: datetime) -> Item:
     first = one.records[0] if one.records else None
     return Item(
         *("fact", ref, one.text, (History(tx).said_at(first) if first else None) or written, document_id),
@@ -199,5 +214,155 @@ def _fact(tx: Transaction, ref: str, one: Fact, document_id: str, subject: str, 
 def _end(one: Fact) -> datetime | None:
     try:
         return datetime.fromisoformat(one.until).replace(tzinfo=UTC) if one.until else None
-    except ValueError:  # a person wrote a day that there is not
+    except ValueError:  # a person wrote a day that does not exist
         return None
+
+
+# Files
+
+
+FileChange = tuple[int, int]
+"""The time of a file's last change in nanoseconds, and its size."""
+
+
+class FileItem(NamedTuple):
+    """An item of a file, and when the file was changed so that it has it."""
+
+    item: Item
+    since: int
+
+
+class SyncedFile(NamedTuple):
+    """A file as it was read: time and size, and its items by ref. None: it was never read."""
+
+    changed: FileChange
+    items: dict[str, FileItem] | None
+    is_read: bool = True
+
+
+class FileSync:
+    """Keep the files of one kind of one owner searchable: `files` lists them, `items` reads one. Where two files
+    have an item of one ref, the one that was changed last counts; an empty text in one of them hides the item.
+    With `alone`, no other home keeps such files of this owner, so what is not in ours is gone; else only what was
+    in ours before. A file that cannot be read or indexed is logged and tried again; its previous version stays."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        clock: Clock,
+        kind: ItemKind,
+        files: Callable[[], Sequence[Path]],
+        items: Callable[[Path], Iterable[Item]],
+        *,
+        alone: bool,
+    ) -> None:
+        self._database = database
+        self._owner = owner
+        self._clock = clock
+        self._kind = kind
+        self._files = files
+        self._items = items
+        self._alone = alone
+        self._read: dict[Path, SyncedFile] = {}
+        self._texts: dict[str, str] = {}  # of the indexed items, by ref
+        self._failing: set[Path] = set()
+        self._synced: tuple[int, dict[Path, FileChange]] | None = None
+
+    def sync(self) -> int:
+        """Update the items from the files. Return how many came, changed or left."""
+        found = {path: change for path in self._files() if (change := _change(path))}
+        version = self._database.read(lambda tx: VectorRows(tx).state(self._owner).version)
+        if self._synced == (version, found):
+            return 0
+        self._read = {path: self._read_file(path, change) for path, change in found.items()}
+        indexed = self._database.read(lambda tx: Items(tx, self._owner).refs(self._kind))
+        newest = _newest(self._read)
+        counts = {path: self._index_file(path, items, indexed) for path, items in newest.items()}
+        all_indexed = None not in counts.values()
+        gone: set[str] = set()
+        if all_indexed and all(file.items is not None for file in self._read.values()):
+            gone = indexed if self._alone else indexed & (self._texts.keys() | _hidden(self._read))
+            gone = gone.difference(*newest.values())
+            self._leave(gone)
+        is_complete = all_indexed and all(file.is_read for file in self._read.values())
+        self._synced = (version, found) if is_complete else None
+        return sum(changed or 0 for changed in counts.values()) + len(gone)
+
+    def _read_file(self, path: Path, change: FileChange) -> SyncedFile:
+        known = self._read.get(path)
+        if known and known.changed == change and known.is_read:
+            return known
+        before = (known and known.items) or {}
+        try:
+            items = {item.ref: FileItem(item, change[0]) for item in self._items(path)}
+        except (OSError, LifelongError, ValueError) as error:
+            if not known or known.is_read:
+                log.warning("%s cannot be read; its previous version stays: %s", path.name, error)
+            return SyncedFile(change, known.items if known else None, is_read=False)
+        same = {
+            ref: before[ref]
+            for ref in items.keys() & before.keys()
+            if before[ref].item.text == items[ref].item.text
+        }
+        return SyncedFile(change, items | same)
+
+    def _index_file(self, path: Path, items: dict[str, Item], indexed: set[str]) -> int | None:
+        """Return how many items came or changed; none where the database refuses the file's items."""
+        new = {ref: it for ref, it in items.items() if ref not in indexed or self._texts.get(ref) != it.text}
+        try:
+            changed = self._database.write(lambda tx: self._index(tx, new, indexed)) if new else 0
+        except (StorageUnavailable, StorageBusy, StorageFull, StorageCorrupt):
+            raise
+        except (StorageError, ValueError) as error:
+            if path not in self._failing:
+                log.warning("%s: indexing failed; its previous version stays: %s", path.name, error)
+            self._failing.add(path)
+            return None
+        self._failing.discard(path)
+        self._texts |= {ref: item.text for ref, item in new.items()}
+        return changed
+
+    def _index(self, tx: Transaction, new: dict[str, Item], indexed: set[str]) -> int:
+        items, now = Items(tx, self._owner), self._clock()
+        changed = items.replace(new.values(), now) | (new.keys() - indexed)
+        items.put([item for ref, item in new.items() if ref in changed], now, rebuilding=not indexed)
+        FeedbackRows(tx, self._owner).apply({f"{self._kind}:{ref}" for ref in changed})
+        if self._kind == "journal":
+            update_ended_lines(tx, self._owner, changed, now)
+        return len(changed)
+
+    def _leave(self, gone: set[str]) -> None:
+        if gone:
+            self._database.write(lambda tx: Items(tx, self._owner).leave(self._kind, gone, self._clock()))
+        for ref in gone:
+            self._texts.pop(ref, None)
+
+
+def _newest(files: dict[Path, SyncedFile]) -> dict[Path, dict[str, Item]]:
+    """Return the items that count of each file: of two with one ref, the one that was changed last."""
+    newest: dict[str, tuple[Path, FileItem]] = {}
+    hidden = _hidden(files)
+    for path, file in files.items():
+        for ref, one in (file.items or {}).items():
+            if ref not in hidden and (ref not in newest or one.since > newest[ref][1].since):
+                newest[ref] = path, one
+    counts: dict[Path, dict[str, Item]] = {path: {} for path in files}
+    for ref, (path, one) in newest.items():
+        counts[path][ref] = one.item
+    return counts
+
+
+def _hidden(files: dict[Path, SyncedFile]) -> set[str]:
+    return {ref for file in files.values() for ref, one in (file.items or {}).items() if not one.item.text}
+
+
+def _change(path: Path) -> FileChange | None:
+    """Return when a file was changed, and its size; none where there is no file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size

@@ -15,8 +15,7 @@ from lifelong.errors import LifelongError, ModelError
 from lifelong.models.embedders.base import Embedder
 from lifelong.periodic import PeriodicThread
 from lifelong.recall.analyzer import SECRET
-from lifelong.recall.file_sync import FileSync
-from lifelong.recall.index_writer import text_of
+from lifelong.recall.index_writer import FileSync, text_of
 from lifelong.recall.repair import IndexRebuild
 from lifelong.recall.vector_rows import IndexState, ItemText, VectorRows
 from lifelong.redaction import redact

@@ -1,6 +1,6 @@
 """The rows of everything that can be found: `items`, and `item_words` with the words they hold.
 
-A word stands in the index with its owner before it, so that no question can reach what is another's.
+Each word in the full-text index begins with its owner, so that a search cannot reach another owner's items.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _FOUND = (
 
 
 class FoundItem(NamedTuple):
-    """An item as its row has it: `end_known` is when it came to be known that it has ended, or a part of it, which
-    `by_record` says. Of a turn, `type` and `data` are those of its record."""
+    """An item as its row has it. `end_known` is when it became known that it has ended, or a part of it, and
+    `by_record` is the record that says so. For a record, `type` and `data` are those of its row in history."""
 
     id: int
     kind: ItemKind
@@ -77,39 +77,39 @@ class FoundItem(NamedTuple):
 
 
 class Items:
-    """What one owner's questions can find, seen through a transaction."""
+    """The items of one owner, seen through a transaction."""
 
     def __init__(self, tx: Transaction, owner: str) -> None:
         self._tx = tx
         self._owner = owner
 
-    # What sources do
+    # Writing
 
     def add(self, items: Iterable[Item], now: datetime) -> None:
-        """Items that are new for sure."""
-        self.add_seen(((item, analyze(item.text)) for item in items), now)
+        """Insert items that are certainly new."""
+        self.add_analyzed(((item, analyze(item.text)) for item in items), now)
 
-    def add_seen(self, items: Iterable[tuple[Item, AnalyzedText]], now: datetime) -> None:
-        """The same, where what the index sees of them is known already."""
+    def add_analyzed(self, items: Iterable[tuple[Item, AnalyzedText]], now: datetime) -> None:
+        """Insert items whose text is analyzed already."""
         arrived, rows, words = to_micros(now), [], []
-        for item, seen in items:
-            text, stems = "" if item.kind == "record" else seen.text, seen.stems.tobytes()
-            flags = seen.flags | _role(item)
-            rows.append((*self._columns(item, arrived), text, stems, seen.length, flags, _public_id(item)))
+        for item, analyzed in items:
+            text, stems = "" if item.kind == "record" else analyzed.text, analyzed.stems.tobytes()
+            flags = analyzed.flags | _role(item)
+            rows.append((*self._columns(item, arrived), text, stems, analyzed.length, flags, _public_id(item)))
             words.append(stems)
         self.write_words(zip(self._tx.insert(_NEW, rows), words, strict=True))
 
     def write_words(self, items: Iterable[tuple[int, bytes]]) -> None:
-        """Take items into the full-text index, each with its stems as its row has them."""
+        """Write items to the full-text index, each with its stems as its row has them."""
         prefix = _prefix(self._owner)
         self._tx.many(
             f"INSERT INTO item_words (rowid, words) VALUES (?, {self._tx.fulltext_value})",
             [(id_, _words(stems, prefix)) for id_, stems in items if stems],
         )
 
-    def put(self, items: Iterable[Item], now: datetime, *, anew: bool = False) -> None:
-        """Items that may be there: these come back if they had left, and end as they are said to. Where the index
-        is made `anew`, the others have been known since what they were made of was told."""
+    def put(self, items: Iterable[Item], now: datetime, *, rebuilding: bool = False) -> None:
+        """Insert items, or update those that exist: they come back if they had left, and get their end. In a
+        rebuild, new ones have been known since their record was stored."""
         given = {(item.kind, item.ref): item for item in items}
         known = {key: id_ for key, (id_, _) in self._known(given).items()}
         self._tx.many(
@@ -121,20 +121,20 @@ class Items:
             ],
         )
         new = [item for key, item in given.items() if key not in known]
-        self.add(self._known_before(new, now) if anew else new, now)
+        self.add(self._known_before(new, now) if rebuilding else new, now)
 
     def _known_before(self, items: Sequence[Item], now: datetime) -> list[Item]:
-        """The items with the time since which they are known: that of their record, or else their own."""
+        """Return the items with the time since which they are known: that of their record, or else their own."""
         rows = self._tx.many(
             "SELECT id, recorded_at FROM session_history WHERE id = ?",
             [(item.record_id,) for item in items if item.record_id],
         )
-        told = {row[0]: from_micros(row[1]) for row in rows}
-        return [item._replace(since=min(told.get(item.record_id or 0, item.at), now)) for item in items]
+        stored_at = {row[0]: from_micros(row[1]) for row in rows}
+        return [item._replace(since=min(stored_at.get(item.record_id or 0, item.at), now)) for item in items]
 
     def replace(self, items: Iterable[Item], now: datetime) -> set[str]:
-        """Of items that may be there, those that now say something else: what they said leaves, under a ref of
-        its own, for whoever holds an item in memory counts on it to stay as it is. The refs of those."""
+        """Replace items whose text has changed. The old one leaves under another ref, since indexes in memory rely
+        on an item's text to stay the same. Return the refs of the replaced."""
         given = {(item.kind, item.ref): item for item in items}
         other = {
             key: id_
@@ -150,7 +150,7 @@ class Items:
         return {ref for _, ref in other}
 
     def leave(self, kind: ItemKind, refs: Iterable[str], now: datetime) -> None:
-        """They are found no longer, but as of an earlier time."""
+        """Hide items from now on; a search as of an earlier time still finds them."""
         self._tx.many(
             "UPDATE items SET gone = ?, sequence = NULL WHERE owner = ? AND kind = ? AND ref = ? AND gone IS NULL",
             [(to_micros(now), self._owner, kind, ref) for ref in refs],
@@ -170,8 +170,8 @@ class Items:
         )
 
     def revive(self, kind: ItemKind, refs: Iterable[str]) -> list[str]:
-        """They hold again, and all of them, but for those that a person corrected, or called outdated, unless that
-        was said in a talk. The refs of those of which that was not so."""
+        """Let these hold again, except those that a person corrected, or called outdated (a record ends only by a
+        correction). Return the refs that became current again."""
         revived = self._tx.many(
             "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL, sequence = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND end_known IS NOT NULL AND NOT EXISTS (SELECT 1 "
@@ -183,7 +183,7 @@ class Items:
         return [row[0] for row in revived]
 
     def mark(self, kind: ItemKind, ref: str, *, nudge: float | None = None, pinned: bool | None = None) -> None:
-        """What people think of it."""
+        """Set what people think of an item."""
         self._tx.run(
             "UPDATE items SET nudge = COALESCE(?, nudge), pinned = COALESCE(?, pinned), sequence = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ?",
@@ -191,7 +191,7 @@ class Items:
         )
 
     def is_indexed(self, record_id: int) -> bool:
-        """Whether a record can be found also by its meaning, or has nothing to be found by."""
+        """Return whether a record can be found by meaning, too, or is not searchable at all."""
         row = self._tx.one(
             "SELECT sequence FROM items WHERE owner = ? AND kind = 'record' AND ref = ?",
             self._owner,
@@ -200,16 +200,16 @@ class Items:
         return row is None or row[0] is not None
 
     def counts(self) -> dict[ItemKind, int]:
-        """How many there are of each kind."""
+        """Return how many there are of each kind."""
         rows = self._tx.all("SELECT kind, count(*) FROM items WHERE owner = ? GROUP BY kind", self._owner)
         return {row[0]: row[1] for row in rows}
 
-    # What questions do
+    # Reading
 
-    def holding(self, stem: int, limit: int, *, turns: bool = True) -> list[int]:
-        """The ids of the newest items with this stem; without `turns`, of those that were made of them."""
+    def holding(self, stem: int, limit: int, *, records: bool = True) -> list[int]:
+        """Return the ids of the newest items with this stem; without `records`, of the other kinds only."""
         made = "SELECT 1 FROM items i WHERE i.id = item_words.rowid AND i.kind <> 'record'"
-        which = self._tx.fulltext_match if turns else f"{self._tx.fulltext_match} AND EXISTS ({made})"
+        which = self._tx.words_match if records else f"{self._tx.words_match} AND EXISTS ({made})"
         rows = self._tx.all(
             f"SELECT rowid FROM item_words WHERE {which} ORDER BY {self._tx.fulltext_newest} LIMIT ?",
             *(f"{_prefix(self._owner)}{stem:08x}", limit),
@@ -217,7 +217,7 @@ class Items:
         return [row[0] for row in rows]
 
     def said_by(self, speaker: str, limit: int) -> list[int]:
-        """The ids of the newest items of this speaker, in capitals or not."""
+        """Return the ids of the newest items of this speaker, whatever the case of the name."""
         rows = self._tx.all(
             "SELECT id FROM items WHERE owner = ? AND lower(speaker) = lower(?) ORDER BY id DESC LIMIT ?",
             *(self._owner, speaker, limit),
@@ -225,7 +225,7 @@ class Items:
         return [row[0] for row in rows]
 
     def get(self, ids: Sequence[int]) -> dict[int, FoundItem]:
-        """In one statement: an owner that is no plain column makes both databases go by the ids."""
+        """Return items by id, in one statement. The expression on the owner makes both databases use the ids."""
         if not ids:
             return {}
         which = _FOUND.replace("i.owner = ?", "i.owner || '' = ?")
@@ -276,18 +276,18 @@ class Items:
         return found.public_id[:length]
 
     def facts_of(self, record_id: int) -> list[FoundItem]:
-        """The facts that hold and cite this record first."""
+        """Return the facts that hold and whose first citation is this record."""
         which = "i.kind <> 'record' AND i.kind = 'fact' AND i.record_id = ? AND i.until IS NULL"
         return self._select(f"{which} AND i.gone IS NULL ORDER BY i.id", record_id)
 
     def pinned(self) -> list[FoundItem]:
-        """The newest first. A sum is in no index of times, so that of pinned items serves."""
+        """Return the pinned items, newest first. The sum keeps databases from using the index of times."""
         return self._select("i.pinned = 1 AND i.gone IS NULL ORDER BY i.at + 0 DESC, i.id DESC")
 
     def newest(
         self, kinds: Sequence[ItemKind], since: datetime | None, before: FoundItem | None, limit: int
     ) -> list[FoundItem]:
-        """The newest first, from the one after `before` on, and said since then."""
+        """Return the newest first, said since then, beginning after `before`."""
         marks = ", ".join("?" * len(kinds))
         return self._select(
             f"(i.at, i.id) < (?, ?) AND i.kind IN ({marks}) AND i.at >= ? AND i.gone IS NULL "
@@ -303,7 +303,7 @@ class Items:
         before: FoundItem | None,
         limit: int,
     ) -> list[FoundItem]:
-        """Those of the ids that `newest` would give, in its order."""
+        """Return those of the ids that `newest` would return, in its order."""
         rows = self._tx.many(
             "SELECT at, id, kind FROM items WHERE owner = ? AND id = ? AND at >= ? AND gone IS NULL",
             [(self._owner, id_, to_micros(since) if since else 0) for id_ in ids],
@@ -313,8 +313,8 @@ class Items:
         found = self.get([id_ for _, id_ in fitting[:limit]])
         return [found[id_] for _, id_ in fitting[:limit]]
 
-    def stated(self, document_id: str, limit: int = NO_LIMIT) -> list[FoundItem]:
-        """A document's facts, the newest first; by the index of threads, as `pinned` by its own."""
+    def facts_in(self, document_id: str, limit: int = NO_LIMIT) -> list[FoundItem]:
+        """Return a document's facts, newest first, by the index of threads (see `pinned`)."""
         which = "i.thread = ? AND i.kind = 'fact' AND i.kind <> 'record' AND i.gone IS NULL"
         return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
 
@@ -322,8 +322,8 @@ class Items:
         return [_found(row) for row in self._tx.all(f"{_FOUND} AND {which}", self._owner, *params)]
 
     def ends(self, kind: ItemKind, thread: str) -> dict[str, datetime | None]:
-        """The refs of a thread's items that have not left, and when each stopped being true. The thread is no
-        session: the index of threads has no turns."""
+        """Return the refs of a thread's items that have not left, and when each stopped being true. Not for
+        sessions: the index of threads has no records."""
         rows = self._tx.all(
             "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND kind <> 'record' AND thread = ? "
             "AND gone IS NULL",
@@ -332,17 +332,17 @@ class Items:
         return {row[0]: from_optional_micros(row[1]) for row in rows}
 
     def ended(self, kind: ItemKind) -> dict[str, datetime]:
-        """The refs of those of a kind that stopped being true, and when each did."""
+        """Return the refs of a kind that stopped being true, and when each did."""
         which = "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND until IS NOT NULL"
         return {row[0]: from_micros(row[1]) for row in self._tx.all(which, self._owner, kind)}
 
     def refs(self, kind: ItemKind) -> set[str]:
-        """Those of a kind that have not left."""
+        """Return the refs of a kind that have not left."""
         which = "SELECT ref FROM items WHERE owner = ? AND kind = ? AND gone IS NULL"
         return {row[0] for row in self._tx.all(which, self._owner, kind)}
 
     def _known(self, keys: Iterable[tuple[ItemKind, str]]) -> dict[tuple[ItemKind, str], tuple[int, str]]:
-        """Those that are there, each with its id and its text."""
+        """Return those that exist, each with its id and its text."""
         rows = self._tx.many(
             "SELECT kind, ref, id, text FROM items WHERE owner = ? AND kind = ? AND ref = ?",
             [(self._owner, kind, ref) for kind, ref in keys],
@@ -363,7 +363,7 @@ class Items:
 
 
 def _words(stems: bytes, prefix: str) -> str:
-    """Each stem in eight digits, the prefix before it."""
+    """Return each stem as eight digits with the prefix before it."""
     numbers = array("I", stems)
     if sys.byteorder == "little":
         numbers.byteswap()
@@ -372,7 +372,7 @@ def _words(stems: bytes, prefix: str) -> str:
 
 @lru_cache(maxsize=256)
 def _prefix(owner: str) -> str:
-    """Letters and digits that no other owner has."""
+    """Return letters and digits that no other owner has."""
     return "w" + b32encode(blake2b(owner.encode(), digest_size=10).digest()).decode().lower()
 
 
@@ -391,7 +391,7 @@ def _name(speaker: str) -> str:
 
 
 def _role(item: Item) -> int:
-    """Whose words these are. What is known stands for what a person said, unless a tool or the web said it."""
+    """Return the flag for who speaks. Facts and notes count as a person's words, unless from a tool or the web."""
     if item.kind != "record":
         return 0 if item.trust in ("tool", "web") else PERSON
     if item.trust == "agent":
@@ -404,7 +404,7 @@ def _end(item: Item) -> tuple[int | None, int | None]:
 
 
 def _place(before: FoundItem | None) -> tuple[int, int]:
-    """In the order of time, where a list goes on that ended with this one."""
+    """Return where in the order of time the page after this item begins."""
     return (to_micros(before.at), before.id) if before else (NO_LIMIT, NO_LIMIT)
 
 

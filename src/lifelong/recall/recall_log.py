@@ -1,15 +1,18 @@
-"""What was asked, and what came back: the rows of `recalls`, written behind a recall's back."""
+"""The log of searches: what was asked, and what came back. Rows of `recalls`, written in the background."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from lifelong.errors import InputError, RecallNotFound
-from lifelong.recall.write_behind import WriteBehind
+from lifelong.errors import InputError, LifelongError, RecallNotFound
+from lifelong.periodic import PeriodicThread
 from lifelong.redaction import redact
 from lifelong.storage.base import NO_LIMIT, Database, Row, Transaction
 from lifelong.types import Clock, from_micros, to_micros
@@ -18,8 +21,82 @@ from lifelong.validation import validate_count
 Purpose: TypeAlias = Literal["search", "tool", "injection"]
 """Who asked: a program, an agent by its tool, or lifelong itself for the context of a turn."""
 
-KEPT = 10_000  # recalls of a user that the log holds
-LONGEST = 10_000  # characters of a question that are kept
+log = logging.getLogger("lifelong.recall")
+
+T = TypeVar("T")
+
+MAX_LOGGED_RECALLS = 10_000  # of a user; the oldest go
+MAX_LOGGED_CHARS = 10_000  # of a question
+MAX_WAITING_ROWS = 10_000
+GATHER_SECONDS = 0.2  # in which rows go into the same commit
+IDLE_SECONDS = 3_600.0  # a new row wakes the thread
+RETRY_SECONDS = 30.0  # after a failure
+
+
+class WriteBehind(Generic[T]):
+    """Call `write` in a thread with what was noted, in order, several at a time. A durable commit takes a third of
+    a search's time, so a caller that only asks does not wait for one. What waits is lost when the process is
+    killed.
+
+    The first note starts the thread; `close` ends it. `loss` says for the log what it means that rows could not be
+    written: "recalls are not in the log"."""
+
+    def __init__(self, name: str, loss: str, write: Callable[[Sequence[T]], object]) -> None:
+        self._loss = loss
+        self._write = write
+        self._waiting: deque[T] = deque()
+        self._lost = 0
+        self._gate = threading.Lock()  # over `_waiting`; held for a moment
+        self._writing = threading.Lock()  # keeps the order of the rows; held for a commit
+        self._closing = threading.Event()
+        self._background = PeriodicThread(name, self._step, RETRY_SECONDS)
+
+    def note(self, one: T) -> None:
+        """Queue a row. Waits for no disk, and never fails."""
+        with self._gate:
+            self._waiting.append(one)
+            self._drop_oldest()
+        self._background.start()
+        self._background.wake()
+
+    def flush(self) -> None:
+        """Write what waits, now. Rows that cannot be written go on waiting."""
+        with self._writing:
+            with self._gate:
+                waiting, self._waiting = self._waiting, deque()
+                lost, self._lost = self._lost, 0
+            if lost:
+                log.warning("%d %s: more than %d waited to be written", lost, self._loss, MAX_WAITING_ROWS)
+            if not waiting:
+                return
+            try:
+                self._write(waiting)
+            except BaseException:
+                with self._gate:
+                    self._waiting.extendleft(reversed(waiting))
+                    self._drop_oldest()
+                raise
+
+    def close(self) -> None:
+        """Write what waits, and end the thread."""
+        self._closing.set()
+        self._background.stop()
+        try:
+            self.flush()
+        except LifelongError as error:
+            log.error("%d %s: %s", len(self._waiting), self._loss, error)
+
+    def _step(self) -> float:
+        if not self._waiting:
+            return IDLE_SECONDS
+        self._closing.wait(GATHER_SECONDS)
+        self.flush()
+        return IDLE_SECONDS
+
+    def _drop_oldest(self) -> None:
+        while len(self._waiting) > MAX_WAITING_ROWS:
+            self._waiting.popleft()
+            self._lost += 1
 
 
 class Scorable(Protocol):
@@ -33,7 +110,7 @@ class Scorable(Protocol):
 
 
 class Scored(NamedTuple):
-    """A hit as the log has it: what it said is found by its id."""
+    """A hit as the log has it. Its text is found by its id."""
 
     id: str
     score: float
@@ -53,7 +130,7 @@ class Recalled:
 
 
 class RecallLog:
-    """Takes down what one owner's memory is asked: the newest `KEPT` recalls."""
+    """The newest searches of one owner."""
 
     def __init__(self, database: Database, owner: str, clock: Clock, writer: RecallLogWriter) -> None:
         self._database = database
@@ -62,12 +139,12 @@ class RecallLog:
         self._writer = writer
 
     def note(self, purpose: Purpose, agent_id: str, question: str, hits: Sequence[Scorable]) -> None:
-        """Take a recall down. Waits for no disk, and never fails."""
+        """Log a search. Waits for no disk, and never fails."""
         scored = tuple(Scored(hit.id, hit.score, rank) for rank, hit in enumerate(hits, 1))
         self._writer.note(self._owner, Recalled(0, self._clock(), purpose, agent_id, question, scored))
 
     def recent(self, limit: int) -> list[Recalled]:
-        """The newest first."""
+        """Return the newest first."""
         validate_count(limit, "The limit")
         return self._read("ORDER BY id DESC LIMIT ?", limit)
 
@@ -87,7 +164,7 @@ class RecallLog:
 
 
 class RecallLogWriter:
-    """Write the recalls of all owners behind the caller's back, several at a time."""
+    """Write the logs of all owners in one thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -96,11 +173,11 @@ class RecallLogWriter:
         )
 
     def note(self, owner: str, asked: Recalled) -> None:
-        """Take a recall down. Waits for no disk, and never fails."""
+        """Log a search. Waits for no disk, and never fails."""
         self._behind.note((owner, asked))
 
     def flush(self) -> None:
-        """Write what waits, now. Where that fails, it goes on waiting."""
+        """Write what waits, now."""
         self._behind.flush()
 
     def close(self) -> None:
@@ -108,15 +185,15 @@ class RecallLogWriter:
         self._behind.close()
 
     def _write(self, asked: Sequence[tuple[str, Recalled]]) -> None:
-        """Give each an id of its own, and redact it before it is cut, since half a secret is not found. Of each
-        owner, the oldest that are too many go."""
+        """Insert the rows, and delete the oldest of each owner beyond the limit. A question is redacted before it
+        is cut, since half a secret is not found."""
         rows = [
             (
                 owner,
                 to_micros(one.at),
                 one.purpose,
                 one.agent_id,
-                redact(one.question)[:LONGEST],
+                redact(one.question)[:MAX_LOGGED_CHARS],
                 json.dumps(one.hits),
             )
             for owner, one in asked
@@ -129,7 +206,7 @@ class RecallLogWriter:
                 tx.run(
                     "DELETE FROM recalls WHERE owner = ? AND id <= "
                     "(SELECT id FROM recalls WHERE owner = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                    *(owner, owner, KEPT),
+                    *(owner, owner, MAX_LOGGED_RECALLS),
                 )
 
         self._database.write(work)

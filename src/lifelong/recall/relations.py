@@ -29,7 +29,7 @@ from lifelong.validation import validate_count, validate_name
 How: TypeAlias = Literal["link", "body", "fact", "experience"]
 
 MOST = 1_000  # neighbours that can be asked for
-CLAIMS = 1_000  # of a document, and by a word, the newest
+MAX_FACTS = 1_000  # of a document, and by a word, the newest
 EXPERIENCES = 10_000  # that are looked through, the newest
 EVIDENCE = 5  # hits a neighbour
 SUGGESTED = 5
@@ -202,7 +202,7 @@ class _Looking:
         threads = {*self._names.documents.get(key, ())}
         for document_id in self._names.documents.get(key, ()):
             threads |= {source for source, one in self._documents.referrers(document_id) if one.kind == "body"}
-        found = {one.id: one for thread in sorted(threads) for one in self._items.stated(thread, CLAIMS)}
+        found = {one.id: one for thread in sorted(threads) for one in self._items.facts_in(thread, MAX_FACTS)}
         found |= self._items.get([id_ for id_ in self._holding(name) if id_ not in found])
         for fact in found.values():
             if fact.kind == "fact" and not fact.gone and key in self._named(fact):
@@ -211,7 +211,7 @@ class _Looking:
     def _holding(self, name: str) -> list[int]:
         """What is made of talks and has the rarest of the name's words."""
         stems = read(name).stems
-        return min((self._items.holding(stem, CLAIMS, turns=False) for stem in stems), key=len, default=[])
+        return min((self._items.holding(stem, MAX_FACTS, records=False) for stem in stems), key=len, default=[])
 
     def _named(self, fact: FoundItem) -> set[str]:
         """The entities that a fact is about: its document's, and those it names or refers to."""

@@ -170,20 +170,20 @@ STEPS = (
     ),
     Migration(
         8,
-        "experiences that hold again, bare until they have their vectors; indexes in the order that is asked for",
+        "experiences that hold again, marked until they have vectors; indexes in the order that is asked for",
         (
             "DROP INDEX idx_fact_keys_key",
             "CREATE INDEX idx_fact_keys_key ON fact_keys (owner, key, at, document_id, fact)",
             "DROP INDEX idx_citations_record",
             "CREATE INDEX idx_citations_record ON citations (owner, record_id, until, by_record)",
             "CREATE INDEX idx_items_ended ON items (owner, kind, ref, until) WHERE until IS NOT NULL",
-            "ALTER TABLE experiences ADD COLUMN bare BIGINT NOT NULL DEFAULT 0",
-            "CREATE INDEX idx_experiences_bare ON experiences (owner) WHERE bare = 1",
+            "ALTER TABLE experiences ADD COLUMN without_vector BIGINT NOT NULL DEFAULT 0",
+            "CREATE INDEX idx_experiences_without_vector ON experiences (owner) WHERE without_vector = 1",
         ),
     ),
     Migration(
         9,
-        "whose vectors of experiences serve, and whose are to come",
+        "which embedder's vectors of experiences serve, and which will",
         (
             """CREATE TABLE experience_vectors (
                 owner    TEXT NOT NULL PRIMARY KEY,
