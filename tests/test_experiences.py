@@ -794,15 +794,19 @@ def test_a_kill_during_eviction_loses_nothing(
         memory.close()
 
 
+def counting_threads() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name == "lifelong-experience-uses"}
+
+
 def test_the_uses_of_all_users_are_counted_in_one_thread(tmp_path: Path) -> None:
     """R7, S3: a thousand users cost no thousand threads."""
+    before = counting_threads()
     with Store.open(tmp_path, continuity=ON) as store:
         for number in range(5):
             experiences = store.user(f"user-{number}").experiences
             experiences.add(TEA)
             assert experiences.query("green tea", 1)
-        counting = [thread for thread in threading.enumerate() if thread.name == "lifelong-experience-uses"]
-        assert len(counting) == 1
+        assert len(counting_threads() - before) == 1
         store.organize()
         for number in range(5):
             [one] = store.user(f"user-{number}").experiences.list()
