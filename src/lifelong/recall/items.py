@@ -209,7 +209,7 @@ class Items:
     def holding(self, stem: int, limit: int, *, records: bool = True) -> list[int]:
         """Return the ids of the newest items with this stem; without `records`, of the other kinds only."""
         made = "SELECT 1 FROM items i WHERE i.id = item_words.rowid AND i.kind <> 'record'"
-        which = self._tx.words_match if records else f"{self._tx.words_match} AND EXISTS ({made})"
+        which = self._tx.fulltext_match if records else f"{self._tx.fulltext_match} AND EXISTS ({made})"
         rows = self._tx.all(
             f"SELECT rowid FROM item_words WHERE {which} ORDER BY {self._tx.fulltext_newest} LIMIT ?",
             *(f"{_prefix(self._owner)}{stem:08x}", limit),
