@@ -32,15 +32,15 @@ OWNER = "default"
 
 
 @pytest.fixture
-def tree(database: Database, clock: FakeClock) -> DocumentStore:
+def store(database: Database, clock: FakeClock) -> DocumentStore:
     return DocumentStore(database, OWNER, clock)
 
 
-def add(tree: DocumentStore, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
-    return tree.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under, **more)
+def add(store: DocumentStore, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
+    return store.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under, **more)
 
 
-def land(database: Database, draft: Draft, now: datetime, **origin: Any) -> Changeset | None:
+def commit_draft(database: Database, draft: Draft, now: datetime, **origin: Any) -> Changeset | None:
     told = Changeset(0, OWNER, now, **{"cause": "run", "author": "agent", **origin})
     return database.write(lambda tx: commit(tx, draft, told))
 
@@ -49,17 +49,19 @@ def new(draft: Draft, slug: str, body: str = "", under: str = MEMORY) -> Documen
     return draft.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under)
 
 
-def state(tree: DocumentStore, at: datetime | None = None) -> dict[str, tuple[object, ...]]:
+def state(store: DocumentStore, at: datetime | None = None) -> dict[str, tuple[object, ...]]:
     """All that a reader can see, but for versions and times."""
-    return {d.id: (d.path, d.title, d.description, d.body, d.links) for d in tree.walk(as_of=at) if d.changeset_id}
+    return {
+        d.id: (d.path, d.title, d.description, d.body, d.links) for d in store.walk(as_of=at) if d.changeset_id
+    }
 
 
 # Landing
 
 
-def test_a_run_is_one_changeset(tree: DocumentStore, database: Database, clock: FakeClock) -> None:
+def test_a_run_is_one_changeset(store: DocumentStore, database: Database, clock: FakeClock) -> None:
     """O9: it records who, from what, and at what cost."""
-    draft = tree.draft(below=MEMORY)
+    draft = store.draft(below=MEMORY)
     new(draft, "a")
     new(draft, "b")
     origin: dict[str, Any] = {
@@ -74,37 +76,37 @@ def test_a_run_is_one_changeset(tree: DocumentStore, database: Database, clock: 
         "output_tokens": 5,
         "cost": 0.25,
     }
-    changeset = land(database, draft, clock.now, **origin)
+    changeset = commit_draft(database, draft, clock.now, **origin)
     assert changeset
     assert changeset == Changeset(changeset.id, OWNER, clock.now, "run", "agent", **origin)
-    assert tree.changesets() == [tree.changeset(changeset.id)] == [changeset]
-    assert [(e.before, e.after and e.after.path) for e in tree.changes(changeset.id)] == [
+    assert store.changesets() == [store.changeset(changeset.id)] == [changeset]
+    assert [(e.before, e.after and e.after.path) for e in store.changes(changeset.id)] == [
         (None, MEMORY),
         (None, "~/memory/a"),
         (None, "~/memory/b"),
     ]
-    assert {document.valid_from for document in tree.walk()} == {clock.now}
+    assert {document.valid_from for document in store.walk()} == {clock.now}
 
 
-def test_all_edits_land_or_none_does(tree: DocumentStore, database: Database, clock: FakeClock) -> None:
+def test_all_edits_land_or_none_does(store: DocumentStore, database: Database, clock: FakeClock) -> None:
     """O9: one that is stale takes the others with it."""
-    bob = add(tree, "bob")
-    draft = tree.draft()
+    bob = add(store, "bob")
+    draft = store.draft()
     new(draft, "a")
     draft.edit(bob.id, 1, append="From the draft.")
-    tree.edit(bob.id, 1, append="From a person.", author="anna")
-    before = state(tree)
+    store.edit(bob.id, 1, append="From a person.", author="anna")
+    before = state(store)
     with pytest.raises(
         StaleWrite, match=r"~/memory/bob .*version 2, by changeset \d+ of anna(.|\n)*\+From a person"
     ):
-        land(database, draft, clock.now)
-    assert state(tree) == before
-    assert len(tree.changesets()) == 2
+        commit_draft(database, draft, clock.now)
+    assert state(store) == before
+    assert len(store.changesets()) == 2
 
 
-def test_an_error_after_the_commit_undoes_it(tree: DocumentStore, database: Database, clock: FakeClock) -> None:
+def test_an_error_after_the_commit_undoes_it(store: DocumentStore, database: Database, clock: FakeClock) -> None:
     """O9: the changeset is part of the caller's transaction."""
-    draft = tree.draft()
+    draft = store.draft()
     new(draft, "a")
 
     def work(tx: Any) -> None:
@@ -113,141 +115,141 @@ def test_an_error_after_the_commit_undoes_it(tree: DocumentStore, database: Data
 
     with pytest.raises(KeyError):
         database.write(work)
-    assert state(tree) == {}
-    assert land(database, draft, clock.now), "the draft is as it was"
+    assert state(store) == {}
+    assert commit_draft(database, draft, clock.now), "the draft is as it was"
 
 
 @pytest.mark.parametrize("how", ["nothing", "read", "and back", "new and gone"])
 def test_nothing_changed_is_no_changeset(
-    tree: DocumentStore, database: Database, clock: FakeClock, how: str
+    store: DocumentStore, database: Database, clock: FakeClock, how: str
 ) -> None:
     """O18: an update that changes nothing writes nothing, the memory root included."""
-    draft = tree.draft()
+    draft = store.draft()
     if how == "read":
         draft.at(MEMORY)
     elif how == "and back":
-        bob = add(tree, "bob", "x")
-        draft = tree.draft()
+        bob = add(store, "bob", "x")
+        draft = store.draft()
         draft.edit(bob.id, 1, append="y")
         draft.edit(bob.id, 2, find="\n\ny", replace="")
     elif how == "new and gone":
         draft.delete(new(draft, "a").id, 1)
-    before = tree.changesets()
+    before = store.changesets()
     assert draft.changes == ()
-    assert land(database, draft, clock.now) is None
-    assert tree.changesets() == before
+    assert commit_draft(database, draft, clock.now) is None
+    assert store.changesets() == before
 
 
 def test_what_a_draft_relied_on_is_checked_again(
-    tree: DocumentStore, database: Database, clock: FakeClock
+    store: DocumentStore, database: Database, clock: FakeClock
 ) -> None:
     """O17, O18: a slug taken, a parent gone, a link gone, a child come since."""
-    a, b, c = (add(tree, slug) for slug in "abc")
-    drafts = [tree.draft() for _ in range(4)]
+    a, b, c = (add(store, slug) for slug in "abc")
+    drafts = [store.draft() for _ in range(4)]
     new(drafts[0], "new")
     new(drafts[1], "new", under=a.path)
     drafts[2].write(slug="d", title="", description="", body="", links=[b.id])
     drafts[3].delete(c.id, 1)
-    add(tree, "new")
-    tree.delete(a.id, 1)
-    tree.delete(b.id, 1)
-    add(tree, "child", under=c.path)
-    before = state(tree)
+    add(store, "new")
+    store.delete(a.id, 1)
+    store.delete(b.id, 1)
+    add(store, "child", under=c.path)
+    before = state(store)
     for draft, error in zip(
         drafts, ("exists already", "No document", "No document", "is the parent of"), strict=True
     ):
         with pytest.raises(LifelongError, match=error):
-            land(database, draft, clock.now)
-    assert state(tree) == before
+            commit_draft(database, draft, clock.now)
+    assert state(store) == before
 
 
 def test_a_target_made_in_the_same_changeset_resolves(
-    tree: DocumentStore, database: Database, clock: FakeClock
+    store: DocumentStore, database: Database, clock: FakeClock
 ) -> None:
     """O17: whichever was written first."""
-    draft = tree.draft()
+    draft = store.draft()
     a = new(draft, "a", "Knows [[b]]. [r1]")
     assert draft.unresolved(a.id) == ["b"]
     b = new(draft, "b")
     assert draft.unresolved(a.id) == []
-    land(database, draft, clock.now)
-    assert b.id in [one.target_id for one in tree.references(a.id) if one.kind == "body"]
+    commit_draft(database, draft, clock.now)
+    assert b.id in [one.target_id for one in store.references(a.id) if one.kind == "body"]
 
 
 def test_committers_at_once_come_one_after_the_other(
-    tree: DocumentStore, database: Database, clock: FakeClock
+    store: DocumentStore, database: Database, clock: FakeClock
 ) -> None:
     """O9, O21: a moment for each, and no moment with half of one."""
 
     def run(number: int) -> None:
         for step in range(3):
-            draft = tree.draft()
+            draft = store.draft()
             new(draft, f"a{number}-{step}")
             new(draft, f"b{number}-{step}")
-            land(database, draft, clock.now)
+            commit_draft(database, draft, clock.now)
 
     in_threads(4, run)
-    times = [changeset.at for changeset in tree.changesets(50)]
+    times = [changeset.at for changeset in store.changesets(50)]
     assert len(set(times)) == 12
     for at in times:
-        assert len(state(tree, at)) % 2 == 1, "the root and pairs"
+        assert len(state(store, at)) % 2 == 1, "the root and pairs"
 
 
 # Facts
 
 
-def about(tree: DocumentStore, *words: str) -> list[tuple[str, str]]:
+def about(store: DocumentStore, *words: str) -> list[tuple[str, str]]:
     """Return the path and the sentence of each current fact that has one of these words as a key."""
-    (found,) = tree.draft().find_facts([{canonical(word) for word in words}])
-    return [(tree.read(fact.document_id).path, fact.sentence) for fact in found]
+    (found,) = store.draft().find_facts([{canonical(word) for word in words}])
+    return [(store.read(fact.document_id).path, fact.sentence) for fact in found]
 
 
-def test_facts_are_found_by_their_keys(tree: DocumentStore, database: Database) -> None:
+def test_facts_are_found_by_their_keys(store: DocumentStore, database: Database) -> None:
     """O11: current ones only, with the title as their subject in people/."""
-    people = add(tree, "people")
-    bob = add(tree, "bob", "lives in Porto. [r1]\n\nJust text about tea.", people.path)
+    people = add(store, "people")
+    bob = add(store, "bob", "lives in Porto. [r1]\n\nJust text about tea.", people.path)
     porto, lisbon = (bob.path, "Bob lives in Porto."), (bob.path, "Bob lives in Lisbon.")
-    assert about(tree, "porto") == about(tree, "bob") == about(tree, "porto", "bob", "none") == [porto]
-    assert about(tree, "tea") == about(tree) == []
+    assert about(store, "porto") == about(store, "bob") == about(store, "porto", "bob", "none") == [porto]
+    assert about(store, "tea") == about(store) == []
     earlier = "lives in Lisbon. [r2]\n\n## Earlier\n\nlives in Porto. [r1, until 2026-01-01 by r2]"
-    bob = tree.edit(bob.id, 1, find="lives in Porto. [r1]", replace=earlier)
-    assert about(tree, "porto") == []
-    assert about(tree, "lisbon") == [lisbon]
-    tree.rollback(tree.changesets()[0].id)
-    assert (about(tree, "porto"), about(tree, "lisbon")) == ([porto], [])
-    tree.delete(bob.id, tree.read(bob.id).version)
+    bob = store.edit(bob.id, 1, find="lives in Porto. [r1]", replace=earlier)
+    assert about(store, "porto") == []
+    assert about(store, "lisbon") == [lisbon]
+    store.rollback(store.changesets()[0].id)
+    assert (about(store, "porto"), about(store, "lisbon")) == ([porto], [])
+    store.delete(bob.id, store.read(bob.id).version)
     assert database.read(lambda tx: tx.all("SELECT * FROM fact_keys")) == []
 
 
-def test_a_new_title_is_a_new_subject(tree: DocumentStore) -> None:
+def test_a_new_title_is_a_new_subject(store: DocumentStore) -> None:
     """O11: the keys follow."""
-    people = add(tree, "people")
-    bob = add(tree, "bob", "likes tea. [r1]", people.path)
-    tree.write(slug="bob", title="Robert", description="", body=bob.body, document_id=bob.id, expected_version=1)
-    assert about(tree, "robert") == [(bob.path, "Robert likes tea.")]
-    assert about(tree, "bob") == []
+    people = add(store, "people")
+    bob = add(store, "bob", "likes tea. [r1]", people.path)
+    store.write(slug="bob", title="Robert", description="", body=bob.body, document_id=bob.id, expected_version=1)
+    assert about(store, "robert") == [(bob.path, "Robert likes tea.")]
+    assert about(store, "bob") == []
 
 
-def test_the_newest_fact_comes_first_and_few_for_a_key(tree: DocumentStore) -> None:
+def test_the_newest_fact_comes_first_and_few_for_a_key(store: DocumentStore) -> None:
     """O11: a key that all share gives the newest."""
-    documents = [add(tree, f"d{n}", f"Likes tea {n}. [r{n}]") for n in range(12)]
-    assert [path for path, _ in about(tree, "tea")] == [f"~/memory/d{n}" for n in range(11, 11 - MAX_FOUND, -1)]
-    tree.edit(documents[0].id, 1, append="Likes tea a lot. [r9]")
-    assert about(tree, "tea")[0] == ("~/memory/d0", "Likes tea a lot.")
+    documents = [add(store, f"d{n}", f"Likes tea {n}. [r{n}]") for n in range(12)]
+    assert [path for path, _ in about(store, "tea")] == [f"~/memory/d{n}" for n in range(11, 11 - MAX_FOUND, -1)]
+    store.edit(documents[0].id, 1, append="Likes tea a lot. [r9]")
+    assert about(store, "tea")[0] == ("~/memory/d0", "Likes tea a lot.")
 
 
-def test_a_common_key_finds_only_what_another_key_finds_too(tree: DocumentStore) -> None:
+def test_a_common_key_finds_only_what_another_key_finds_too(store: DocumentStore) -> None:
     """O11: so that a lookup costs the same however much is known."""
     for n in range(COMMON_KEY_FACTS + 4):
-        add(tree, f"d{n}", f"Likes tea {'green' if n == COMMON_KEY_FACTS else 'black'} {n}. [r{n}]")
-    assert about(tree, "tea") == []
-    assert [path for path, _ in about(tree, "tea", "green")] == [f"~/memory/d{COMMON_KEY_FACTS}"]
+        add(store, f"d{n}", f"Likes tea {'green' if n == COMMON_KEY_FACTS else 'black'} {n}. [r{n}]")
+    assert about(store, "tea") == []
+    assert [path for path, _ in about(store, "tea", "green")] == [f"~/memory/d{COMMON_KEY_FACTS}"]
 
 
-def test_a_draft_finds_the_facts_it_changed(tree: DocumentStore) -> None:
+def test_a_draft_finds_the_facts_it_changed(store: DocumentStore) -> None:
     """O11: what it wrote is there, what it took out is not."""
-    bob = add(tree, "bob", "Bob likes tea. [r1]")
-    draft = tree.draft()
+    bob = add(store, "bob", "Bob likes tea. [r1]")
+    draft = store.draft()
     draft.edit(bob.id, 1, find="tea", replace="coffee")
     coffee, tea = {canonical("coffee")}, {canonical("tea")}
     assert [fact.sentence for fact in draft.find_facts([coffee])[0]] == ["Bob likes coffee."]
@@ -259,185 +261,189 @@ def test_a_draft_finds_the_facts_it_changed(tree: DocumentStore) -> None:
 # Undoing
 
 
-def test_the_root_comes_back_with_the_rollback_of_its_rollback(tree: DocumentStore) -> None:
+def test_the_root_comes_back_with_the_rollback_of_its_rollback(store: DocumentStore) -> None:
     """O21: a rollback can itself be rolled back, also where only `~/memory` is left to bring back."""
-    a = add(tree, "a")
-    made = tree.changesets()[0].id
-    tree.delete(a.id, 1)
-    undone = tree.rollback(made)
+    a = add(store, "a")
+    made = store.changesets()[0].id
+    store.delete(a.id, 1)
+    undone = store.rollback(made)
     assert undone
-    again = tree.rollback(undone.id)
+    again = store.rollback(undone.id)
     assert again
-    assert [edit.id for edit in tree.changes(again.id)] == [MEMORY_ID]
+    assert [edit.id for edit in store.changes(again.id)] == [MEMORY_ID]
 
 
 def test_the_last_changeset_undone_is_the_tree_before(
-    tree: DocumentStore, database: Database, clock: FakeClock
+    store: DocumentStore, database: Database, clock: FakeClock
 ) -> None:
     """O21: made, changed, moved, linked, deleted; and the rollback can be rolled back."""
-    a, b, c = add(tree, "a", "One. [r1]"), add(tree, "b"), add(tree, "c", "Gone soon. [r3]")
-    before = state(tree)
-    draft = tree.draft()
+    a, b, c = add(store, "a", "One. [r1]"), add(store, "b"), add(store, "c", "Gone soon. [r3]")
+    before = state(store)
+    draft = store.draft()
     d = new(draft, "d", "New. [r4]")
     draft.write(
         slug="a2", title="A2", description="x", body="Two. [r2]", parent_id=d.id, links=[b.id],
         document_id=a.id, expected_version=1,
     )  # fmt: skip
     draft.delete(c.id, 1)
-    landed = land(database, draft, clock.now)
-    after = state(tree)
-    assert landed
-    undoing = tree.rollback(landed.id, author="anna")
+    committed = commit_draft(database, draft, clock.now)
+    after = state(store)
+    assert committed
+    undoing = store.rollback(committed.id, author="anna")
     assert undoing
-    assert (undoing.cause, undoing.author, undoing.note) == ("rollback", "anna", f"Undoes changeset {landed.id}.")
-    assert state(tree) == before
-    assert tree.rollback(undoing.id)
-    assert state(tree) == after
-    assert [one.version for one in tree.versions(c.id)] == [1, 2]
-    assert tree.rollback(landed.id), "also after it was brought back"
-    assert state(tree) == before
+    assert (undoing.cause, undoing.author, undoing.note) == (
+        "rollback",
+        "anna",
+        f"Undoes changeset {committed.id}.",
+    )
+    assert state(store) == before
+    assert store.rollback(undoing.id)
+    assert state(store) == after
+    assert [one.version for one in store.versions(c.id)] == [1, 2]
+    assert store.rollback(committed.id), "also after it was brought back"
+    assert state(store) == before
 
 
-def test_what_later_changes_did_stays(tree: DocumentStore) -> None:
+def test_what_later_changes_did_stays(store: DocumentStore) -> None:
     """O21: paragraph by paragraph; the note says what could not be undone."""
-    bob = add(tree, "bob", "One. [r1]\n\nTwo. [r2]\n\nThree. [r3]")
-    tree.edit(bob.id, 1, find="Two. [r2]", replace="Second. [r4]", author="wrong")
-    wrong = tree.changesets()[0]
-    tree.edit(bob.id, 2, append="Four. [r5]")
-    tree.edit(bob.id, 3, find="One. [r1]", replace="First. [r6]")
-    undoing = tree.rollback(wrong.id)
+    bob = add(store, "bob", "One. [r1]\n\nTwo. [r2]\n\nThree. [r3]")
+    store.edit(bob.id, 1, find="Two. [r2]", replace="Second. [r4]", author="wrong")
+    wrong = store.changesets()[0]
+    store.edit(bob.id, 2, append="Four. [r5]")
+    store.edit(bob.id, 3, find="One. [r1]", replace="First. [r6]")
+    undoing = store.rollback(wrong.id)
     assert undoing
     assert undoing.note == f"Undoes changeset {wrong.id}."
-    assert tree.read(bob.id).body == "First. [r6]\n\nTwo. [r2]\n\nThree. [r3]\n\nFour. [r5]"
+    assert store.read(bob.id).body == "First. [r6]\n\nTwo. [r2]\n\nThree. [r3]\n\nFour. [r5]"
 
 
-def test_what_was_changed_again_is_left_and_said(tree: DocumentStore) -> None:
+def test_what_was_changed_again_is_left_and_said(store: DocumentStore) -> None:
     """O21: no fact comes back beside the one that took its place."""
-    bob = add(tree, "bob", "Lives in Porto. [r1]\n\nPlays chess. [r2]")
-    tree.write(
+    bob = add(store, "bob", "Lives in Porto. [r1]\n\nPlays chess. [r2]")
+    store.write(
         slug="bob", title="Robert", description="", body="Lives in Lisbon. [r3]\n\nPlays go. [r4]",
         document_id=bob.id, expected_version=1,
     )  # fmt: skip
-    wrong = tree.changesets()[0]
-    tree.edit(bob.id, 2, find="Lisbon", replace="Faro")
-    now = tree.read(bob.id)
-    tree.write(
+    wrong = store.changesets()[0]
+    store.edit(bob.id, 2, find="Lisbon", replace="Faro")
+    now = store.read(bob.id)
+    store.write(
         slug="bob", title="Rob", description="", body=now.body, document_id=bob.id, expected_version=now.version
     )
-    undoing = tree.rollback(wrong.id)
+    undoing = store.rollback(wrong.id)
     assert undoing
     assert "~/memory/bob: Lives in Lisbon. [r3]" in undoing.note
     assert "~/memory/bob: its title" in undoing.note
-    assert tree.read(bob.id).body == "Lives in Faro. [r3]\n\nPlays chess. [r2]"
-    assert tree.read(bob.id).title == "Rob"
+    assert store.read(bob.id).body == "Lives in Faro. [r3]\n\nPlays chess. [r2]"
+    assert store.read(bob.id).title == "Rob"
 
 
 def test_a_document_in_use_stays_without_its_text(
-    tree: DocumentStore, database: Database, clock: FakeClock
+    store: DocumentStore, database: Database, clock: FakeClock
 ) -> None:
     """O21, O19: what others made below it is not theirs to lose."""
-    draft = tree.draft()
+    draft = store.draft()
     new(draft, "people", "Junk. [r1]")
     new(draft, "junk", "Junk. [r2]", "~/memory/people")
-    landed = land(database, draft, clock.now)
-    assert landed
-    add(tree, "bob", under="~/memory/people")
-    undoing = tree.rollback(landed.id)
+    committed = commit_draft(database, draft, clock.now)
+    assert committed
+    add(store, "bob", under="~/memory/people")
+    undoing = store.rollback(committed.id)
     assert undoing
     assert "~/memory/people is in use" in undoing.note
-    assert [(d.path, d.body) for d in tree.walk()] == [
+    assert [(d.path, d.body) for d in store.walk()] == [
         (MEMORY, ""),
         ("~/memory/people", ""),
         ("~/memory/people/bob", ""),
     ]
 
 
-def test_a_made_document_that_was_changed_since_keeps_what_is_not_from_it(tree: DocumentStore) -> None:
+def test_a_made_document_that_was_changed_since_keeps_what_is_not_from_it(store: DocumentStore) -> None:
     """O21: nothing of its own left: it goes; something else in it: it stays."""
-    a, b = add(tree, "a", "Junk. [r1]"), add(tree, "b", "Junk. [r1]")
-    first, second = (tree.read(one.id).changeset_id for one in (a, b))
-    tree.edit(a.id, 1, append="Sound. [r2]")
-    tree.edit(b.id, 1, append="Passing. [r3]")
-    tree.edit(b.id, 2, find="\n\nPassing. [r3]", replace="")
-    tree.rollback(first)
-    assert tree.read(a.id).body == "Sound. [r2]"
-    tree.rollback(second)
-    assert tree.find(b.id) is None
+    a, b = add(store, "a", "Junk. [r1]"), add(store, "b", "Junk. [r1]")
+    first, second = (store.read(one.id).changeset_id for one in (a, b))
+    store.edit(a.id, 1, append="Sound. [r2]")
+    store.edit(b.id, 1, append="Passing. [r3]")
+    store.edit(b.id, 2, find="\n\nPassing. [r3]", replace="")
+    store.rollback(first)
+    assert store.read(a.id).body == "Sound. [r2]"
+    store.rollback(second)
+    assert store.find(b.id) is None
 
 
-def test_a_deleted_document_comes_back_unless_its_place_is_taken(tree: DocumentStore) -> None:
+def test_a_deleted_document_comes_back_unless_its_place_is_taken(store: DocumentStore) -> None:
     """O21: a clear error, and nothing changed."""
-    people = add(tree, "people")
-    friend = add(tree, "friend")
-    bob = add(tree, "bob", "One. [r1]", people.path, links=[friend.id])
-    tree.delete(bob.id, 1)
-    deletion = tree.changesets()[0].id
-    other = add(tree, "bob", "Another Bob. [r2]", people.path)
+    people = add(store, "people")
+    friend = add(store, "friend")
+    bob = add(store, "bob", "One. [r1]", people.path, links=[friend.id])
+    store.delete(bob.id, 1)
+    deletion = store.changesets()[0].id
+    other = add(store, "bob", "Another Bob. [r2]", people.path)
     with pytest.raises(InputError, match="~/memory/people/bob exists already"):
-        tree.rollback(deletion)
-    tree.delete(other.id, 1)
-    tree.delete(people.id, 1)
+        store.rollback(deletion)
+    store.delete(other.id, 1)
+    store.delete(people.id, 1)
     with pytest.raises(InputError, match=r"~/memory/people/bob cannot come back: its parent was deleted"):
-        tree.rollback(deletion)
-    tree.rollback(tree.changesets()[0].id)
-    tree.delete(friend.id, 1)
-    undoing = tree.rollback(deletion)
+        store.rollback(deletion)
+    store.rollback(store.changesets()[0].id)
+    store.delete(friend.id, 1)
+    undoing = store.rollback(deletion)
     assert undoing
     assert "no longer links" in undoing.note
-    assert (tree.read(bob.id).version, tree.read(bob.id).body, tree.read(bob.id).links) == (2, "One. [r1]", ())
-    assert tree.rollback(deletion) is None, "it is back already"
+    assert (store.read(bob.id).version, store.read(bob.id).body, store.read(bob.id).links) == (2, "One. [r1]", ())
+    assert store.rollback(deletion) is None, "it is back already"
 
 
-def test_an_unknown_changeset_is_a_clear_error(tree: DocumentStore) -> None:
+def test_an_unknown_changeset_is_a_clear_error(store: DocumentStore) -> None:
     """O21: with the next step."""
     with pytest.raises(ChangesetNotFound, match="List them with"):
-        tree.rollback(12345)
+        store.rollback(12345)
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**63, 2**70, None, [], {}, "1", "a\ud800"], ids=repr)
-def test_what_no_changeset_version_or_path_could_be_is_a_clear_error(tree: DocumentStore, wrong: Any) -> None:
+def test_what_no_changeset_version_or_path_could_be_is_a_clear_error(store: DocumentStore, wrong: Any) -> None:
     """O21: whatever is asked for, no database is."""
-    bob = add(tree, "bob")
-    for call in (tree.changeset, tree.changes, tree.rollback):
+    bob = add(store, "bob")
+    for call in (store.changeset, store.changes, store.rollback):
         with pytest.raises(ChangesetNotFound, match="List them with"):
             call(wrong)
     with pytest.raises(InputError, match="has no version"):
-        tree.diff(bob.id, wrong, 1)
+        store.diff(bob.id, wrong, 1)
     with pytest.raises(InputError, match="The limit"):
-        tree.changesets(wrong)
+        store.changesets(wrong)
     with pytest.raises((InputError, DocumentNotFound)):
-        tree.walk(wrong)
+        store.walk(wrong)
 
 
-def test_the_whole_tree_returns_to_a_time(tree: DocumentStore, clock: FakeClock) -> None:
+def test_the_whole_tree_returns_to_a_time(store: DocumentStore, clock: FakeClock) -> None:
     """O21: as a new changeset, so that one can go back and forth."""
     moments: list[tuple[datetime, dict[str, tuple[object, ...]]]] = [(clock.now - timedelta(days=1), {})]
-    a = add(tree, "a", "One. [r1]")
-    b = add(tree, "b", under=a.path)
-    moments.append((tree.changesets()[0].at, state(tree)))
+    a = add(store, "a", "One. [r1]")
+    b = add(store, "b", under=a.path)
+    moments.append((store.changesets()[0].at, state(store)))
     clock.turn(minutes=1)
-    tree.write(
+    store.write(
         slug="b", title="", description="", body="", parent_path=MEMORY, document_id=b.id, expected_version=1
     )
-    tree.delete(a.id, 1)
-    add(tree, "a", "Another. [r2]")
-    moments.append((tree.changesets()[0].at, state(tree)))
+    store.delete(a.id, 1)
+    add(store, "a", "Another. [r2]")
+    moments.append((store.changesets()[0].at, state(store)))
     for at, expected in (*moments, *moments[::-1]):
         clock.turn(minutes=1)
-        tree.rollback_to(at)
-        assert state(tree) == expected
-        assert tree.rollback_to(at) is None
-    assert tree.changesets()[0].note == f"Returns to {moments[0][0].isoformat()}."
+        store.rollback_to(at)
+        assert state(store) == expected
+        assert store.rollback_to(at) is None
+    assert store.changesets()[0].note == f"Returns to {moments[0][0].isoformat()}."
 
 
-def test_rollbacks_at_once_do_it_once(tree: DocumentStore) -> None:
+def test_rollbacks_at_once_do_it_once(store: DocumentStore) -> None:
     """O21: the second finds it done."""
-    bob = add(tree, "bob")
-    tree.edit(bob.id, 1, append="Junk. [r1]")
-    wrong = tree.changesets()[0]
-    done = in_threads(4, lambda _: tree.rollback(wrong.id))
+    bob = add(store, "bob")
+    store.edit(bob.id, 1, append="Junk. [r1]")
+    wrong = store.changesets()[0]
+    done = in_threads(4, lambda _: store.rollback(wrong.id))
     assert len([one for one in done if one]) == 1
-    assert [version.body for version in tree.versions(bob.id)] == ["", "Junk. [r1]", ""]
+    assert [version.body for version in store.versions(bob.id)] == ["", "Junk. [r1]", ""]
 
 
 # Differences
@@ -494,7 +500,7 @@ class Growing(RuleBasedStateMachine):
         self.clock = FakeClock()
         self.folder = Path(tempfile.mkdtemp(prefix="lifelong-documents-"))
         self.memory = Memory.open(self.folder, clock=self.clock, storage=self.storage())
-        self.tree = DocumentStore(self.memory._parts.shared.database, OWNER, self.clock)
+        self.store = DocumentStore(self.memory._parts.shared.database, OWNER, self.clock)
         self.remembered: list[tuple[datetime, dict[str, tuple[object, ...]]]] = []
         self.before: dict[str, tuple[object, ...]] = {}
 
@@ -503,23 +509,23 @@ class Growing(RuleBasedStateMachine):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def pick(self, slot: int) -> Document | None:
-        documents = [one for one in self.tree.walk() if one.changeset_id]
+        documents = [one for one in self.store.walk() if one.changeset_id]
         return documents[slot % len(documents)] if documents else None
 
     def do(self, call: Any) -> None:
-        """Whatever is refused leaves all as it was; whatever lands is remembered."""
-        before = state(self.tree)
-        newest = self.tree.changesets(1)
+        """Whatever is refused leaves all as it was; whatever is committed is remembered."""
+        before = state(self.store)
+        newest = self.store.changesets(1)
         try:
             call()
         except LifelongError:
-            assert state(self.tree) == before
-        changesets = self.tree.changesets(1)
+            assert state(self.store) == before
+        changesets = self.store.changesets(1)
         if changesets != newest:
             self.before = before
-            self.remembered.append((changesets[0].at, state(self.tree)))
+            self.remembered.append((changesets[0].at, state(self.store)))
         else:
-            assert state(self.tree) == before
+            assert state(self.store) == before
 
     @rule(
         slug=st.sampled_from("abc"), parent=slots, link=slots, body=st.sampled_from(["", "P. [r1]", "[[a]] [[b]]"])
@@ -528,14 +534,14 @@ class Growing(RuleBasedStateMachine):
         above, linked = self.pick(parent), self.pick(link)
         links = [linked.id] if linked and link % 2 else []
         place = above.path if above and parent % 3 else MEMORY
-        self.do(lambda: add(self.tree, slug, body, place, links=links))
+        self.do(lambda: add(self.store, slug, body, place, links=links))
 
     @rule(which=slots, slug=st.sampled_from("abcd"), parent=slots, link=slots)
     def move(self, which: int, slug: str, parent: int, link: int) -> None:
         one, above, linked = self.pick(which), self.pick(parent), self.pick(link)
         if one and above and linked:
             self.do(
-                lambda: self.tree.write(
+                lambda: self.store.write(
                     slug=slug,
                     title=one.title,
                     description="",
@@ -550,28 +556,28 @@ class Growing(RuleBasedStateMachine):
     @rule(which=slots, number=st.integers(1, 9))
     def append(self, which: int, number: int) -> None:
         if one := self.pick(which):
-            self.do(lambda: self.tree.edit(one.id, one.version, append=f"Fact {number}. [r{number}]"))
+            self.do(lambda: self.store.edit(one.id, one.version, append=f"Fact {number}. [r{number}]"))
 
     @rule(which=slots)
     def delete(self, which: int) -> None:
         if one := self.pick(which):
-            self.do(lambda: self.tree.delete(one.id, one.version))
+            self.do(lambda: self.store.delete(one.id, one.version))
 
     @rule(back=st.integers(0, 4))
     def roll_back(self, back: int) -> None:
-        changesets = self.tree.changesets(5)
+        changesets = self.store.changesets(5)
         if len(changesets) > back:
             expected = self.before
-            self.do(lambda: self.tree.rollback(changesets[back].id))
+            self.do(lambda: self.store.rollback(changesets[back].id))
             if back == 0:
-                assert state(self.tree) == expected
+                assert state(self.store) == expected
 
     @rule(back=st.integers(0, 6))
     def return_to(self, back: int) -> None:
         if self.remembered:
             at, expected = self.remembered[-1 - back % len(self.remembered)]
-            self.do(lambda: self.tree.rollback_to(at))
-            assert state(self.tree) == expected
+            self.do(lambda: self.store.rollback_to(at))
+            assert state(self.store) == expected
 
     @rule(seconds=st.sampled_from([0, 0, 5, -60]))
     def turn(self, seconds: int) -> None:
@@ -580,7 +586,7 @@ class Growing(RuleBasedStateMachine):
     @invariant()
     def the_past_is_what_it_was(self) -> None:
         for at, expected in self.remembered[-6:]:
-            assert state(self.tree, at) == expected
+            assert state(self.store, at) == expected
 
     @invariant()
     def the_rows_are_sound(self) -> None:
@@ -589,11 +595,11 @@ class Growing(RuleBasedStateMachine):
         )
         assert len({row[0] for row in rows}) == len(rows), "one active version a document"
         assert len({row[1:] for row in rows}) == len(rows), "slugs are unique"
-        walked = [one for one in self.tree.walk() if one.changeset_id]
+        walked = [one for one in self.store.walk() if one.changeset_id]
         assert len(walked) == len(rows), "every one can be reached from a root, so there is no cycle"
         for one in walked:
-            assert all(self.tree.find(link) for link in one.links)
-            assert self.tree.read(one.path).id == one.id
+            assert all(self.store.find(link) for link in one.links)
+            assert self.store.read(one.path).id == one.id
 
     @invariant()
     def the_keys_are_those_of_the_facts(self) -> None:
@@ -602,8 +608,8 @@ class Growing(RuleBasedStateMachine):
         )
         expected = {
             (one.id, key)
-            for one in self.tree.walk()
-            for fact in self.tree.facts(one.id)
+            for one in self.store.walk()
+            for fact in self.store.facts(one.id)
             for key in fact_keys(fact.text)
         }
         assert stored == expected

@@ -31,7 +31,7 @@ from tests.conftest import OpenMemory
 
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> Memory:
-    """Whose organizer waits: what is handed over stays in the inbox."""
+    """Whose organizer waits: what is dispatched stays in the inbox."""
     organizer = ScriptedOrganizer()
     organizer.waiting = "It waits."
     return open_memory(organizer=organizer)
@@ -133,7 +133,7 @@ def orphan(memory: Memory, session_id: str) -> None:
     memory._parts.shared.database.write(lambda tx: tx.run(change, session_id))
 
 
-def test_a_dead_agents_last_words_are_handed_over(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+def test_a_dead_agents_last_words_are_dispatched(memory: Memory, alice: Agent, clock: FakeClock) -> None:
     """O2: dead is not gone. No worker ran until after its death."""
     helper = memory.agent(Subagent("helper", alice.id, "Helper"))
     newest = memory.append(helper, AssistantMessage("The build failed because of a missing key."))
@@ -220,10 +220,10 @@ def test_a_failure_stops_neither_the_tick_nor_the_others(
     assert memory.admin.status_notes() == ["It waits."]
 
 
-def test_sessions_of_one_agent_are_handed_over_in_order(
+def test_sessions_of_one_agent_are_dispatched_in_order(
     memory: Memory, alice: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """O5: a later session waits while an earlier one could not be handed over."""
+    """O5: a later session waits while an earlier one could not be dispatched."""
     first = memory.append(alice, UserMessage("broken"))
     memory.sessions.reset(alice)
     second = memory.append(alice, UserMessage("fine"))
@@ -236,7 +236,7 @@ def test_sessions_of_one_agent_are_handed_over_in_order(
     assert ranges(memory) == [(0, first), (0, second)]
 
 
-def test_a_long_session_is_handed_over_in_batches(open_memory: OpenMemory) -> None:
+def test_a_long_session_is_dispatched_in_batches(open_memory: OpenMemory) -> None:
     """O13: bounded by records and by characters; the mark stays until all of it is."""
     organizer = ScriptedOrganizer()
     organizer.waiting = "It waits."
@@ -272,7 +272,7 @@ def test_secrets_do_not_reach_the_inbox(memory: Memory, alice: Agent) -> None:
     assert "AKIAIOSFODNN7EXAMPLE" in memory.sessions.transcript(alice), "history keeps what was said"
 
 
-def test_recalled_text_is_not_handed_over(memory: Memory, alice: Agent) -> None:
+def test_recalled_text_is_not_dispatched(memory: Memory, alice: Agent) -> None:
     """O7, O10: nothing is learned twice from its own echo."""
     memory.append(alice, UserMessage("<lifelong-context id=1>Mara lives in Porto.</lifelong-context>Thanks"))
     memory.end_session(alice)

@@ -20,13 +20,13 @@ Call = Callable[..., str]
 
 
 @pytest.fixture
-def tree(database: Database, clock: FakeClock) -> DocumentStore:
+def store(database: Database, clock: FakeClock) -> DocumentStore:
     return DocumentStore(database, "default", clock)
 
 
-@pytest.fixture(params=["draft", "tree"])
-def target(request: pytest.FixtureRequest, tree: DocumentStore) -> Draft | DocumentStore:
-    return tree if request.param == "tree" else tree.draft(below=MEMORY)
+@pytest.fixture(params=["draft", "store"])
+def target(request: pytest.FixtureRequest, store: DocumentStore) -> Draft | DocumentStore:
+    return store if request.param == "store" else store.draft(below=MEMORY)
 
 
 @pytest.fixture
@@ -121,9 +121,9 @@ def test_read_of_the_memory_root_gives_the_outline(tools: tuple[Call, Call, Call
     assert "outline" not in read(path="~/memory/people")
 
 
-def test_a_large_tree_is_cut_and_says_so(tree: DocumentStore) -> None:
+def test_a_large_tree_is_cut_and_says_so(store: DocumentStore) -> None:
     """O20: bounded, the categories first."""
-    draft = tree.draft()
+    draft = store.draft()
     for folder in "abcdef":
         draft.write(slug=folder, title="", description="", body="", parent_path=MEMORY)
         for number in range(41 + 10 * (folder == "a")):
@@ -134,12 +134,12 @@ def test_a_large_tree_is_cut_and_says_so(tree: DocumentStore) -> None:
     assert [line[4] for line in outline if line.startswith("  - ")] == list("abcdef")
     assert "    - … there is more below ~/memory/a" in outline
     assert "    - … there is more below ~/memory/f" in outline
-    assert tree.outline() == "- memory: Memory"
+    assert store.outline() == "- memory: Memory"
 
 
-def test_many_children_are_cut_and_it_is_said(tree: DocumentStore) -> None:
+def test_many_children_are_cut_and_it_is_said(store: DocumentStore) -> None:
     """O20: an answer that fits a context."""
-    draft = tree.draft()
+    draft = store.draft()
     for number in range(201):
         draft.write(slug=f"n{number:03}", title="T", description="", body="word " * 100, parent_path=MEMORY)
     lines = document_tools(draft)[0].call(path=MEMORY).splitlines()
@@ -208,21 +208,21 @@ def test_an_empty_replacement_removes(tools: tuple[Call, Call, Call]) -> None:
     assert read(document_id=bob["id"]).endswith("\nOne.")
 
 
-def test_a_memory_agent_s_tools_keep_below_memory(tree: DocumentStore) -> None:
+def test_a_memory_agent_s_tools_keep_below_memory(store: DocumentStore) -> None:
     """O20: wherever the model wants to write."""
-    make = document_tools(tree.draft(below=MEMORY))[1].call
+    make = document_tools(store.draft(below=MEMORY))[1].call
     for place in ({"parent_path": "~"}, {"parent_path": ""}, {}):
         with pytest.raises(InputError, match="does not lie below ~/memory"):
             make(slug="x", title="", description="", body="", **place)
 
 
-def test_a_write_to_the_tree_is_a_changeset_of_the_agent(tree: DocumentStore) -> None:
+def test_a_write_to_the_tree_is_a_changeset_of_the_agent(store: DocumentStore) -> None:
     """O9, S5: who wrote it is kept."""
-    make = document_tools(tree, author="scout")[1].call
+    make = document_tools(store, author="scout")[1].call
     write(make, "bob")
-    assert [(changeset.cause, changeset.author) for changeset in tree.changesets()] == [("edit", "scout")]
-    assert document_tools(tree)[1].call(slug="y", title="", description="", body="")
-    assert tree.changesets()[0].author == "agent"
+    assert [(changeset.cause, changeset.author) for changeset in store.changesets()] == [("edit", "scout")]
+    assert document_tools(store)[1].call(slug="y", title="", description="", body="")
+    assert store.changesets()[0].author == "agent"
 
 
 @pytest.mark.parametrize(
@@ -230,15 +230,15 @@ def test_a_write_to_the_tree_is_a_changeset_of_the_agent(tree: DocumentStore) ->
     [{}, {"slug": "a"}, {"slug": "a", "title": "A", "description": "", "body": 5}, {"nonsense": 1}],
 )
 def test_arguments_that_do_not_fit_are_an_error_a_model_can_act_on(
-    tree: DocumentStore, arguments: dict[str, Any]
+    store: DocumentStore, arguments: dict[str, Any]
 ) -> None:
     """O20: never a TypeError."""
-    write = next(tool for tool in document_tools(tree) if tool.name == "document_write")
+    write = next(tool for tool in document_tools(store) if tool.name == "document_write")
     with pytest.raises(InputError, match="argument"):
         write.call(**arguments)
 
 
-def test_a_slug_holds_no_secret(tree: DocumentStore) -> None:
+def test_a_slug_holds_no_secret(store: DocumentStore) -> None:
     """S4."""
     with pytest.raises(InputError, match="secret"):
-        tree.write(slug="ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", title="", description="", body="")
+        store.write(slug="ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", title="", description="", body="")

@@ -1,4 +1,5 @@
-"""Drafts: edits that have not landed, seen by those who make them and by nobody else (SPEC O9, O17, O18, O20)."""
+"""Drafts: edits that are not committed, seen by those who make them and by nobody else (SPEC O9, O17, O18,
+O20)."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def confined(database: Database) -> Draft:
 
 
 @pytest.fixture
-def tree(database: Database, clock: FakeClock) -> DocumentStore:
+def store(database: Database, clock: FakeClock) -> DocumentStore:
     return DocumentStore(database, OWNER, clock)
 
 
@@ -42,21 +43,21 @@ def add(to: Draft | DocumentStore, slug: str, body: str = "", under: str = MEMOR
 # Reading
 
 
-def test_reads_see_the_edits_and_the_database_does_not(draft: Draft, tree: DocumentStore) -> None:
+def test_reads_see_the_edits_and_the_database_does_not(draft: Draft, store: DocumentStore) -> None:
     """O9: until it is committed."""
     people = add(draft, "people")
     bob = add(draft, "bob", "One. [r1]", people.path)
     assert draft.read(bob.id) == draft.at("~/memory/people/bob") == bob
     assert [one.slug for one in draft.children(people.id)] == ["bob"]
     assert [one.slug for one in draft.children()] == ["memory"]
-    assert tree.find(bob.id) is None
-    assert tree.changesets() == []
+    assert store.find(bob.id) is None
+    assert store.changesets() == []
 
 
-def test_a_draft_is_laid_over_what_is_stored(draft: Draft, tree: DocumentStore) -> None:
+def test_a_draft_is_laid_over_what_is_stored(draft: Draft, store: DocumentStore) -> None:
     """O9: what it changed, moved and deleted is seen so, the rest as it is."""
-    people = add(tree, "people")
-    a, b, c = (add(tree, slug, under=people.path) for slug in "abc")
+    people = add(store, "people")
+    a, b, c = (add(store, slug, under=people.path) for slug in "abc")
     draft.write(slug="folks", title="Folks", description="", body="", document_id=people.id, expected_version=1)
     draft.delete(a.id, 1)
     moved = draft.write(
@@ -72,11 +73,11 @@ def test_a_draft_is_laid_over_what_is_stored(draft: Draft, tree: DocumentStore) 
     assert add(draft, "a", under="~/memory/folks").id != a.id
 
 
-def test_a_draft_sees_what_lands_meanwhile(draft: Draft, tree: DocumentStore) -> None:
+def test_a_draft_sees_what_lands_meanwhile(draft: Draft, store: DocumentStore) -> None:
     """O9: it reads through; only what it edited is its own."""
-    bob = add(tree, "bob")
+    bob = add(store, "bob")
     assert draft.read(bob.id) == bob
-    changed = tree.edit(bob.id, 1, append="New. [r1]")
+    changed = store.edit(bob.id, 1, append="New. [r1]")
     assert draft.read(bob.id) == changed
 
 
@@ -84,10 +85,10 @@ def test_a_draft_sees_what_lands_meanwhile(draft: Draft, tree: DocumentStore) ->
 
 
 def test_an_edited_document_shows_the_version_it_lands_as(
-    draft: Draft, tree: DocumentStore, database: Database, clock: FakeClock
+    draft: Draft, store: DocumentStore, database: Database, clock: FakeClock
 ) -> None:
-    """O18: one for each landed change, however many edits it took."""
-    bob = add(tree, "bob", "One.")
+    """O18: one for each committed change, however many edits it took."""
+    bob = add(store, "bob", "One.")
     for number, expected in enumerate((1, 2, 2)):
         assert draft.edit(bob.id, expected, append=f"Line {number}.").version == 2
     with pytest.raises(StaleWrite, match=r"it is at version 2(.|\n)*\+Line 2"):
@@ -95,23 +96,23 @@ def test_an_edited_document_shows_the_version_it_lands_as(
     new = add(draft, "new")
     assert draft.edit(new.id, 1, append="x").version == 1
     database.write(lambda tx: commit(tx, draft, Changeset(0, OWNER, clock.now, "run", "a")))
-    assert (tree.read(bob.id).version, tree.read(new.id).version) == (2, 1)
-    assert tree.read(bob.id).body == "One.\n\nLine 0.\n\nLine 1.\n\nLine 2."
+    assert (store.read(bob.id).version, store.read(new.id).version) == (2, 1)
+    assert store.read(bob.id).body == "One.\n\nLine 0.\n\nLine 1.\n\nLine 2."
 
 
-def test_an_edit_taken_back_is_no_edit(tree: DocumentStore) -> None:
+def test_an_edit_taken_back_is_no_edit(store: DocumentStore) -> None:
     """O18: the document is at the version it was."""
-    bob = add(tree, "bob", "One.")
-    draft = tree.draft()
+    bob = add(store, "bob", "One.")
+    draft = store.draft()
     draft.edit(bob.id, 1, find="One.", replace="Two.")
     assert [(e.before, e.after and e.after.body) for e in draft.changes] == [(bob, "Two.")]
     assert draft.edit(bob.id, 2, find="Two.", replace="One.") == bob
     assert draft.changes == ()
 
 
-def test_a_refused_edit_changes_nothing(draft: Draft, tree: DocumentStore) -> None:
+def test_a_refused_edit_changes_nothing(draft: Draft, store: DocumentStore) -> None:
     """O18: the draft is as it was."""
-    bob = add(tree, "bob")
+    bob = add(store, "bob")
     add(draft, "a")
     before = draft.changes
     for call in (
@@ -127,9 +128,9 @@ def test_a_refused_edit_changes_nothing(draft: Draft, tree: DocumentStore) -> No
 
 
 @pytest.mark.parametrize("version", [None, "1", 1.0, True])
-def test_a_change_needs_the_version_that_was_read(draft: Draft, tree: DocumentStore, version: Any) -> None:
+def test_a_change_needs_the_version_that_was_read(draft: Draft, store: DocumentStore, version: Any) -> None:
     """O18, O20: as a whole number."""
-    bob = add(tree, "bob")
+    bob = add(store, "bob")
     with pytest.raises(InputError, match="expected_version"):
         draft.edit(bob.id, version, append="x")
     with pytest.raises(InputError, match="expected_version"):
@@ -137,13 +138,13 @@ def test_a_change_needs_the_version_that_was_read(draft: Draft, tree: DocumentSt
 
 
 @pytest.mark.parametrize("version", [-1, 0, 9, 2**40, 2**70])
-def test_a_version_that_never_was_is_stale(draft: Draft, tree: DocumentStore, version: int) -> None:
+def test_a_version_that_never_was_is_stale(draft: Draft, store: DocumentStore, version: int) -> None:
     """O18: also one that no database could hold."""
-    bob = add(tree, "bob")
+    bob = add(store, "bob")
     with pytest.raises(StaleWrite, match="it is at version 1"):
         draft.edit(bob.id, version, append="x")
     with pytest.raises(StaleWrite, match="it is at version 1"):
-        tree.delete(bob.id, version)
+        store.delete(bob.id, version)
 
 
 @pytest.mark.parametrize("links", [5, True, 1.5, "a"])
@@ -182,11 +183,11 @@ def test_no_parent_is_a_root_and_the_top_can_be_said(draft: Draft) -> None:
 # Confined
 
 
-def test_a_memory_agent_writes_below_memory_only(confined: Draft, tree: DocumentStore) -> None:
+def test_a_memory_agent_writes_below_memory_only(confined: Draft, store: DocumentStore) -> None:
     """O20: it makes, changes, moves and deletes nothing elsewhere; it may read all."""
-    notes = add(tree, "notes", "Private.", "~")
-    bob = add(tree, "bob")
-    root = tree.read(MEMORY)
+    notes = add(store, "notes", "Private.", "~")
+    bob = add(store, "bob")
+    root = store.read(MEMORY)
     assert confined.read(notes.id) == notes
     content: dict[str, Any] = {"slug": "x", "title": "", "description": "", "body": ""}
     for call in (
@@ -204,7 +205,7 @@ def test_a_memory_agent_writes_below_memory_only(confined: Draft, tree: Document
     assert confined.changes == ()
     confined.edit(bob.id, 1, append="Fine. [r1]")
     assert add(confined, "deep", under=bob.path).path == "~/memory/bob/deep"
-    memory_two = add(tree, "memory2", under="~")
+    memory_two = add(store, "memory2", under="~")
     with pytest.raises(InputError, match="does not lie below ~/memory"):
         add(confined, "x", under=memory_two.path)
 
@@ -239,9 +240,9 @@ def test_a_replacement_is_exact(draft: Draft) -> None:
     a = add(draft, "a", "One a. Two (b).* Three.")
     assert draft.edit(a.id, 1, find="Two (b).*", replace="2.").body == "One a. 2. Three."
     assert draft.edit(a.id, 1, find=" 2.").body == "One a. Three."
-    with pytest.raises(InputError, match="stands 0 times in ~/memory/a"):
+    with pytest.raises(InputError, match="occurs 0 times in ~/memory/a"):
         draft.edit(a.id, 1, find="Four", replace="4")
-    with pytest.raises(InputError, match="stands 3 times"):
+    with pytest.raises(InputError, match="occurs 3 times"):
         draft.edit(a.id, 1, find="e", replace="4")
 
 
@@ -271,10 +272,10 @@ def test_an_edit_says_one_thing(draft: Draft, arguments: dict[str, Any]) -> None
 # Deletion
 
 
-def test_what_is_used_in_the_draft_cannot_be_deleted(draft: Draft, tree: DocumentStore) -> None:
+def test_what_is_used_in_the_draft_cannot_be_deleted(draft: Draft, store: DocumentStore) -> None:
     """O19: nor what the draft itself began to use; what it stopped using can."""
-    a, b = add(tree, "a"), add(tree, "b")
-    c = add(tree, "c", links=[b.id])
+    a, b = add(store, "a"), add(store, "b")
+    c = add(store, "c", links=[b.id])
     add(draft, "child", under=a.path)
     with pytest.raises(DocumentInUse, match="~/memory/a/child"):
         draft.delete(a.id, 1)

@@ -59,7 +59,7 @@ def check_exactly_once(memory: Memory, agents: list[Agent]) -> None:
     for changeset in memory.documents.changesets(1_000_000):
         touched = {edit.after.slug for edit in memory.documents.changes(changeset.id) if edit.after}
         sides = {slug.partition("-")[0] for slug in touched - {"memory"}}
-        assert sides == {"left", "right"}, "a changeset that landed by halves"
+        assert sides == {"left", "right"}, "a changeset committed by halves"
 
 
 def drain(memory: Memory, seconds: float = 30.0) -> None:

@@ -350,7 +350,7 @@ def test_an_empty_answer_is_no_answer(bench: Bench) -> None:
 
 
 def test_a_model_that_loops_is_stopped_by_the_number_of_calls(bench: Bench) -> None:
-    """O14: the run ends, nothing lands, and the message says which limit."""
+    """O14: the run ends, nothing is committed, and the message says which limit."""
     loop = call("document_read", {"path": "~/memory"})
     server = bench.fails(
         lambda _: loop, RunBudgetExceeded, r"within 6 calls.*models\.run_requests", run_requests=6

@@ -262,7 +262,7 @@ def test_somebody_else_s_edit_of_the_same_makes_the_run_anew(
 def test_what_a_person_corrects_while_a_organizer_learns_it_does_not_hold(
     memory: Memory, alice: Agent, organizer: ScriptedOrganizer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """R11, O11: it lands as ended, by the person's word; what held before goes on without the citation."""
+    """R11, O11: it is committed as ended, by the person's word; what held before goes on without the citation."""
     memory.documents.write(
         slug="alice", title="Alice", description="", body="Alice has a cat. [r1]", parent_path="~/memory"
     )
@@ -369,7 +369,7 @@ def test_a_run_of_which_nothing_is_left_changes_nothing(
 def test_two_who_make_the_same_document_do_not_fail(
     memory: Memory, alice: Agent, organizer: ScriptedOrganizer
 ) -> None:
-    """O4, O16: the second run is made anew on what the first one landed."""
+    """O4, O16: the second run is made anew on what the first one committed."""
 
     def raced(transcript: Transcript, draft: Draft) -> None:
         log_records(transcript, draft)

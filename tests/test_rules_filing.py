@@ -95,7 +95,7 @@ def tell(memory: Memory, *texts: str, speaker: str = "Mara", agent: User = ALICE
     return learn(memory, memory.agent(agent), *(UserMessage(text, speaker) for text in texts))
 
 
-def tree(memory: Memory) -> dict[str, str]:
+def bodies_by_path(memory: Memory) -> dict[str, str]:
     """What stands in the documents that say something, by path."""
     return {document.path: document.body for document in memory.documents.walk() if document.body}
 
@@ -115,7 +115,7 @@ def test_each_kind_of_knowledge_has_its_place(memory: Memory) -> None:
         UserMessage("Project Kestrel needs a new owner. Kestrel runs in Frankfurt.", "Mara"),
         UserMessage("I learned that yeast needs warm water.", "Mara"),
     )
-    told = tree(memory)
+    told = bodies_by_path(memory)
     assert told["~/memory/people/mara"] == "works as a nurse. [r1]"
     assert told["~/memory/people/bob-stone"] == "has a dog called Max. [r2]"
     assert told["~/memory/preferences"] == "Mara prefers tea over coffee. [r3]"
@@ -155,7 +155,7 @@ def test_a_state_ends_in_a_chat_as_anywhere(memory: Memory) -> None:
 def test_what_somebody_is_asked_for_is_no_fact(memory: Memory, text: str) -> None:
     """O10: nor is a day alone."""
     learn(memory, memory.agent(ALICE), UserMessage("The van is old.", "Ben"), UserMessage(text, "Mara"))
-    assert "~/memory/people/mara" not in tree(memory)
+    assert "~/memory/people/mara" not in bodies_by_path(memory)
 
 
 def test_whoever_is_talked_of_has_a_document(memory: Memory) -> None:
@@ -163,7 +163,9 @@ def test_whoever_is_talked_of_has_a_document(memory: Memory) -> None:
     tell(memory, "My sister Mia lives in Berlin.", "The release of Harbor is on 5 May 2026.")
     tell(memory, "Mia sold the old van to a baker.", "Harbor has four thousand users in Oslo.")
     tell(memory, "Nothing in Berlin is cheap, the van cost 4,000 euros.")
-    told = {path: [text.split(" [")[0] for text in body.split("\n\n")] for path, body in tree(memory).items()}
+    told = {
+        path: [text.split(" [")[0] for text in body.split("\n\n")] for path, body in bodies_by_path(memory).items()
+    }
     assert told["~/memory/people/mia"] == ["Mara's sister Mia lives in Berlin.", "sold the old van to a baker."]
     assert told["~/memory/projects/harbor"] == [
         "The release of Harbor is on 5 May 2026.",
@@ -186,13 +188,15 @@ def test_whoever_is_talked_of_has_a_document(memory: Memory) -> None:
 def test_what_is_no_person_has_no_document_of_a_person(memory: Memory, text: str) -> None:
     """O8."""
     tell(memory, text)
-    assert [path for path in tree(memory) if path.startswith("~/memory/people/")] == ["~/memory/people/mara"]
+    assert [path for path in bodies_by_path(memory) if path.startswith("~/memory/people/")] == [
+        "~/memory/people/mara"
+    ]
 
 
 def test_two_things_that_people_do_show_a_person(memory: Memory) -> None:
     """O8: also where a name opens the talk."""
     tell(memory, "Priya called from Rome in May 2025. Priya wants tea from Kyoto.")
-    assert "~/memory/people/priya" in tree(memory)
+    assert "~/memory/people/priya" in bodies_by_path(memory)
 
 
 def test_a_person_with_an_assistant(memory: Memory) -> None:
@@ -204,7 +208,7 @@ def test_a_person_with_an_assistant(memory: Memory) -> None:
         AssistantMessage("You should take the night train. I booked two seats on it for 3 May 2026."),
         UserMessage("Please always answer in French."),
     )
-    told = tree(memory)
+    told = bodies_by_path(memory)
     assert told["~/memory/people/alice"] == "is a carpenter. [r1]"
     assert told["~/memory/preferences"] == "Alice wants the assistant to always answer in French. [r3]"
     assert told["~/memory/events/2026-02"] == "Assistant booked two seats on it for 3 May 2026. [r2]"
@@ -214,7 +218,7 @@ def test_two_people_without_a_name_are_not_one(memory: Memory) -> None:
     """O11: nobody ends what another said of themselves."""
     for who in ("alice", "U0451"):
         learn(memory, memory.agent(User("slack", who, "main")), UserMessage(f"I live in {who.title()}ville."))
-    told = tree(memory)
+    told = bodies_by_path(memory)
     assert told["~/memory/people/alice"] == "lives in Aliceville. [r1]"
     assert told["~/memory/people/u0451"] == "lives in U0451ville. [r4]"
 
@@ -231,7 +235,7 @@ def test_a_background_agent(memory: Memory) -> None:
         AssistantMessage("The backup failed because the disk was full. I copied 40 GB to the archive."),
         Note("The retry didn't work because the token had expired."),
     )
-    told = tree(memory)
+    told = bodies_by_path(memory)
     assert set(told) == {"~/memory/lessons", "~/memory/events/2026-02"}
     assert paragraphs(told["~/memory/lessons"]) == [
         "shell failed: tar: error: disk full. [r4, from tool]",
@@ -244,7 +248,7 @@ def test_a_background_agent(memory: Memory) -> None:
 def test_an_address_in_small_letters_is_a_title_like_any_name(memory: Memory) -> None:
     """O8: the fact goes on where the title ends."""
     learn(memory, memory.agent(User("web", "cust_881", "shop")), UserMessage("I moved to Lyon in 2021."))
-    assert tree(memory)["~/memory/people/cust_881"] == "moved to Lyon in 2021. [r1]"
+    assert bodies_by_path(memory)["~/memory/people/cust_881"] == "moved to Lyon in 2021. [r1]"
 
 
 def test_what_is_said_in_another_language_ends_nothing(memory: Memory) -> None:
@@ -255,7 +259,7 @@ def test_what_is_said_in_another_language_ends_nothing(memory: Memory) -> None:
         "Ich wohne in Leipzig bei Oma.",
     ):
         learn(memory, memory.agent(ALICE), UserMessage(said, "Mara", at=AT))
-    assert tree(memory)["~/memory/people/mara"].split("\n\n") == [
+    assert bodies_by_path(memory)["~/memory/people/mara"].split("\n\n") == [
         'said on 24 February 2026: "Ich wohne in Leipzig bei Oma". [r1, r7]',
         'said on 24 February 2026: "Wir wohnen in Dresden bei Oma". [r4]',
     ]
@@ -265,7 +269,7 @@ def test_what_says_nothing_without_what_it_ends_tells_that_too(memory: Memory) -
     """O10, O11: a fact stands by itself; it cites both, and a third one does not pile up."""
     for said in ("I take sertraline, 50 mg.", "Actually it's 75 mg now.", "Correction: it's 90 mg now."):
         learn(memory, memory.agent(ALICE), UserMessage(said, "Mara"))
-    told = tree(memory)["~/memory/people/mara"]
+    told = bodies_by_path(memory)["~/memory/people/mara"]
     assert told.startswith("It's 90 mg now (earlier: takes sertraline, 50 mg). [r1, r7]\n\n## Earlier")
     assert told.count("sertraline") == 3
 
@@ -292,7 +296,7 @@ def test_a_person_with_another_title_keeps_their_document(memory: Memory) -> Non
             body=old.body,
         )
     tell(memory, "Mia sold the old van to a baker.", "Harbor has four thousand users in Oslo.")
-    told = tree(memory)
+    told = bodies_by_path(memory)
     assert "\n\nsold the old van" in told["~/memory/people/mia"]
     assert "\n\nhas four thousand" in told["~/memory/projects/harbor"]
 
@@ -301,7 +305,7 @@ def test_relative_dates_are_absolute(memory: Memory) -> None:
     """O10: reckoned from when it was said, not from when it was organized."""
     said = UserMessage("I met Leo yesterday in Rome.", "Mara", at=AT - timedelta(days=100))
     learn(memory, memory.agent(ALICE), said)
-    assert tree(memory)["~/memory/people/mara"] == "met Leo on 15 November 2025 in Rome. [r1]"
+    assert bodies_by_path(memory)["~/memory/people/mara"] == "met Leo on 15 November 2025 in Rome. [r1]"
 
 
 def test_secrets_stay_out_and_the_rest_is_learned(memory: Memory) -> None:
@@ -312,7 +316,7 @@ def test_secrets_stay_out_and_the_rest_is_learned(memory: Memory) -> None:
         f"I work as a nurse. My password is tulip-7-Garden. The AWS key is {key}. My sister Mia lives in Berlin.",
         "I prefer tea over coffee. Remember that my pin is 4711.",
     )
-    whole = json.dumps(tree(memory))
+    whole = json.dumps(bodies_by_path(memory))
     assert not [secret for secret in ("tulip-7-Garden", key, "4711") if secret in whole]
     assert not [known for known in ("nurse", "Berlin", "tea over coffee") if known not in whole]
 
@@ -330,7 +334,7 @@ def test_a_speaker_with_no_name_for_a_path_holds_nothing_up(memory: Memory, spea
     agent = memory.agent(ALICE)
     said = UserMessage("I work as a nurse in Porto.", speaker), AssistantMessage("I was born in Oslo.", speaker)
     learn(memory, agent, *said, UserMessage("I have a dog called Max.", "Mara"))
-    told = tree(memory)
+    told = bodies_by_path(memory)
     assert "nurse" in told[f"~/memory/people/{path}"]
     assert "Max" in told["~/memory/people/mara"]
     if path == "alice":
@@ -345,14 +349,16 @@ def test_a_speaker_with_no_name_for_a_path_holds_nothing_up(memory: Memory, spea
 def test_a_statement_made_again_is_cited_again(memory: Memory) -> None:
     """O11: not repeated; the first record that said it, and the last two."""
     ids = [tell(memory, "I work as a nurse.")[0] for _ in range(5)]
-    told = tree(memory)["~/memory/people/mara"]
+    told = bodies_by_path(memory)["~/memory/people/mara"]
     assert told == f"works as a nurse. [r{ids[0]}, r{ids[3]}, r{ids[4]}]"
 
 
 def test_a_statement_made_twice_in_one_talk_is_one_fact(memory: Memory) -> None:
     """O11."""
     ids = tell(memory, "I work as a nurse.", "I have a dog called Max.", "I work as a nurse.")
-    assert f"works as a nurse. [r{ids[0]}, r{ids[2]}]" in paragraphs(tree(memory)["~/memory/people/mara"])
+    assert f"works as a nurse. [r{ids[0]}, r{ids[2]}]" in paragraphs(
+        bodies_by_path(memory)["~/memory/people/mara"]
+    )
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -361,7 +367,7 @@ def test_a_statement_made_again_and_again_in_one_talk_is_one_fact(memory: Memory
     said = ["I work as a nurse."] * 3
     ids = [*tell(memory, said[0]), *tell(memory, *said[1:])] if known else tell(memory, *said)
     cited = ", ".join(f"r{record}" for record in ids)
-    assert tree(memory) == {"~/memory/people/mara": f"works as a nurse. [{cited}]"}
+    assert bodies_by_path(memory) == {"~/memory/people/mara": f"works as a nurse. [{cited}]"}
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -369,7 +375,7 @@ def test_a_fact_repeated_and_contradicted_in_one_talk_is_ended(memory: Memory, k
     """O11: with every record that said it, whether the talk or an earlier one said it first."""
     said = ["I live in Porto.", "I live in Porto.", "I moved to Lisbon."]
     first, again, new = [*tell(memory, said[0]), *tell(memory, *said[1:])] if known else tell(memory, *said)
-    assert paragraphs(tree(memory)["~/memory/people/mara"]) == [
+    assert paragraphs(bodies_by_path(memory)["~/memory/people/mara"]) == [
         f"moved to Lisbon. [r{new}]",
         EARLIER,
         f"lives in Porto. [r{first}, r{again}, until 2026-02-24 by r{new}]",
@@ -386,7 +392,7 @@ def test_a_contradicted_fact_is_ended(memory: Memory, apart: bool, clock: FakeCl
     else:
         clock.turn(days=3)
         old, new = tell(memory, "I live in Porto.", "I moved to Lisbon.")
-    assert paragraphs(tree(memory)["~/memory/people/mara"]) == [
+    assert paragraphs(bodies_by_path(memory)["~/memory/people/mara"]) == [
         f"moved to Lisbon. [r{new}]",
         EARLIER,
         f"lives in Porto. [r{old}, until 2026-02-27 by r{new}]",
@@ -401,7 +407,7 @@ def test_what_was_said_before_and_organized_late_is_over_already(memory: Memory,
     new = tell(memory, "I moved to Lisbon.", agent=User("cli", "alice", "other"))[0]
     memory.end_session(first)
     memory.organize()
-    assert paragraphs(tree(memory)["~/memory/people/mara"]) == [
+    assert paragraphs(bodies_by_path(memory)["~/memory/people/mara"]) == [
         f"moved to Lisbon. [r{new}]",
         EARLIER,
         f"lives in Porto. [r{old}, until 2026-02-24 by r{new}]",
@@ -466,7 +472,7 @@ def test_two_agents_of_a_user_share_documents(memory: Memory) -> None:
     """C0, O11: one tree a user; and another user has its own."""
     tell(memory, "I work as a nurse.")
     tell(memory, "I work as a nurse.", "I have a dog called Max.", agent=User("telegram", "42", "7"))
-    told = paragraphs(tree(memory)["~/memory/people/mara"])
+    told = paragraphs(bodies_by_path(memory)["~/memory/people/mara"])
     assert len(told) == 2
     assert [fact.records for part in told if (fact := parse_fact(part)) and "nurse" in fact.text] == [(1, 4)]
 
@@ -476,9 +482,9 @@ def test_users_share_nothing(open_memory: OpenMemory) -> None:
     mine, work = open_memory(organize={"organizer": "rules"}), open_memory("work", organize={"organizer": "rules"})
     tell(mine, "I live in Porto.")
     tell(work, "I moved to Lisbon.")
-    assert tree(mine) == {"~/memory/people/mara": "lives in Porto. [r1]"}
-    assert set(tree(work)) == {"~/memory/people/mara"}
-    assert EARLIER not in tree(work)["~/memory/people/mara"]
+    assert bodies_by_path(mine) == {"~/memory/people/mara": "lives in Porto. [r1]"}
+    assert set(bodies_by_path(work)) == {"~/memory/people/mara"}
+    assert EARLIER not in bodies_by_path(work)["~/memory/people/mara"]
 
 
 # The same again
@@ -706,7 +712,7 @@ def test_however_a_person_sets_facts_apart_they_are_known(memory: Memory, gap: s
 def test_a_name_never_leaves_its_folder(memory: Memory, speaker: str) -> None:
     """S3: whatever a speaker is called."""
     tell(memory, "I live in Porto.", speaker=speaker)
-    (path,) = tree(memory)
+    (path,) = bodies_by_path(memory)
     assert path.startswith("~/memory/people/")
     assert path.count("/") == 3
 
@@ -718,8 +724,8 @@ def test_one_persons_word_does_not_end_anothers(memory: Memory) -> None:
     """O11: two people with one employer are two."""
     tell(memory, "I work at Siemens.")
     tell(memory, "I quit my job at Siemens.", speaker="Gus")
-    assert "works at Siemens" in tree(memory)["~/memory/people/mara"]
-    assert EARLIER not in tree(memory)["~/memory/people/mara"]
+    assert "works at Siemens" in bodies_by_path(memory)["~/memory/people/mara"]
+    assert EARLIER not in bodies_by_path(memory)["~/memory/people/mara"]
 
 
 def test_a_name_within_another_is_not_named(memory: Memory) -> None:
@@ -727,7 +733,7 @@ def test_a_name_within_another_is_not_named(memory: Memory) -> None:
     tell(memory, "I live in Porto.", speaker="Ann")
     anna = UserMessage("Anna moved to Rome and lives in Rome now.", "Bob")
     learn(memory, memory.agent(ALICE), anna, UserMessage("Oh, nice.", "Mara"))
-    assert EARLIER not in tree(memory)["~/memory/people/ann"]
+    assert EARLIER not in bodies_by_path(memory)["~/memory/people/ann"]
 
 
 def test_data_that_repeats_or_echoes_a_word_does_not_fail_the_run(memory: Memory) -> None:
@@ -737,7 +743,7 @@ def test_data_that_repeats_or_echoes_a_word_does_not_fail_the_run(memory: Memory
     learn(memory, memory.agent(ALICE), echo, UserMessage("I moved to Lisbon.", "Mara"))
     learn(memory, memory.agent(ALICE), echo)
     assert not memory.inbox.list("pending", "dead")
-    assert "moved to Lisbon" in tree(memory)["~/memory/people/mara"]
+    assert "moved to Lisbon" in bodies_by_path(memory)["~/memory/people/mara"]
 
 
 def test_a_fact_is_as_old_as_it_was_said_last(memory: Memory) -> None:

@@ -487,8 +487,8 @@ def _appended(body: str, paragraph: str) -> str:
 
 def _replaced(document: Document, find: str, put: str) -> str:
     if not find or (count := document.body.count(find)) != 1:
-        where = "is empty" if not find else f"stands {count} times in {document.path}"
-        raise InputError(f"The text to find {where}. Give a text that stands there once, with more around it.")
+        where = "is empty" if not find else f"occurs {count} times in {document.path}"
+        raise InputError(f"The text to find {where}. Give a text that occurs there once, with more around it.")
     return document.body.replace(find, put)
 
 

@@ -59,7 +59,7 @@ WRITE = (
     "Make a document, or replace one. To replace, give document_id and the version you read as "
     "expected_version. For a small change use document_edit. [[path]] or [[id|label]] in the body names another."
 )
-EDIT = "Change a little: append a paragraph, or replace a text that stands exactly once in the body."
+EDIT = "Change a little: append a paragraph, or replace a text that occurs exactly once in the body."
 
 
 ID = text("The document's id.")
@@ -92,7 +92,7 @@ EDIT_PARAMETERS = schema(
     document_id=ID,
     expected_version=number("The version you read."),
     append=text("A paragraph to add."),
-    find=text("Instead of append: a text that stands exactly once in the body."),
+    find=text("Instead of append: a text that occurs exactly once in the body."),
     replace=text("What to put in its place; left out, it is removed."),
 )
 
