@@ -35,7 +35,7 @@ DATE_WORDS = (
 
 _SEASONS = {"spring": 4, "summer": 7, "fall": 10, "autumn": 10, "winter": 1}
 _ABOUT = {"a": 1, "an": 1, "couple": 2, "few": 3, "several": 4}
-_COUNT = rf"\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|an?|several|{'|'.join(NUMBER_WORDS)}"
+_COUNT = rf"\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|an?|several|{either('|'.join(NUMBER_WORDS))}"
 _DAY = "|".join((*WEEKDAYS, "mon", "tues?", "wed", "thur?s?", "fri"))  # "sat" and "sun" are words, too
 _PART = "morning|afternoon|evening|night"
 _ANOTHER = rf"(?! (?:{_PART})s|,? (?:the )?\d|,? (?:(?:and|or|to|through) )?(?:{_DAY}|{'|'.join(MONTHS)})\b)"
