@@ -16,7 +16,7 @@ WORD = re.compile(r"[^\W_]+(?:['+][^\W_]+)*")
 FOLDED_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[\u2600-\u27bf\U0001f300-\U0001faff]")  # or an emoji
 _UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 UNSPACED = re.compile(f"[{_UNSPACED_SCRIPTS}]+")
-_PARTS = re.compile(f"[{_UNSPACED_SCRIPTS}]+|[^{_UNSPACED_SCRIPTS}]+")
+_PARTS = f"[{_UNSPACED_SCRIPTS}]+|[^{_UNSPACED_SCRIPTS}]+"
 _FIRST_IDEOGRAPH = "\u3400"  # from here on, Han and Hangul, a character may be a word
 _ALTERNATIVE = re.compile(r"(?:[^|()]|\((?:[^()]|\([^()]*\))*\))+")
 
@@ -192,7 +192,7 @@ def _apart(words: list[str], folded: str) -> list[str]:
     """Return the words; those of a script without blanks as pairs of characters and as characters."""
     if folded.isascii() or not UNSPACED.search(folded):
         return words
-    return [piece for word in words for part in _PARTS.findall(word) for piece in _characters(part)]
+    return [piece for word in words for part in pattern(_PARTS).findall(word) for piece in _characters(part)]
 
 
 def _characters(part: str) -> Iterator[str]:
