@@ -197,7 +197,7 @@ def test_sessions_end_and_go_on(api: Api) -> None:
     assert api("receipt", record=f"r{first}")["session_id"] == recent[2]["id"]
 
 
-def test_a_turn_is_recalled_at_once(api: Api) -> None:
+def test_a_record_is_found_at_once(api: Api) -> None:
     """R1, R2, R3: with its source; narrowed by kind, agent and time; explained when asked."""
     agent = api.agent()
     record = api.say(agent, "Mara lives in Lisbon, near the river.")
@@ -209,7 +209,7 @@ def test_a_turn_is_recalled_at_once(api: Api) -> None:
     assert len(api("search", {"query": "Mara", "agent": agent, "kinds": ["record"]})) == 1
 
 
-def test_recall_is_logged_and_judged(api: Api) -> None:
+def test_searches_are_logged_and_hits_get_feedback(api: Api) -> None:
     """R10, R11: the log, feedback, the list, a correction and a pin."""
     agent = api.agent()
     api.say(agent, "The launch is on Monday the 9th.")
@@ -253,7 +253,7 @@ def test_documents_are_written_with_the_version_that_was_read(api: Api) -> None:
     api("read_document", document_id=made["id"], status=404)
 
 
-def test_changesets_are_taken_back(api: Api) -> None:
+def test_changesets_are_rolled_back(api: Api) -> None:
     """O21: one changeset, or to a time, as a new changeset."""
     made = api("make_document", {"slug": "a", "title": "A", "body": "One."})
     changed = api(
@@ -291,7 +291,7 @@ def test_workers_keep_notes(api: Api) -> None:
     api("store_note", {"content": "x"}, worker="..%2f..", key="x", status=404)
 
 
-def test_experiences_are_told_once(api: Api) -> None:
+def test_the_same_experience_is_kept_once(api: Api) -> None:
     """R5, R7, R9: added, found, listed; and who is related to whom."""
     told = {"text": "Tom and Priya went to the lake near Oslo in June.", "entities": ["Tom", "Priya"]}
     first = api("add_experience", told)["id"]
@@ -354,7 +354,7 @@ def test_users_do_not_mix(api: Api) -> None:
 # Problems
 
 
-def test_a_wrong_request_is_told_what_is_wrong(api: Api) -> None:
+def test_a_wrong_request_is_answered_with_its_faults(api: Api) -> None:
     api.agent()
     wrong = {"records": [{"type": "shout", "text": "x"}]}
     assert "shout" in api("add", wrong, status=422)["faults"][0]["what"]
@@ -376,7 +376,7 @@ def test_a_wrong_request_is_told_what_is_wrong(api: Api) -> None:
     assert answer.json()["title"] == "Input error"
 
 
-def test_what_is_wrong_is_told_within_bounds(api: Api) -> None:
+def test_faults_are_reported_within_bounds(api: Api) -> None:
     records = [{"type": "note", "text": 1} for _ in range(5_000)]
     faults = api("add", {"records": records}, status=422)["faults"]
     assert len(faults) == problems.MAX_FAULTS
@@ -384,7 +384,7 @@ def test_what_is_wrong_is_told_within_bounds(api: Api) -> None:
     assert len(answer["detail"]) < 1_000
 
 
-def test_what_is_not_there_is_told_as_http_has_it(api: Api) -> None:
+def test_a_404_gives_advice_for_http(api: Api) -> None:
     """No advice that only a program in Python could follow."""
     agent = api.agent()
     for problem, advice in (
@@ -422,7 +422,7 @@ def test_every_error_has_its_status() -> None:
     }
 
 
-def test_nor_does_the_page(
+def test_a_failed_page_says_nothing_of_the_inside(
     app: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(admin: Admin) -> None:
@@ -436,7 +436,7 @@ def test_nor_does_the_page(
     assert "/home/mara" in caplog.text
 
 
-def test_a_failure_tells_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_says_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, "lifelong.serve"):
         answer = problems.answer(RuntimeError("/home/mara/secret"))
     assert answer.status_code == 500

@@ -83,7 +83,7 @@ def test_loopback_is_known(host: str) -> None:
 # Who comes in
 
 
-def test_the_token_is_asked_for(locked: TestClient) -> None:
+def test_the_token_is_required(locked: TestClient) -> None:
     answer = locked.get(HEALTH)
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert answer.headers["content-type"] == "application/problem+json"
@@ -110,7 +110,7 @@ def test_a_wrong_token_is_logged_on_the_page_too(
     assert "guess" not in caplog.text
 
 
-def test_the_token_lets_in(locked: TestClient) -> None:
+def test_the_right_token_is_accepted(locked: TestClient) -> None:
     assert locked.get(HEALTH, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
     assert locked.get(HEALTH, headers={"authorization": f"bearer  {TOKEN}"}).status_code == 200
 
@@ -138,7 +138,7 @@ def test_a_browser_logs_in_and_out(
     locked.cookies.clear()
 
 
-def test_nobody_is_kept_busy_by_a_login(locked: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_takes_only_a_small_form(locked: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before a token is shown, a body is small, and has few fields."""
     monkeypatch.setattr(guard, "WRONG_TOKEN_SECONDS", 0.0)
     for path in ("/login", "/login/x", "/static/page.css"):
@@ -146,7 +146,7 @@ def test_nobody_is_kept_busy_by_a_login(locked: TestClient, monkeypatch: pytest.
     assert locked.post("/login", content=f"a=&b=&token={TOKEN}").status_code == 401
 
 
-def test_a_cookie_that_came_by_tls_goes_no_other_way(locked: TestClient) -> None:
+def test_a_cookie_from_tls_is_sent_over_tls_only(locked: TestClient) -> None:
     for scheme in ("http", "https"):
         came = locked.post("/login", data={"token": TOKEN}, headers={"origin": f"{scheme}://memory.example"})
         assert ("Secure" in came.headers["set-cookie"]) == (scheme == "https")
@@ -191,7 +191,7 @@ def test_a_host_that_somebody_else_named_is_refused(
     assert "another name" in caplog.text
 
 
-def test_two_names_are_none(free: TestClient) -> None:
+def test_two_host_headers_are_refused(free: TestClient) -> None:
     assert free.get(HEALTH, headers=[("host", "localhost"), ("host", "evil.example")]).status_code == 403
 
 
@@ -227,7 +227,7 @@ def test_a_link_from_elsewhere_leads_to_the_page_and_asks_nothing(free: TestClie
     assert free.post("/items", headers=followed).status_code == 403
 
 
-def test_our_own_page_and_programs_do(free: TestClient) -> None:
+def test_the_own_page_and_programs_change_things(free: TestClient) -> None:
     own = {"origin": "http://localhost:8377", "sec-fetch-site": "same-origin"}
     assert free.post("/api/v1/inbox/retry", headers=own).status_code == 200
     assert free.post("/api/v1/inbox/retry").status_code == 200
@@ -242,7 +242,7 @@ def test_every_answer_has_the_headers(free: TestClient, locked: TestClient) -> N
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
 
 
-def test_nothing_leads_out_of_its_folder(free: TestClient) -> None:
+def test_no_path_leaves_its_folder(free: TestClient) -> None:
     """S3: whatever a path is made to look like, no file of the machine comes back."""
     for path in (
         "/static/../../../../etc/passwd",
@@ -323,19 +323,19 @@ def test_a_body_within_the_limit_comes_in_pieces(port: int) -> None:
     assert b"200 OK" in talk(port, head("transfer-encoding: chunked", "connection: close") + pieces)
 
 
-def test_who_leaves_in_the_middle_hurts_nobody(port: int) -> None:
+def test_a_client_that_leaves_early_disturbs_nobody(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(head("content-length: 100") + b"{")
     assert b"200 OK" in talk(port, head("connection: close", method="GET", path=HEALTH))
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nhost: local"], ids=["nothing", "half"])
-def test_who_says_nothing_or_half_is_hung_up_on(port: int, sent: bytes) -> None:
+def test_silent_and_half_requests_are_disconnected(port: int, sent: bytes) -> None:
     assert talk(port, sent) == b""
 
 
 @pytest.mark.parametrize("before", [(), ("content-length: 9000",)], ids=["head", "body of a GET"])
-def test_what_comes_in_drops_has_an_end(port: int, before: tuple[str, ...]) -> None:
+def test_a_request_that_trickles_is_disconnected(port: int, before: tuple[str, ...]) -> None:
     """Each drop begins no time of its own; also after a request that was answered."""
     with closing(socket.create_connection(("127.0.0.1", port), timeout=60)) as talking:
         talking.sendall(head(*before, method="GET", path=HEALTH))
@@ -354,7 +354,7 @@ def is_over_after_a_drop(talking: socket.socket) -> bool:
         return True
 
 
-def test_who_names_nobody_is_refused(port: int) -> None:
+def test_a_request_without_a_host_is_refused(port: int) -> None:
     assert b"403 Forbidden" in talk(port, f"GET {HEALTH} HTTP/1.0\r\n\r\n".encode())
 
 
@@ -400,7 +400,7 @@ def at_work(address: str) -> socket.socket:
 
 
 @pytest.mark.usefixtures("few")
-def test_there_is_room_for_who_asks(store: Store) -> None:
+def test_silent_connections_make_room(store: Store) -> None:
     """S8: of more connections than there may be, whoever has been silent longest goes."""
     with served(store) as address, ExitStack() as stack:
         silent = [stack.enter_context(connected(address)) for _ in range(5)]
@@ -410,7 +410,7 @@ def test_there_is_room_for_who_asks(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_who_sends_a_slow_body_makes_room(store: Store) -> None:
+def test_slow_bodies_make_room(store: Store) -> None:
     """S8: after who is silent, whose body has been awaited longest. Slow forms lock nobody out."""
     with ExitStack() as stack, served(store) as address:
         slow = [stack.enter_context(sending(address)) for _ in range(2)]
@@ -421,7 +421,7 @@ def test_who_sends_a_slow_body_makes_room(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_where_all_are_at_work_the_next_is_told_so(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_connection_limit_is_answered_with_503(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     """S8: it is a problem as any other; and the end of the server waits for none of them."""
     with ExitStack() as stack:
         with served(store) as address:
@@ -434,7 +434,7 @@ def test_where_all_are_at_work_the_next_is_told_so(store: Store, caplog: pytest.
         assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_who_takes_no_answer_is_hung_up_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_reads_nothing_is_disconnected(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """S8: the answers that nobody takes would stay for ever."""
     monkeypatch.setattr(connection, "READ_TIMEOUT_SECONDS", 0.2)
     asked = 100_000 * head(method="GET", path="/openapi.json")
@@ -442,7 +442,7 @@ def test_who_takes_no_answer_is_hung_up_on(store: Store, monkeypatch: pytest.Mon
         talking.sendall(asked)
 
 
-def test_who_takes_an_answer_slowly_gets_all_of_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_reader_gets_the_whole_answer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """S8: only who takes nothing is hung up on."""
     size = 40_000_000
     monkeypatch.setattr(app.App, "openapi", lambda self: {"x": "y" * size})

@@ -120,7 +120,7 @@ def test_one_line_says_where_it_is(served: Served, home: Path) -> None:
     assert served.said == f"lifelong serves {home} at http://127.0.0.1:{served.port}/ (Ctrl-C ends it)\n"
 
 
-def test_a_port_that_is_taken_is_said(served: Served, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(served: Served, tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable, match="Address already in use"):
         serve(tmp_path, port=served.port)
 
@@ -137,7 +137,7 @@ def unchanged_logs() -> Iterator[None]:
 
 @pytest.mark.usefixtures("unchanged_logs")
 @pytest.mark.parametrize(("host", "shown"), [("localhost", "localhost"), ("0.0.0.0", "127.0.0.1")])
-def test_it_opens_a_browser_and_ends_when_told(
+def test_it_opens_a_browser_and_ends_on_a_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, shown: str
 ) -> None:
     """S8: off loopback with a token. The worker goes with it."""
@@ -184,7 +184,7 @@ def heard(stream: HTTPResponse) -> tuple[str, dict[str, Any]]:
     return lines[0].removeprefix("event: "), json.loads(data)
 
 
-def test_events_tell_what_happens(served: Served) -> None:
+def test_events_report_what_happens(served: Served) -> None:
     """An overview at once and when it changed; a changeset when it lands, also one that the worker makes."""
     connection = served.connect()
     connection.request("GET", f"{API}/events")
@@ -277,7 +277,7 @@ def test_no_changeset_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         asyncio.run(listen(memory))
 
 
-def test_who_does_not_keep_up_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listener_that_does_not_keep_up_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "MAX_UNREAD_EVENTS", 2)
 
     async def dawdle(memory: Memory) -> list[str | None]:
@@ -326,7 +326,7 @@ def test_a_worker_that_cannot_be_started_is_tried_again(
     assert "the worker cannot be started: [Errno 11] Resource temporarily unavailable" in caplog.text
 
 
-def test_what_a_worker_says_no_longer_is_forgotten(tmp_path: Path) -> None:
+def test_old_notes_of_a_worker_are_dropped(tmp_path: Path) -> None:
     """O6: health is green again after an outage; what a library prints says nothing."""
     said = '{"": ["The database did not answer."]}', '["printed"]', "printed", '{"default": []}'
     shown = [f"print({line!r})" for line in said]

@@ -230,7 +230,7 @@ def test_a_wide_tree_is_shown_in_part(full: TestClient) -> None:
     assert "and 11 more" in shown(full, "/documents?id=~/memory/z49")
 
 
-def test_what_stands_below_a_document_is_told_in_it(full: TestClient) -> None:
+def test_a_document_lists_the_documents_below(full: TestClient) -> None:
     article = shown(full, "/documents").partition("<article")[2].partition("</article>")[0]
     assert "Mara Lindqvist</a>" in article
     assert "A person" in article
@@ -311,7 +311,7 @@ def test_a_line_that_ended_is_struck_out(full: TestClient) -> None:
     assert "until <time" in html
 
 
-def test_a_run_is_told_by_what_it_did(full: TestClient) -> None:
+def test_a_run_is_shown_by_what_it_did(full: TestClient) -> None:
     """The rules' own report would only repeat it."""
     memory = memory_of(full)
     agent = memory.agent(User("cli", "bo", "main"))
@@ -424,7 +424,7 @@ def test_what_failed_is_retried(full: TestClient) -> None:
         ("/?user=../../etc", 422),
     ],
 )
-def test_what_cannot_be_shown_is_told(client: TestClient, address: str, status: int) -> None:
+def test_errors_are_shown_on_a_page(client: TestClient, address: str, status: int) -> None:
     """S3: a friendly page with the right status; no name leaves its folder."""
     answer = client.get(address)
     assert answer.status_code == status
@@ -432,14 +432,14 @@ def test_what_cannot_be_shown_is_told(client: TestClient, address: str, status: 
     assert "<h1>" in answer.text
 
 
-def test_a_form_with_a_file_is_told(full: TestClient) -> None:
+def test_a_form_with_a_file_is_refused(full: TestClient) -> None:
     answer = full.post("/items", data={"item": "r1"}, files={"file": b"x"})
     assert answer.status_code == 422
     assert "<h1>That cannot be used</h1>" in answer.text
     assert "openapi" not in answer.text
 
 
-def test_what_cannot_be_done_is_told(full: TestClient) -> None:
+def test_forms_that_cannot_be_done_are_refused(full: TestClient) -> None:
     assert post(full, "/rollback", id="77").status_code == 404
     assert post(full, "/retry", id="77").status_code == 404
     assert post(full, "/items", item="r1", do="forget").status_code == 422
@@ -449,7 +449,7 @@ def test_what_cannot_be_done_is_told(full: TestClient) -> None:
     assert full.get("/rollback?id=1").status_code == 405
 
 
-def test_a_closed_memory_is_told(client: TestClient, store: Store) -> None:
+def test_a_closed_memory_is_reported(client: TestClient, store: Store) -> None:
     store.close()
     answer = client.get("/")
     assert answer.status_code == 503
@@ -522,7 +522,7 @@ def test_markdown_is_safe_to_show(text: str, html: str) -> None:
     assert render(text, url, lambda target: target if target == "known" else None) == f"{html}\n"
 
 
-def test_a_difference_stands_side_by_side() -> None:
+def test_a_diff_is_shown_side_by_side() -> None:
     found = diff_lines("--- a\n+++ b\n@@ -1,3 +1,3 @@\n same\n-old\n+new\n+newer\n--- not a header")
     pairs = [(left and left.text, right and right.text) for left, right in side_by_side(found)]
     assert pairs == [

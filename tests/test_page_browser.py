@@ -195,7 +195,7 @@ def test_what_failed_is_retried_and_what_comes_in_is_live(visit: Visit, store: S
     expect(overview.locator("#records")).to_contain_text("A word that just came in.")
 
 
-def test_the_first_turn_is_live(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
+def test_the_first_record_is_live(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
     """O6: what came in and what was organized, on a page that was opened on an empty home."""
     store = serving.enter_context(Store.open(tmp_path / "home"))
     at = serving.enter_context(served(store))
@@ -226,7 +226,7 @@ def test_a_person_logs_in_and_out(visit: Visit, serving: ExitStack, store: Store
     page.wait_for_url("**/login")
 
 
-def test_what_stands_beside_each_other_is_in_line(visit: Visit, address: str) -> None:
+def test_bars_and_badges_are_aligned(visit: Visit, address: str) -> None:
     """R2, R9: the bars of all hits begin at one place; a badge is no record; what is drawn can be followed."""
     page = visit("/search?q=Where+does+Mara+live%3F")
     starts = page.locator(".score svg").evaluate_all(
@@ -244,7 +244,7 @@ def test_what_stands_beside_each_other_is_in_line(visit: Visit, address: str) ->
     page.wait_for_url("**/relations?entity=Anders+Holm")
 
 
-def test_a_phone_shows_what_stands_below_the_root(visit: Visit) -> None:
+def test_a_phone_shows_the_documents_below_the_root(visit: Visit) -> None:
     page = visit("/documents", viewport=PHONE)
     expect(page.locator("article").get_by_role("link", name="Mara Lindqvist")).to_be_visible()
 
@@ -279,7 +279,7 @@ def test_it_can_be_used_by_keys_alone(visit: Visit) -> None:
     expect(page.locator(".hit").first).to_be_visible()
 
 
-def test_what_is_not_there_is_told_on_a_page(visit: Visit) -> None:
+def test_a_missing_document_is_shown_as_an_error(visit: Visit) -> None:
     page = visit("/documents?id=nope", refused=True)
     expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
 

@@ -29,7 +29,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
         yield TestClient(app, base_url="http://localhost", follow_redirects=False, headers=BROWSER)
 
 
-def test_a_login_leads_on_to_what_was_asked_for(client: TestClient) -> None:
+def test_a_login_goes_on_to_the_wanted_page(client: TestClient) -> None:
     """S8: also after a wrong token."""
     asked = "/search?q=Gr%C3%BC%C3%9Fe+%26+more&kind=record"
     sent = client.get(asked).headers["location"]
@@ -50,7 +50,7 @@ def test_a_login_leads_on_to_what_was_asked_for(client: TestClient) -> None:
         *("javascript:ran()", "evil.example", "\\\\evil.example", " //evil.example", "/a\\b", ""),
     ],
 )
-def test_a_login_leads_nowhere_else(client: TestClient, asked: str) -> None:
+def test_a_login_goes_nowhere_else(client: TestClient, asked: str) -> None:
     """S8: no link to our login sends a person to another site."""
     assert client.post("/login", data={"token": TOKEN, "next": asked}).headers["location"] == "/"
 
@@ -96,9 +96,7 @@ def test_a_form_whose_login_has_ended_leads_to_the_login(client: TestClient) -> 
     ("address", "status", "told"),
     [("/nowhere", 404, "There is nothing at this address."), ("/items", 405, "Method Not Allowed.")],
 )
-def test_a_person_is_told_on_a_page_where_nothing_is(
-    client: TestClient, address: str, status: int, told: str
-) -> None:
+def test_a_person_gets_a_page_for_a_404(client: TestClient, address: str, status: int, told: str) -> None:
     """With the way back; a program gets a problem."""
     client.headers["authorization"] = f"Bearer {TOKEN}"
     page = client.get(address)
@@ -118,7 +116,7 @@ def test_a_person_sees_no_json_where_something_broke(client: TestClient, monkeyp
 
 
 @pytest.mark.parametrize(("further", "is_told"), [((), True), (("--allow-host", "memory.lan"), False)])
-def test_who_listens_everywhere_is_told_of_names(tmp_path: Path, further: tuple[str, ...], is_told: bool) -> None:
+def test_listening_everywhere_hints_at_allow_host(tmp_path: Path, further: tuple[str, ...], is_told: bool) -> None:
     """S8: other machines call it by another name, which must be allowed."""
     Store.open(tmp_path / "home").close()
     command = (sys.executable, "-m", "lifelong", "serve", "--host", "0.0.0.0", "--port", "0", "--no-worker")

@@ -80,7 +80,7 @@ def test_after_close_nothing_is_opened(store: Store) -> None:
         store.user()
 
 
-def test_values_have_one_plain_form(memory: Memory) -> None:
+def test_values_become_json(memory: Memory) -> None:
     """`--json`, HTTP and MCP show the same: tagged unions with their tag, times as ISO 8601."""
     agent = memory.agent(MARA)
     memory.append(agent, UserMessage("I live in Lisbon.", speaker="Mara"))

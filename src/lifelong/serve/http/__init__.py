@@ -1,1 +1,1 @@
-"""The HTTP API, and what stands in front of it."""
+"""The HTTP API, and the guard in front of it."""

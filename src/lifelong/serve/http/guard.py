@@ -117,7 +117,7 @@ def is_page(scope: Scope) -> bool:
 
 
 class Access:
-    """Knows who has shown the token: in a header, or earlier, in a browser, whose cookie then stands for it. A
+    """Knows who has shown the token: in a header, or earlier, in a browser, whose cookie then counts as it. A
     cookie is of no use elsewhere and ends with the server. Without a token everybody has access."""
 
     def __init__(self, token: str = "") -> None:
