@@ -33,6 +33,16 @@ _CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
 NAMELESS = frozenset(("", "user", "human", "assistant", "ai", "bot", "model", "agent", "system"))
 """What speakers without a name are called."""
 
+FEMALE_RELATIVES = word_set(
+    "sister mother mom mum wife daughter girlfriend aunt niece grandmother grandma fiancée"
+)
+MALE_RELATIVES = word_set("brother father dad husband son boyfriend uncle nephew grandfather grandpa fiancé")
+ACQUAINTANCES = word_set(
+    "boss manager colleague coworker friend neighbor neighbour partner roommate flatmate teacher coach mentor "
+    "cousin"
+)
+"""Whom people name after what they are to them: "my sister Ann", "our coach Tom"."""
+
 MAX_NAMES = 20  # of one text
 _NOT_NAMES = NAMELESS | word_set(
     "customer client patient team everyone everybody someone somebody nobody today yesterday tomorrow tonight "

@@ -17,6 +17,7 @@ from lifelong.collect.transcript import without_injected
 from lifelong.organize.organizer import Transcript
 from lifelong.redaction import has_secret
 from lifelong.text.dates import MONTHS, WEEKDAYS
+from lifelong.text.names import ACQUAINTANCES, FEMALE_RELATIVES, MALE_RELATIVES
 from lifelong.text.words import word_set
 from lifelong.types import AssistantMessage, Note, StoredRecord, ToolResult, UserMessage
 
@@ -130,11 +131,7 @@ def _last_question(text: str) -> str:
 
 _MAX_CHARS_READ = 2_000
 _NAME = r"[A-Z][a-z\u00e0-\u024f]+(?:-[A-Z][a-z]+)?"
-_KIN = (
-    "sister|brother|wife|husband|partner|girlfriend|boyfriend|fianc\u00e9e?|mother|mom|mum|father|dad|son|daughter"
-    "|cousin|uncle|aunt|niece|nephew|grandma|grandpa|grandmother|grandfather|friend|colleague|coworker|boss|manager"
-    "|neighbou?r|roommate|flatmate|teacher|coach|mentor|intern|teammate|classmate"
-)
+_KIN = "|".join(sorted(FEMALE_RELATIVES | MALE_RELATIVES | ACQUAINTANCES | word_set("intern teammate classmate")))
 _PERSON = re.compile(
     rf"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|\w's) (?:\w+ )?(?:{_KIN}),? ({_NAME})\b"
     rf"|\b(?:married|invited|texted|hugged) ({_NAME})\b"

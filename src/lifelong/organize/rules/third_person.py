@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from lifelong.text.dates import MONTHS, WEEKDAYS
+from lifelong.text.names import ACQUAINTANCES, FEMALE_RELATIVES, MALE_RELATIVES
 from lifelong.text.stems import PARTICIPLE, PAST
 from lifelong.text.words import COMMON, FUNCTION, PRAISE, word_set
 
@@ -197,16 +198,10 @@ def _has_verb(text: str) -> bool:
 
 PRONOUN_START = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _PERSON = re.compile(r"(?:(he|she)('s|'d|'ll)?|(his|her))(?= [a-z])", re.IGNORECASE)
-_FEMALE = word_set(
-    """sister mother mom mum wife daughter girlfriend aunt niece grandmother grandma granny fiancée mrs ms miss
-    stepmother stepdaughter"""
-)
-_MALE = word_set(
-    """brother father dad husband son boyfriend uncle nephew grandfather grandpa fiancé mr stepfather stepson"""
-)
-_ANY_GENDER = word_set(
-    """boss manager colleague coworker friend neighbor neighbour partner roommate flatmate teacher doctor dentist
-    therapist cousin landlord landlady coach mentor client patient student professor supervisor dog cat puppy
+_FEMALE = FEMALE_RELATIVES | word_set("granny mrs ms miss stepmother stepdaughter")
+_MALE = MALE_RELATIVES | word_set("mr stepfather stepson")
+_ANY_GENDER = ACQUAINTANCES | word_set(
+    """doctor dentist therapist landlord landlady client patient student professor supervisor dog cat puppy
     kitten"""
 )
 _KIN = "|".join(sorted(_FEMALE | _MALE | _ANY_GENDER))
