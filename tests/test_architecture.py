@@ -12,7 +12,7 @@ import pytest
 SRC = Path(__file__).parent.parent / "src" / "lifelong"
 
 BASE = {
-    *("types", "errors", "validation", "redaction", "bounded_cache", "periodic", "tools"),
+    *("types", "errors", "validation", "redaction", "periodic", "tools"),
     *("storage.base", "storage.group_commit", "text"),
 }
 """What every stage may build on."""
@@ -22,12 +22,11 @@ STAGES = {"collect", "organize", "journal", "recall"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "types": set(),
-    "bounded_cache": set(),
     "settings": {"errors"},
     "periodic": {"errors"},
     "tools": {"errors"},
     "validation": {"errors", "types"},
-    "redaction": {"bounded_cache", "text"},
+    "redaction": {"text"},
     "text": {"text"},
     "home": {"errors", "validation", "settings"},
     "storage": {"storage", "errors", "types"},

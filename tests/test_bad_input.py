@@ -203,10 +203,10 @@ BAD_RECORDS: dict[str, tuple[Any, str]] = {
     ),
     "an unknown provenance": (
         Note("x", provenance="martian"),  # type: ignore[arg-type]
-        "'martian' is no provenance. Use one of: agent, system, tool, user, web",
+        "Unknown provenance 'martian'. Use one of: agent, system, tool, user, web",
     ),
-    "no provenance": (Note("x", provenance=None), "None is no provenance. Use one of: agent"),  # type: ignore[arg-type]
-    "a list as provenance": (Note("x", provenance=[]), "is no provenance. Use one of: agent"),  # type: ignore[arg-type]
+    "no provenance": (Note("x", provenance=None), "Unknown provenance None. Use one of: agent"),  # type: ignore[arg-type]
+    "a list as provenance": (Note("x", provenance=[]), r"Unknown provenance \[\]. Use one of: agent"),  # type: ignore[arg-type]
     "text instead of a record": ("hello", "'hello' is not a record. Use one of: UserMessage, AssistantMessage"),
     "none instead of a record": (None, "None is not a record. Use one of: UserMessage"),
     "a mapping instead of a record": ({"text": "x"}, "is not a record. Use one of: UserMessage"),

@@ -549,7 +549,7 @@ def test_an_unreadable_row_is_skipped_with_a_warning(
         assert texts(memory.sessions.history(session)) == ["before", "after"]
     [entry] = caplog.records
     assert entry.levelno == logging.WARNING
-    assert entry.getMessage().startswith(f"record {bad} of session {session} cannot be read and is left out: ")
+    assert entry.getMessage().startswith(f"record {bad} of session {session} cannot be read and is skipped: ")
     assert "before" in memory.sessions.transcript(alice)
 
 
@@ -572,7 +572,7 @@ def test_a_row_that_is_not_even_text_is_skipped_with_a_warning(
     assert [entry.levelno for entry in caplog.records] == [logging.WARNING] * 2
     for line, record_id in zip(lines, (bad, last), strict=True):
         assert line.startswith(f"record {record_id} of session ")
-        assert "cannot be read and is left out" in line
+        assert "cannot be read and is skipped" in line
     assert database.read(lambda tx: History(tx).load(session, first, 1)) == RecordPage((), bad)
     after = memory.append(alice, Note("after"))
     assert [recorded.id for recorded in memory.sessions.history(session)] == [first, after]

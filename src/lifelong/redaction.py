@@ -18,8 +18,7 @@ from functools import reduce
 from itertools import islice
 from operator import or_
 
-from lifelong.bounded_cache import BoundedCache
-from lifelong.text.words import pattern
+from lifelong.text.words import BoundedCache, pattern
 
 _Span = tuple[int, int, str]  # from, to, kind
 

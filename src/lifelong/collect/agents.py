@@ -1,4 +1,4 @@
-"""The rows of `agents`: one a descriptor and owner. The agent's row is what its writers get_for_update first."""
+"""The rows of `agents`: one for each owner and descriptor. Writers lock the agent's row first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROW_COLUMNS = "id, owner, kind, cache_key, state"
 
 
 class AgentRow(NamedTuple):
-    """What a writer needs to know of an agent: the whole row but its times and its long texts."""
+    """An agent's row without its times and its long texts."""
 
     id: str
     owner: str
@@ -38,7 +38,7 @@ class AgentRow(NamedTuple):
 
 
 class Deadlines(NamedTuple):
-    """When the agent was last active but for its messages, and what comes when nothing else does."""
+    """When an agent was last active (apart from messages), and when it sleeps or dies unless something happens."""
 
     active_at: datetime
     sleep_due: datetime | None
@@ -46,7 +46,7 @@ class Deadlines(NamedTuple):
 
 
 class Agents:
-    """`agents`, seen through a transaction."""
+    """Read and write `agents` in a transaction."""
 
     __slots__ = ("_tx",)
 
@@ -54,9 +54,9 @@ class Agents:
         self._tx = tx
 
     def resolve(self, owner: str, descriptor: Descriptor, now: datetime, sleep_due: datetime) -> Agent:
-        """The one agent of this descriptor, made on first use. Racers get the same one. What is not part
-        of the key (a name, a prompt) is brought up to date. A memory-agent belongs to the owner of its
-        source agent, which must exist and be this owner's."""
+        """Return the one agent of this descriptor, made on first use; concurrent callers get the same one. What is
+        not part of the key (a name, a prompt) is updated. A memory-agent belongs to the owner of its source agent,
+        which must exist and belong to this owner."""
         if source := source_agent(descriptor):
             self._check_source(owner, source)
         self._tx.run(
@@ -71,7 +71,7 @@ class Agents:
         return agent
 
     def find(self, owner: str, descriptor: Descriptor) -> Agent | None:
-        """The agent of this descriptor's key, if it was made already and can be read."""
+        """Return the agent with this descriptor's key; none where there is no such agent or it cannot be read."""
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM agents WHERE owner = ? AND cache_key = ?", owner, cache_key(descriptor)
         )
@@ -84,8 +84,8 @@ class Agents:
         return from_row(row)
 
     def recent(self, owner: str, kinds: Sequence[Kind] | None = None, limit: int = NO_LIMIT) -> list[Agent]:
-        """The owner's agents (of these kinds), the one heard from last first. One that cannot be read is
-        left out with a warning."""
+        """Return the owner's agents (of these kinds), the most recently active first. Unreadable ones are logged
+        and skipped."""
         params: list[Param] = [owner, *(kinds or ()), limit]
         which = f" AND kind IN ({', '.join('?' for _ in kinds)})" if kinds else ""
         rows = self._tx.all(
@@ -97,29 +97,29 @@ class Agents:
         return list(_readable(rows))
 
     def count(self, owner: str) -> int:
-        """How many the owner has, but for memory-agents."""
+        """Return how many agents the owner has, without memory-agents."""
         row = self._tx.one("SELECT count(*) FROM agents WHERE owner = ? AND kind <> 'memory-agent'", owner)
         return row[0] if row else 0
 
     def owners(self) -> list[str]:
-        """Everybody who has an agent."""
+        """Return every owner of an agent."""
         return [row[0] for row in self._tx.all("SELECT DISTINCT owner FROM agents ORDER BY owner")]
 
     def get_row(self, owner: str, agent_id: str) -> AgentRow:
-        """What is needed to read of an agent, without its long texts."""
+        """Return the agent without its times and long texts; raise `AgentNotFound` for another owner's."""
         row = self._tx.one(f"SELECT {_ROW_COLUMNS} FROM agents WHERE owner = ? AND id = ?", owner, agent_id)
         if not row:
             raise agent_not_found(agent_id)
         return _to_agent_row(row)
 
     def find_row(self, agent_id: str) -> AgentRow | None:
-        """The agent, whoever owns it; none where the row is gone."""
+        """Return the agent of any owner; none where there is no such agent."""
         row = self._tx.one(f"SELECT {_ROW_COLUMNS} FROM agents WHERE id = ?", agent_id)
         return _to_agent_row(row) if row else None
 
     def lock(self, agent_ids: Iterable[str], *, wait: bool = True) -> dict[str, AgentRow]:
-        """Take these agents' rows, always in the same order, whoever owns them. Unknown ids are left out;
-        so are, unless we wait, rows that another transaction holds."""
+        """Lock these agents' rows, of any owner, always in the same order, and return them. Unknown ids are left
+        out; without `wait`, so are rows that another transaction has locked."""
         ending = self._tx.for_update if wait else self._tx.skip_locked
         rows = self._tx.many(
             f"SELECT {_ROW_COLUMNS} FROM agents WHERE id = ?{ending}",
@@ -128,7 +128,7 @@ class Agents:
         return {row[0]: _to_agent_row(row) for row in rows}
 
     def get_for_update(self, owner: str, agent_id: str) -> AgentRow:
-        """Take one living agent's row, or say why not."""
+        """Lock and return the row of a living agent; raise `AgentNotFound` or `AgentDead`."""
         agent = self.lock([agent_id]).get(agent_id)
         if agent is None or agent.owner != owner:
             raise agent_not_found(agent_id)
@@ -136,7 +136,7 @@ class Agents:
         return agent
 
     def due(self, now: datetime, after: str, limit: int) -> list[str]:
-        """Ids, in order and after `after`, of the agents with a deadline that has come."""
+        """Return the ids, in order and after `after`, of the agents whose deadline has come."""
         rows = self._tx.all(
             "SELECT id FROM agents WHERE sleep_due <= ? AND id > ? "
             "UNION SELECT id FROM agents WHERE death_due <= ? AND id > ? ORDER BY id LIMIT ?",
@@ -151,7 +151,7 @@ class Agents:
         return Deadlines(from_micros(row[0]), from_optional_micros(row[1]), from_optional_micros(row[2]))
 
     def set_active(self, agent_id: str, now: datetime, sleep_due: datetime) -> None:
-        """Awake and busy: it may sleep from `sleep_due` on, and death is called off."""
+        """Make the agent active: it may sleep from `sleep_due` on, and does not die."""
         self._tx.run(
             "UPDATE agents SET state = 'active', active_at = ?, sleep_due = ?, death_due = NULL WHERE id = ?",
             *(to_micros(now), to_micros(sleep_due), agent_id),

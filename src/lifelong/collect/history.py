@@ -51,14 +51,14 @@ _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """Records that were loaded, and the id of the last row that was looked at, readable or not."""
+    """Loaded records, and the id of the last row that was read, whether it was readable or not."""
 
     records: tuple[StoredRecord, ...]
     until: int
 
 
 class History:
-    """`session_history`, seen through a transaction."""
+    """Read and write `session_history` in a transaction."""
 
     __slots__ = ("_tx",)
 
@@ -66,8 +66,8 @@ class History:
         self._tx = tx
 
     def insert(self, rows: Iterable[tuple[str, RecordRow, int]]) -> Sequence[int]:
-        """Store (session, record, recorded at), in order, and say which ids they got. The sessions' rows
-        are already taken, so ids within a session become visible in order."""
+        """Store (session, record, recorded at), in order, and return their ids. The sessions' rows are already
+        locked, so ids within a session become visible in order."""
         return self._tx.insert(
             "session_history (session_id, type, provenance, at, recorded_at, data)",
             [
@@ -77,7 +77,7 @@ class History:
         )
 
     def max_id(self, session_id: str) -> int | None:
-        """The session's newest record; none when it is empty."""
+        """Return the id of the session's newest record; none when it is empty."""
         row = self._tx.one("SELECT max(id) FROM session_history WHERE session_id = ?", session_id)
         return row[0] if row else None
 
@@ -88,44 +88,43 @@ class History:
         return row[0] if row else 0
 
     def find_since_id(self, session_id: str, after: int) -> list[StoredRecord]:
-        """The records strictly after this id, ascending."""
+        """Return the records strictly after this id, ascending."""
         return list(self.load(session_id, after).records)
 
     def last(self, session_id: str, count: int) -> tuple[StoredRecord, ...]:
-        """The newest records of the session, ascending."""
+        """Return the newest records of the session, ascending."""
         rows = self._tx.all(
             "SELECT id FROM session_history WHERE session_id = ? ORDER BY id DESC LIMIT ?", session_id, count
         )
         return self.load(session_id, rows[-1][0] - 1).records if rows else ()
 
     def between(self, session_id: str, after: int, until: int) -> tuple[StoredRecord, ...]:
-        """The records of the session in (after, until]."""
+        """Return the records of the session in (after, until]."""
         return self.load(session_id, after, until=until).records
 
     def session_of(self, record_id: int) -> str | None:
-        """The session a record stands in; none where there is no such record."""
+        """Return the session of a record; none where there is no such record."""
         row = self._tx.one("SELECT session_id FROM session_history WHERE id = ?", record_id)
         return row[0] if row else None
 
     def said_at(self, record_id: int) -> datetime | None:
-        """When a record was said; none where there is no such record."""
+        """Return when a record was said; none where there is no such record."""
         row = self._tx.one("SELECT at FROM session_history WHERE id = ?", record_id)
         return from_micros(row[0]) if row else None
 
     def size(self, session_id: str) -> int:
-        """How many characters the session's records hold."""
+        """Return how many characters the session's records hold."""
         row = self._tx.one("SELECT sum(length(data)) FROM session_history WHERE session_id = ?", session_id)
         return int(row[0]) if row and row[0] else 0
 
     def load(self, session_id: str, after: int, limit: int = NO_LIMIT, until: int = NO_LIMIT) -> RecordPage:
-        """The next records strictly after this id, ascending. One that cannot be read is left out with
-        a warning, and is behind us all the same."""
+        """Return the next records strictly after this id, ascending. Unreadable ones are logged and skipped."""
         rows = self._rows(session_id, after, until, limit)
         readable = tuple(recorded for row in rows if (recorded := from_row(row)))
         return RecordPage(readable, rows[-1][0] if rows else after)
 
     def _rows(self, session_id: str, after: int, until: int, limit: int) -> list[Row]:
-        """Rows as they are. One whose text is not even text comes with nothing in it."""
+        """Return the raw rows; a row whose text cannot be decoded comes back empty."""
         which = "FROM session_history WHERE session_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?"
         try:
             return self._tx.all(f"SELECT {_COLUMNS} {which}", session_id, after, until, limit)
@@ -141,7 +140,7 @@ class History:
         return row or (record_id, session_id, "", "", 0, 0, "")
 
     def last_recorded_at(self, session_id: str) -> datetime | None:
-        """When the session's newest record arrived."""
+        """Return when the session's newest record arrived."""
         row = self._tx.one(
             "SELECT recorded_at FROM session_history WHERE session_id = ? ORDER BY id DESC LIMIT 1",
             session_id,
@@ -149,7 +148,7 @@ class History:
         return from_micros(row[0]) if row else None
 
     def find_keys(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, str]]:
-        """Which of these (agent, key) pairs were stored before: as which record, with which digest."""
+        """Return the (agent, key) pairs that were stored before, each with its record and digest."""
         if not pairs:
             return {}
         rows = self._tx.many(
@@ -163,14 +162,14 @@ class History:
 
 
 def to_row(record: Record, now: int, limit: int) -> RecordRow:
-    """The record as a row, or an error that says what is wrong with it."""
+    """Return the record as a row; raise `InputError` where it cannot be stored."""
     kind = type(record)
     if kind not in _CONTENT:
         names = ", ".join(known.__name__ for known in _CONTENT)
         raise InputError(f"{record!r:.200} is not a record. Use one of: {names}.")
     if record.provenance not in PROVENANCES:
         raise InputError(
-            f"{record.provenance!r:.200} is no provenance. Use one of: {', '.join(sorted(PROVENANCES))}."
+            f"Unknown provenance {record.provenance!r:.200}. Use one of: {', '.join(sorted(PROVENANCES))}."
         )
     at = now if record.at is None else to_micros(validate_time(record.at, f"{kind.__name__}.at"))
     content: dict[str, object] = {}
@@ -182,7 +181,7 @@ def to_row(record: Record, now: int, limit: int) -> RecordRow:
 
 
 def from_json(content: Mapping[str, Any]) -> Record:
-    """The record that JSON describes: its `type` and fields, `at` already a time."""
+    """Return the record that JSON describes by its `type` and fields, `at` being a time already."""
     fields = dict(content)
     kind = _RECORDS.get(fields.pop("type", ""))
     if kind is None:
@@ -194,7 +193,7 @@ def from_json(content: Mapping[str, Any]) -> Record:
 
 
 def from_row(row: Row) -> StoredRecord | None:
-    """The record of a row; none, with a warning, where it cannot be read."""
+    """Return the record of a row; none, with a warning, where it cannot be read."""
     record_id, session_id, kind, provenance, at, recorded_at, data = row
     try:
         if provenance not in PROVENANCES:
@@ -205,12 +204,12 @@ def from_row(row: Row) -> StoredRecord | None:
                 raise ValueError(f"{name} is of the wrong type")  # noqa: TRY301
         return StoredRecord(record_id, session_id, from_micros(at), from_micros(recorded_at), record)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        log.warning("record %s of session %s cannot be read and is left out: %r", record_id, session_id, error)
+        log.warning("record %s of session %s cannot be read and is skipped: %r", record_id, session_id, error)
         return None
 
 
 def digest(written: RecordRow) -> str:
-    """What a record says, in a few characters: equal for a retry, different for anything else."""
+    """Return a short hash of what a record says, which tells a retry from another record."""
     kind, provenance, _, data = written
     return blake2b(f"{kind} {provenance} {data}".encode(), digest_size=12).hexdigest()
 

@@ -1,4 +1,4 @@
-"""How agents fall asleep, wake and die. Deadlines are rows, so any process can act on them.
+"""How agents fall asleep, wake and die. Deadlines are stored, so any process can act on them.
 
 An append to an active agent does not move its deadline: that would be a second write for each record.
 `sleep_due` is the earliest time to look; `advance` looks then at what was really heard last, and either
@@ -26,8 +26,8 @@ _PAGE_AGENTS = 100
 
 
 class Lifecycle:
-    """The states of the agents of a home: active, sleeping, dead. `is_busy` says whether an agent's inbox
-    holds work for it: such an agent stays awake."""
+    """Move the agents of a home between active, sleeping and dead. `is_busy` says whether an agent's inbox holds
+    work: such an agent stays awake."""
 
     def __init__(
         self,
@@ -43,16 +43,16 @@ class Lifecycle:
         self._dead_after = dead_after
 
     def sleep_due(self, now: datetime) -> datetime:
-        """When an agent heard from now may fall asleep."""
+        """Return when an agent that is active now may fall asleep."""
         return now + self._idle_after
 
     def wake(self, tx: Transaction, agent: AgentRow, now: datetime) -> None:
-        """A message has come: a sleeping agent wakes, and neither sleep nor death is near."""
+        """Wake a sleeping agent, because a message came: its deadlines are cancelled."""
         if agent.state == "sleeping":
             Agents(tx).set_active(agent.id, now, self.sleep_due(now))
 
     def touch(self, tx: Transaction, agent: AgentRow, now: datetime) -> None:
-        """Something was done with the agent that is not a message: an active one stays active."""
+        """Keep an active agent active, because something other than a message happened."""
         if agent.state == "active":
             Agents(tx).set_active(agent.id, now, self.sleep_due(now))
 
@@ -67,9 +67,9 @@ class Lifecycle:
         self._database.write(work)
 
     def advance(self, now: datetime, owner: str | None = None) -> LifecycleResult:
-        """Act on every deadline of the home that has come, each in a short transaction of its own; tell
-        what became of this owner's agents, or of all. An agent that cannot be carried on is logged and left as it
-        is; a database that can do nothing just now ends it."""
+        """Act on every deadline of the home that has come, each in a short transaction, and return what became of
+        this owner's agents, or of all. An agent that cannot be moved on is logged and left as it is; a database
+        that is busy, full or unreachable stops the call."""
         reached: dict[AgentState, list[str]] = {"sleeping": [], "dead": []}
         for agent_id in self._due(now):
             try:
@@ -77,14 +77,14 @@ class Lifecycle:
             except TEMPORARY_ERRORS:
                 raise
             except LifelongError as error:
-                log.error("agent %s could not be carried on and stays as it is: %s", agent_id, error)
+                log.error("agent %s could not be moved on and stays as it is: %s", agent_id, error)
                 continue
             if agent and owner in (None, agent.owner):
                 reached[agent.state].append(agent.id)
         return LifecycleResult(tuple(reached["sleeping"]), tuple(reached["dead"]))
 
     def _due(self, now: datetime) -> Iterator[str]:
-        """The ids of the agents whose deadline has come, a page at a time."""
+        """Yield the ids of the agents whose deadline has come, a page at a time."""
         last = ""
         while page := self._due_after(last, now):
             yield from page
@@ -94,7 +94,7 @@ class Lifecycle:
         return self._database.read(lambda tx: Agents(tx).due(now, last, _PAGE_AGENTS))
 
     def _step(self, tx: Transaction, agent_id: str, now: datetime) -> AgentRow | None:
-        """The agent in the state it came to, if that is a new one. Its row is taken first, then read."""
+        """Return the agent if its state changed. Its row is locked first, then read."""
         agent = Agents(tx).lock([agent_id]).get(agent_id)
         if agent is None:
             return None

@@ -1,4 +1,4 @@
-"""How turns come in. Each call is one transaction: what it returns is durable, what it raises left no trace."""
+"""How records are stored. Each call is one transaction: durable when it returns, without trace when it raises."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_KEY_BYTES = 500  # bytes
 
 
 class PendingRecord(NamedTuple):
-    """A record on its way in."""
+    """A record that is to be stored: its row, its idempotency key, and its text as the index needs it."""
 
     written: RecordRow
     key: str | None
@@ -47,8 +47,8 @@ class Batch(NamedTuple):
 Ids = list[int]
 
 Outcome = Ids | BaseException | None
-"""What became of a batch. None: another transaction holds the agent's row, and the batch has to wait for
-it by itself, so that the others of its group do not."""
+"""The ids of a batch or its error. None: another transaction has locked the agent's row; the batch then waits for
+it alone, so that the rest of its group does not."""
 
 
 class Recorder:
@@ -86,8 +86,8 @@ class Recorder:
     def append_many(
         self, owner: str, agent_id: str, records: Iterable[Record], keys: Iterable[str | None] | None = None
     ) -> Ids:
-        """Store records in order, all or none. A record whose key was seen before is not stored again:
-        its first id stands in its place."""
+        """Store records in order, all or none, and return their ids. A record whose key was seen before is not
+        stored again: its first id is returned."""
         records = _several(records, "records")
         keys = (None,) * len(records) if keys is None else _several(keys, "keys")
         if len(keys) != len(records):
@@ -98,7 +98,7 @@ class Recorder:
         return self._take_in(Batch(owner, agent_id, entries, now)) if entries else []
 
     def end_turn(self, owner: str, agent_id: str) -> Turn | None:
-        """The agent's turn is over: what was said since the last one ended. None when nothing was."""
+        """End the agent's turn and return the records since the last one ended; none where there are none."""
         now = self._clock()
 
         def work(tx: Transaction) -> Turn | None:
@@ -126,8 +126,8 @@ class Recorder:
         return self._marking(owner, agent_id, work)
 
     def compact_context(self, owner: str, agent_id: str, summary: str) -> Session:
-        """Like reset, with the summary as the first record of the new session: said by the system, not
-        by the user."""
+        """Do what `reset` does, with the summary as the new session's first record: a system message, not the
+        user's word."""
         if not validate_text(summary, "The summary", self._limit).strip():
             raise InputError("The summary must not be empty. Use reset(agent) to start without one.")
         now = self._clock()
@@ -192,12 +192,12 @@ class Recorder:
         (outcome,), _ = self._store(tx, (batch,), wait=True)
         if isinstance(outcome, BaseException):
             raise outcome
-        assert outcome is not None, "who waits for a row gets it"
+        assert outcome is not None, "a batch that waits for its row gets it"
         return outcome
 
     def _store(self, tx: Transaction, batches: Sequence[Batch], *, wait: bool) -> tuple[list[Outcome], bool]:
-        """Take the agents, leave out what was stored before, insert the rest, mark what grew too long. What
-        became of each batch, and whether anything was marked."""
+        """Lock the agents, skip what was stored before, insert the rest, mark sessions over the threshold. Return
+        the outcome of each batch, and whether anything was marked."""
         agents = Agents(tx).lock({batch.agent_id for batch in batches}, wait=wait)
         intake = _Intake(History(tx).find_keys([pair for batch in batches for pair in batch.keyed()]))
         outcomes: list[Outcome] = []
@@ -266,14 +266,14 @@ class Recorder:
 
 
 class _Intake:
-    """What one transaction takes in: the new rows, in order, and where each entry's id comes from."""
+    """Collect the new rows of one transaction, in order, and where the id of each record comes from."""
 
     def __init__(self, known: dict[tuple[str, str], tuple[int, str]]) -> None:
         self.rows: list[tuple[Batch, PendingRecord]] = []
         self._known = known
 
     def take(self, batch: Batch, agent: AgentRow | None) -> list[int]:
-        """A reference for each entry: the id of a record stored before, or ~n for the n-th new row."""
+        """Return a reference for each record: the id of one stored before, or ~n for the n-th new row."""
         if agent is None or agent.owner != batch.owner:
             raise agent_not_found(batch.agent_id)
         self._check_retries(batch)
@@ -291,7 +291,7 @@ class _Intake:
         return ref
 
     def _check_retries(self, batch: Batch) -> None:
-        """A key that comes again must come with the same content: else something new would be lost."""
+        """Raise `InputError` where a key comes again with other content: that content would be lost."""
         said: dict[str, str] = {}
         for entry in batch.entries:
             if entry.key is None:

@@ -1,7 +1,7 @@
 """The rows of `sessions`, and the mark (`invalidated_at`) that says: there is something to organize.
 
-A mark holds the id of a record and only grows. It always stands above `processed_until`, so a mark that
-was cleared never comes back, and a compare-and-swap against an old one can only fail.
+A mark holds the id of a record and only grows. It is always above `processed_until`, so a mark that was cleared
+never comes back, and a compare-and-swap against an old one fails.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MARK = (
 
 
 class Sessions:
-    """`sessions`, seen through a transaction."""
+    """Read and write `sessions` in a transaction."""
 
     __slots__ = ("_tx",)
 
@@ -36,7 +36,7 @@ class Sessions:
         self._tx = tx
 
     def create(self, agent_id: str, now: datetime) -> Session:
-        """A new active session. The database allows one an agent."""
+        """Create an active session. The database allows one for each agent."""
         session = Session(new_id(), agent_id, now, None, None, None, None)
         self._tx.run(
             "INSERT INTO sessions (id, agent_id, created_at) VALUES (?, ?, ?)",
@@ -45,7 +45,7 @@ class Sessions:
         return session
 
     def active(self, agent_id: str) -> Session | None:
-        """The session that appends go to; its row is taken."""
+        """Return the session that appends go to, and lock its row."""
         row = self._tx.one(
             f"SELECT {_COLUMNS} FROM sessions WHERE agent_id = ? AND ended_at IS NULL{self._tx.for_update}",
             agent_id,
@@ -53,8 +53,8 @@ class Sessions:
         return from_row(row) if row else None
 
     def active_with_backlog(self, counts: Mapping[str, int]) -> dict[str, tuple[str, bool]]:
-        """For each agent with an active session: its id, and whether it has at least this many records
-        that are not processed. The rows are taken."""
+        """Return, for each agent with an active session, the session's id and whether it has at least this many
+        unprocessed records. The rows are locked."""
         rows = self._tx.many(
             f"SELECT agent_id, id, (SELECT 1 FROM {_NEWS} ORDER BY h.id LIMIT 1 OFFSET ?) "
             f"FROM sessions s WHERE agent_id = ? AND ended_at IS NULL{self._tx.for_update}",
@@ -77,17 +77,17 @@ class Sessions:
         return from_row(row) if row else None
 
     def find_any(self, session_id: str) -> Session | None:
-        """The session, whoever owns it."""
+        """Return the session of any owner; none where there is no such session."""
         row = self._tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?", session_id)
         return from_row(row) if row else None
 
     def find_for_update(self, session_id: str) -> Session | None:
-        """The same; its row is taken."""
+        """Return the same, and lock its row."""
         row = self._tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ?{self._tx.for_update}", session_id)
         return from_row(row) if row else None
 
     def newest(self, agent_id: str) -> Session | None:
-        """The agent's active session, else the one that ended last."""
+        """Return the agent's active session, or else the one that ended last."""
         row = self._tx.one(
             f"SELECT {_COLUMNS} FROM sessions WHERE agent_id = ? "
             "ORDER BY CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1",
@@ -96,7 +96,7 @@ class Sessions:
         return from_row(row) if row else None
 
     def of_agent(self, agent_id: str) -> list[Session]:
-        """Every session of the agent, oldest first, the active one last whatever the clocks say."""
+        """Return every session of the agent, oldest first; the active one is last whatever the clocks say."""
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM sessions WHERE agent_id = ? ORDER BY ended_at IS NULL, created_at, id",
             agent_id,
@@ -104,7 +104,7 @@ class Sessions:
         return [from_row(row) for row in rows]
 
     def recent(self, owner: str, limit: int, before: Session | None = None) -> list[Session]:
-        """The sessions of the owner's agents, newest first, but for memory-agents'; those older than `before`."""
+        """Return the sessions of the owner's agents older than `before`, newest first, without memory-agents'."""
         older = " AND (s.created_at, s.id) < (?, ?)" if before else ""
         rows = self._tx.all(
             f"SELECT {', '.join(f's.{name}' for name in _COLUMNS.split(', '))} FROM sessions s "
@@ -115,7 +115,7 @@ class Sessions:
         return [from_row(row) for row in rows]
 
     def count(self, owner: str) -> int:
-        """How many the owner's agents have, but for memory-agents'."""
+        """Return how many sessions the owner's agents have, without memory-agents'."""
         row = self._tx.one(
             "SELECT count(*) FROM sessions s JOIN agents a ON a.id = s.agent_id "
             "WHERE a.owner = ? AND a.kind <> 'memory-agent'",

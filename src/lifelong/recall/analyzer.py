@@ -12,11 +12,10 @@ from array import array
 from typing import NamedTuple
 from zlib import crc32
 
-from lifelong.bounded_cache import BoundedCache
 from lifelong.redaction import find_secrets, suspicion
 from lifelong.text.dates import MONTHS, WEEKDAYS
 from lifelong.text.stems import stem
-from lifelong.text.words import FIRST_PERSON, FOLDED_WORD, contents, fold, word_set
+from lifelong.text.words import FIRST_PERSON, FOLDED_WORD, BoundedCache, contents, fold, word_set
 
 LONGEST = 100_000  # characters of a text that are read
 

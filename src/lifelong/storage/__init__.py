@@ -1,2 +1,2 @@
-"""Pick one, where rows live: `sqlite` (embedded, the default) or `postgres`. The seam is in `base`; `gather` lets
-those who write at once share a commit."""
+"""Pick one, where rows live: `sqlite` (embedded, the default) or `postgres`. The protocol is in `base`;
+`group_commit` lets concurrent writers share a commit."""

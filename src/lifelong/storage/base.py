@@ -1,7 +1,7 @@
-"""The seam between the stages and the database: `read` and `write`, and a transaction to make them with.
+"""The protocol between the stages and the database: `read`, `write`, and the transaction they hand out.
 
-SQL is written once, in the form both databases accept, with `?` for a parameter. What differs between
-them stands here (row locks) and in `migrations.py` (the type of a growing id).
+SQL is written once, in the form both databases accept, with `?` for a parameter. What differs between them is
+here (row locks, full text) and in `migrations.py` (the types of columns).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 Dialect = Literal["sqlite", "postgres"]
 
 NO_LIMIT = 2**62
-"""A LIMIT that cuts nothing off."""
+"""A LIMIT that returns every row."""
 
 FULL_TEXT_DAMAGED = "The full-text index is damaged"
 """How `Database.check` begins what it says of an index that can be made again from the rest."""
@@ -23,84 +23,83 @@ FULL_TEXT_DAMAGED = "The full-text index is damaged"
 Param: TypeAlias = str | int | float | bytes | None
 
 Row: TypeAlias = tuple[Any, ...]
-"""One row, in the order of the columns asked for. The one place where values have no type: the
-`from_row` of each value gives them theirs."""
+"""One row, in the order of the selected columns. Its values are untyped; each `from_row` types them."""
 
 
 class Transaction(Protocol):
-    """What a unit of work may do. It lives as long as the call it was handed to."""
+    """Run SQL within a unit of work. Valid only during the call that it was passed to."""
 
     @property
     def for_update(self) -> str:
-        """Ends a SELECT that takes its rows until the transaction ends; empty where a writer is alone
-        anyway. Take rows in this order: agents (by id), sessions, the rest. A statement that waited for
-        a row still sees the others as they were before it waited: take first, read in the next one."""
+        """Return the end of a SELECT that locks its rows until the transaction ends; empty where there is only one
+        writer. Lock rows in this order: agents (by id), sessions, the rest. A statement that waited sees the
+        other rows as they were before it waited: lock first, read in the next statement."""
         ...
 
     @property
     def skip_locked(self) -> str:
-        """Like `for_update`, but rows that another transaction holds are left out."""
+        """Return the same, but skipping rows that another transaction has locked."""
         ...
 
     @property
     def fulltext_value(self) -> str:
-        """The parameter of an INSERT that takes words, with blanks between them, into a full-text index."""
+        """Return the parameter of an INSERT that stores words, separated by blanks, in the full-text index."""
         ...
 
     @property
     def fulltext_match(self) -> str:
-        """The condition that `item_words` holds the word of its parameter: ASCII letters and digits."""
+        """Return the condition that `item_words` holds the word of its parameter: ASCII letters and digits."""
         ...
 
     @property
     def fulltext_newest(self) -> str:
-        """The order of what `fulltext_match` finds, newest first, such that the index on words is used."""
+        """Return the ORDER BY of `fulltext_match`, newest first, that uses the index on words."""
         ...
 
     @property
     def reset_fulltext(self) -> tuple[str, ...]:
-        """The statements that leave an empty `item_words`, also where it is damaged."""
+        """Return the statements that empty `item_words`, also when it is damaged."""
         ...
 
     def all(self, sql: str, *params: Param) -> list[Row]:
-        """Every row."""
+        """Return every row."""
         ...
 
     def one(self, sql: str, *params: Param) -> Row | None:
-        """The first row, or none."""
+        """Return the first row, or none."""
         ...
 
     def run(self, sql: str, *params: Param) -> int:
-        """How many rows it changed."""
+        """Run a statement and return how many rows it changed."""
         ...
 
     def many(self, sql: str, rows: Iterable[tuple[Param, ...]]) -> list[Row]:
-        """The statement once for each row of parameters, in order; all rows they returned, in order."""
+        """Run a statement for each row of parameters, in order, and return all the rows it returned, in order."""
         ...
 
     def insert(self, into: str, rows: Sequence[tuple[Param, ...]]) -> Sequence[int]:
-        """Store rows in a table with a growing id, in order; the ids they got, ascending. `into` names the table
-        and the columns."""
+        """Insert rows into a table with a growing id, in order, and return their ids, ascending. `into` names the
+        table and the columns."""
         ...
 
 
 class Database(Protocol):
-    """Where rows live.
+    """Store rows.
 
-    Both calls run `work` to its end and may run it more than once (a lost connection, a group that is
-    split), so it must have no effect but through its transaction. Errors are `StorageError`s.
+    `read` and `write` may run `work` more than once (after a lost connection, or when a group is split), so it
+    must have no effect except through its transaction. Errors are `StorageError`s.
     """
 
     @property
     def dialect(self) -> Dialect: ...
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work` on one consistent snapshot. It never waits for a writer, nor a writer for it."""
+        """Run `work` on one consistent snapshot. Readers and writers never wait for each other."""
         ...
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work` in one transaction: all of it is durable when this returns, none of it when it
-        raises. What `work` itself raises comes out unchanged."""
+        """Run `work` in one transaction: all of it is durable when this returns, nothing is stored when it raises.
+        Errors of `work` itself are raised unchanged."""
         ...
 
     def backup(self, target: Path) -> None:
@@ -108,9 +107,9 @@ class Database(Protocol):
         ...
 
     def check(self) -> list[str]:
-        """Read everything and say what is wrong, a sentence each. Takes as long as it takes."""
+        """Read everything and return what is wrong, a sentence each. Slow on a large database."""
         ...
 
     def close(self) -> None:
-        """Finish what was submitted, then let go. Later calls raise `MemoryClosed`."""
+        """Finish what was submitted, then close. Later calls raise `MemoryClosed`."""
         ...

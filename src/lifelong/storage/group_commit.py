@@ -1,4 +1,4 @@
-"""Work that waits together is done together: the one piece of concurrency everything durable shares."""
+"""Group commit: jobs that arrive while another runs share the next transaction, and so one sync of the disk."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _GROUP_ERRORS = (StorageBusy, StorageUnavailable, OutcomeUnknown)
 
 
 class _Waiter(Generic[Job, Result]):
-    """A job that waits, and the lock its submitter waits on.
+    """A queued job and the lock that its submitter waits on.
 
-    The word that a group is done goes from one waiter to the next. Woken all at once, they would only
-    crowd before the interpreter's lock: that costs a third of the throughput of 64 threads.
+    Waiters wake each other in a chain. Woken all at once they would crowd before the interpreter's lock, which
+    costs a third of the throughput of 64 threads.
     """
 
     __slots__ = ("_done", "_notified", "job", "next", "outcome", "queued")
@@ -47,7 +47,7 @@ class _Waiter(Generic[Job, Result]):
         return self.outcome
 
     def abandon(self) -> None:
-        """The submitter was interrupted and waits no more; those behind it still wait for the word."""
+        """Wait in a thread instead of the interrupted submitter: the next waiter depends on this one."""
         if self.queued:
             threading.Thread(target=self._wait_in_place, daemon=True).start()
 
@@ -62,26 +62,25 @@ class _Waiter(Generic[Job, Result]):
 
 
 class GroupCommitter(Generic[Job, Result]):
-    """Runs jobs in groups, one group at a time.
+    """Run jobs in groups, one group at a time.
 
-    A lone job runs in the thread that submits it: no hand-over, no waiting. Jobs that arrive while a
-    group runs wait, and a thread of our own runs all of them as the next group. While groups are larger
-    than one, every job goes that way; after a group of one the lone path opens again.
+    A single job runs in the thread that submits it, without waiting. Jobs that arrive while a group runs are
+    queued, and a thread runs all of them as the next group. While groups are larger than one, every job is queued;
+    after a group of one, jobs run in their own threads again.
 
-    Those whose jobs were in the last group are likely to be back at once, so the thread gives them a
-    moment: a larger group shares one sync, and while its statements run nobody else wants the interpreter.
+    Submitters of the last group are likely to come back at once, so the thread waits `GATHER_SECONDS` for them: a
+    larger group shares one sync, and no other thread needs the interpreter while its statements run.
 
-    `run` gets the jobs of a group and returns an outcome for each, in order: a result, or an error to
-    raise where the job was submitted. If it raises instead, the jobs are run one by one, so that a bad
-    one hurts no other. Errors that say nothing about a job (busy, unreachable, unknown outcome) go to the
-    whole group at once.
+    `run` gets the jobs of a group and returns an outcome for each, in order: a result, or an error to raise where
+    the job was submitted. If it raises instead, the jobs are run one by one, so that a bad one hurts no other.
+    Errors that say nothing about a job (busy, unreachable, unknown outcome) are raised for the whole group.
     """
 
     def __init__(self, run: Callable[[Sequence[Job]], Sequence[Result | BaseException]], name: str) -> None:
         self._run = run
         self._name = name
         self._pid = os.getpid()
-        self._running = threading.RLock()  # it knows its owner
+        self._running = threading.RLock()  # reentrant, because it knows its owner
         self._busy_thread: int | None = None
         self._lone = True
         self._lock = threading.Lock()  # guards what follows
@@ -93,7 +92,7 @@ class GroupCommitter(Generic[Job, Result]):
         self._closed = False
 
     def submit(self, job: Job) -> Result:
-        """Run the job, alone or with others. Returns its result or raises its error."""
+        """Run the job, alone or in a group. Return its result or raise its error."""
         check_process(self._pid)
         me = threading.get_ident()
         if self._busy_thread == me:
@@ -158,7 +157,7 @@ class GroupCommitter(Generic[Job, Result]):
             self._thread = thread
 
     def _wake(self) -> None:
-        """Tell the thread that there is something to do."""
+        """Wake the thread: there is something to do."""
         if self._enough.locked():
             self._enough.release()
 
@@ -174,7 +173,7 @@ class GroupCommitter(Generic[Job, Result]):
             group[0].notify()
 
     def _next_group(self) -> list[_Waiter[Job, Result]]:
-        """The jobs that wait, once as many do as are expected or the moment is over. Empty at the end."""
+        """Return the queued jobs once the expected number waits or `GATHER_SECONDS` are over; none at the end."""
         while True:
             self._enough.acquire(timeout=-1 if self._expected == 1 and not self._closed else GATHER_SECONDS)
             with self._lock:
@@ -195,7 +194,7 @@ class GroupCommitter(Generic[Job, Result]):
 
 
 def check_process(pid: int) -> None:
-    """Locks and connections do not survive a fork."""
+    """Raise `StorageUnavailable` after a fork: locks and connections do not survive one."""
     if os.getpid() != pid:
         raise StorageUnavailable(
             "This memory was opened before the process was forked. Open it again in the new process."
@@ -203,7 +202,7 @@ def check_process(pid: int) -> None:
 
 
 def _copy(error: LifelongError) -> LifelongError:
-    """The same error for another thread: a traceback belongs to one."""
+    """Return the same error for another thread: a traceback belongs to one thread."""
     copy = type(error)(str(error))
     copy.__cause__ = error
     return copy

@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
+from typing import TypeVar
+
+T = TypeVar("T")
+
+MAX_CACHED_WORDS, MAX_CACHED_WORD_CHARS = 100_000, 40
 
 WORD = re.compile(r"[^\W_]+(?:['+][^\W_]+)*")
 FOLDED_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[\u2600-\u27bf\U0001f300-\U0001faff]")  # or an emoji
@@ -22,6 +27,23 @@ _ALTERNATIVE = re.compile(r"(?:[^|()]|\((?:[^()]|\([^()]*\))*\))+")
 
 
 # Patterns and lists
+
+
+class BoundedCache(dict[str, T]):
+    """Cache what `look` returns for a word. People use few words again and again, so a lookup must be as quick as
+    that of a dictionary, which `functools.lru_cache` is not. It is emptied when it is full."""
+
+    def __init__(self, look: Callable[[str], T]) -> None:
+        super().__init__()
+        self._look = look
+
+    def __missing__(self, word: str) -> T:
+        found = self._look(word)
+        if len(word) <= MAX_CACHED_WORD_CHARS:
+            if len(self) >= MAX_CACHED_WORDS:
+                self.clear()
+            self[word] = found
+        return found
 
 
 @cache
