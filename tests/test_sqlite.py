@@ -617,7 +617,8 @@ def open_folder() -> Iterator[Path]:
 
 _OPEN_AS_NOBODY = """
     import os, sys
-    import lifelong.settings
+    from lifelong.settings import Settings
+    Settings.load()  # what is imported late cannot be read by nobody
     from lifelong import Memory, User, UserMessage
     from lifelong.errors import LifelongError
     from lifelong.storage import sqlite
