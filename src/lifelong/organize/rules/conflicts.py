@@ -87,7 +87,7 @@ def load_weights() -> Weights:
     )
 
 
-Verdict = Literal["same", "supersedes", "different"]
+Comparison = Literal["same", "supersedes", "different"]
 
 MAX_KEYS = 7
 MAX_KEY_CHARS = 100
@@ -122,14 +122,14 @@ def subject_key(name: str) -> str:
     return canonical(name.split(" ", 1)[0].lower())
 
 
-def compare(old: str, new: str, speaker: str = "", threshold: float = MIN_LIKELIHOOD) -> Verdict:
+def compare(old: str, new: str, speaker: str = "", threshold: float = MIN_LIKELIHOOD) -> Comparison:
     """Return whether the newer sentence says the same as the older one, supersedes it, or is independent.
     `speaker` is the name of the person who said both; `threshold` is the likelihood from which on it
     supersedes."""
     return compare_both(old, new, speaker, threshold)[0]
 
 
-def compare_both(one: str, other: str, speaker: str, threshold: float) -> tuple[Verdict, Verdict]:
+def compare_both(one: str, other: str, speaker: str, threshold: float) -> tuple[Comparison, Comparison]:
     """Return what the second is to the first if it is newer, and what the first is to the second if that is."""
     if one == other:
         return "same", "same"
@@ -149,10 +149,10 @@ def compare_both(one: str, other: str, speaker: str, threshold: float) -> tuple[
     if ahead == 0.0:
         return "different", "different"
     back = supersession_likelihood(second, first, me, threshold) if _comparable(other, second, first) else None
-    return _verdict(ahead, threshold), _verdict(back, threshold)
+    return _comparison(ahead, threshold), _comparison(back, threshold)
 
 
-def _verdict(likely: float | None, threshold: float) -> Verdict:
+def _comparison(likely: float | None, threshold: float) -> Comparison:
     return "supersedes" if likely is not None and likely >= threshold else "different"
 
 

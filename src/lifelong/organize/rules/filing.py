@@ -24,7 +24,7 @@ from lifelong.organize.facts import EARLIER, INFERRED, Fact, IndexedFact, Placed
 from lifelong.organize.rules.conflicts import (
     MIN_LIKELIHOOD,
     MIN_LIKELIHOOD_IN_CHAT,
-    Verdict,
+    Comparison,
     compare_both,
     keys,
     subject_key,
@@ -128,10 +128,10 @@ class Filing:
             self.refused += 1
             return None
         contradicted = []
-        for known, verdict in self._related(about, stored, statement):
-            if verdict == "different" or known.placed.paragraph not in known.page.current:
+        for known, comparison in self._related(about, stored, statement):
+            if comparison == "different" or known.placed.paragraph not in known.page.current:
                 continue
-            if verdict == "same":
+            if comparison == "same":
                 return self._cite(known, statement)
             contradicted.append(known)
         said = (statement.at, statement.records[-1])
@@ -161,17 +161,17 @@ class Filing:
 
     def _related(
         self, about: frozenset[str], stored: Sequence[IndexedFact], statement: Statement
-    ) -> Iterator[tuple[FiledFact, Verdict]]:
+    ) -> Iterator[tuple[FiledFact, Comparison]]:
         """Return the current facts that the statement repeats or contradicts: those of this run, then those from
         before it."""
         shared = about - {subject_key(statement.speaker)}
         added = {id(one): one for key in sorted(shared) for one in self._added.get(key, ())}
         for one in added.values():
-            if verdicts := _compare(one.placed.sentence, statement):
-                yield one, self._settle(verdicts, one.placed, statement)
+            if comparisons := _compare(one.placed.sentence, statement):
+                yield one, self._settle(comparisons, one.placed, statement)
         for indexed in stored:
-            if (verdicts := _compare(indexed.sentence, statement)) and (known := self._located(indexed)):
-                yield known, self._settle(verdicts, known.placed, statement)
+            if (comparisons := _compare(indexed.sentence, statement)) and (known := self._located(indexed)):
+                yield known, self._settle(comparisons, known.placed, statement)
 
     def _located(self, indexed: IndexedFact) -> FiledFact | None:
         """Return a fact from before this run; none if its document does not hold it any more."""
@@ -179,10 +179,12 @@ class Filing:
             self._stored[indexed] = FiledFact(self._page(placed.path), placed)
         return self._stored.get(indexed)
 
-    def _settle(self, verdicts: tuple[Verdict, Verdict], known: PlacedFact, statement: Statement) -> Verdict:
-        """Return the verdict on the one that was said first. Data does not contradict what people said, people do
-        not contradict each other, and a record does not contradict itself."""
-        ahead, back = verdicts
+    def _settle(
+        self, comparisons: tuple[Comparison, Comparison], known: PlacedFact, statement: Statement
+    ) -> Comparison:
+        """Return the comparison with the one that was said first. Data does not contradict what people said,
+        people do not contradict each other, and a record does not contradict itself."""
+        ahead, back = comparisons
         if ahead == "same":
             return ahead
         if not {*statement.records}.isdisjoint(known.fact.records):
@@ -287,7 +289,7 @@ class Filing:
         )
 
 
-def _compare(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | None:
+def _compare(sentence: str, statement: Statement) -> tuple[Comparison, Comparison] | None:
     """Return what the statement is to a known sentence, and the reverse; none if they are independent."""
     if sentence.endswith(_QUOTES) or statement.text.endswith(_QUOTES):
         return ("same", "same") if sentence == statement.text else None  # quotations are not analyzed
@@ -296,10 +298,10 @@ def _compare(sentence: str, statement: Statement) -> tuple[Verdict, Verdict] | N
     _, replaced, earlier = sentence.rpartition(_BEFORE)
     if replaced:
         sentence = earlier if earlier[:1].isupper() else f"{statement.speaker} {earlier}"
-    verdicts = compare_both(sentence, statement.text, statement.speaker, threshold)
-    if replaced and "same" in verdicts:
+    comparisons = compare_both(sentence, statement.text, statement.speaker, threshold)
+    if replaced and "same" in comparisons:
         return "supersedes", "supersedes"  # what was so earlier is so again
-    return None if verdicts == ("different", "different") else verdicts
+    return None if comparisons == ("different", "different") else comparisons
 
 
 def _path(statement: Statement) -> str:

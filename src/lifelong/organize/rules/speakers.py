@@ -25,7 +25,7 @@ USER = "User"
 ASSISTANT = "Assistant"
 AGENT = "Agent"
 
-Role = Literal["person", "assistant", "agent", "data"]
+SpeakerRole = Literal["person", "assistant", "agent", "data"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Utterance:
     record `asked_in`; `previous_text` is all of what they said."""
 
     recorded: StoredRecord
-    role: Role
+    role: SpeakerRole
     speaker: str
     listener: str
     text: str
@@ -94,7 +94,7 @@ def speaker_names(utterances: Iterable[Utterance]) -> frozenset[str]:
     ) - {USER}
 
 
-def _role(recorded: StoredRecord, foreground: bool) -> Role | None:
+def _role(recorded: StoredRecord, foreground: bool) -> SpeakerRole | None:
     record = recorded.record
     if isinstance(record, ToolResult) or record.provenance in {"tool", "web"}:
         return "data"
@@ -113,7 +113,7 @@ def _role(recorded: StoredRecord, foreground: bool) -> Role | None:
             return None
 
 
-def _name(recorded: StoredRecord, role: Role, user: str) -> str:
+def _name(recorded: StoredRecord, role: SpeakerRole, user: str) -> str:
     record = recorded.record
     if role == "person":
         return usable_name(" ".join(getattr(record, "speaker", "").split())) or user
