@@ -10,7 +10,7 @@ PART   ?= all
 help:  ## what there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: $(READY)  ## see it work: a memory grows from sample conversations, then the page
+run: $(READY)  ## see it work: a memory grows from sample conversations, then its page opens
 	$(BIN)/lifelong demo --serve
 
 test: lint  ## every test, on SQLite and on PostgreSQL
@@ -24,7 +24,7 @@ lint: $(READY)  ## ruff and mypy
 bench: $(READY)  ## figures, as ratios in one run: make bench PART=append
 	$(BIN)/python -m bench $(PART)
 
-judge: $(READY)  ## fit anew what the rules have learned, and say how good it is
+judge: $(READY)  ## fit again what the rules have learned, and print how good it is
 	$(BIN)/python -m bench.judge
 	$(BIN)/python -m bench.intents
 

@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,6 +111,15 @@ def test_the_files_that_a_page_names_are_there(path: Path) -> None:
     """`storage/base.py` is below src/lifelong, `tests/…` and `bench/…` below the root."""
     named = re.findall(r"`((?:[\w-]+/)+[\w-]+\.py)[:`]", path.read_text(encoding="utf-8"))
     assert [one for one in named if not any((ROOT / where / one).exists() for where in ("", "src/lifelong"))] == []
+
+
+def test_the_extras_that_pages_install_are_there() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    for path in PAGES:
+        for named in re.findall(r"pip install '?[\w.]*\[([\w,]+)\]", path.read_text(encoding="utf-8")):
+            assert set(named.split(",")) <= set(extras), f"{page(path)}: {named}"
 
 
 def test_the_readme_names_every_page() -> None:
