@@ -178,7 +178,7 @@ def test_pinned_items_come_first_and_the_newest_of_them(
     tight = memory.context(agent=ada, tokens=105)
     assert "Rule 2" in tight
     assert "Rule 0" not in tight
-    assert "no room for what is pinned: r2, r1" in caplog.text
+    assert "no room for pinned items: r2, r1" in caplog.text
 
 
 def test_it_stays_within_a_budget_of_tokens(open_memory: OpenMemory) -> None:

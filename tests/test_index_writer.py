@@ -323,9 +323,9 @@ def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
         def look(tx: Transaction) -> list[str]:
             planned: Any = Planned(tx)
             Items(planned, "default").ends("fact", "d")
-            Citations(planned, "default").ended([1])
+            Citations(planned, "default").superseded([1])
             Citations(planned, "default").of("d")
-            Citations(planned, "default").surpassed([1])
+            Citations(planned, "default").partly_superseded([1])
             FactIndex(planned, "default").find([{"key"}])
             Items(planned, "default").ended("journal")
             Items(planned, "default").pinned()

@@ -446,7 +446,7 @@ def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
     [
         ("x", {"top_k": 0}, "Ask for 1 to"),
         ("x", {"top_k": 1_001}, "Ask for 1 to"),
-        ("x", {"kinds": ("dream",)}, "is no kind"),
+        ("x", {"kinds": ("dream",)}, "Unknown kind"),
         ("x", {"kinds": "record"}, "Give a list"),
         ("x", {"kinds": 5}, "Give a list"),
         ("x", {"since": datetime(2026, 1, 1)}, "since"),  # noqa: DTZ001

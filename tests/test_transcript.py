@@ -301,7 +301,7 @@ HOSTILE = """
 from datetime import UTC, datetime
 from lifelong import StoredRecord, UserMessage
 from lifelong.collect.transcript import transcript
-from lifelong.recall.fence import safe, shortened
+from lifelong.recall.context import safe, shortened
 
 n, now = 500_000, datetime.now(UTC)
 words = [*"-#=>*+`~1 <", "\\n", "a ", "- ", "> ", "1.", "-\\t", "- -\\n", "``` `\\n", "~~~\\n"]

@@ -1,8 +1,8 @@
-"""The rows of `citations`: which records the documents of an owner cite, and whether that still holds.
+"""The rows of `citations`: which records the documents of an owner cite, and whether the citing facts still hold.
 
-What a document cites no longer stays, under no document: of a fact that held, when it last did (`end_known`);
-of one that had ended, since when that was known. So an end is known since then wherever its fact is moved to, in
-whatever order documents are filed.
+When a document stops citing a record, the row stays with an empty document id: for a fact that held, with the time
+it last did (`end_known`); for one that had ended, with the time since when that was known. So the time of an end
+is kept when its fact moves to another document, in whatever order documents are indexed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from lifelong.types import from_micros, to_micros
 
 
 class Cited(NamedTuple):
-    """A record that a document cites. `until` is when the fact stopped being true, and `by_record` what says so;
-    0: it holds, or nothing does."""
+    """A record that a document cites. `until` is when the fact stopped being true, and `by_record` the record that
+    says so; 0: it holds, or no record says so."""
 
     record_id: int
     until: int
@@ -25,8 +25,8 @@ class Cited(NamedTuple):
 
 
 class End(NamedTuple):
-    """Of a record of which every fact has ended: when the first did, since when that is known and none held, and
-    what says so. Of one of which only some have, there is no `until`: a part of it has ended."""
+    """The end of a record: when the first of its facts ended, since when it is known that none holds, and the
+    record that says so. A partly superseded record has no `until`."""
 
     record_id: int
     until: datetime | None
@@ -35,14 +35,14 @@ class End(NamedTuple):
 
 
 class Citations:
-    """What the documents of an owner cite now, seen through a transaction."""
+    """What the documents of an owner cite, seen through a transaction."""
 
     def __init__(self, tx: Transaction, owner: str) -> None:
         self._tx = tx
         self._owner = owner
 
     def put(self, document_id: str, cites: Set[Cited], now: datetime) -> set[int]:
-        """Say what a document cites by now. The records for which that is another answer than before."""
+        """Set what a document cites. Return the records for which that changed."""
         before = self.of(document_id)
         left = [(self._owner, document_id, *cited) for cited in sorted(before - cites)]
         which = (
@@ -72,11 +72,11 @@ class Citations:
         return {Cited(*row) for row in rows}
 
     def ends(self, records: Collection[int]) -> list[End]:
-        """Of those of the records that have ended, or a part of them."""
-        return self.surpassed(records) + self.ended(records)
+        """Return the ends of those that are superseded, wholly or partly."""
+        return self.partly_superseded(records) + self.superseded(records)
 
-    def ended(self, records: Iterable[int]) -> list[End]:
-        """Those of the records of which every fact has ended."""
+    def superseded(self, records: Iterable[int]) -> list[End]:
+        """Return the ends of the records of which every fact has ended."""
         seen = "FROM citations k WHERE k.owner = c.owner AND k.record_id = c.record_id"
         known = f"SELECT min(k.end_known) {seen} AND k.until > 0"
         held = f"SELECT COALESCE(max(k.end_known), 0) {seen} AND k.until = 0"
@@ -91,9 +91,9 @@ class Citations:
             if until
         ]
 
-    def surpassed(self, records: Iterable[int]) -> list[End]:
-        """Those of the records of which some fact has ended, by the last that says so, and not every one. SQLite
-        takes the index of records for a range of times, and the whole owner for one time."""
+    def partly_superseded(self, records: Iterable[int]) -> list[End]:
+        """Return the ends of the records of which some facts have ended, by the last that says so. The ranges of
+        times make SQLite use the index of records; with equalities it would read the whole owner."""
         rows = self._tx.many(
             "SELECT record_id, by_record, end_known FROM citations c WHERE owner = ? AND record_id = ? "
             "AND document_id <> '' AND until > 0 AND by_record > 0 AND EXISTS (SELECT 1 FROM citations h "

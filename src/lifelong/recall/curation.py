@@ -1,4 +1,4 @@
-"""What a person can do about what is remembered: list it, correct it, pin it, and say what was of use."""
+"""What a person can do about what is remembered: list, correct, pin, and give feedback."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from lifelong.validation import validate_count, validate_name, validate_text, va
 CORRECTIONS = System("corrections")
 """The agent whose history holds what people corrected."""
 
-MOST = 10_000  # hits a page of a list
-TRIES = 5  # of an edit that others get in the way of
-LONGEST = 20_000  # characters of a correction
-LONGEST_ID = 2_000
+MAX_LISTED = 10_000  # hits a page
+MAX_EDIT_TRIES = 5  # where others edit the same document
+MAX_CORRECTION_CHARS = 20_000
+MAX_ID_CHARS = 2_000
 AUTHOR = "person"
 
 _FIRST_PERSON = re.compile(r"(?:I|My|We|Our)[\s'\u2019]")  # and not "I/O", "I-95" or "I. Newton"
 
 Remember = Callable[[JournalRecord], object]
-"""`Journal.append`: what stands there already is not written again."""
+"""`Journal.append`: a record that is there already is not written again."""
 
 
 class Curation:
-    """Looks after the items of one owner. `journal` gives what writes to it, and raises where there is none."""
+    """List, correct, pin and judge the items of one owner."""
 
     def __init__(
         self,
@@ -80,11 +80,11 @@ class Curation:
         limit: int = 100,
         before: str | None = None,
     ) -> list[Hit]:
-        """The newest first. `before` is the id of the last hit of the page before this one, also if it has left
-        since."""
+        """Return the newest first. `before` is the id of the last hit of the previous page, even if that item has
+        left since."""
         if kind is not None and kind not in ITEM_KINDS:
-            raise InputError(f"{kind!r:.200} is no kind. Use one of: {', '.join(ITEM_KINDS)}.")
-        validate_count(limit, "The limit", 1, MOST)
+            raise InputError(f"Unknown kind {kind!r:.200}. Use one of: {', '.join(ITEM_KINDS)}.")
+        validate_count(limit, "The limit", 1, MAX_LISTED)
         if since is not None:
             validate_time(since, "since")
         kinds = (kind,) if kind else ITEM_KINDS
@@ -102,7 +102,7 @@ class Curation:
         return self._database.read(work)
 
     def _about(self, tx: Transaction, subject: str) -> set[int]:
-        """The ids of what the subject said, of what its documents say, and of what holds all its words."""
+        """Return the ids of what the subject said, of its documents' facts, and of what holds all its words."""
         items, name = Items(tx, self._owner), fold(subject)
         found = set(items.said_by(subject, NO_LIMIT))
         for document_id, _, slug, title in DocumentRows(tx, self._owner).titles():
@@ -114,9 +114,9 @@ class Curation:
     # Judging
 
     def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> None:
-        """Say what an item was worth. The recall it came from is one of the log, if it is named."""
+        """Store a verdict on an item. `recall_id` is the search in the log that it came from."""
         if verdict not in get_args(Verdict):
-            raise InputError(f"{verdict!r:.200} is no verdict. Use one of: {', '.join(get_args(Verdict))}.")
+            raise InputError(f"Unknown verdict {verdict!r:.200}. Use one of: {', '.join(get_args(Verdict))}.")
         found = self._get(item)
         now = self._clock()
         if verdict == "outdated" and found.kind == "fact" and not found.until:
@@ -124,7 +124,7 @@ class Curation:
         self._database.write(lambda tx: FeedbackRows(tx, self._owner).judge(found.key, verdict, recall_id, now))
 
     def pin(self, item: str) -> None:
-        """Have it in every context from now on."""
+        """Put an item into every context from now on."""
         key, now = self._get(item).key, self._clock()
         self._database.write(lambda tx: FeedbackRows(tx, self._owner).pin(key, now))
 
@@ -139,9 +139,9 @@ class Curation:
     # Correcting
 
     def correct(self, item: str, text: str) -> Hit:
-        """Say what is so instead. The person's word becomes a record first, then the item ends by it: whoever is
-        killed in between has lost nothing, and says it again to have the rest done."""
-        told = validate_text(text, "The correction", LONGEST).strip()
+        """Store what is true instead, and end the item. The correction becomes a record first: if the process is
+        killed after that, nothing is lost, and the same call again does the rest."""
+        told = validate_text(text, "The correction", MAX_CORRECTION_CHARS).strip()
         found = self._get(item)
         remember = self._check_correctable(found, told)
         now = self._clock()
@@ -164,27 +164,28 @@ class Curation:
         return self._database.read(lambda tx: hit(tx, self._owner, self._at(tx, new)))
 
     def _end(self, tx: Transaction, item: str, by: int, now: datetime) -> None:
-        """End an item. A run of a memory-agent that learned from it lands before, or sees this."""
+        """End an item. The lock has a memory-agent's run that learned from it commit before, or see this."""
         DocumentRows(tx, self._owner).lock(now)
         FeedbackRows(tx, self._owner).correct(item, by, now)
 
     def _end_facts_of(self, corrected: FoundItem, by: int, now: datetime) -> None:
-        """End the facts that rest on a corrected turn alone. Where it was a line that sums the turn up, or the
-        experience of it: those that it tells."""
+        """End the facts that cite only a corrected record. Where its journal line or experience was corrected, end
+        those that say what the line says."""
         record = corrected.record_id
         if corrected.kind == "fact" or not record:
             return
         for found in self._database.read(lambda tx: Items(tx, self._owner).facts_of(record)):
             document = self._documents.find(found.thread)
             fact = parse_fact((document and _paragraph(document, found.ref)) or "")
-            meant = corrected.kind == "record" or (fact and _tells(corrected.text, fact.text))
+            meant = corrected.kind == "record" or (fact and _says_same(corrected.text, fact.text))
             if fact and fact.records == (record,) and meant:
                 self._restate(found, None, by, now)
 
     def _check_correctable(self, found: FoundItem, told: str) -> Remember | None:
-        """What writes to the journal, where the item is a line of it."""
+        """Raise where the item cannot be corrected. Return what writes to the journal, if the item is a line of
+        it."""
         if not told:
-            raise InputError("The correction is empty. Say what is so instead.")
+            raise InputError("The correction is empty. Say what is true instead.")
         if found.kind == "note":
             raise InputError(f"A note is corrected in its file: edit {found.thread} in the user's folder.")
         if found.until and not self._is_said_in(found.by_record, told):
@@ -193,14 +194,14 @@ class Curation:
             )
         shown = self._database.read(lambda tx: hit(tx, self._owner, found)).text
         if redact(told) == shown:
-            raise InputError(f"{found.short_id} says that already. Say what is so instead.")
+            raise InputError(f"{found.short_id} says that already. Say what is true instead.")
         if found.kind != "journal":
             return None
         self._journal.check_enabled()
         return self._journal.append
 
     def _is_said_in(self, record_id: int | None, told: str) -> bool:
-        """Whether this record is the correction: it was begun before."""
+        """Return whether this record is the same correction, begun before."""
         said = self._database.read(lambda tx: Items(tx, self._owner).find("record", str(record_id)))
         return said is not None and text_of(said.type, said.data) == told
 
@@ -213,8 +214,8 @@ class Curation:
         FeedbackRows(tx, self._owner).pin(new, now)
 
     def _speaker(self, tx: Transaction, found: FoundItem) -> str:
-        """Whose word is corrected: who said it, whom it is about, or whom the agent it was said to talks to; empty
-        where nobody can tell."""
+        """Return whose statement is corrected: its speaker, its subject, or the user of the agent it was said to;
+        empty where that is unknown."""
         said = Items(tx, self._owner).find("record", str(found.record_id)) or found
         session = Sessions(tx).find_any(said.session_id)
         agent = Agents(tx).find_row(session.agent_id) if session else None
@@ -225,18 +226,18 @@ class Curation:
     def _restate(
         self, found: FoundItem, told: str | None, record_id: int | None, now: datetime, speaker: str = ""
     ) -> str:
-        """End a fact where it stands, and put what is so in its place, if it was told. The id of that."""
-        for tries in range(TRIES, 0, -1):
+        """End a fact in its document, and put the correction in its place, if there is one. Return its key."""
+        for tries in range(MAX_EDIT_TRIES, 0, -1):
             document = self._documents.find(found.thread)
             paragraph = document and _paragraph(document, found.ref)
             if not (document and paragraph):
-                raise InputError(f"{found.short_id} has left its document meanwhile. List what there is now.")
+                raise InputError(f"{found.short_id} has left its document meanwhile. List the facts again.")
             fact = parse_fact(paragraph)
-            new = _stated(document, told, record_id, speaker) if told and record_id else None
+            new = _as_fact(document, told, record_id, speaker) if told and record_id else None
             if new and fact and fact.by == record_id:
-                return f"fact:{ref_of(document, new)}"  # it was begun before, and came this far
+                return f"fact:{ref_of(document, new)}"  # begun before, and done up to here
             if not fact and not new:
-                return found.key  # a person's own text: it cites nothing that could have ended
+                return found.key  # a person's own text cites nothing that could end
             ended = fact.ended(now, record_id) if fact else None
             try:
                 written = self._documents.write(
@@ -262,21 +263,21 @@ class Curation:
     def _at(self, tx: Transaction, key: str) -> FoundItem:
         if found := Items(tx, self._owner).find(*split_key(key)):
             return found
-        raise ItemNotFound("What was said instead has left meanwhile. Search or list to see what there is.")
+        raise ItemNotFound("The correction has left meanwhile. Search or list to see what is there.")
 
     def _find(self, tx: Transaction, item: str, *, gone: bool = False) -> FoundItem:
-        found = Items(tx, self._owner).look_up(validate_name(item, "The item's id", LONGEST_ID))
+        found = Items(tx, self._owner).look_up(validate_name(item, "The item's id", MAX_ID_CHARS))
         if found.gone and not gone:
             raise has_left(found)
         return found
 
 
 def has_left(found: FoundItem) -> ItemNotFound:
-    return ItemNotFound(f"{found.short_id} has left what it stood in. Search or list to see what there is.")
+    return ItemNotFound(f"{found.short_id} is no longer there. Search or list to see what is.")
 
 
-def _tells(line: str, fact: str) -> bool:
-    """Whether a line has most words of a sentence of the fact."""
+def _says_same(line: str, fact: str) -> bool:
+    """Return whether a line has most words of a sentence of the fact."""
     told = set(read(line).stems)
     said = [set(read(one).stems) for one in sentences(fact)]
     return any(2 * len(stems & told) > len(stems) for stems in said)
@@ -286,14 +287,18 @@ def _tells(line: str, fact: str) -> bool:
 
 
 def _paragraph(document: Document, ref: str) -> str | None:
-    """The paragraph that an item was made of."""
+    """Return the paragraph that an item was made of."""
     return next((paragraph for found, _, paragraph in facts_of(document) if found == ref), None)
 
 
-def _stated(document: Document, told: str, record_id: int, speaker: str) -> Fact:
-    """What a person said, as a fact: one paragraph, that names who says "I", and goes on where the title ends if
-    that is its subject."""
-    text = redacted(" ".join(told.split()), "The correction", LONGEST).removeprefix(INFERRED).lstrip("# ")
+def _as_fact(document: Document, told: str, record_id: int, speaker: str) -> Fact:
+    """Return a correction as a fact: one paragraph, with the name in place of "I", and without the title if that
+    is its subject."""
+    text = (
+        redacted(" ".join(told.split()), "The correction", MAX_CORRECTION_CHARS)
+        .removeprefix(INFERRED)
+        .lstrip("# ")
+    )
     me = document.title if document.path.startswith(PEOPLE) else speaker
     if me and _FIRST_PERSON.match(text):
         text = third_person(text.replace("\u2019", "'"), me, "")

@@ -161,7 +161,7 @@ def has_ended(tx: Transaction, owner: str, line: str, now: datetime) -> bool:
     if record is None:
         return False
     DocumentRows(tx, owner).lock(now)
-    return bool(Citations(tx, owner).ended([record]))
+    return bool(Citations(tx, owner).superseded([record]))
 
 
 def summary_line(tx: Transaction, record: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a question asks for: about what, about whom, what kind of answer, and of which time."""
+"""Parse a question: its topic, the people it names, the kind of answer it wants, and the time it is about."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lifelong.text.stems import stem
 from lifelong.text.time_ranges import Period, period
 from lifelong.text.words import content_words, fold, is_stop
 
-MAX_PARSED_CHARS = 4_000  # characters of a question that are read
-FRAME_WORD_WEIGHT = 0.4  # what a word counts that says how is asked, and not about what
+MAX_PARSED_CHARS = 4_000  # of a question
+FRAME_WORD_WEIGHT = 0.4  # of a word that says how is asked, and not about what
 
 FRAME = frozenset(
     """total number amount long often name kind type sort different various happen remind recommend suggest tell
@@ -47,9 +47,9 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """`words` has the content words, each with the number of its stem and what it counts, but for `name_words`,
-    names of speakers beside others; `people` those it names; `wants` the flags that an answer has; `of_assistant`:
-    it asks what the assistant said."""
+    """`words` has the content words, each with its stem's number and weight, without `name_words`, the names of
+    speakers; `people` are the speakers it names; `wants` has the flags of an answer; `of_assistant`: it asks what
+    the assistant said."""
 
     text: str
     words: Mapping[str, tuple[int, float]]
@@ -61,7 +61,7 @@ class ParsedQuery:
 
 
 def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]]) -> ParsedQuery:
-    """`speakers` has, for each word of a speaker's name, those who have it."""
+    """Parse a question. `speakers` has, for each word of a speaker's name, the speakers who have it."""
     text = text[:MAX_PARSED_CHARS]
     folded = fold(text)
     people, name_words = _people(text, speakers)
@@ -70,7 +70,7 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]])
     wants = NUMBER * bool(_ASKS_NUMBER.search(folded)) | DATED * bool(_ASKS_TIME.search(folded))
     wants |= NAMED * bool(_ASKS_NAME.search(folded))
     if not words or (len(people) == 1 and not wants and all(counted < 1 for _, counted in words.values())):
-        words, name_words = found, set()  # it asks for whom it names, and for nothing else
+        words, name_words = found, set()  # it asks only about the person it names
     return ParsedQuery(
         text=text,
         words=words,
@@ -83,12 +83,13 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]])
 
 
 def weight(word: str) -> float:
-    """What a word of a question counts before it is known how rare it is."""
+    """Return the weight of a word, before its rarity."""
     return FRAME_WORD_WEIGHT if word in FRAME or stem(word) in _FRAME_STEMS else 1.0
 
 
 def _people(text: str, speakers: Mapping[str, Set[str]]) -> tuple[Set[str], Set[str]]:
-    """The speakers that are named, and the words that name them. "Mel" is Melanie where only she begins so."""
+    """Return the speakers that are named, and the words that name them. "Mel" is Melanie if only her name begins
+    so."""
     found: set[str] = set()
     used: set[str] = set()
     for place, raw in enumerate(_WORD.findall(text)):
@@ -106,7 +107,7 @@ def _people(text: str, speakers: Mapping[str, Set[str]]) -> tuple[Set[str], Set[
 
 
 def _is_meant(raw: str, word: str, who: Set[str], *, first: bool) -> bool:
-    """Whether a word that is part of a name names somebody here: in lower case only a whole name does."""
+    """Return whether a word of a name names somebody here: in lower case only a whole name does."""
     if raw[0].isupper():
         return not (first and is_stop(word))
     return not is_stop(word) and any(fold(name) == word for name in who)

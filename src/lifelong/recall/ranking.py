@@ -4,15 +4,15 @@
     thread    how near all of its thread is: the session, the document
     previous  how near what somebody else said before it is: a reply is about what it replies to
     words     the share of the question's words, rare ones counting more, that it or in part its neighbours hold
-    subject   it was said by the one the question is about: the person it names; else the user, or the assistant
-              where the question asks what that said. Of who somebody is tells what names them, or they themselves
-    tells     it speaks in the first person
-    answer    it holds the kind of thing asked for: a number, a time, a name
+    subject   it was said by the person that the question names; else by the user, or by the assistant where the
+              question asks what that said. Where it asks who somebody is, it names them, or is by them
+    tells     it is in the first person
+    answer    it holds what is asked for: a number, a time, a name
     when      it was said in, or soon after, the time the question speaks of
-    nudge     what people thought of it
-    ended     it has stopped being true, and is a fact: below those that hold
+    nudge     feedback
+    ended     it has stopped being true, and is not a record
     data      it came from a tool or from the web
-    asks      it is itself a question, and tells nothing
+    asks      it is itself a question, and says nothing else
 
 The first four say what an item is about. `answer` and `when` count only as far as an item is about the question at
 all: in proportion to those four, in full from the tenth best on. The sum is made twice: the second time with the
@@ -53,8 +53,8 @@ _NEAR = slice(0, 3)  # vector, thread, previous
 _TOPICAL = slice(0, 4)  # and words
 _GATED = slice(_ROW["answer"], _ROW["when"] + 1)
 
-LENT_TO_NEXT = 1.0  # how much of its words an item lends to the one beside it
-LENT_TWO_AWAY = 0.5  # and to the one two away
+LENT_TO_NEXT = 1.0  # of an item's words count for its neighbour
+LENT_TWO_AWAY = 0.5  # and for the one two away
 HALF_SIMILARITY_WORDS = 1.0  # an item of this many content words keeps half of its similarity
 TOLD_WITHIN_DAYS = 30.0  # an event is told within about this time after it
 DAY_BESIDE_WEIGHT = 0.95  # what a day beside the time counts that a question speaks of
@@ -79,7 +79,7 @@ _TOOL, _WEB = map(PROVENANCES.index, ("tool", "web"))
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Places, best first, with their scores and what these are made of: a row a part."""
+    """Places, best first, with their scores and the parts of these, a row each."""
 
     places: Places
     scores: Numbers
@@ -94,10 +94,10 @@ class Ranked:
 def rank(
     view: IndexView, parsed: ParsedQuery, query: Numbers, places: Places, now: int, *, known: int = NEVER
 ) -> Ranked:
-    """The places by how well they answer the question; `query` is its vector, centred, or zeros. An end that came
-    to be known after `known` is none."""
+    """Return the places by how well they answer the question; `query` is its vector, centred, or zeros. An end
+    that became known after `known` does not count."""
     neighbours = view.neighbours(places)
-    near = _Nearness(view, neighbours, places)
+    near = _Similarity(view, neighbours, places)
     until = np.where(view.columns["end_known"][places] > known, NEVER, view.columns["until"][places])
     parts = _fixed(view, parsed, neighbours, places, until <= now)
     gated = parts[_GATED].copy() if parsed.wants or parsed.period else None
@@ -112,7 +112,7 @@ def rank(
 
 
 def _sum(parts: Numbers, near: Numbers, gated: Numbers | None) -> Numbers:
-    """The scores, with the parts as they count in them."""
+    """Return the scores, and set the parts as they count in them."""
     parts[_NEAR] = near
     if gated is not None and gated.size:
         about = parts[_TOPICAL].sum(axis=0)
@@ -122,8 +122,8 @@ def _sum(parts: Numbers, near: Numbers, gated: Numbers | None) -> Numbers:
     return np.asarray(parts.sum(axis=0), np.float32)
 
 
-class _Nearness:
-    """How near items, their threads and the items before them are to a vector: weighted parts of their scores."""
+class _Similarity:
+    """How similar items, their threads and the items before them are to a vector: weighted parts of the scores."""
 
     def __init__(self, view: IndexView, neighbours: Neighbours, places: Places) -> None:
         used, where = distinct((neighbours.own, neighbours.before), len(neighbours.every))
@@ -141,7 +141,7 @@ class _Nearness:
         self._share = view.columns["share"][places]
 
     def to(self, query: Numbers) -> Numbers:
-        """A row each: vector, thread, previous."""
+        """Return the parts, a row each: vector, thread, previous."""
         parts = np.empty((3, len(self._own)), np.float32)
         near = np.zeros(len(self._rows) + 1, np.float32)
         np.vecdot(self._rows, query, out=near[:-1])
@@ -151,13 +151,13 @@ class _Nearness:
         return parts
 
     def middle(self, best: Places) -> Numbers:
-        """The direction of these items; the shorter and the longer ones count less."""
+        """Return the mean direction of these items; very short and long ones count less."""
         towards = (self._rows[self._own[best]] * self._share[best, None]).mean(axis=0)
         return np.asarray(towards / (np.linalg.norm(towards) + np.float32(1e-9)), np.float32)
 
 
 def _is_reply(view: IndexView, neighbours: Neighbours) -> NDArray[np.bool_]:
-    """Whether somebody else spoke before: who goes on may be speaking of another thing."""
+    """Return whether somebody else spoke before. The same speaker may have changed the topic."""
     columns, every = view.columns, neighbours.every
     voices = np.append(columns["speaker"][every] * len(PROVENANCES) + columns["trust"][every], NO_PLACE)
     return np.asarray(voices[neighbours.own] != voices[neighbours.before])
@@ -166,7 +166,7 @@ def _is_reply(view: IndexView, neighbours: Neighbours) -> NDArray[np.bool_]:
 def _fixed(
     view: IndexView, parsed: ParsedQuery, neighbours: Neighbours, places: Places, ended: NDArray[np.bool_]
 ) -> Numbers:
-    """The parts, a row each and weighted, but for those that depend on the question's vector."""
+    """Return the weighted parts, a row each, except those that depend on the question's vector."""
     flags, kind, trust, nudge = (view.columns[name][places] for name in ("flags", "kind", "trust", "nudge"))
     parts = np.zeros((len(WEIGHTS), len(places)), np.float32)
     parts[_ROW["words"]] = _words(view, parsed, neighbours)
@@ -184,7 +184,7 @@ def _fixed(
 
 
 def heaviest(weights: NDArray[np.floating], k: int) -> Places:
-    """The indices of the `k` heaviest, heaviest first, and of equals the first."""
+    """Return the indices of the `k` heaviest, heaviest first, of equals the first."""
     if k < len(weights):
         heavy = np.flatnonzero(weights >= np.partition(weights, -k)[-k])
         return heavy[np.argsort(-weights[heavy], kind="stable")[:k]]
@@ -192,7 +192,7 @@ def heaviest(weights: NDArray[np.floating], k: int) -> Places:
 
 
 def _words(view: IndexView, parsed: ParsedQuery, neighbours: Neighbours) -> Numbers:
-    """Own words in full, those of neighbours as far as they lend."""
+    """Count own words in full, and those of neighbours in part."""
     stems, shares = _shares(view, parsed)
     if not stems or not len(neighbours.own):
         return np.zeros(len(neighbours.own), np.float32)
@@ -207,7 +207,7 @@ def _words(view: IndexView, parsed: ParsedQuery, neighbours: Neighbours) -> Numb
 
 
 def _shares(view: IndexView, parsed: ParsedQuery) -> tuple[list[int], Numbers]:
-    """The stems of the question that stand anywhere, and the share of it that each makes up."""
+    """Return the stems of the question that any item holds, and the share that each makes up."""
     weights: dict[int, float] = {}
     for stem, weight in parsed.words.values():
         if view.count(stem):
@@ -228,19 +228,19 @@ def _subject(view: IndexView, parsed: ParsedQuery, places: Places, flags: NDArra
             return said
         named = view.holds(places, [number for number, _ in parsed.words.values()]).any(axis=1)
         tells = named | (said & (flags & TELLS != 0))
-        return np.asarray(tells * np.where(_is_line(view, places), SUMMARY_NAME_WEIGHT, 1))
+        return np.asarray(tells * np.where(_is_summary(view, places), SUMMARY_NAME_WEIGHT, 1))
     if parsed.people or not view.has_assistant:
         return 0
     return np.asarray(flags & (ASSISTANT if parsed.of_assistant else PERSON) != 0)
 
 
-def _is_line(view: IndexView, places: Places) -> NDArray[np.bool_]:
-    """Whether it sums up a turn: it begins with who spoke, and so names them whatever it says."""
+def _is_summary(view: IndexView, places: Places) -> NDArray[np.bool_]:
+    """Return whether it sums up a turn: it begins with the speaker, and so names them whatever it says."""
     return np.isin(view.columns["kind"][places], _LINES)
 
 
 def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
-    """1 within the time, a little less a day before or after it, and less and less then."""
+    """Return 1 within the time, a little less a day before or after it, and less and less after that."""
     start, end = (to_micros(edge) for edge in asked)
     late = DAY_BESIDE_WEIGHT * np.clip(1 - (at - end - DAY) / (TOLD_WITHIN_DAYS * DAY), 0, 1)
     return np.where(at < start - DAY, 0, np.where((at >= start) & (at < end), 1, late))
@@ -249,20 +249,20 @@ def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
 def _below_successor(
     view: IndexView, parsed: ParsedQuery, places: Places, known: int, near: Numbers, scores: Numbers
 ) -> Numbers:
-    """What a record here says has ended, stands below that record, or else below the best of what was made of it.
-    So does what has ended in part, where the record is about the question as well. The newest end comes first:
-    what was passed twice stands below both."""
+    """Rank superseded items below the record that ended them, or else below the best item made of that record;
+    partly superseded ones only where that record is about the question as well. The newest end comes first, so
+    that what was superseded twice ranks below both."""
     columns = {name: view.columns[name][places] for name in ("by", "end_known", "until", "record", "kind")}
     by = np.where(columns["end_known"] > known, 0, columns["by"])
-    passed = np.flatnonzero(by)
-    if not len(passed):
+    superseded = np.flatnonzero(by)
+    if not len(superseded):
         return scores
     order = np.lexsort((scores, columns["kind"] == _RECORD))
     made_of = dict(zip(columns["record"][order].tolist(), order.tolist(), strict=True))
     stems, shares = _shares(view, parsed)
     topic = near + WEIGHTS["words"] * np.vecdot(view.holds(places, stems), shares)  # its own words alone
     lowered = scores.copy()
-    for at in passed[np.argsort(-by[passed], kind="stable")]:
+    for at in superseded[np.argsort(-by[superseded], kind="stable")]:
         newer = made_of.get(int(by[at]))
         if newer is not None and (
             columns["until"][at] != NEVER or topic[newer] >= MIN_SUCCESSOR_SHARE * topic[at]

@@ -1,6 +1,6 @@
-"""How people, projects and things are related, and what says so. Nothing of it is stored.
+"""How people, projects and things are related, and the evidence for it. Nothing of it is stored.
 
-An entity is what a document is called, or what an experience names. Two are related where a document refers to the
+An entity is the title of a document, or a name in an experience. Two are related where a document refers to the
 other one, where a fact about one names the other, and where an experience names both.
 """
 
@@ -28,17 +28,17 @@ from lifelong.validation import validate_count, validate_name
 
 How: TypeAlias = Literal["link", "body", "fact", "experience"]
 
-MOST = 1_000  # neighbours that can be asked for
+MAX_NEIGHBOURS = 1_000
 MAX_FACTS = 1_000  # of a document, and by a word, the newest
-EXPERIENCES = 10_000  # that are looked through, the newest
-EVIDENCE = 5  # hits a neighbour
-SUGGESTED = 5
-DATA = 0.5  # what a tool or the web says, of what somebody's word weighs
+MAX_EXPERIENCES = 10_000  # that are read, the newest
+MAX_EVIDENCE = 5  # hits a neighbour
+MAX_SUGGESTIONS = 5
+DATA_WEIGHT = 0.5  # of evidence from a tool or the web
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Something related. `path` is its document's, if it has one; `how` what relates it; `evidence` what says so,
+    """A related entity. `path` is that of its document, if it has one; `how` is what relates it; `evidence` has
     the newest first."""
 
     name: str
@@ -50,8 +50,8 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """An entity and its neighbours, the closest first. Empty where nothing has that name: then `suggestions` are
-    the nearest ones."""
+    """An entity and its neighbours, the closest first. Empty where nothing has that name: then `suggestions` has
+    similar names."""
 
     entity: str
     path: str = ""
@@ -60,7 +60,7 @@ class Relations:
 
 
 class _Names:
-    """What the documents of an owner are called. Those of one title are one entity, as the pages of a person."""
+    """The titles of an owner's documents. Documents of one title are one entity, like the pages of a person."""
 
     def __init__(self, titles: Iterable[tuple[str, str, str, str]]) -> None:
         self.called: dict[str, str] = {}
@@ -85,7 +85,8 @@ class _Names:
             self.slugs.setdefault(fold(slug), key)
 
     def within(self, text: str) -> Iterator[str]:
-        """The entities that a text names. One word must be written as the title is: a rose is not Rose."""
+        """Return the entities that a text names. A single word must have the case of the title: a rose is not
+        Rose."""
         folded, words = fold(text), content_words(text)
         yield from (key for key in self._unspaced if key in folded)
         for at, word in enumerate(words):
@@ -97,7 +98,7 @@ class _Names:
 
 
 def _is_written(name: str, text: str) -> bool:
-    """Whether the name stands in the text as it is written, where its script knows capitals."""
+    """Return whether the name is in the text in its own case, if its script has cases."""
     return name.upper() == name.lower() or bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
 
 
@@ -107,7 +108,7 @@ class _Edge(NamedTuple):
 
 
 class RelationFinder:
-    """Tells how the entities of one owner are related."""
+    """Find how the entities of one owner are related."""
 
     def __init__(self, database: Database, owner: str, clock: Clock) -> None:
         self._database = database
@@ -116,17 +117,18 @@ class RelationFinder:
         self._known: tuple[int, _Names] = (-1, _Names(()))
 
     def of(self, entity: str, limit: int = 20, *, ended: bool = False) -> Relations:
-        """The entity, by its title, slug, or the only beginning of one, in capitals or not."""
+        """Return an entity and its neighbours. It is found by title, slug, or a unique beginning, whatever the
+        case."""
         asked = validate_name(entity, "An entity").strip()
-        validate_count(limit, "The limit", 1, MOST)
+        validate_count(limit, "The limit", 1, MAX_NEIGHBOURS)
         now = self._clock()
         return self._database.read(
-            lambda tx: _Looking(tx, self._owner, self._names(tx), None if ended else now).around(asked, limit)
+            lambda tx: _Query(tx, self._owner, self._names(tx), None if ended else now).around(asked, limit)
         )
 
     def entities(self, limit: int = 100) -> list[str]:
-        """Who and what is known by name: what most experiences name first, then what has documents only."""
-        validate_count(limit, "The limit", 1, MOST)
+        """Return the known names: those that most experiences name first, then those with documents only."""
+        validate_count(limit, "The limit", 1, MAX_NEIGHBOURS)
 
         def look(tx: Transaction) -> list[str]:
             shared = [some for _, some in _experiences(tx, self._owner)]
@@ -137,7 +139,7 @@ class RelationFinder:
         return self._database.read(look)
 
     def _names(self, tx: Transaction) -> _Names:
-        """Read anew after each changeset only."""
+        """Return the titles, which are read again only after a changeset."""
         rows = DocumentRows(tx, self._owner)
         last = next((one.id for one in rows.changesets(1)), 0)
         if self._known[0] != last:
@@ -145,8 +147,9 @@ class RelationFinder:
         return self._known[1]
 
 
-class _Looking:
-    """One look around an entity, through a transaction. What had ended `by` then says nothing."""
+class _Query:
+    """One query for the relations of an entity, in a transaction. Evidence that had ended `by` then does not
+    count."""
 
     def __init__(self, tx: Transaction, owner: str, names: _Names, by: datetime | None) -> None:
         self._tx = tx
@@ -176,14 +179,14 @@ class _Looking:
         return Relations(called[key], self._path(key), tuple(self._neighbour(o, called[o]) for o in closest))
 
     def _resolve(self, asked: str, called: dict[str, str]) -> tuple[str | None, list[str]]:
-        """The key of what is asked for, or those it may have meant."""
+        """Return the key of what is asked for, or similar ones."""
         for key in (asked, self._names.slugs.get(asked)):
             if key in called:
                 return key, []
         beginning = sorted(key for key in called if key.startswith(asked))
         if len(beginning) == 1:
             return beginning[0], []
-        return None, beginning[:SUGGESTED] or get_close_matches(asked, called, SUGGESTED)
+        return None, beginning[:MAX_SUGGESTIONS] or get_close_matches(asked, called, MAX_SUGGESTIONS)
 
     # Edges
 
@@ -198,7 +201,7 @@ class _Looking:
                     self._relate(key, other, one.kind)
 
     def _facts(self, key: str, name: str) -> Iterator[FoundItem]:
-        """The facts of its documents, and those elsewhere that name it or refer to it."""
+        """Return the facts of its documents, and those elsewhere that name it or refer to it."""
         threads = {*self._names.documents.get(key, ())}
         for document_id in self._names.documents.get(key, ()):
             threads |= {source for source, one in self._documents.referrers(document_id) if one.kind == "body"}
@@ -209,12 +212,12 @@ class _Looking:
                 yield fact
 
     def _holding(self, name: str) -> list[int]:
-        """What is made of talks and has the rarest of the name's words."""
+        """Return the items, records aside, that hold the rarest of the name's words."""
         stems = read(name).stems
         return min((self._items.holding(stem, MAX_FACTS, records=False) for stem in stems), key=len, default=[])
 
     def _named(self, fact: FoundItem) -> set[str]:
-        """The entities that a fact is about: its document's, and those it names or refers to."""
+        """Return the entities that a fact is about: its document's, and those it names or refers to."""
         ids = [fact.thread, *(self._documents.resolve(target) for target in link_targets(fact.text))]
         referred = {key for id_ in ids if id_ and (key := self._names.of.get(id_))}
         return referred | set(self._names.within(fact.text))
@@ -229,9 +232,9 @@ class _Looking:
             edge.evidence[found.key] = found
 
     def _weight(self, other: str) -> float:
-        """One for each way a document refers to it, and one for each fact and experience."""
+        """Return the weight: one for each way a document refers to it, and one for each fact and experience."""
         edge = self._edges[other]
-        said = sum(DATA if one.trust in ("tool", "web") else 1.0 for one in edge.evidence.values())
+        said = sum(DATA_WEIGHT if one.trust in ("tool", "web") else 1.0 for one in edge.evidence.values())
         return said + len(edge.how & {"link", "body"})
 
     # What is shown
@@ -239,20 +242,20 @@ class _Looking:
     def _neighbour(self, other: str, name: str) -> Neighbour:
         edge = self._edges[other]
         newest = sorted(edge.evidence.values(), key=lambda one: (one.until is None, one.at, one.id), reverse=True)
-        evidence = tuple(hit(self._tx, self._owner, one) for one in newest[:EVIDENCE])
+        evidence = tuple(hit(self._tx, self._owner, one) for one in newest[:MAX_EVIDENCE])
         return Neighbour(name, self._path(other), self._weight(other), tuple(sorted(edge.how)), evidence)
 
     def _path(self, key: str) -> str:
-        """Of the document that stands highest: the others are its pages."""
+        """Return the path of the document highest in the tree: the others are its pages."""
         paths = [found.path for one in self._names.documents.get(key, ()) if (found := self._documents.find(one))]
         return min(paths, key=lambda path: (path.count("/"), path), default="")
 
 
 def _experiences(tx: Transaction, owner: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The experiences that name anything, and what each names."""
+    """Return the experiences that name anything, with the names."""
     rows = tx.all(
         "SELECT id, entities FROM experiences WHERE owner = ? AND entities <> '[]' ORDER BY at DESC LIMIT ?",
-        *(owner, EXPERIENCES),
+        *(owner, MAX_EXPERIENCES),
     )
     for id_, entities in rows:
         if named := {fold(name): name for name in json.loads(entities)}:

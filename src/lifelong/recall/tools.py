@@ -1,4 +1,4 @@
-"""The tools of recall: what an agent of any framework asks its memory with. What they answer is fenced."""
+"""The tools with which an agent searches its memory. What they answer is fenced."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lifelong.errors import InputError
+from lifelong.recall.context import FROM, fenced, shortened
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import GROUPS, Experiences, Group, grouped
-from lifelong.recall.fence import FROM, fenced, shortened
 from lifelong.recall.items import SHORT_ID
 from lifelong.tools import Tool, number, schema, text, tool
 from lifelong.types import Hit
@@ -17,8 +17,8 @@ from lifelong.types import Hit
 if TYPE_CHECKING:
     from lifelong.recall.relations import Relations
 
-MOST = 50  # hits that a model reads
-TOP_K = 5
+MAX_TOOL_HITS = 50
+DEFAULT_TOP_K = 5
 
 RECALL = (
     "Search everything that is remembered: what was said, documents, journal, notes, experiences. Each hit comes "
@@ -28,7 +28,7 @@ RELATIONS = "Whom and what somebody or something is related to, the closest firs
 RECALL_PARAMETERS = schema(
     "query",
     query=text("A question or keywords. Names and times ('last week', 'in March') count."),
-    top_k=number(f"How many hits, 1 to {MOST}; {TOP_K} if left out."),
+    top_k=number(f"How many hits, 1 to {MAX_TOOL_HITS}; {DEFAULT_TOP_K} if left out."),
 )
 RELATIONS_PARAMETERS = schema("entity", entity=text("A person, project, place or thing, by its name."))
 _ABOUT = {
@@ -42,20 +42,20 @@ _ABOUT = {
 _BY: dict[str, Any] = {"enum": [*GROUPS]}
 
 Note: TypeAlias = Callable[[str, Sequence[Experience]], object]
-"""Told of a question, and of what came back, by the ids of their items."""
+"""Logs a question and what came back."""
 
 QUERY = schema(
     "query",
     query=text("What to look for, in words or as a question."),
-    top_k=number(f"How many experiences to give at most, up to {MOST}; 5 if left out."),
+    top_k=number(f"How many experiences to give at most, up to {MAX_TOOL_HITS}; 5 if left out."),
     group_by=text("Put them under headings: by category, by session, or by entity (who is named).") | _BY,
 )
 
 
 def recall_tools(recall: Callable[[str, int], list[Hit]], relate: Callable[[str], Relations]) -> tuple[Tool, ...]:
-    """`recall_memory{query, top_k=5}` and `relations{entity}` (SPEC R3, R9)."""
+    """Return `recall_memory{query, top_k=5}` and `relations{entity}` (SPEC R3, R9)."""
 
-    def recall_memory(query: str, top_k: int = TOP_K) -> str:
+    def recall_memory(query: str, top_k: int = DEFAULT_TOP_K) -> str:
         if not query.strip():
             raise InputError("The query is empty. Ask a question, or name what you look for.")
         _check_count(top_k, "hits")
@@ -99,11 +99,11 @@ def _neighbours(found: Relations) -> Iterator[str]:
 
 
 def query_experiences(experiences: Experiences, note: Note) -> Tool:
-    """Finds experiences, with their dates and scores (SPEC R7)."""
+    """Return the tool that finds experiences, with their dates and scores (SPEC R7)."""
 
     def query(query: str, top_k: int = 5, group_by: Group | None = None) -> str:
         if group_by is not None and group_by not in GROUPS:
-            raise InputError(f"{group_by!r:.200} is no way to group. Use one of: {', '.join(GROUPS)}.")
+            raise InputError(f"Cannot group by {group_by!r:.200}. Use one of: {', '.join(GROUPS)}.")
         _check_count(top_k, "experiences")
         found = experiences.query(query, top_k)
         note(query, [replace(one, id=one.id[:SHORT_ID]) for one in found])
@@ -129,11 +129,11 @@ def _heading(by: Group, key: str) -> str:
 
 
 def _lines(found: Sequence[Experience]) -> Iterator[str]:
-    return (f"- {told(one)} (score {one.score:.2f})" for one in found)
+    return (f"- {experience_line(one)} (score {one.score:.2f})" for one in found)
 
 
-def told(one: Experience) -> str:
-    """An experience in a line, with when and where it came from, and who said it if that was data."""
+def experience_line(one: Experience) -> str:
+    """Return an experience as a line: its date, category and session, whether it is only data, and its text."""
     source = [f"{one.at:%Y-%m-%d}", one.category]
     source += [f"session {one.session_id}"] if one.session_id else []
     source += [FROM[one.trust]] if one.trust in FROM else []
@@ -141,5 +141,5 @@ def told(one: Experience) -> str:
 
 
 def _check_count(top_k: int, what: str) -> None:
-    if not 1 <= top_k <= MOST:
-        raise InputError(f"top_k cannot be {top_k}. Ask for 1 to {MOST} {what}.")
+    if not 1 <= top_k <= MAX_TOOL_HITS:
+        raise InputError(f"top_k cannot be {top_k}. Ask for 1 to {MAX_TOOL_HITS} {what}.")

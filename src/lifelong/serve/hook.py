@@ -153,8 +153,7 @@ def _records(session: str, turns: list[_Turn]) -> Iterator[tuple[str, UserMessag
 
 def _search(memory: Memory, prompt: str) -> str:
     """Return what is known about a prompt, without records: they may be of this very conversation."""
-    from lifelong.recall.context import PREFACE
-    from lifelong.recall.fence import fenced, line
+    from lifelong.recall.context import PREFACE, fenced, line
 
     if len(prompt.split()) < MIN_WORDS:
         return ""

@@ -13,7 +13,7 @@ from mcp import types
 from lifelong.errors import InputError
 from lifelong.journal.session_context import shown
 from lifelong.memory import Memory
-from lifelong.recall.fence import fenced
+from lifelong.recall.context import fenced
 from lifelong.serve.mcp.tools import Caller, find_tool
 
 CONTEXT = "lifelong://context"

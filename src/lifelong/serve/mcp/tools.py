@@ -12,7 +12,7 @@ from lifelong.errors import InputError
 from lifelong.journal.tools import STORE, note_tool
 from lifelong.memory import Memory
 from lifelong.organize.document_rows import MEMORY
-from lifelong.recall.fence import fenced, shortened
+from lifelong.recall.context import fenced, shortened
 from lifelong.tools import Tool, number, schema, text, tool
 from lifelong.types import ITEM_KINDS, Agent, AssistantMessage, Hit, ItemKind, UserMessage
 
