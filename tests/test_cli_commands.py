@@ -182,7 +182,9 @@ def test_the_names_of_the_stages_work_as_verbs(home: Path, line: Line) -> None:
 def test_the_caller_is_the_same_person_everywhere(home: Path, line: Line) -> None:
     """C0: at the command line, over MCP and from a hook."""
     told = line.done("add", "Good morning!", "--json").json["agent"]
-    assert told == f"/connectors/cli/{caller('mcp', 'default', 'x').user_id}/main"
+    assert told == f"/connectors/lifelong/{caller('mcp', 'default', 'x').user_id}/main"
+    with Memory.open(home) as memory:
+        assert told == memory.agent().cache_key
 
 
 def test_add_says_what_is_wrong(home: Path, line: Line) -> None:

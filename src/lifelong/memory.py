@@ -452,5 +452,10 @@ class Memory:
 
 
 def default_descriptor(user: str) -> User:
-    """Return who talks where no agent is named. What is learned speaks of the user by this name."""
-    return User("lifelong", "user" if user == DEFAULT_USER else user, "main")
+    """Return who talks where no agent is named."""
+    return User("lifelong", person_of(user), "main")
+
+
+def person_of(user: str) -> str:
+    """Return what the person behind a user is called where nobody says their name."""
+    return "user" if user == DEFAULT_USER else user

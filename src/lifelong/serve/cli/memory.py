@@ -26,7 +26,6 @@ from lifelong.serve.cli.options import (
     command,
     find_agent,
     open_memory,
-    own_agent,
     read_text,
     several,
     time_option,
@@ -52,7 +51,8 @@ verbs = typer.Typer()
 Role = Literal["user", "assistant", "system", "tool", "note"]
 ItemArgument = Annotated[str, typer.Argument(help="Its id, as `search` and `list` show it.", metavar="ID")]
 AgentOption = Annotated[
-    str, typer.Option(help="Which agent: connector/user/channel, or an id.", show_default="cli/<you>/main")
+    str,
+    typer.Option(help="Which agent: connector/user/channel, or an id.", show_default="the user's default agent"),
 ]
 NOTHING_SAID = "There is no text. Write it on the line, or pipe it in."
 MAX_IDS_PRINTED = 20  # of what one `add` stored
@@ -85,7 +85,7 @@ def add(
     """
     what = _messages(read_text(text), role, speaker, plain=plain)
     with open_memory(home, user, new=True) as memory:
-        who = find_agent(memory, agent or own_agent(), new=True)
+        who = find_agent(memory, agent, new=True)
         with in_progress("Storing …", quiet=as_json):
             ids = memory.add(what, agent=who, at=at, key=key, speaker=speaker)
         if end:
@@ -319,7 +319,7 @@ def end_session(memory: Memory, agent: AgentOption = "") -> Answer:
 
     Example: lifelong end-session --agent cli/mara/main
     """
-    who = find_agent(memory, agent or own_agent())
+    who = find_agent(memory, agent)
     memory.end_session(who)
     done = f"The session of {address(who.cache_key)} is over. Organize it now with: lifelong organize"
     return Answer({"agent": who.cache_key}, lambda: print_done(done))

@@ -161,18 +161,14 @@ def parse_descriptor(name: str) -> Descriptor | None:
             return None
 
 
-def own_agent() -> str:
-    """Return the agent that is meant where a person at the command line names none."""
-    from lifelong.serve.caller_identity import login
-
-    return f"cli/{login()}/main"
-
-
 def find_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
-    """Return the agent of this address, cache key or id; where it may be `new`, make it on first use."""
+    """Return the agent of this address, cache key or id, or the user's default agent where no name is given; where
+    it may be `new`, make it on first use."""
     from lifelong.collect.descriptors import Cron, cache_key, validate_descriptor
     from lifelong.errors import AgentNotFound
 
+    if not name:
+        return memory.agent()
     described = parse_descriptor(name)
     if described:
         validate_descriptor(described)
