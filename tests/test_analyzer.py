@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifelong import Agent, Memory, UserMessage
-from lifelong.recall.analyzer import DATED, NAMED, NUMBER, TELLS, read, stem_number
+from lifelong.recall.analyzer import DATED, NAMED, NUMBER, TELLS, extract_terms, stem_number
 from lifelong.recall.query import parse_query
 
 ASKED = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)  # a Wednesday
@@ -29,7 +29,7 @@ ASKED = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)  # a Wednesday
 )
 def test_forms_of_a_word_meet(one: str, other: str) -> None:
     """R2: stems, without accents, case and endings."""
-    assert set(read(other).stems) <= set(read(one).stems)
+    assert set(extract_terms(other).stems) <= set(extract_terms(one).stems)
 
 
 def test_pictures_and_parts_of_words_are_found(memory: Memory, alice: Agent) -> None:
@@ -62,16 +62,16 @@ def test_a_word_of_one_character_is_found(memory: Memory, alice: Agent) -> None:
 )
 def test_how_a_text_speaks(text: str, flags: int) -> None:
     """R2: first person, numbers, times, names."""
-    assert read(text).flags == flags
+    assert extract_terms(text).flags == flags
 
 
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     """R1: whatever is stored, and always the same way."""
-    seen = read(text)
+    seen = extract_terms(text)
     assert list(seen.stems) == sorted(set(seen.stems))
     assert seen.length >= len(seen.stems)
-    assert read(text) == seen
+    assert extract_terms(text) == seen
 
 
 @given(st.text(max_size=60))

@@ -193,7 +193,7 @@ def test_the_eight_files_that_tell_the_whole_are_there() -> None:
         ("collect.recorder", "from ..organize import worker"),
         ("collect.recorder", "import lifelong.memory"),
         ("organize.worker", "from lifelong.recall import search"),
-        ("text.words", "from lifelong.recall.analyzer import read"),
+        ("text.words", "from lifelong.recall.analyzer import analyze"),
         ("organize.worker", "from lifelong.settings import Settings"),
         ("storage.sqlite", "from lifelong.collect.agents import Agents"),
         ("memory", "from lifelong.serve.cli import main"),

@@ -204,7 +204,7 @@ def wound_unseen(home: Path, repair: IndexRepair) -> None:
     file.close()
 
 
-@pytest.mark.parametrize("noticed_by", ["search", "append"])
+@pytest.mark.parametrize("noticed_by", ["search", "append", "list"])
 def test_a_part_of_the_full_text_index_that_is_damaged_is_repaired(
     home: Path, noticed_by: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -215,6 +215,8 @@ def test_a_part_of_the_full_text_index_that_is_damaged_is_repaired(
         for word in WORDS:
             if noticed_by == "search":
                 memory.search(word, 5)
+            elif noticed_by == "list":
+                memory.list(subject=word)
             else:
                 memory.append(alice, UserMessage(f"The lynx {word} is new."))
             if "full-text index was damaged" in caplog.text:

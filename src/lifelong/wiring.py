@@ -245,7 +245,7 @@ class UserParts:
     def relations(self) -> RelationFinder:
         from lifelong.recall.relations import RelationFinder
 
-        return RelationFinder(self._database, self.name, self._clock)
+        return RelationFinder(self.shared.repair, self.name, self._clock)
 
     @cached_property
     def curation(self) -> Curation:
@@ -255,6 +255,7 @@ class UserParts:
         return Curation(
             *(self._database, self.name, self._clock, self.documents, shared.recorder, shared.lifecycle.sleep_due),
             journal=self.journal,
+            repair=shared.repair,
         )
 
     @cached_property

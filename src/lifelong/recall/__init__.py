@@ -1,4 +1,4 @@
-"""3. What comes back: everything that is known can be found, by words, by meaning, and by who said it when.
+"""3. What comes back: everything that is known can be found by words, by meaning, by speaker and by time.
 
-ARCHITECTURE.md has the modules in the order they are read.
+ARCHITECTURE.md lists the modules in reading order.
 """

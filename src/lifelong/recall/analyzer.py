@@ -1,8 +1,8 @@
-"""What the index sees of a text: its words by their stems, and a few things about how it speaks.
+"""Analyze a text for the index: the stems of its words, and flags for what kind of text it is.
 
-Words are without case and accents, and English ones by their stem; runs of a script that sets no blanks between
-words count by overlapping pairs of characters, and characters that may be words also by themselves. A stem is kept
-as a number of 32 bits. Whoever has words read otherwise adds a migration, like step 11, that has all read again.
+Words lose case and accents, and English ones are stemmed; runs of a script without blanks between words count by
+overlapping pairs of characters, and characters that may be words also by themselves. A stem is kept as a number of
+32 bits. A change to how words are read needs a migration, like step 11, that has all texts analyzed again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from lifelong.text.dates import MONTHS, WEEKDAYS
 from lifelong.text.stems import stem
 from lifelong.text.words import FIRST_PERSON, FOLDED_WORD, BoundedCache, contents, fold, word_set
 
-LONGEST = 100_000  # characters of a text that are read
+MAX_ANALYZED_CHARS = 100_000
 
 TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET, ASKS = (1 << bit for bit in range(8))
-"""What is known of a text: it speaks in the first person; it holds a number, a time, a name; a person said it, or
-an assistant without a name did; it held a secret, which was taken out; it asks, and tells nothing beside."""
+"""Flags of a text: it is in the first person; it holds a number, a time, a name; a person said it, or an assistant
+without a name did; it held a secret, which was removed; it is a question and nothing else."""
 
 _NUMBERS = word_set(
     """one two three four five six seven eight nine ten eleven twelve dozen once twice couple half hundred thousand
@@ -33,16 +33,16 @@ _TIMES = frozenset((*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS))) | wor
     christmas"""
 )
 _SUSPICIOUS = 1 << 8
-QUESTION = 12  # content words of a question that tells nothing beside
+MAX_QUESTION_WORDS = 12  # content words of a text that is a question and nothing else
 _ASKS = re.compile(r"[?\u061f\uff1f]\s*$")
 _DIGIT = re.compile(r"\d")
 _DATE = re.compile(r"\b(?:\d{4}|\d+(?:st|nd|rd|th))\b")
 _NAME = re.compile(r"[a-z,;] [A-Z][a-z]")
 
 
-class Read(NamedTuple):
-    """A text as the index keeps it: the numbers of its stems, ascending; how many content words it has; flags. And
-    whether it may hold a secret."""
+class TextTerms(NamedTuple):
+    """The numbers of a text's stems, ascending; how many content words it has; its flags; whether it may hold a
+    secret."""
 
     stems: array[int]
     length: int
@@ -50,25 +50,26 @@ class Read(NamedTuple):
     suspicious: bool
 
 
-def read(text: str) -> Read:
-    suspicious = len(text) > LONGEST
-    text = text[:LONGEST]
+def extract_terms(text: str) -> TextTerms:
+    """Return the terms of a text as it is, secrets included (see `analyze`)."""
+    suspicious = len(text) > MAX_ANALYZED_CHARS
+    text = text[:MAX_ANALYZED_CHARS]
     stems: list[int] = []
     flags = 0
-    for numbers, says in map(_pieces.__getitem__, text.lower().split()):
+    for numbers, piece_flags in map(_pieces.__getitem__, text.lower().split()):
         stems += numbers
-        flags |= says
+        flags |= piece_flags
     if flags & _SUSPICIOUS:
         flags, suspicious = flags ^ _SUSPICIOUS, True
     if _NAME.search(text):
         flags |= NAMED
-    if asks(text) and len(stems) <= QUESTION:
+    if asks(text) and len(stems) <= MAX_QUESTION_WORDS:
         flags |= ASKS
-    return Read(array("I", sorted(set(stems))), len(stems), flags, suspicious)
+    return TextTerms(array("I", sorted(set(stems))), len(stems), flags, suspicious)
 
 
 class AnalyzedText(NamedTuple):
-    """What the index sees of a text: in it, secrets have no place."""
+    """A text as the index keeps it, without secrets, and its terms."""
 
     text: str
     stems: array[int]
@@ -77,15 +78,16 @@ class AnalyzedText(NamedTuple):
 
 
 def analyze(text: str) -> AnalyzedText:
-    stems, length, flags, suspicious = read(text)
+    """Return a text without secrets, and its terms."""
+    stems, length, flags, suspicious = extract_terms(text)
     if suspicious and (safe := find_secrets(text)).found:
-        text, (stems, length, flags, _) = safe.text, read(safe.text)
+        text, (stems, length, flags, _) = safe.text, extract_terms(safe.text)
         flags |= SECRET
     return AnalyzedText(text, stems, length, flags)
 
 
-def _read_piece(piece: str) -> tuple[tuple[int, ...], int]:
-    """What stands between two blanks, in small letters: the numbers of its stems, and flags."""
+def _analyze_piece(piece: str) -> tuple[tuple[int, ...], int]:
+    """Return the stem numbers and the flags of what stands between two blanks, in lower case."""
     folded = fold(piece)
     words = [folded] if folded.isalpha() else FOLDED_WORD.findall(folded)
     digits = None if folded.isalpha() else _DIGIT.search(folded)
@@ -99,14 +101,14 @@ def _read_piece(piece: str) -> tuple[tuple[int, ...], int]:
     return tuple(map(stem_number, contents(words, folded))), flags
 
 
-_pieces = BoundedCache(_read_piece)
+_pieces = BoundedCache(_analyze_piece)
 
 
 def asks(text: str) -> bool:
-    """Whether it ends in a question."""
+    """Return whether it ends in a question."""
     return _ASKS.search(text[-10:]) is not None
 
 
 def stem_number(word: str) -> int:
-    """The number of a folded word's stem."""
+    """Return the number of a folded word's stem."""
     return crc32(stem(word).encode())

@@ -22,10 +22,11 @@ from lifelong.organize.draft import redacted
 from lifelong.organize.facts import INFERRED, PEOPLE, SUBJECTS, Fact, parse_fact, replace_fact
 from lifelong.organize.rules.speakers import display_name, usable_name
 from lifelong.organize.rules.third_person import third_person
-from lifelong.recall.analyzer import read
+from lifelong.recall.analyzer import extract_terms
 from lifelong.recall.feedback import FeedbackRows, Verdict, split_key, summary_line
 from lifelong.recall.index_writer import facts_of, ref_of, text_of
 from lifelong.recall.items import FoundItem, Items
+from lifelong.recall.repair import IndexRepair
 from lifelong.recall.search import hit
 from lifelong.redaction import redact
 from lifelong.storage.base import NO_LIMIT, Database, Transaction
@@ -58,17 +59,19 @@ class Curation:
         owner: str,
         clock: Clock,
         documents: DocumentStore,
-        turns: Recorder,
+        recorder: Recorder,
         sleep_due: Callable[[datetime], datetime],
         journal: JournalService,
+        repair: IndexRepair,
     ) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._documents = documents
-        self._turns = turns
+        self._recorder = recorder
         self._sleep_due = sleep_due
         self._journal = journal
+        self._repair = repair
 
     # Listing
 
@@ -99,7 +102,7 @@ class Curation:
                 found = items.newest_of(self._about(tx, about), kinds, since, start, limit)
             return [hit(tx, self._owner, one) for one in found]
 
-        return self._database.read(work)
+        return self._repair.read(work)
 
     def _about(self, tx: Transaction, subject: str) -> set[int]:
         """Return the ids of what the subject said, of its documents' facts, and of what holds all its words."""
@@ -108,7 +111,7 @@ class Curation:
         for document_id, _, slug, title in DocumentRows(tx, self._owner).titles():
             if name in (fold(title), fold(slug)):
                 found.update(one.id for one in items.facts_in(document_id))
-        holding = [set(items.holding(stem, NO_LIMIT)) for stem in read(subject).stems]
+        holding = [set(items.holding(stem, NO_LIMIT)) for stem in extract_terms(subject).stems]
         return found | set.intersection(*holding) if holding else found
 
     # Judging
@@ -141,22 +144,24 @@ class Curation:
     def correct(self, item: str, text: str) -> Hit:
         """Store what is true instead, and end the item. The correction becomes a record first: if the process is
         killed after that, nothing is lost, and the same call again does the rest."""
-        told = validate_text(text, "The correction", MAX_CORRECTION_CHARS).strip()
+        correction = validate_text(text, "The correction", MAX_CORRECTION_CHARS).strip()
         found = self._get(item)
-        remember = self._check_correctable(found, told)
+        remember = self._check_correctable(found, correction)
         now = self._clock()
-        digest = blake2b(f"{found.key} {told}".encode(), digest_size=12).hexdigest()
+        digest = blake2b(f"{found.key} {correction}".encode(), digest_size=12).hexdigest()
         key = f"{found.key} {digest}"
         speaker = self._database.read(lambda tx: self._speaker(tx, found))
-        record_id = self._turns.append(self._owner, self._agent(now), Note(told, speaker, provenance="user"), key)
+        record_id = self._recorder.append(
+            self._owner, self._agent(now), Note(correction, speaker, provenance="user"), key
+        )
         new = f"record:{record_id}"
         if found.kind == "fact":
-            new = self._restate(found, told, record_id, now, speaker)
+            new = self._restate(found, correction, record_id, now, speaker)
         if remember:
             at, [line] = self._database.read(
                 lambda tx: (History(tx).said_at(record_id), summary_line(tx, record_id))
             )
-            remember(JournalRecord(line, "", "learned", told, "user", 1.0, at, "private-user"))
+            remember(JournalRecord(line, "", "learned", correction, "user", 1.0, at, "private-user"))
         self._database.write(lambda tx: self._end(tx, found.key, record_id, now))
         self._end_facts_of(found, record_id, now)
         if found.pinned:
@@ -181,29 +186,29 @@ class Curation:
             if fact and fact.records == (record,) and meant:
                 self._restate(found, None, by, now)
 
-    def _check_correctable(self, found: FoundItem, told: str) -> Remember | None:
+    def _check_correctable(self, found: FoundItem, correction: str) -> Remember | None:
         """Raise where the item cannot be corrected. Return what writes to the journal, if the item is a line of
         it."""
-        if not told:
+        if not correction:
             raise InputError("The correction is empty. Say what is true instead.")
         if found.kind == "note":
             raise InputError(f"A note is corrected in its file: edit {found.thread} in the user's folder.")
-        if found.until and not self._is_said_in(found.by_record, told):
+        if found.until and not self._is_said_in(found.by_record, correction):
             raise InputError(
                 f"{found.short_id} ended on {found.until:%Y-%m-%d} already. Correct what holds instead."
             )
         shown = self._database.read(lambda tx: hit(tx, self._owner, found)).text
-        if redact(told) == shown:
+        if redact(correction) == shown:
             raise InputError(f"{found.short_id} says that already. Say what is true instead.")
         if found.kind != "journal":
             return None
         self._journal.check_enabled()
         return self._journal.append
 
-    def _is_said_in(self, record_id: int | None, told: str) -> bool:
+    def _is_said_in(self, record_id: int | None, correction: str) -> bool:
         """Return whether this record is the same correction, begun before."""
         said = self._database.read(lambda tx: Items(tx, self._owner).find("record", str(record_id)))
-        return said is not None and text_of(said.type, said.data) == told
+        return said is not None and text_of(said.type, said.data) == correction
 
     def _agent(self, now: datetime) -> str:
         due = self._sleep_due(now)
@@ -224,7 +229,7 @@ class Curation:
         return usable_name(name)
 
     def _restate(
-        self, found: FoundItem, told: str | None, record_id: int | None, now: datetime, speaker: str = ""
+        self, found: FoundItem, correction: str | None, record_id: int | None, now: datetime, speaker: str = ""
     ) -> str:
         """End a fact in its document, and put the correction in its place, if there is one. Return its key."""
         for tries in range(MAX_EDIT_TRIES, 0, -1):
@@ -233,7 +238,7 @@ class Curation:
             if not (document and paragraph):
                 raise InputError(f"{found.short_id} has left its document meanwhile. List the facts again.")
             fact = parse_fact(paragraph)
-            new = _as_fact(document, told, record_id, speaker) if told and record_id else None
+            new = _as_fact(document, correction, record_id, speaker) if correction and record_id else None
             if new and fact and fact.by == record_id:
                 return f"fact:{ref_of(document, new)}"  # begun before, and done up to here
             if not fact and not new:
@@ -278,9 +283,9 @@ def has_left(found: FoundItem) -> ItemNotFound:
 
 def _says_same(line: str, fact: str) -> bool:
     """Return whether a line has most words of a sentence of the fact."""
-    told = set(read(line).stems)
-    said = [set(read(one).stems) for one in sentences(fact)]
-    return any(2 * len(stems & told) > len(stems) for stems in said)
+    line_stems = set(extract_terms(line).stems)
+    sentence_stems = [set(extract_terms(one).stems) for one in sentences(fact)]
+    return any(2 * len(stems & line_stems) > len(stems) for stems in sentence_stems)
 
 
 # A fact in its document
@@ -291,11 +296,11 @@ def _paragraph(document: Document, ref: str) -> str | None:
     return next((paragraph for found, _, paragraph in facts_of(document) if found == ref), None)
 
 
-def _as_fact(document: Document, told: str, record_id: int, speaker: str) -> Fact:
+def _as_fact(document: Document, correction: str, record_id: int, speaker: str) -> Fact:
     """Return a correction as a fact: one paragraph, with the name in place of "I", and without the title if that
     is its subject."""
     text = (
-        redacted(" ".join(told.split()), "The correction", MAX_CORRECTION_CHARS)
+        redacted(" ".join(correction.split()), "The correction", MAX_CORRECTION_CHARS)
         .removeprefix(INFERRED)
         .lstrip("# ")
     )

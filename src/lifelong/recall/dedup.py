@@ -1,8 +1,8 @@
-"""Whether two texts tell the same experience: near in meaning, and nothing that counts is another.
+"""Decide whether two texts are the same experience: near in meaning, and different in nothing that matters.
 
 Vectors of a text hardly move when a number, a name, a "not" or the order of two words changes. So texts that are
 near are compared word by word: what stands in one alone, what changed places, what was swapped for its opposite,
-and whether one tells of what was and the other of what is. In doubt they are two: an experience told twice costs a
+and whether one is about the past and the other is not. In doubt they are two: an experience stored twice costs a
 line, one that is lost cannot be had back. The words for opposites and tenses are English; numbers, names, dates
 and negations are found in more languages.
 """
@@ -23,10 +23,10 @@ from lifelong.text.stems import PARTICIPLE, PAST, are_opposites, are_synonyms, s
 from lifelong.text.words import UNSPACED, content_words, fold, is_stop, word_set
 
 NEAR_OF_STATIC = 0.65
-"""The bundled model puts paraphrases from this cosine on, where others have about 0.85."""
+"""The cosine from which on the bundled model has paraphrases; other models have about 0.85."""
 
 ALIKE = 0.5  # the cosine of two words, by the bundled model, from which on they mean the same
-WORDS_A_MISS = 8  # of so many, one may be told otherwise
+WORDS_PER_MISMATCH = 8  # of this many words, one may be another
 _SCALE = 0.85  # the cosine of other models that it corresponds to
 
 _LIGHT = word_set(
@@ -34,14 +34,14 @@ _LIGHT = word_set(
     "becam becom after befor everi each one instead between cannot keep put also again like what "
     "unabl abl accord realli take took"
 )
-"""Stems of words that paraphrases put in and leave out."""
+"""Stems of words that paraphrases add and leave out."""
 _NUMBERS = word_set("once twice half dozen double triple")
 CLOSED = word_set(
     "yesterday today tonight tomorrow morning afternoon evening night noon midnight weekend spring summer autumn "
     "winter last next again second minute hour day week month quarter year mother father sister brother son "
     "daughter wife husband aunt uncle cousin niece nephew grandmother grandfather"
 )
-"""Words of which each is another thing: times, and relatives."""
+"""Words that never stand for one another: times and relatives."""
 _HALF_DAY = re.compile(r"(?<=\d)\s?([ap])\.?m\b")
 _NEGATIVE = re.compile(r"(?<![^\s(:=])[-\u2212](\d[\d.,]*)")
 _CURRENCY = re.compile(r"([€$£¥])\s?\d")
@@ -80,22 +80,22 @@ _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
 
 Alike = Callable[[str, str], bool]
-"""Whether two words mean the same."""
+"""Says whether two words mean the same."""
 
 
 def never(_one: str, _other: str) -> bool:
-    """For whom no other word means the same."""
+    """Return that no two words mean the same."""
     return False
 
 
 def is_same(one: str, other: str, similarity: float, threshold: float, alike: Alike = never) -> bool:
-    """Whether they are as similar as the threshold asks, and do not differ in anything that counts."""
+    """Return whether they are as similar as the threshold asks, and differ in nothing that matters."""
     return similarity >= threshold and not differs(one, other, alike)
 
 
 def word_sense(static: Embedder) -> Alike:
-    """Words that mean the same, by the bundled model: it puts "scared" and "afraid" together, "tea" and "coffee"
-    apart."""
+    """Return what says by the bundled model whether two words mean the same: "scared" and "afraid" do, "tea" and
+    "coffee" do not."""
 
     @lru_cache(maxsize=10_000)
     def are_alike(one: str, other: str) -> bool:
@@ -106,14 +106,14 @@ def word_sense(static: Embedder) -> Alike:
 
 
 def on_scale(cosine: float, embedder: str) -> float:
-    """A cosine of this embedder as a similarity that thresholds are given in: 0 and 1 stay."""
+    """Return the cosine of an embedder on the scale of the thresholds; 0 and 1 stay."""
     if not embedder.startswith("static/") or cosine <= 0:
         return cosine
     return float(cosine ** (log(_SCALE) / log(NEAR_OF_STATIC)))
 
 
 def differs(one: str, other: str, alike: Alike = never) -> str:
-    """In what two texts that are near each other differ; nothing where they tell the same."""
+    """Return in what two near texts differ; empty where they say the same."""
     unspaced = UNSPACED.search(one) or UNSPACED.search(other)
     if " ".join(one.split()) == " ".join(other.split()) or (unspaced and _bare(one) == _bare(other)):
         return ""
@@ -124,7 +124,7 @@ def differs(one: str, other: str, alike: Alike = never) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without blanks and punctuation: all that may differ where nobody can tell the words apart."""
+    """Return the text without blanks and punctuation, which may differ in scripts without blanks."""
     return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text))
 
 
@@ -136,35 +136,35 @@ def _values(text: str, kinds: Sequence[str]) -> set[str]:
 
 
 def _value(value: str) -> str:
-    """A number without the commas in it; a day without the plural."""
+    """Return a number without its commas, and a day without its plural."""
     bare = re.sub(r"(?<=\d),(?=\d{3})", "", value)
     return bare if any(map(str.isdigit, bare)) else stem(fold(bare))
 
 
 @lru_cache(maxsize=64)
 def read_words(text: str) -> list[Word]:
-    """The words of a text, with what they are. A capital where no sentence begins makes a name everywhere."""
+    """Return the words of a text, with their kinds. A capital within a sentence makes a name everywhere."""
     parts = [f"{part.label}: {part.text}" if part.label else part.text for part in clauses(text)]
     names = proper(parts)
     return [word for part in parts for word in words(part, names)]
 
 
 def _numbers(text: str) -> tuple[set[str], set[str]]:
-    """With what they measure."""
+    """Return the numbers, and the units they have."""
     folded = fold(text)
     words = _NUMBERS & set(re.findall(r"\w+", folded))
     return _values(text, ("number",)) | words | set(_HALF_DAY.findall(folded)), _measures(text)
 
 
 def _measures(text: str) -> set[str]:
-    """The signs and units of numbers: -5 and 5 are two, so are 30 s and 30 ms, 5 % and 5 €."""
+    """Return the signs and units of numbers: -5 is not 5, 30 s is not 30 ms, 5 % is not 5 €."""
     folded = fold(text)
     found = {_UNITS.get(unit, unit) for unit in _UNIT.findall(folded)}
     return found | set(_CURRENCY.findall(folded)) | {f"-{number}" for number in _NEGATIVE.findall(folded)}
 
 
 def _other_names(one: str, other: str) -> bool:
-    """A name or a date of one does not stand in the other, whatever it is taken for there."""
+    """Return whether a name or a date of one is missing in the other, of whatever kind it is there."""
     kinds, every = ("name", "date"), ("name", "date", "content", "filler")
     left, right = (_closed() & {stem(word) for word in re.findall(r"\w+", fold(text))} for text in (one, other))
     return left != right or bool(
@@ -173,7 +173,7 @@ def _other_names(one: str, other: str) -> bool:
 
 
 def _limited(text: str) -> set[str]:
-    """What "only" stands before."""
+    """Return the words that follow "only"."""
     found = (content_words(after)[:1] for after in re.split(r"\b(?:only|solely|exclusively)\b", fold(text))[1:])
     return {stem(word) for words in found for word in words}
 
@@ -198,7 +198,7 @@ def _opposed(one: str, other: str) -> bool:
 
 
 def _sequence(text: str) -> list[str]:
-    """The stems of a text, in order; who does something stands before it, also where it is told in the passive."""
+    """Return the stems of a text, in order, with a passive sentence made active."""
     return [stem(word) for word in content_words(_active(text))]
 
 
@@ -208,12 +208,13 @@ def _active(text: str) -> str:
 
 
 def _turned(one: str, other: str) -> bool:
-    """Two words changed places, or stand on the other side of a comparison or a way."""
+    """Return whether two words changed places, or sides of a comparison or of a route."""
     return _exchanged(one, other) or _crossed(one, other) or _roles_turned(one, other)
 
 
 def _exchanged(one: str, other: str) -> bool:
-    """Neighbours may: "the invoice of Acme" is Acme's invoice. So may what stands in a list."""
+    """Return whether two words changed places. Neighbours may ("the invoice of Acme" is Acme's invoice), and what
+    stands in a list."""
     left, right = _sequence(one), _sequence(other)
     if bool(_DONE.search(_active(one))) != bool(_DONE.search(_active(other))):
         return False  # who does it is not said in one of them
@@ -234,7 +235,7 @@ def _crossed(one: str, other: str) -> bool:
 
 
 def _sides(text: str) -> list[tuple[frozenset[str], frozenset[str]]]:
-    """What stands before and after each word that puts one thing above, or before, another."""
+    """Return what stands before and after each word that ranks or orders two things."""
     folded = fold(text)
     cut = [(folded[: found.start()], folded[found.end() :]) for found in _ORDERED.finditer(folded)]
     cut += [(found[1], found[2]) for form in (_FROM_TO, _PREFERS_TO) if (found := form.search(folded))]
@@ -247,35 +248,35 @@ def _stems(text: str, most: int) -> frozenset[str]:
 
 
 def _roles_turned(one: str, other: str) -> bool:
-    """The names that act or are acted upon come in another order."""
+    """Return whether the names that act or are acted upon come in another order."""
     left, right = _roles(one), _roles(other)
     shared = [name for name in left if name in right]
     return len(shared) > 1 and shared != [name for name in right if name in left]
 
 
 def _roles(text: str) -> list[str]:
-    """Of names that stand in a list, the first; none that only says where, when, with what or whose."""
-    told = _active(text)
+    """Return the names in order: of a list the first, and none that only says where, when, with what or whose."""
+    active = _active(text)
     names = {word.value for word in read_words(text) if word.kind == "name"}
     found: list[str] = []
     last = 0
-    for raw in _WORD.finditer(told):
-        between, last = told[last : raw.start()], raw.end()
+    for raw in _WORD.finditer(active):
+        between, last = active[last : raw.start()], raw.end()
         bare = fold(raw[0])
         if (bare in names or (len(bare) == 1 and raw[0].isupper())) and not _LISTED.match(between):
-            before = _WORD.findall(fold(told[: raw.start()]))[-1:]
+            before = _WORD.findall(fold(active[: raw.start()]))[-1:]
             if _ASIDE.isdisjoint(before) and not {"and", "or"} & {*before}:
                 found.append(bare)
     return list(dict.fromkeys(found))
 
 
 def _is_past(text: str) -> bool | None:
-    """Whether it tells of what was. None where only that it was said is past, which tells nothing of it."""
+    """Return whether it is about the past. None where only the verb of saying is in the past."""
     words = _WORD.findall(fold(text))
-    told = [word for at, word in enumerate(words) if _past_form(word, words[max(at - 2, 0) : at])]
-    if told and set(told) <= _REPORTS:
+    past = [word for at, word in enumerate(words) if _past_form(word, words[max(at - 2, 0) : at])]
+    if past and set(past) <= _REPORTS:
         return None
-    return bool(told) and not _FUTURE.search(fold(text))
+    return bool(past) and not _FUTURE.search(fold(text))
 
 
 def _past_form(word: str, before: Sequence[str]) -> bool:
@@ -291,7 +292,7 @@ def _past_form(word: str, before: Sequence[str]) -> bool:
 
 
 def _replaced(one: str, other: str, alike: Alike) -> bool:
-    """The same words in the same order, but for one: what is told of it is another thing. Or one tells more."""
+    """Return whether one word is replaced by another one in the same order of words, or one text says more."""
     left, right = _telling(one), _telling(other)
 
     def match(x: str, y: str) -> bool:
@@ -305,12 +306,12 @@ def _replaced(one: str, other: str, alike: Alike) -> bool:
             return True
     alone = sum(not any(match(x, y) for y in right) for x in left)
     alone_too = sum(not any(match(x, y) for x in left) for y in right)
-    spared = min(len(left), len(right)) // WORDS_A_MISS
+    spared = min(len(left), len(right)) // WORDS_PER_MISMATCH
     return min(alone, alone_too) > spared or max(alone, alone_too) > max(1, spared)
 
 
 def _may_stand_for(x: str, y: str, one: str, other: str) -> bool:
-    """Whether one stem may stand in the other's place, where all else is told alike. That they are near in meaning
+    """Return whether one stem may replace the other, where all else is alike. That they are near in meaning
     is not enough: so are "megabytes" and "gigabytes". Nor that they are kin, as "employee" and "employer", unless
     the sentence was built in another way."""
     frames = [[word for word in _WORD.findall(fold(text)) if stem(word) not in (x, y)] for text in (one, other)]
@@ -318,13 +319,13 @@ def _may_stand_for(x: str, y: str, one: str, other: str) -> bool:
 
 
 def _telling(text: str) -> dict[str, str]:
-    """The stems that tell something, in order, each with the word it is of; numbers are compared apart."""
+    """Return the stems with a meaning, in order, each with its word; numbers are compared separately."""
     found = {stem(word): word for word in content_words(_active(text)) if not word.isdigit()}
     return {key: word for key, word in found.items() if key not in _LIGHT}
 
 
 def _are_kin(one: str, other: str) -> bool:
-    """Whether two stems begin alike: "decid" and "decis"."""
+    """Return whether two stems begin alike, like "decid" and "decis"."""
     shorter = min(len(one), len(other))
     same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
     return same >= max(min(4, shorter), 3, 0.7 * shorter)

@@ -21,7 +21,7 @@ from lifelong.errors import InputError, LifelongError, Outvoted
 from lifelong.journal.indexing import trust_of
 from lifelong.journal.records import JournalRecord, summarized_by
 from lifelong.journal.service import JournalService
-from lifelong.recall.analyzer import read
+from lifelong.recall.analyzer import extract_terms
 from lifelong.recall.dedup import Alike, is_same, never, on_scale
 from lifelong.recall.experience_rows import Experience, ExperienceRows, ExperienceUses, ReadUntil
 from lifelong.recall.experience_vectors import ExperienceVectors, Serving
@@ -168,7 +168,7 @@ class Experiences:
         validate_count(top_k, "top_k", 1, MAX_RESULTS)
         near = self._nearest(question, max(QUERY_CANDIDATES, 2 * top_k))
         found, superseded = self._database.read(lambda tx: self._candidates(tx, near))
-        asked = set(read(question).stems)
+        asked = set(extract_terms(question).stems)
         scores = {one.id: (near.get(one.id, 0.0) + _share(asked, one.text)) / 2 for one in found}
         made_of = {summarized_by(one.record): one.id for one in found}
         for id_, by in sorted(superseded.items(), key=lambda pair: -pair[1]):
@@ -324,7 +324,7 @@ def grouped(found: Iterable[Experience], by: Group) -> dict[str, ExperienceList]
 
 
 def _share(asked: set[int], text: str) -> float:
-    return len(asked & set(read(text).stems)) / len(asked) if asked else 0.0
+    return len(asked & set(extract_terms(text).stems)) / len(asked) if asked else 0.0
 
 
 def _records_since(until: ReadUntil | None, journal: JournalService) -> Sequence[JournalRecord]:

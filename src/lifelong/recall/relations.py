@@ -18,10 +18,11 @@ from typing import Literal, NamedTuple, TypeAlias
 from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
 from lifelong.organize.draft import link_targets
 from lifelong.organize.rules.filing import TITLES
-from lifelong.recall.analyzer import read
+from lifelong.recall.analyzer import extract_terms
 from lifelong.recall.items import FoundItem, Items
+from lifelong.recall.repair import IndexRepair
 from lifelong.recall.search import hit
-from lifelong.storage.base import Database, Transaction
+from lifelong.storage.base import Transaction
 from lifelong.text.words import UNSPACED, content_words, fold
 from lifelong.types import Clock, Hit
 from lifelong.validation import validate_count, validate_name
@@ -110,8 +111,8 @@ class _Edge(NamedTuple):
 class RelationFinder:
     """Find how the entities of one owner are related."""
 
-    def __init__(self, database: Database, owner: str, clock: Clock) -> None:
-        self._database = database
+    def __init__(self, repair: IndexRepair, owner: str, clock: Clock) -> None:
+        self._repair = repair
         self._owner = owner
         self._clock = clock
         self._known: tuple[int, _Names] = (-1, _Names(()))
@@ -122,7 +123,7 @@ class RelationFinder:
         asked = validate_name(entity, "An entity").strip()
         validate_count(limit, "The limit", 1, MAX_NEIGHBOURS)
         now = self._clock()
-        return self._database.read(
+        return self._repair.read(
             lambda tx: _Query(tx, self._owner, self._names(tx), None if ended else now).around(asked, limit)
         )
 
@@ -136,7 +137,7 @@ class RelationFinder:
             called = {key: name for some in shared for key, name in some.items()} | self._names(tx).called
             return [called[key] for key in sorted(called, key=lambda key: (-named[key], key))[:limit]]
 
-        return self._database.read(look)
+        return self._repair.read(look)
 
     def _names(self, tx: Transaction) -> _Names:
         """Return the titles, which are read again only after a changeset."""
@@ -213,7 +214,7 @@ class _Query:
 
     def _holding(self, name: str) -> list[int]:
         """Return the items, records aside, that hold the rarest of the name's words."""
-        stems = read(name).stems
+        stems = extract_terms(name).stems
         return min((self._items.holding(stem, MAX_FACTS, records=False) for stem in stems), key=len, default=[])
 
     def _named(self, fact: FoundItem) -> set[str]:

@@ -9,10 +9,10 @@ that is older than recall begins with the first part.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Literal
+from typing import Literal, TypeVar
 
 from lifelong.collect.history import StoredTurn
 from lifelong.errors import IndexCorrupt, StorageCorrupt, StorageError
@@ -32,6 +32,8 @@ ROWS_PER_BATCH = 1_000
 DOCUMENTS_PER_BATCH = 20  # each with all its versions; writers of documents wait as long
 DERIVED_TABLES = ("item_vectors", "items", "citations", "rebuild_progress")
 RECORDS, WORDS, DOCUMENTS = 1, 2, 3  # the ids of `rebuild_progress`
+
+T = TypeVar("T")
 
 Fault = Literal["words", "missing"]
 """The newest item is not in the full-text index; there is no index of what was said."""
@@ -79,6 +81,16 @@ class IndexRepair:
             return False
         self._report("The full-text index was damaged")
         return True
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        """Return what a read of the index returns. Where its full-text part is damaged, repair it and read
+        again."""
+        try:
+            return self._database.read(work)
+        except IndexCorrupt as error:
+            if not self.repair_fulltext(error):
+                raise
+            return self._database.read(work)
 
     def drop_vectors(self, item_ids: Sequence[int]) -> None:
         """Delete the damaged vectors of these items. The indexer makes them again; until then words find them."""
