@@ -134,15 +134,15 @@ class Filing:
             if comparison == "same":
                 return self._cite(known, statement)
             contradicted.append(known)
-        said = (statement.at, statement.records[-1])
-        newer = max((self._last_said(old.placed, statement) for old in contradicted), default=said)
-        if newer > said:
+        at_record = (statement.at, statement.records[-1])
+        newer = max((self._last_said(old.placed, statement) for old in contradicted), default=at_record)
+        if newer > at_record:
             fact = fact.ended(*newer)
         else:
             if len(contradicted) == 1 and PRONOUN_START.match(fact.text):
                 fact = _with_earlier(fact, contradicted[0].placed.fact)
             for old in contradicted:
-                self.ended += old.page.replace(old.placed.paragraph, old.placed.fact.ended(*said))
+                self.ended += old.page.replace(old.placed.paragraph, old.placed.fact.ended(*at_record))
         page = self._open_page(statement)
         page.add(fact)
         self.added += 1

@@ -141,8 +141,8 @@ def is_standing_request(text: str, doing: Intent, *, asks: bool) -> bool:
     if doing == "standing" or _RATHER.match(text):
         return True
     core = _without_politeness(text)
-    said = _EVER.match(core) or (doing == "other" and _FORBIDS.match(core))
-    return bool(said and said[1] in _VERBS and (not asks or _FOR_ME.search(core)))
+    found = _EVER.match(core) or (doing == "other" and _FORBIDS.match(core))
+    return bool(found and found[1] in _VERBS and (not asks or _FOR_ME.search(core)))
 
 
 def as_standing_request(text: str) -> str:
@@ -247,16 +247,16 @@ def answered(question: str, answer: str, me: str, you: str) -> str:
         return f"{me} {conjugated(found[1].lower())} {found[2]} {'' if found[2] == 'from' else 'in '}{answer}"
     if found := _HOW_LONG.fullmatch(question):
         gap = " for" if _DURATION.match(answer) else ":"
-        return f"{me} has {_told(found[1], you)}{gap} {answer}"
+        return f"{me} has {_retold(found[1], you)}{gap} {answer}"
     if found := _ASKED.fullmatch(question):
         auxiliary = "" if found[2].lower() == "do" else f" {found[2].lower()}"
-        return f"{me} on {found[1].lower()} they{auxiliary} {_told(found[3], you)}: {answer}"
+        return f"{me} on {found[1].lower()} they{auxiliary} {_retold(found[3], you)}: {answer}"
     if _OTHER.match(question) and " " in question and len(question) <= 80 and not _LEANS.search(question):
-        return f"{me} on {question[0].lower()}{_told(question[1:], you)}: {answer}"
+        return f"{me} on {question[0].lower()}{_retold(question[1:], you)}: {answer}"
     return ""
 
 
-def _told(asked: str, you: str) -> str:
+def _retold(asked: str, you: str) -> str:
     """Return the rest of a question, in which "you" is the one who answers."""
     asked = re.sub(r"\byour\b", "their", re.sub(r"\byou\b", "they", asked))
     return third_person(f"- {asked}", you, "")[2:]

@@ -131,8 +131,8 @@ def _subject(found: re.Match[str], who: str, *, by_name: bool) -> str:
         if clitic == "d" and verb == "better":
             return f"{who} should"
         had = clitic == "d" and is_past(verb) and verb not in _SAME
-        said = f"{who} {'had' if had else _CLITIC[clitic]}" if by_name else f"{who}{_CLITICS[clitic]}"
-        return f"{said}{adverbs} {verb}".rstrip()
+        subject = f"{who} {'had' if had else _CLITIC[clitic]}" if by_name else f"{who}{_CLITICS[clitic]}"
+        return f"{subject}{adverbs} {verb}".rstrip()
     if not verb:
         return who
     by_name = by_name and not _TOGETHER.fullmatch(found.string, 0, found.start())
