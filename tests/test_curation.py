@@ -725,7 +725,7 @@ def test_every_verb_takes_an_id_that_can_be_typed(
         memory.unpin(id_)
     assert not [hit for hit in memory.list() if hit.pinned]
     assert memory.list(before=ids["note"][:4]) == memory.list(before=ids["note"])
-    assert memory.receipt("r1").stage == memory.receipt(1).stage
+    assert memory.receipt("R1").stage == memory.receipt("r1").stage == memory.receipt(1).stage
     assert memory.correct(ids["fact"].upper(), LISBON).id[0] == "f"
 
 

@@ -105,7 +105,7 @@ def validate_time(value: object, what: str) -> datetime:
 
 def validate_record_id(record: object) -> int:
     """Return the number of a record that was named by it, or as "r33"."""
-    if isinstance(record, str) and record[:1] == "r" and record[1:].isascii() and record[1:].isdigit():
+    if isinstance(record, str) and record[:1] in ("r", "R") and record[1:].isascii() and record[1:].isdigit():
         record = int(record[1:20])
     return validate_position(record, "The record's id")
 

@@ -193,7 +193,7 @@ class Curation:
             raise InputError("The correction is empty. Say what is true instead.")
         if found.kind == "note":
             raise InputError(f"A note is corrected in its file: edit {found.thread} in the user's folder.")
-        if found.until and not self._is_said_in(found.by_record, correction):
+        if found.until and not self._is_text_of(found.by_record, correction):
             raise InputError(
                 f"{found.short_id} ended on {found.until:%Y-%m-%d} already. Correct what holds instead."
             )
@@ -205,10 +205,10 @@ class Curation:
         self._journal.check_enabled()
         return self._journal.append
 
-    def _is_said_in(self, record_id: int | None, correction: str) -> bool:
+    def _is_text_of(self, record_id: int | None, correction: str) -> bool:
         """Return whether this record is the same correction, begun before."""
-        said = self._database.read(lambda tx: Items(tx, self._owner).find("record", str(record_id)))
-        return said is not None and text_of(said.type, said.data) == correction
+        record = self._database.read(lambda tx: Items(tx, self._owner).find("record", str(record_id)))
+        return record is not None and text_of(record.type, record.data) == correction
 
     def _agent(self, now: datetime) -> str:
         due = self._sleep_due(now)
@@ -221,11 +221,11 @@ class Curation:
     def _speaker(self, tx: Transaction, found: FoundItem) -> str:
         """Return whose statement is corrected: its speaker, its subject, or the user of the agent it was said to;
         empty where that is unknown."""
-        said = Items(tx, self._owner).find("record", str(found.record_id)) or found
-        session = Sessions(tx).find_any(said.session_id)
+        source = Items(tx, self._owner).find("record", str(found.record_id)) or found
+        session = Sessions(tx).find_any(source.session_id)
         agent = Agents(tx).find_row(session.agent_id) if session else None
         talks = agent and agent.owner == self._owner and Agents(tx).get(agent.owner, agent.id).descriptor
-        name = said.speaker or found.speaker or (display_name(talks.user_id) if isinstance(talks, User) else "")
+        name = source.speaker or found.speaker or (display_name(talks.user_id) if isinstance(talks, User) else "")
         return usable_name(name)
 
     def _restate(

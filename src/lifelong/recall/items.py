@@ -159,8 +159,8 @@ class Items:
     def end(
         self, kind: ItemKind, refs: Iterable[str], until: datetime | None, known: datetime, by: int | None
     ) -> None:
-        """They stopped being true, which is known since then; what was known first, counts. Without `until`, a
-        part of them did, and they hold."""
+        """End these items. An end that became known earlier stays. Without `until`, only a part of them has ended,
+        and they hold."""
         end = (to_micros(until) if until else None, to_micros(known), by)
         later = to_micros(known) if until else NO_LIMIT
         self._tx.many(

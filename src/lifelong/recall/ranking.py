@@ -223,11 +223,11 @@ def rarity(view: IndexView, stem: int) -> float:
 
 def _subject(view: IndexView, parsed: ParsedQuery, places: Places, flags: NDArray[np.uint8]) -> NDArray[Any] | int:
     if parsed.people and view.has_speakers_besides(parsed.people):
-        said = view.said_by(places, parsed.people)
+        by_them = view.said_by(places, parsed.people)
         if parsed.name_words:
-            return said
+            return by_them
         named = view.holds(places, [number for number, _ in parsed.words.values()]).any(axis=1)
-        tells = named | (said & (flags & TELLS != 0))
+        tells = named | (by_them & (flags & TELLS != 0))
         return np.asarray(tells * np.where(_is_summary(view, places), SUMMARY_NAME_WEIGHT, 1))
     if parsed.people or not view.has_assistant:
         return 0

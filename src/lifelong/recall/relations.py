@@ -235,8 +235,8 @@ class _Query:
     def _weight(self, other: str) -> float:
         """Return the weight: one for each way a document refers to it, and one for each fact and experience."""
         edge = self._edges[other]
-        said = sum(DATA_WEIGHT if one.trust in ("tool", "web") else 1.0 for one in edge.evidence.values())
-        return said + len(edge.how & {"link", "body"})
+        evidence = sum(DATA_WEIGHT if one.trust in ("tool", "web") else 1.0 for one in edge.evidence.values())
+        return evidence + len(edge.how & {"link", "body"})
 
     # What is shown
 
