@@ -40,7 +40,7 @@ def test_the_first_page_runs_as_it_is(tmp_path: Path) -> None:
     assert "allergic to nuts" in printed
     assert re.search(r"lives in Lisbon now\. \[r\d+\]", printed)
     assert re.search(r"lives in Porto\. \[r\d+, until .*\]", printed), "the ended fact is in the document, marked"
-    assert (tmp_path / "my-home/users/default/MEMORY.md").is_file()
+    assert (tmp_path / "my-home/users/mara/MEMORY.md").is_file()
 
 
 def test_the_readme_runs_as_it_is(tmp_path: Path) -> None:
