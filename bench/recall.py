@@ -84,7 +84,7 @@ OF_A_SIZE = {
     "found_{}": "questions whose turn is among five hits, %",
     "disk_{}_bytes": "bytes a turn on disk",
     "resident_{}_mb": "resident memory of a process that has recalled, MB",
-    "load_{}_s": "first recall, which loads the shelf, s",
+    "load_{}_s": "first search, which loads the index, s",
 }
 ALSO = {
     "p50_10k_over_parts_one_by_one": "recall over its parts at 10,000, in turns call by call",

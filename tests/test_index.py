@@ -58,7 +58,7 @@ QUESTIONS = ("Where does the badger sleep?", "Which animal is in the bath?", "he
 
 
 def found_by(memory: Memory) -> list[set[str]]:
-    """Everything that words find. What meaning finds depends a little on how the shelf was filled."""
+    """Everything that words find. What meaning finds depends a little on how the index was loaded."""
     found = [memory.search(question, 500, explain=True) for question in QUESTIONS]
     return [{hit.id for hit in hits if "words" in hit.parts} for hits in found]
 
@@ -414,7 +414,7 @@ def test_a_kill_in_the_middle_costs_nothing(
 
 
 def test_two_processes_see_what_the_other_stored(full: Memory, open_memory: OpenMemory) -> None:
-    """R1: a shelf reads what others have stamped."""
+    """R1: an index in memory loads what others have embedded."""
     other = open_memory()
     other.search("heron")
     alice = full.agent(User("cli", "alice", "main"))
@@ -518,7 +518,7 @@ def test_what_was_deleted_is_not_found_while_items_wait(memory: Memory, alice: A
 
 
 def test_many_ask_while_somebody_tells(memory: Memory, alice: Agent) -> None:
-    """R1, S2: nobody meets a half-filled shelf."""
+    """R1, S2: nobody meets a half-loaded index."""
     memory.start()
     errors: list[Exception] = []
     over = threading.Event()

@@ -1,4 +1,17 @@
 """3. What comes back: everything that is known can be found by words, by meaning, by speaker and by time.
 
-ARCHITECTURE.md lists the modules in reading order.
+analyzer            the stems and flags of a text
+items               what can be found: rows, words, ids
+vector_rows         vectors of items, and whose serve
+citations, feedback what has ended, and what people said about it
+index_writer        records, documents and files become items
+indexing, repair    vectors in the background; damage, rebuild, verify
+memory_index        a user's items in memory
+query, ranking      what a question asks for, and how well an item answers it
+search              a question in, hits out
+context, tools      what an agent gets before its turn, and by its tools
+curation            list, correct, pin, feedback
+experience_rows, experience_vectors, experiences, dedup   experiences, each stored once
+relations           how entities are related
+recall_log          what was asked, and what came back
 """
