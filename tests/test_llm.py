@@ -9,7 +9,7 @@ import json
 import socket
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic_ai.models
 import pytest
@@ -19,7 +19,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel as AnyToolModel
 
 from lifelong import Memory, User
-from lifelong.errors import ConfigError, DailyCapExceeded, ModelError, RunBudgetExceeded, StorageBusy
+from lifelong.errors import ConfigError, DailyCapExceeded, InputError, ModelError, RunBudgetExceeded, StorageBusy
 from lifelong.models.ledger import Call, Ledger
 from lifelong.models.metered import within
 from lifelong.models.providers import model_for, unusable
@@ -29,7 +29,7 @@ from lifelong.organize.organizer import RunResult, Transcript
 from lifelong.settings import ModelsSettings
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
-from lifelong.tools import misfit
+from lifelong.tools import tool
 from lifelong.types import StoredRecord, UserMessage
 from tests.model_servers import ModelServer, Reply, Script, call, refuse, results, say, told
 
@@ -217,7 +217,7 @@ def test_a_call_that_does_not_fit_is_mended_by_the_model(bench: Bench) -> None:
     edit = {"document_id": "x", "append": "y"}
     script = [
         call("document_edit", edit),
-        call("document_edit", {**edit, "expected_version": "2"}),
+        call("document_edit", {**edit, "expected_version": "two"}),
         call("document_edit", {**edit, "expected_version": 2, "why": "so"}),
         call("document_read", {"path": "~/memory", "document_id": None}),
         *WORK[1:],
@@ -226,8 +226,8 @@ def test_a_call_that_does_not_fit_is_mended_by_the_model(bench: Bench) -> None:
         bench.organize(server)
     shown = results(server.requests[-1])
     assert "'expected_version' is missing" in shown[0]
-    assert "'expected_version' must be of type integer" in shown[1]
-    assert "no argument 'why'" in shown[2]
+    assert "'expected_version' cannot be 'two'" in shown[1]
+    assert "Unknown argument 'why'" in shown[2]
     assert "~/memory" in shown[3]
     assert "anna" in bench.bodies
 
@@ -562,11 +562,54 @@ def test_any_other_last_line_does_not(said: str) -> None:
     assert not kept_nothing(said)
 
 
-def test_a_truth_value_is_no_number() -> None:
-    """O20: JSON's true must not pass for version 1."""
-    schema = {"properties": {"expected_version": {"type": "integer"}}}
-    assert "integer" in misfit({"expected_version": True}, schema)
-    assert misfit({"expected_version": 1}, schema) == ""
+def _versions(
+    expected_version: Annotated[int, "The version."], links: Annotated[list[str] | None, "Links."] = None
+) -> str:
+    return f"{expected_version!r} {links!r}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ({"expected_version": 3}, "3 None"),
+        ({"expected_version": 3.0, "links": None}, "3 None"),
+        ({"expected_version": "3", "links": ["a"]}, "3 ['a']"),
+    ],
+)
+def test_a_tool_takes_numbers_as_models_write_them(arguments: dict[str, Any], answer: str) -> None:
+    """O13a: whatever a client makes of a whole number; null is the same as left out."""
+    assert tool("t", "", _versions).call(**arguments) == answer
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"expected_version": True}, "'expected_version' cannot be True: Input should be a valid integer."),
+        ({"expected_version": 1.5}, "'expected_version' cannot be 1.5: Input should be a valid integer"),
+        ({"expected_version": "one"}, "'expected_version' cannot be 'one': Input should be a valid integer"),
+        ({"expected_version": 1, "links": "a"}, "'links' cannot be 'a': Input should be a valid list."),
+        ({}, "'expected_version' is missing. The arguments are: expected_version, links."),
+        ({"version": 1}, "The arguments are: expected_version, links."),
+    ],
+)
+def test_a_tool_says_what_to_change(arguments: dict[str, Any], message: str) -> None:
+    """O13a, O20: JSON's true must not pass for version 1."""
+    with pytest.raises(InputError) as raised:
+        tool("t", "", _versions).call(**arguments)
+    assert message in str(raised.value)
+
+
+def test_the_schema_of_a_tool_is_what_its_function_takes() -> None:
+    """F2: short, and closed."""
+    assert tool("t", "", _versions).parameters == {
+        "type": "object",
+        "properties": {
+            "expected_version": {"type": "integer", "description": "The version."},
+            "links": {"type": "array", "items": {"type": "string"}, "description": "Links."},
+        },
+        "required": ["expected_version"],
+        "additionalProperties": False,
+    }
 
 
 def test_a_newest_result_that_is_too_long_alone_is_cut_to_what_fits() -> None:

@@ -184,14 +184,14 @@ def test_a_wrong_call_gets_a_useful_error(home: Path) -> None:
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("recall", {"query": "x"}, "There is no tool 'recall'. The tools are: get_context"),
         ("recall_memory", {}, "The argument 'query' is missing"),
-        ("recall_memory", {"query": "x", "top_k": "5"}, "must be of type integer"),
-        ("recall_memory", {"query": "x", "limit": 5}, "There is no argument 'limit'"),
+        ("recall_memory", {"query": "x", "top_k": "five"}, "should be a valid integer"),
+        ("recall_memory", {"query": "x", "limit": 5}, "Unknown argument 'limit'"),
         ("recall_memory", {"query": " "}, "The query is empty"),
         ("list_memory", {"kind": "nope"}, "Use one of: record, fact"),
         ("add_messages", {"user": " "}, "There is no text from the user"),
         ("store_memory", {"key": "../up", "content": "x"}, "A note's key cannot be"),
         ("store_memory", {"key": "up", "content": "x", "worker": "../up"}, "A worker's name cannot be"),
-        ("remember_this", {"text": "x", "sensitivity": "high"}, "Unknown sensitivity"),
+        ("remember_this", {"text": "x", "sensitivity": "high"}, "'sensitivity' cannot be 'high'"),
         ("document_edit", {"document_id": "x", "expected_version": 1, "append": "y"}, "with document_read"),
         ("get_context", {"tokens": -1}, "The budget cannot be -1"),
     ]

@@ -148,7 +148,7 @@ def test_nothing_remembered_can_end_the_fence(memory: Memory, mara: Agent) -> No
         ({}, "'query' is missing"),
         ({"query": " "}, "The query is empty. Ask a question"),
         ({"query": "x", "top_k": 0}, "top_k cannot be 0. Ask for 1 to 50"),
-        ({"query": "x", "top_k": "5"}, "'top_k' must be of type integer"),
+        ({"query": "x", "top_k": "five"}, "'top_k' cannot be 'five': Input should be a valid integer"),
         ({"question": "x"}, "The arguments are: query, top_k"),
     ],
 )

@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from lifelong.journal.records import SENSITIVITIES, Sensitivity
-from lifelong.tools import Tool, schema, text, tool
+from lifelong.journal.records import Sensitivity
+from lifelong.tools import Tool, tool
 
 if TYPE_CHECKING:
     from lifelong.journal.notes import Notes
     from lifelong.journal.service import JournalService
 
-REMEMBER = schema(
-    "text",
-    text=text("What to write down, in a sentence that can be understood without the talk around it."),
-    category=text("What it is: note, learned, user-preference, decision, or a word of your own."),
-    sensitivity=text("Who may read it: public, operational, private-user or secret.") | {"enum": [*SENSITIVITIES]},
-)
-STORE = schema(
-    "key",
-    "content",
-    key=text("The note's name: letters, digits, '_' and '-'. The same name overwrites."),
-    content=text("The note, as Markdown."),
-)
+NOTE_KEY = "The note's name: letters, digits, '_' and '-'. The same name overwrites."
+NOTE_CONTENT = "The note, as Markdown."
 
 
 def remember_this(journal: JournalService, session_id: str = "") -> Tool:
     """Return the tool that writes to the journal what an agent chooses to keep (SPEC O23)."""
 
-    def remember(text: str, category: str = "note", sensitivity: Sensitivity = "operational") -> str:
+    def remember(
+        text: Annotated[
+            str, "What to write down, in a sentence that can be understood without the talk around it."
+        ],
+        category: Annotated[
+            str, "What it is: note, learned, user-preference, decision, or a word of your own."
+        ] = "note",
+        sensitivity: Annotated[
+            Sensitivity, "Who may read it: public, operational, private-user or secret."
+        ] = "operational",
+    ) -> str:
         record = journal.remember(text, category, sensitivity, session_id=session_id)
         return f"Written down as {record.category}, {record.sensitivity}."
 
-    return tool("remember_this", "Write something down in the journal, to have it next time.", REMEMBER, remember)
+    return tool("remember_this", "Write something down in the journal, to have it next time.", remember)
 
 
 def note_tool(notes: Notes) -> Tool:
     """Return `store_memory`, which keeps a note of a worker (SPEC O31)."""
 
-    def store(key: str, content: str) -> str:
+    def store(key: Annotated[str, NOTE_KEY], content: Annotated[str, NOTE_CONTENT]) -> str:
         notes.store(key, content)
         return f"Stored as {key}."
 
-    return tool("store_memory", "Keep a note for your next job.", STORE, store)
+    return tool("store_memory", "Keep a note for your next job.", store)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Unpack
+from typing import Annotated
 
 from lifelong.errors import InputError
 from lifelong.organize.document_rows import MEMORY, slugs
-from lifelong.organize.documents import DocumentContent, DocumentStore, outline
+from lifelong.organize.documents import DocumentStore, outline
 from lifelong.organize.draft import Draft
-from lifelong.tools import Tool, number, schema, text, tool
+from lifelong.tools import Tool, tool
 from lifelong.types import Document
 
 MAX_CHILDREN = 200
@@ -24,19 +24,43 @@ def document_tools(target: Draft | DocumentStore, author: str = "agent") -> tupl
     def view() -> Draft:
         return target.draft() if isinstance(target, DocumentStore) else target
 
-    def document_read(document_id: str | None = None, path: str | None = None) -> str:
+    def document_read(
+        document_id: Annotated[str | None, DOCUMENT_ID] = None, path: Annotated[str | None, DOCUMENT_PATH] = None
+    ) -> str:
         return _read(view(), document_id, path)
 
-    def document_write(**content: Unpack[DocumentContent]) -> str:
-        before = content.get("expected_version")
-        return _written(view(), target.write(**content, **by), before)
+    def document_write(
+        *,
+        document_id: Annotated[str | None, "The document to change; leave it out to make a new one."] = None,
+        expected_version: Annotated[int | None, "The version you read; required with document_id."] = None,
+        slug: Annotated[str, "Its name in the path, e.g. new-york: no '/', unique below its parent."],
+        title: Annotated[str, "Its title; in people/ and projects/ the subject of its facts."],
+        description: Annotated[str, "What it is about, in a sentence."],
+        body: Annotated[str, "The whole text, a fact a paragraph, each ending in its records: [r12, r13]."],
+        parent_id: Annotated[str | None, "The parent's id; left out, the document stays where it is."] = None,
+        parent_path: Annotated[str | None, PARENT_PATH] = None,
+        links: Annotated[list[str] | None, LINKS] = None,
+    ) -> str:
+        written = target.write(
+            slug=slug,
+            title=title,
+            description=description,
+            body=body,
+            document_id=document_id,
+            expected_version=expected_version,
+            parent_id=parent_id,
+            parent_path=parent_path,
+            links=links,
+            **by,
+        )
+        return _written(view(), written, expected_version)
 
     def document_edit(
-        document_id: str,
-        expected_version: int,
-        append: str | None = None,
-        find: str | None = None,
-        replace: str | None = None,
+        document_id: Annotated[str, DOCUMENT_ID],
+        expected_version: Annotated[int, "The version you read."],
+        append: Annotated[str | None, "A paragraph to add."] = None,
+        find: Annotated[str | None, "Instead of append: a text that occurs exactly once in the body."] = None,
+        replace: Annotated[str | None, "What to put in its place; left out, it is removed."] = None,
     ) -> str:
         put = replace if find else replace or None
         written = target.edit(
@@ -45,9 +69,9 @@ def document_tools(target: Draft | DocumentStore, author: str = "agent") -> tupl
         return _written(view(), written, expected_version)
 
     return (
-        tool("document_read", READ, READ_PARAMETERS, document_read),
-        tool("document_write", WRITE, WRITE_PARAMETERS, document_write),
-        tool("document_edit", EDIT, EDIT_PARAMETERS, document_edit),
+        tool("document_read", READ, document_read),
+        tool("document_write", WRITE, document_write),
+        tool("document_edit", EDIT, document_edit),
     )
 
 
@@ -62,39 +86,10 @@ WRITE = (
 EDIT = "Change a little: append a paragraph, or replace a text that occurs exactly once in the body."
 
 
-ID = text("The document's id.")
-PATH = text(f"Instead of the id: its path, e.g. {MEMORY}/people; ~ for the roots.")
-
-
-READ_PARAMETERS = schema(document_id=ID, path=PATH)
-WRITE_PARAMETERS = schema(
-    "slug",
-    "title",
-    "description",
-    "body",
-    document_id=text("The document to change; leave it out to make a new one."),
-    expected_version=number("The version you read; required with document_id."),
-    slug=text("Its name in the path, e.g. new-york: no '/', unique below its parent."),
-    title=text("Its title; in people/ and projects/ the subject of its facts."),
-    description=text("What it is about, in a sentence."),
-    body=text("The whole text, a fact a paragraph, each ending in its records: [r12, r13]."),
-    parent_id=text("The parent's id; left out, the document stays where it is."),
-    parent_path=text(f"Instead of parent_id: the parent's path, e.g. {MEMORY}/people."),
-    links={
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "Ids or paths of related documents; left out, they stay as they are.",
-    },
-)
-EDIT_PARAMETERS = schema(
-    "document_id",
-    "expected_version",
-    document_id=ID,
-    expected_version=number("The version you read."),
-    append=text("A paragraph to add."),
-    find=text("Instead of append: a text that occurs exactly once in the body."),
-    replace=text("What to put in its place; left out, it is removed."),
-)
+DOCUMENT_ID = "The document's id."
+DOCUMENT_PATH = f"Instead of the id: its path, e.g. {MEMORY}/people; ~ for the roots."
+PARENT_PATH = f"Instead of parent_id: the parent's path, e.g. {MEMORY}/people."
+LINKS = "Ids or paths of related documents; left out, they stay as they are."
 
 
 def _read(draft: Draft, document_id: str | None, path: str | None) -> str:

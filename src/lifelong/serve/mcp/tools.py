@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Annotated, cast
 
 from mcp import types
 
 from lifelong.errors import InputError
-from lifelong.journal.tools import STORE, note_tool
+from lifelong.journal.tools import NOTE_CONTENT, NOTE_KEY, note_tool
 from lifelong.memory import Memory
 from lifelong.organize.document_rows import MEMORY
 from lifelong.recall.context import fenced, shortened
-from lifelong.tools import Tool, number, schema, text, tool
+from lifelong.tools import Tool, tool
 from lifelong.types import ITEM_KINDS, Agent, AssistantMessage, Hit, ItemKind, UserMessage
 
 READ_ONLY = {"recall_memory", "query_experiences", "relations", "document_read", "get_context", "list_memory"}
@@ -118,20 +118,28 @@ def _below_memory(one: Tool) -> Tool:
 
 
 def _store_memory(caller: Caller) -> Tool:
-    def store(key: str, content: str, worker: str = "") -> str:
+    def store(
+        key: Annotated[str, NOTE_KEY],
+        content: Annotated[str, NOTE_CONTENT],
+        worker: Annotated[
+            str, "Whose note it is: letters, digits, '_' and '-'. Your program's name if left out."
+        ] = "",
+    ) -> str:
         notes = caller.memory.notes.worker(worker or _worker_name(caller.client))
         return note_tool(notes).call(key=key, content=content)
 
-    worker = text("Whose note it is: letters, digits, '_' and '-'. Your program's name if left out.")
-    parameters = STORE | {"properties": STORE["properties"] | {"worker": worker}}
-    return tool("store_memory", STORE_MEMORY, parameters, store)
+    return tool("store_memory", STORE_MEMORY, store)
 
 
 def _add_messages(caller: Caller) -> Tool:
     """The records are the agent's word, also of what the user said: a model is not the user, and may be misled
     (SPEC S5)."""
 
-    def add(user: str, assistant: str = "", speaker: str = "") -> str:
+    def add(
+        user: Annotated[str, "What the user said, word for word."],
+        assistant: Annotated[str, "What you answered, word for word."] = "",
+        speaker: Annotated[str, "The user's name, if you know it."] = "",
+    ) -> str:
         if not user.strip():
             raise InputError("There is no text from the user. Give the user's words.")
         answer = [AssistantMessage(assistant)] if assistant.strip() else []
@@ -139,34 +147,31 @@ def _add_messages(caller: Caller) -> Tool:
         caller.memory.end_turn(caller.agent)
         return f"Stored as {', '.join(ids)}."
 
-    parameters = schema(
-        "user",
-        user=text("What the user said, word for word."),
-        assistant=text("What you answered, word for word."),
-        speaker=text("The user's name, if you know it."),
-    )
-    return tool("add_messages", ADD_MESSAGES, parameters, add)
+    return tool("add_messages", ADD_MESSAGES, add)
 
 
 def _get_context(caller: Caller) -> Tool:
-    parameters = schema(
-        about=text("What the conversation is about, in the user's words; left out, what was talked of last."),
-        tokens=number("How long it may be, in tokens."),
-    )
-    return tool("get_context", GET_CONTEXT, parameters, caller.context)
+    def context(
+        about: Annotated[
+            str | None, "What the conversation is about, in the user's words; left out, what was talked of last."
+        ] = None,
+        tokens: Annotated[int | None, "How long it may be, in tokens."] = None,
+    ) -> str:
+        return caller.context(about, tokens)
+
+    return tool("get_context", GET_CONTEXT, context)
 
 
 def _list_memory(caller: Caller) -> Tool:
-    def show(subject: str = "", kind: str = "", limit: int = 20) -> str:
+    def show(
+        subject: Annotated[str, "A name, or some words; left out, everything."] = "",
+        kind: Annotated[str, f"One of: {', '.join(ITEM_KINDS)}."] = "",
+        limit: Annotated[int, "How many at most."] = 20,
+    ) -> str:
         hits = caller.memory.list(cast(ItemKind, kind) if kind else None, subject or None, limit=limit)
         return fenced(map(_line, hits)) if hits else "Nothing is remembered. Leave out the subject or the kind."
 
-    parameters = schema(
-        subject=text("A name, or some words; left out, everything."),
-        kind=text(f"One of: {', '.join(ITEM_KINDS)}."),
-        limit=number("How many at most."),
-    )
-    return tool("list_memory", LIST_MEMORY, parameters, show)
+    return tool("list_memory", LIST_MEMORY, show)
 
 
 def _line(hit: Hit) -> str:
