@@ -113,6 +113,14 @@ def test_the_files_that_a_page_names_are_there(path: Path) -> None:
     assert [one for one in named if not any((ROOT / where / one).exists() for where in ("", "src/lifelong"))] == []
 
 
+def test_the_architecture_names_every_folder_and_module_of_the_package() -> None:
+    layout = blocks(ROOT / "ARCHITECTURE.md", "")[1]
+    package = ROOT / "src/lifelong"
+    modules = {path.name for path in package.glob("*.py")} - {"__main__.py"}
+    folders = {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert {one for one in modules | folders if not re.search(rf"(?<![\w/]){re.escape(one)}", layout)} == set()
+
+
 def test_the_extras_that_pages_install_are_there() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
