@@ -28,7 +28,7 @@ class Home:
         return self.path / "users" / validate_user(name)
 
     def users(self) -> list[str]:
-        """The users that have files of their own."""
+        """Return the users that have files."""
         return [place.name for place in self.path.glob("users/*") if is_user_name(place.name) and place.is_dir()]
 
     def check(self) -> None:

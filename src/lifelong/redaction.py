@@ -149,7 +149,7 @@ class Redacted:
 
 
 def find_secrets(text: str) -> Redacted:
-    """The text with a marker in the place of each secret."""
+    """Return the text with a marker in the place of each secret, and the kinds that were found."""
     found: list[str] = []
     for _ in range(_MAX_ROUNDS):
         spans = _spans(text)
@@ -163,7 +163,7 @@ def find_secrets(text: str) -> Redacted:
 
 
 def redact(text: str) -> str:
-    """The same, where nobody asks what was found."""
+    """Return the text with a marker in the place of each secret."""
     return find_secrets(text).text
 
 
@@ -176,7 +176,7 @@ _KEY_LIKE, _CARD_LIKE, _NAME_LIKE, _FRAME_LIKE = (1 << bit for bit in range(4))
 
 
 def suspicion(word: str) -> int:
-    """Not 0 where a word may be, name or frame a secret: a text without such a word has none."""
+    """Return 0 where a word cannot be, name or frame a secret: a text of such words has none."""
     word = word.lower().replace("\u0307", "")  # what İ becomes, beside an i
     found = _NAME_LIKE if _HINT.search(word) and (pattern(_NAME).search(word) or _NAME_PART.search(word)) else 0
     others = (_KEY_LIKE, _LONG_WORD), (_CARD_LIKE, _FOUR_DIGITS), (_FRAME_LIKE, _FRAME_HINT)
@@ -187,7 +187,7 @@ _suspicions = BoundedCache(suspicion)
 
 
 def _spans(text: str) -> list[_Span]:
-    """Where the secrets are, in order. Those that overlap become one, so that no part is left over."""
+    """Return where the secrets are, in order. Overlapping ones become one, so that no part is left over."""
     text = _MARKER.sub(lambda marker: ";" * len(marker[0]), text)
     suspected = reduce(or_, map(_suspicions.__getitem__, text.split()), 0)
     if not suspected or (suspected == _CARD_LIKE and not _CARD_START.search(text)):
@@ -221,7 +221,7 @@ def _shaped(text: str) -> Iterator[_Span]:
 
 
 def _looks_random(token: str) -> bool:
-    """Whether this was drawn, not written: characters of several kinds that change all the time."""
+    """Return whether this looks generated, not written: characters of several kinds that change all the time."""
     if _UUID.search(token) or _FILE.search(token):
         return False
     parts = [part for part in re.split(r"[\W_]+", token) if not _DIGEST.fullmatch(part)]
@@ -258,7 +258,7 @@ def _named(text: str) -> Iterator[_Span]:
 
 
 def _value(text: str, name: re.Match[str], group: str) -> tuple[int, int] | None:
-    """Where the value after this name stands, if one is given away."""
+    """Return where the value after this name is, if one is given."""
     gap = pattern(_GAP).match(text, name.end())
     if not gap:
         return None
@@ -285,7 +285,7 @@ def _value(text: str, name: re.Match[str], group: str) -> tuple[int, int] | None
 
 
 def _quoted(text: str, start: int) -> tuple[int, int] | None:
-    """Where the text between the quotation marks that open here stands."""
+    """Return where the text between the quotation marks that open here is."""
     quote = _QUOTE.match(text, start)
     if not quote:
         return None
@@ -308,7 +308,7 @@ def _is_value(quoted: str, how: str, sure: bool) -> bool:
 
 
 def _given_away(words: list[str], how: str, sure: bool, tight: bool) -> int:
-    """How many of these words are the value: 0 where they only speak about it."""
+    """Return how many of these words are the value: 0 where they only speak about it."""
     if (
         not words
         or _is_placeholder(words[0].rstrip(".,;)\"'`"))
@@ -332,7 +332,7 @@ def _is_placeholder(value: str) -> bool:
 
 
 def _strange(word: str, sure: bool) -> bool:
-    """Whether this is no word of any language: letters with digits or signs among them, or a number."""
+    """Return whether this is not a word of any language: letters mixed with digits or signs, or a number."""
     core = word[:_MAX_CLAUSE_CHARS].strip(_TRIM + "([{<")
     if core.isdecimal():
         return len(core) >= (4 if sure else 6)

@@ -29,8 +29,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def new_id() -> str:
-    """An id that nobody else makes. Ids sort by when they were made, so that what belongs together lies
-    together in an index."""
+    """Return a unique id. Ids sort by when they were made, so that related rows are close together in an index."""
     return f"{time.time_ns():016x}{os.urandom(8).hex()}"
 
 

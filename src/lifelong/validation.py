@@ -24,7 +24,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def validate_text(value: object, what: str, limit: int, advice: str = "Make it shorter.") -> str:
-    """Text that every database takes: no NUL, no lone surrogate, at most `limit` characters."""
+    """Return text that every database takes: no NUL, no lone surrogate, at most `limit` characters."""
     if not isinstance(value, str):
         raise InputError(f"{what} must be text, not {type(value).__name__}. Pass a str.")
     if len(value) > limit:
@@ -40,7 +40,8 @@ def validate_text(value: object, what: str, limit: int, advice: str = "Make it s
 
 
 def validate_name(value: object, what: str, limit: int = 1_000) -> str:
-    """Text that is there: a part of an address, a key, an id. The limit is in bytes, as an index counts."""
+    """Return text that is not blank: a part of an address, a key, an id. The limit is in bytes, as an index
+    counts."""
     text = validate_text(value, what, limit)
     if not text.strip():
         raise InputError(f"{what} must not be empty. Give it at least one visible character.")
@@ -54,7 +55,7 @@ def is_user_name(name: str) -> bool:
 
 
 def validate_user(name: object) -> str:
-    """A user's name is also its folder's, so it can never be a path or differ by case alone."""
+    """Return a user's name. It is also a folder's name, so it can never be a path or differ by case alone."""
     if not isinstance(name, str) or not is_user_name(name):
         raise InputError(
             f"{name!r:.200} cannot name a user. Use 1 to 64 lower-case letters, digits, '_' and '-', "
@@ -64,7 +65,7 @@ def validate_user(name: object) -> str:
 
 
 def validate_path(value: object, what: str) -> Path:
-    """A place in the file system, as an absolute path."""
+    """Return an absolute path."""
     if not isinstance(value, str | os.PathLike):
         raise InputError(f"{what} cannot be {value!r:.200}. Name a path.")
     text = validate_name(os.fspath(value), what, MAX_PATH_BYTES)
@@ -75,21 +76,21 @@ def validate_path(value: object, what: str) -> Path:
 
 
 def validate_position(value: object, what: str) -> int:
-    """A record's id, or 0 for the beginning."""
+    """Return a record's id, or 0 for the beginning."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
         raise InputError(f"{what} cannot be {_shown(value)}. Give a record's id, or 0 for the beginning.")
     return value
 
 
 def validate_count(value: object, what: str, least: int = 0, most: int = MAX_COUNT) -> int:
-    """How many of something somebody wants."""
+    """Return a number of things that are asked for."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InputError(f"{what} cannot be {_shown(value)}. Ask for {least} to {most:,}.")
     return value
 
 
 def validate_time(value: object, what: str) -> datetime:
-    """A time that is the same everywhere, with room for a deadline after it."""
+    """Return a time in UTC, early enough for a deadline after it."""
     advice = "Give a datetime with a time zone, e.g. datetime.now(UTC)."
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise InputError(f"{what} cannot be {value!r:.200}. {advice}")
@@ -111,7 +112,7 @@ def validate_record_id(record: object) -> int:
 
 
 def plain_json(value: object, what: str, limit: int, depth: int = MAX_JSON_DEPTH) -> Json:
-    """The value as JSON says it: nothing lost, nothing changed on the way."""
+    """Return the value as JSON has it, with nothing lost or changed."""
     match value:
         case None | bool():
             return value

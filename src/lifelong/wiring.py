@@ -358,7 +358,7 @@ class UserParts:
 
 
 def open_organizer(settings: Settings, database: Database, clock: Clock) -> Organizer:
-    """The one that is asked for; the rules where `auto` finds no model that can be used."""
+    """Return the configured organizer; with `auto`, the rules where no model can be used."""
     from lifelong.models.providers import unusable
     from lifelong.organize.rules.organizer import RulesOrganizer  # takes a while, and few processes organize
 
@@ -375,7 +375,7 @@ def open_organizer(settings: Settings, database: Database, clock: Clock) -> Orga
 
 
 def open_summarize(settings: Settings, database: Database, clock: Clock, user: str) -> Summarize | None:
-    """The model that may summarize what is compacted; none where the rules do it alone."""
+    """Return the model that may summarize what is compacted; none where only the rules do it."""
     from lifelong.journal.compaction import by_model
     from lifelong.models.providers import unusable
 
@@ -387,7 +387,7 @@ def open_summarize(settings: Settings, database: Database, clock: Clock, user: s
 
 
 def open_query(settings: Settings, database: Database, clock: Clock, user: str) -> Query | None:
-    """Who compacts worker notes; none where nobody can."""
+    """Return what compacts worker notes; none where nothing can."""
     from lifelong.models.providers import unusable
 
     choice, models = settings.continuity.notes_query, settings.models
@@ -469,7 +469,7 @@ def open_database(home: Home, storage: StorageSettings) -> Database:
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """The one that is asked for. Nothing is loaded or asked before its first use."""
+    """Return the configured embedder. Nothing is loaded or requested before its first use."""
     chosen = settings.embeddings
     if chosen.provider == "static":
         from lifelong.models.embedders.static import StaticEmbedder
@@ -492,7 +492,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
 
 def open_vectors(settings: Settings, home: Home, user: str, database: Database) -> Vectors:
-    """Where the vectors of experiences live."""
+    """Return the store of the vectors of experiences."""
     store = settings.vectors.store
     if store == "chroma":
         from lifelong.vectors.chroma import ChromaVectors

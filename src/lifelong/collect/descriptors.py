@@ -128,7 +128,7 @@ class Prompt:
 
 
 def cache_key(descriptor: Descriptor) -> str:
-    """The stable key of an agent. Parts are percent-encoded, so that a '/' in one cannot collide."""
+    """Return the stable key of an agent. Parts are percent-encoded, so that a '/' in one cannot collide."""
     match descriptor:
         case User(connector, user_id, channel_id):
             return _path("connectors", connector, user_id, channel_id)
@@ -141,7 +141,7 @@ def cache_key(descriptor: Descriptor) -> str:
 
 
 def matches(kind: Kind, strategy: Strategy) -> bool:
-    """Whether an agent may be found by this strategy."""
+    """Return whether an agent of this kind may be found by the strategy."""
     match kind:
         case "user":
             return strategy == "most-recent-foreground"
@@ -152,12 +152,12 @@ def matches(kind: Kind, strategy: Strategy) -> bool:
 
 
 def is_foreground(kind: Kind) -> bool:
-    """Whether a person speaks in this agent's sessions."""
+    """Return whether a person speaks in this agent's sessions."""
     return matches(kind, "most-recent-foreground")
 
 
 def is_organized(kind: Kind) -> bool:
-    """Whether this agent's sessions become memory. A memory-agent's never do: it would feed on itself."""
+    """Return whether this agent's sessions become memory. A memory-agent's never do: it would feed on itself."""
     match kind:
         case "memory-agent":
             return False
@@ -168,7 +168,7 @@ def is_organized(kind: Kind) -> bool:
 
 
 def is_mortal(kind: Kind) -> bool:
-    """Whether the agent dies after it has slept for long."""
+    """Return whether the agent dies after a long sleep."""
     match kind:
         case "subagent":
             return True
@@ -179,7 +179,7 @@ def is_mortal(kind: Kind) -> bool:
 
 
 def target(descriptor: Descriptor) -> Target | None:
-    """Where to answer. Only a user can be answered."""
+    """Return where to answer: only a user can be answered."""
     match descriptor:
         case User(connector=connector, channel_id=channel_id):
             return Target(connector, channel_id)
@@ -190,7 +190,7 @@ def target(descriptor: Descriptor) -> Target | None:
 
 
 def source_agent(descriptor: Descriptor) -> str | None:
-    """The agent whose user owns this one; none where it is the user that asks."""
+    """Return the id of the agent whose user owns this one; none where the caller's user owns it."""
     match descriptor:
         case MemoryAgent(id):
             return id
@@ -201,7 +201,7 @@ def source_agent(descriptor: Descriptor) -> str | None:
 
 
 def prompt(descriptor: Descriptor) -> Prompt:
-    """What the agent is told to be."""
+    """Return the agent's system prompt."""
     match descriptor:
         case App(system_prompt=text) | Permanent(system_prompt=text):
             return Prompt(text)
@@ -236,13 +236,13 @@ def validate_descriptor(descriptor: Descriptor) -> None:
 
 
 def encode(descriptor: Descriptor) -> str:
-    """A descriptor as the database holds it."""
+    """Return a descriptor as the database stores it."""
     validate_descriptor(descriptor)
     return json.dumps({"kind": descriptor.kind, **asdict(descriptor)}, ensure_ascii=False, sort_keys=True)
 
 
 def decode(text: str) -> Descriptor:
-    """The descriptor that `encode` wrote."""
+    """Return the descriptor that `encode` wrote."""
     try:
         parts = json.loads(text)
         descriptor = KINDS[parts.pop("kind")](**parts)

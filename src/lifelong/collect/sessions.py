@@ -171,15 +171,16 @@ class Sessions:
         return [from_row(row) for row in rows]
 
     def is_first_marked(self, session: Session) -> bool:
-        """Whether no earlier session of the same agent is marked: an agent's are handed over in order."""
+        """Return whether no earlier session of the same agent is marked: an agent's sessions are dispatched in
+        order."""
         return not self._tx.one(
             "SELECT 1 FROM sessions WHERE agent_id = ? AND invalidated_at < ? AND id <> ? LIMIT 1",
             *(session.agent_id, session.invalidated_at, session.id),
         )
 
     def marked(self) -> tuple[int, datetime | None]:
-        """How many sessions of the whole home are marked, and when the oldest of what waits in them arrived: the
-        mark itself moves on with every record."""
+        """Return how many sessions of the home are marked, and when the oldest record that waits in them
+        arrived: the mark itself moves on with every record."""
         row = self._tx.one(
             "SELECT count(*), min(COALESCE((SELECT h.recorded_at FROM "
             f"{_NEWS} ORDER BY h.id LIMIT 1), s.created_at)) FROM sessions s WHERE invalidated_at > 0"
@@ -200,8 +201,8 @@ class Sessions:
         return (row[0], from_micros(row[1])) if row else None
 
     def passed_over(self, before: datetime) -> datetime | None:
-        """When something arrived that nobody marked, though its agent should have been asleep before this time;
-        none where deadlines are acted on."""
+        """Return when a record arrived that is not marked although its agent should have been asleep before
+        this time; none where deadlines are acted on."""
         row = self._tx.one(
             f"SELECT (SELECT h.recorded_at FROM {_NEWS} ORDER BY h.id LIMIT 1) FROM agents a "
             "JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "

@@ -45,15 +45,15 @@ _FENCE_LINE = re.compile(r"^(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
 
 
 def transcript(records: Iterable[StoredRecord], *, foreground: bool, tool_result_chars: int = 2_000) -> str:
-    """The records as Markdown, under a sentence that says what kind of talk it is. Empty when nothing
-    was said."""
+    """Return the records as Markdown, under a sentence that says what kind of conversation it is; empty when
+    nothing was said."""
     blocks = [block for r in records if (block := _block(r, foreground, tool_result_chars))]
     return "\n\n".join([FOREGROUND if foreground else BACKGROUND, *blocks]) if blocks else ""
 
 
 def without_injected(text: str) -> str:
-    """The text less everything that recall put into it. What is not fenced on both sides stays; line ends
-    are made the same."""
+    """Return the text without everything that recall put into it. What is not fenced on both sides stays; line
+    ends become "\\n"."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _MARK not in text:
@@ -127,8 +127,8 @@ def _spoken(who: str, name: str, stamp: str, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text with a backslash before what a Markdown reader would take for more than text of its block:
-    our headings and notes, HTML, underlines, and fences that do not stand at the start of a line."""
+    """Return the text with a backslash before what a Markdown reader would take for more than text of its
+    block: our headings and notes, HTML, underlines, and fences that are not at the start of a line."""
     return "\n".join(map(_escaped_line, text.split("\n")))
 
 
@@ -147,7 +147,7 @@ def _escaped_line(line: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """The text with the code fence closed that it leaves open."""
+    """Return the text with its open code fence closed."""
     opened = ""
     for line in _FENCE_LINE.finditer(text):
         fence = line[1]
@@ -169,7 +169,8 @@ def _result(record: ToolResult, stamp: str, most: int) -> str:
 
 
 def _before_half_a_word(text: str, most: int) -> int:
-    """Where to cut so that no word is cut in two, if it is not too long: half a key is not known for one."""
+    """Return where to cut so that no word is cut in two, unless it is too long: half a key is not recognized as
+    a key."""
     half = _WORD_END.search(text[max(0, most - MAX_CUT_WORD_CHARS) : most + 1])
     return most - half.end() + half.start() + 1 if half and half.start() else most
 
@@ -181,12 +182,12 @@ def _fenced(text: str, language: str = "") -> str:
 
 
 def _line(text: str) -> str:
-    """Text that stays in its heading."""
+    """Return text that stays within its heading."""
     return " ".join(text.split())
 
 
 def _stamp(recorded: StoredRecord) -> str:
-    """What a fact cites, and when it was said. Provenance is told where it is not the usual one."""
+    """Return the record's id, its time, and its provenance where that is not the usual one."""
     usual = type(recorded.record).__dataclass_fields__["provenance"].default
     source = "" if recorded.record.provenance == usual else f", from {recorded.record.provenance}"
     return f"[r{recorded.id}, {recorded.at:%Y-%m-%d %H:%M:%S} UTC{source}]"

@@ -29,7 +29,7 @@ MODEL = "haiku"
 
 
 def missing() -> str:
-    """Why the SDK cannot be used, in a sentence; empty where it can."""
+    """Return why the SDK cannot be used, in a sentence; empty where it can."""
     return "" if importlib.util.find_spec("claude_agent_sdk") else INSTALL
 
 
@@ -60,8 +60,8 @@ class ClaudeQuery(ModelQuery):
         return self._settled(run, call, label, said)
 
     def options(self, folder: str) -> ClaudeAgentOptions:
-        """Text in, text out. The notes may hold anything: `verbatim_prompts` keeps the program from putting the
-        file into the prompt that an `@/path` in them names."""
+        """Return the options of a query with text in and text out. The notes may hold anything:
+        `verbatim_prompts` keeps the program from inserting the file that an `@/path` in them names."""
         from claude_agent_sdk import ClaudeAgentOptions
 
         environment = {
@@ -110,12 +110,12 @@ class ClaudeQuery(ModelQuery):
         return said
 
     def _named(self) -> str:
-        """The model of Anthropic's that is set; empty where none is."""
+        """Return the configured model of Anthropic's; empty where there is none."""
         provider, _, name = self._settings.model.partition(":")
         return name if provider == PROVIDER else ""
 
     def _settled(self, run: Run, call: int, label: str, said: _Said) -> str:
-        """The answer, its cost entered."""
+        """Enter the cost and return the answer."""
         told = without_secrets(" ".join(said.error.split()), self._settings)
         for key in filter(None, map(os.environ.get, KEYS)):
             told = told.replace(key, "[key]")

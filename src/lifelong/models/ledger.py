@@ -56,7 +56,7 @@ class Cost:
 
 
 def cost_of(tokens: Tokens, settings: ModelsSettings) -> Cost:
-    """What the tokens of the configured model cost."""
+    """Return what the tokens of the configured model cost."""
     given_input, given_output = settings.input_usd_per_million, settings.output_usd_per_million
     listed = _listed_price(tokens, settings.model)
     input_usd, output_usd = listed or (
@@ -72,7 +72,7 @@ def cost_of(tokens: Tokens, settings: ModelsSettings) -> Cost:
 
 
 def _listed_price(tokens: Tokens, model: str) -> tuple[float, float] | None:
-    """USD for input and for output, where the price is known."""
+    """Return USD for input and for output; none where the price is unknown."""
     provider, _, name = model.partition(":")
     if provider in LOCAL_PROVIDERS:
         return 0.0, 0.0
@@ -92,7 +92,7 @@ def _listed_price(tokens: Tokens, model: str) -> tuple[float, float] | None:
 
 
 def estimated_tokens(text_bytes: int) -> int:
-    """At least as many tokens as this much text is likely to have."""
+    """Return at least as many tokens as this much text is likely to have."""
     return -(-text_bytes // BYTES_PER_TOKEN)
 
 
@@ -138,7 +138,7 @@ class Ledger:
     def start(
         self, at: datetime, owner: str, purpose: str, model: str, most: float, inbox_id: int | None = None
     ) -> int:
-        """A call is about to be made, and costs no more than this."""
+        """Enter a call that is about to be made and costs no more than this. Return its id."""
         rows = self._tx.many(
             "INSERT INTO ledger (at, owner, purpose, model, state, input_tokens, output_tokens, cost, estimated, "
             "inbox_id, error) VALUES (?, ?, ?, ?, 'started', 0, 0, ?, 1, ?, '') RETURNING id",
@@ -155,7 +155,8 @@ class Ledger:
         )
 
     def fail(self, call_id: int, error: str, *, free: bool) -> None:
-        """It gave no answer. Unless it certainly cost nothing, the most it may have cost stands."""
+        """Enter that a call gave no answer. Unless it certainly cost nothing, the most it may have cost
+        remains."""
         charge = "0" if free else "cost"
         self._tx.run(
             f"UPDATE ledger SET state = 'failed', cost = {charge}, estimated = ?, error = ? "
@@ -164,12 +165,12 @@ class Ledger:
         )
 
     def spent_since(self, at: datetime) -> float:
-        """USD of the whole home, calls under way at their most."""
+        """Return the USD spent by the whole home, calls under way at their most."""
         row = self._tx.one("SELECT COALESCE(SUM(cost), 0) FROM ledger WHERE at >= ?", to_micros(at))
         return float(row[0]) if row else 0.0
 
     def recent(self, owner: str, limit: int) -> list[Call]:
-        """The owner's last calls, newest first."""
+        """Return the owner's last calls, newest first."""
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM ledger WHERE owner = ? ORDER BY id DESC LIMIT ?", owner, limit
         )
@@ -187,11 +188,12 @@ class Spend:
         self.run_budget_usd = run_budget_usd
 
     def today(self) -> float:
-        """USD since the day began (UTC)."""
+        """Return the USD spent since the day began (UTC)."""
         return self.database.read(lambda tx: Ledger(tx).spent_since(day_of(self.clock())))
 
     def over_cap(self, spent: float, most: float) -> str:
-        """Why a call that may cost this much cannot be made where so much was spent today; empty where it can."""
+        """Return why a call that may cost this much cannot be made after so much was spent today; empty where
+        it can."""
         if not most or spent + most <= self.daily_cap_usd:
             return ""
         return (
@@ -201,7 +203,7 @@ class Spend:
         )
 
     def run(self, owner: str, purpose: str, inbox_id: int | None = None) -> Run:
-        """A new run, that has spent nothing yet."""
+        """Return a new run that has spent nothing yet."""
         return Run(self, owner, purpose, inbox_id)
 
 
@@ -255,7 +257,7 @@ class Run:
 
 
 def day_of(now: datetime) -> datetime:
-    """When the UTC day of this time began."""
+    """Return when the UTC day of this time began."""
     return now - timedelta(microseconds=to_micros(now) % _DAY)
 
 

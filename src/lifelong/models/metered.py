@@ -85,15 +85,15 @@ class MeteredModel(WrapperModel):
         return self._counted(call, response, asked)
 
     def _affordable(self, asked: int) -> int:
-        """How many tokens of output the run can pay for after the question."""
+        """Return how many tokens of output the run can pay for after the question."""
         question = cost_of(Tokens(asked), self._ours).usd
         full = cost_of(Tokens(asked, MAX_OUTPUT_TOKENS), self._ours).usd - question
         paid = int(MAX_OUTPUT_TOKENS * (self._run.left - question) / full) if full else MAX_OUTPUT_TOKENS
         return max(MIN_OUTPUT_TOKENS, min(MAX_OUTPUT_TOKENS, paid))
 
     def _counted(self, call: int, response: ModelResponse, asked: int) -> ModelResponse:
-        """The response, its cost entered. A server that counts no tokens has them estimated, so that the
-        limits hold for it too."""
+        """Enter the cost and return the response. Where the server counts no tokens, they are estimated, so
+        that the limits hold."""
         usage, guessed = response.usage, False
         if not usage.has_values():
             answered = estimated_tokens(sum(map(_bytes, sent([response]))))
@@ -105,7 +105,7 @@ class MeteredModel(WrapperModel):
 
 
 def sent(messages: Sequence[ModelMessage]) -> Iterator[str]:
-    """Every text that the model is sent with these messages. The instructions are sent once."""
+    """Yield every text that is sent with these messages. The instructions are sent once."""
     yield next((m.instructions or "" for m in reversed(messages) if isinstance(m, ModelRequest)), "")
     for message in messages:
         for part in message.parts:
@@ -118,8 +118,8 @@ def sent(messages: Sequence[ModelMessage]) -> Iterator[str]:
 
 
 def within(messages: Sequence[ModelMessage], chars: int) -> list[ModelMessage]:
-    """The messages, with tool results cut until they fit: the oldest first and almost wholly, the newest only
-    where that is not enough."""
+    """Return the messages with tool results cut until they fit: the oldest first and almost wholly, the newest
+    only where that is not enough."""
     over = sum(map(len, sent(messages))) - chars
     fitting = list(messages)
     for index, message in enumerate(messages):
@@ -150,7 +150,7 @@ def _cut(result: ToolReturnPart, text: str, kept: int) -> ToolReturnPart:
 
 
 def in_words(error: Exception, settings: ModelsSettings) -> str:
-    """What happened, in sentences without secrets that say what to do next."""
+    """Return what happened in sentences that say what to do next, without secrets."""
     model, told = settings.model, without_secrets(" ".join(str(error).split()), settings)[:300]
     match error:
         case ModelTimeoutError() | ModelRequestTimeout():
@@ -180,7 +180,7 @@ def _check_calls(response: ModelResponse) -> None:
 
 
 def _is_free(error: Exception) -> bool:
-    """Whether the call certainly cost nothing: it was refused, or never arrived."""
+    """Return whether the call certainly cost nothing: it was refused, or never arrived."""
     if isinstance(error, ModelConnectionError):
         return error.phase in ("pool", "connect")
     return isinstance(error, ModelHTTPError)

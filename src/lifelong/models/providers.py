@@ -28,7 +28,7 @@ _OPENAI_LIKE = {"openai", "openai-chat"}
 
 
 def unusable(settings: ModelsSettings) -> str:
-    """Why no model can be asked with these settings, in a sentence; empty where one can."""
+    """Return why no model can be used with these settings, in a sentence; empty where one can."""
     if not settings.model:
         return "No model is set. Set models.model, for example to 'anthropic:claude-haiku-4-5'."
     if not importlib.util.find_spec("pydantic_ai"):
@@ -41,7 +41,7 @@ def unusable(settings: ModelsSettings) -> str:
 
 
 def model_for(settings: ModelsSettings) -> Model:
-    """The model, with a client of its own that is closed by leaving the model's context."""
+    """Return the model, with a client of its own that is closed by leaving the model's context."""
     try:
         from pydantic_ai.exceptions import UserError
         from pydantic_ai.models import infer_model
@@ -67,14 +67,14 @@ def model_for(settings: ModelsSettings) -> Model:
 
 
 def key_name(settings: ModelsSettings) -> str:
-    """The variable in the environment that usually holds the provider's key."""
+    """Return the environment variable that usually holds the provider's key."""
     provider = settings.model.partition(":")[0]
     provider = "openai" if provider in _OPENAI_LIKE else provider
     return f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
 def without_secrets(text: str, settings: ModelsSettings) -> str:
-    """The text less the keys that the provider may have told back."""
+    """Return the text without keys that the provider may have repeated."""
     for secret in (settings.api_key.get_secret_value(), os.environ.get(key_name(settings), "")):
         if secret:
             text = text.replace(secret, "[key]")
@@ -82,7 +82,8 @@ def without_secrets(text: str, settings: ModelsSettings) -> str:
 
 
 def _openai_compatible(name: str, settings: ModelsSettings) -> Model:
-    """A server that speaks OpenAI's Chat Completions. OpenAI's own key is never sent to it."""
+    """Return a provider for a server that speaks OpenAI's Chat Completions. OpenAI's own key is never sent to
+    it."""
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 

@@ -118,7 +118,7 @@ class Postgres:
         raise StorageError(f"PostgreSQL makes its own backups: pg_dump --schema={self._schema} > {target}")
 
     def check(self) -> list[str]:
-        """Every row is read, every index is valid, every rule was checked, no migration is missing."""
+        """Read every row, and check that every index and constraint is valid and no migration is missing."""
 
         def look(tx: Transaction) -> list[str]:
             for table in self._tables(tx):
@@ -155,7 +155,7 @@ class Postgres:
             self._pool.close()
 
     def _run(self, work: Callable[[Connection], T], *, reading: bool = False) -> T:
-        """One transaction, tried again on a fresh connection while nothing can have been stored."""
+        """Run one transaction, again on a fresh connection while nothing can have been stored."""
         if self._closed:
             raise MemoryClosed
         check_process(self._pid)
@@ -217,7 +217,7 @@ class Postgres:
             self._run(self._bring_up_to_date)
 
     def _no_connection(self) -> LifelongError | None:
-        """Why the pool gave no connection in time; none where the server has just come back."""
+        """Return why the pool gave no connection in time; none where the server has just come back."""
         if self._in_use >= self._pool_size:
             return StorageBusy(
                 f"All {self._pool_size} connections to PostgreSQL at {self._where} are in use. Nothing was "
@@ -234,7 +234,7 @@ class Postgres:
         return {row[0] for row in rows}
 
     def _version(self, tx: Transaction) -> int | None:
-        """The version of the tables that are there; none where they are not."""
+        """Return the version of the tables; none where there are none."""
         tables = self._tables(tx)
         if "lifelong_migrations" in tables:
             version = applied(tx)
@@ -256,7 +256,7 @@ class Postgres:
 
 
 def _prepare(connection: Connection, reading: bool) -> None:
-    """A reader sees one moment and changes nothing."""
+    """Set up a connection. A reader sees one snapshot and changes nothing."""
     level = IsolationLevel.REPEATABLE_READ if reading else IsolationLevel.READ_COMMITTED
     if connection.isolation_level is not level:
         connection.isolation_level = level
@@ -322,12 +322,12 @@ class _Transaction:
 
 @lru_cache(maxsize=512)
 def _psycopg(sql: str) -> LiteralString:
-    """The same statement with psycopg's placeholders. Our SQL is constant text, never built from input."""
+    """Return the statement with psycopg's placeholders. Our SQL is constant text, never built from input."""
     return sql.replace("%", "%%").replace("?", "%s")
 
 
 def _where(url: str) -> str:
-    """The server and database of an address, without its password."""
+    """Return the server and database of an address, without its password."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
@@ -341,12 +341,12 @@ def _where(url: str) -> str:
 
 
 def is_disconnect(error: psycopg.Error) -> bool:
-    """The server closes the connection: it shuts down, has too many, or somebody ended our session."""
+    """Return whether the server closed the connection: it shuts down, has too many, or ended our session."""
     return (error.sqlstate or "").startswith(("08", "57P", "53300"))
 
 
 def translate(error: psycopg.Error, where: str) -> LifelongError:
-    """The error of ours that says the same, with the next step."""
+    """Return the `LifelongError` for a driver's error, with the next step."""
     match error:
         case pg.UniqueViolation() | pg.ForeignKeyViolation() | pg.IntegrityError():
             return StorageConflict(f"The database refused it: {_first_line(error)}. Nothing was stored.")

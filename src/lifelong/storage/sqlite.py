@@ -92,7 +92,7 @@ class SQLite:
         return result
 
     def backup(self, target: Path) -> None:
-        """A copy has its name only when it is whole: it is made under another one first."""
+        """Write a copy. It gets its name when it is complete: until then it has another one."""
         self._check_usable()
         if os.path.lexists(target):
             raise _taken(target)
@@ -128,7 +128,7 @@ class SQLite:
     # Writing
 
     def _commit(self, jobs: Sequence[Work]) -> list[Any]:
-        """One transaction for all of them, a savepoint for each; for one alone, just the transaction."""
+        """Run all jobs in one transaction, each in a savepoint; a single one without."""
         with translated(self._path):
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
@@ -177,7 +177,7 @@ class SQLite:
             self._migrate(connection)
 
     def _version(self, connection: apsw.Connection) -> int:
-        """How far the file is migrated; 0 for a new one."""
+        """Return the number of the last migration; 0 for a new file."""
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         application = _pragma(connection, "application_id")
         if application != APPLICATION_ID and (tables or application):
@@ -206,7 +206,7 @@ class SQLite:
             raise
 
     def _switch_to_wal(self, connection: apsw.Connection) -> None:
-        """SQLite does not wait for a process that is switching too, so we do."""
+        """Switch to a write-ahead log. SQLite does not wait for a process that is switching too, so we do."""
         deadline = time.monotonic() + self._busy_timeout
         mode = None
         while mode is None:
@@ -318,7 +318,7 @@ class _Transaction:
 
 
 def check_open(connection: apsw.Connection, cause: Exception | None = None) -> None:
-    """On some errors (a full disk) SQLite gives up the whole transaction, and with it everyone's work."""
+    """Raise `StorageError` where SQLite gave up the whole transaction, as it does on some errors (a full disk)."""
     if not connection.in_transaction:
         raise StorageError("The transaction was given up. Nothing was stored.") from cause
 
@@ -331,7 +331,7 @@ def _damaged(what: str) -> str:
 
 
 def _give_name(part: Path, target: Path) -> None:
-    """The name of a file that is whole. Another file of that name is never replaced."""
+    """Give a complete file its name. Another file of that name is never replaced."""
     try:
         os.link(part, target)
     except FileExistsError:
@@ -345,14 +345,15 @@ def _taken(target: Path) -> InputError:
 
 
 def _create_private(path: Path) -> None:
-    """A new file is for its owner alone, wherever it lies."""
+    """Create a file that only its owner can read."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _check_header(path: Path) -> None:
-    """SQLite takes a file of a byte or two for an empty one and writes over it. Where a rollback journal
-    lies beside the file, its first page may be half written, and SQLite will mend it."""
+    """Raise `ForeignDatabase` for a file that is not SQLite's: SQLite takes a file of a byte or two for an
+    empty one and overwrites it. Beside a rollback journal the first page may be half written, and SQLite will
+    repair it."""
     with path.open("rb") as file:
         header = file.read(len(HEADER))
     if header and header != HEADER and not path.with_name(path.name + "-journal").exists():
@@ -360,7 +361,8 @@ def _check_header(path: Path) -> None:
 
 
 def _pragma(connection: apsw.Connection, text: str) -> Any:
-    """apsw runs a statement as far as it is fetched, so fetch all of it."""
+    """Run a PRAGMA and return its value. apsw runs a statement only as far as it is fetched, so fetch all of
+    it."""
     rows = connection.execute(f"PRAGMA {text}").fetchall()
     return rows[0][0] if rows else None
 
@@ -408,7 +410,7 @@ class translated:  # noqa: N801 - reads as a word where it is used
 
 
 def translate(error: apsw.Error, path: Path) -> LifelongError:
-    """The error of ours that says the same, with the next step."""
+    """Return the `LifelongError` for an error of apsw, with the next step."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
             return StorageBusy(
@@ -461,7 +463,7 @@ def _not_writable(path: Path, reason: str | None) -> StorageUnavailable:
 
 
 def _is_disk_full(path: Path) -> bool:
-    """Where hardly any room is left, an error of the disk is most likely that."""
+    """Return whether hardly any room is left: then an I/O error most likely means that."""
     try:
         return shutil.disk_usage(path.parent).free < MIN_FREE_BYTES
     except OSError:
@@ -469,7 +471,7 @@ def _is_disk_full(path: Path) -> bool:
 
 
 def translate_os_error(error: OSError, path: Path) -> LifelongError:
-    """An error that the file system gave before SQLite was asked."""
+    """Return the `LifelongError` for an error of the file system."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return _full(path)
     return _not_writable(path, error.strerror)

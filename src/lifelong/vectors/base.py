@@ -74,12 +74,13 @@ class Vectors(Protocol):
         ...
 
     def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
-        """The `k` nearest, or all where there are fewer: best first, equal ones by id. Nothing is near a query
-        of length zero. A large scope may be searched approximately: of texts, 95 of 100 are right, or more."""
+        """Return the `k` nearest, or all where there are fewer: best first, equal ones by id. Nothing is near a
+        query of length zero. A large scope may be searched approximately: of texts, 95 of 100 are right, or
+        more."""
         ...
 
     def ids(self, scope: Scope) -> list[str]:
-        """Every id, in no order."""
+        """Return every id, in any order."""
         ...
 
     def clear(self, scope: Scope) -> None:
@@ -92,7 +93,7 @@ class Vectors(Protocol):
 
 
 def validate_items(scope: Scope, items: Iterable[Item]) -> tuple[list[str], Vector]:
-    """Ids, each once, and their vectors as rows of length 1."""
+    """Return the ids, each once, and their vectors as rows of length 1."""
     latest = {validate_name(item.id, "The id of a vector", MAX_NAME_BYTES): item.vector for item in items}
     rows = np.empty((len(latest), scope.dims), np.float32)
     for place, (id_, vector) in enumerate(latest.items()):
@@ -105,7 +106,7 @@ def validate_items(scope: Scope, items: Iterable[Item]) -> tuple[list[str], Vect
 
 
 def validate_query(scope: Scope, query: Vector, k: int) -> Vector | None:
-    """The query at length 1; none for one that nothing is near."""
+    """Return the query at length 1; none for one of length zero."""
     if k < 1:
         raise InputError(f"k cannot be {k!r:.50}. Ask for 1 or more.")
     row = _checked(query, scope, "The query")
@@ -113,7 +114,7 @@ def validate_query(scope: Scope, query: Vector, k: int) -> Vector | None:
 
 
 def unpacked(blobs: Sequence[object], dims: int) -> Vector:
-    """Vectors as rows of a database have them, 16 bits a part; zeros for those that are damaged."""
+    """Return vectors as rows of a database have them, 16 bits a part; zeros for damaged ones."""
     whole = (blob if isinstance(blob, bytes) and len(blob) == 2 * dims else bytes(2 * dims) for blob in blobs)
     rows = np.frombuffer(b"".join(whole), "<f2").reshape(-1, dims).astype(np.float32)
     rows[~np.isfinite(rows).all(axis=1)] = 0
@@ -121,7 +122,7 @@ def unpacked(blobs: Sequence[object], dims: int) -> Vector:
 
 
 def ranked(found: Iterable[tuple[str, float]]) -> list[Near]:
-    """Best first, equal ones by id. The sixth place is the last that every store computes alike."""
+    """Return the best first, equal ones by id. The sixth decimal is the last that every store computes alike."""
     near = [Near(id_, round(float(similarity), 6)) for id_, similarity in found]
     return sorted(near, key=lambda one: (-one.similarity, one.id))
 

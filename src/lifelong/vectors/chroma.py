@@ -225,7 +225,8 @@ def _translated(error: Exception, where: str) -> StorageError:
 
 
 def _insisting(query: Callable[[], T]) -> T:
-    """A server that finds an id which another client removes at this moment says "Error finding id": ask again."""
+    """Ask again where the server says "Error finding id", which happens when another client removes that id at
+    the same moment."""
     from chromadb.errors import InternalError
 
     for _ in range(MAX_SEARCH_ATTEMPTS - 1):

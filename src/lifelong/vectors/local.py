@@ -158,7 +158,8 @@ def _state(tx: Transaction, scope: Scope) -> _State:
 
 
 def _next_stamps(tx: Transaction, scope: Scope, count: int) -> tuple[int, int]:
-    """The scope's id and the first of `count` stamps. Others who change the scope wait until we have committed."""
+    """Return the scope's id and the first of `count` stamps. Others who change the scope wait until this
+    transaction has committed."""
     row = tx.one(
         "INSERT INTO vector_scopes (owner, collection, embedder, stamp, floor) VALUES (?, ?, ?, ?, 0) "
         "ON CONFLICT (owner, collection, embedder) DO UPDATE SET stamp = vector_scopes.stamp + excluded.stamp "
@@ -180,7 +181,8 @@ def _forget_removed(tx: Transaction, scope_id: int) -> None:
 
 
 def _newer(tx: Transaction, scope: Scope, known: int) -> tuple[_State, int, list[Row]]:
-    """What is newer than `known`; or all, where removals were forgotten since, or the database went back."""
+    """Return what is newer than `known`; or all, where removals were dropped since, or the database was
+    restored."""
     state = _state(tx, scope)
     start = known if state.floor <= known <= state.stamp else 0
     if state.stamp == start:
@@ -243,13 +245,13 @@ class Nearest:
                 self._codes[:, places] = _codes(rows)
 
     def rows(self, places: Places) -> Vector:
-        """Copies of them."""
+        """Return copies of the rows."""
         rows = self._rows[places]
         return np.asarray(rows if rows.dtype == np.float32 else _to_float32(rows) * _WIDE, np.float32)
 
     def search(self, query: Vector, k: int, among: Mask | None = None) -> tuple[Places, Vector]:
-        """The places of the `k` nearest and how similar they are, best first. `among` says of each place whether
-        it may be found."""
+        """Return the places of the `k` nearest and how similar they are, best first. `among` says of each place
+        whether it may be found."""
         with self._lock:
             count = self._count if among is None else min(self._count, len(among))
             rows, codes = self._rows[:count], self._codes[:, :count]
@@ -271,7 +273,8 @@ class Nearest:
 
 
 def with_room(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
-    """The array, or a copy with room for `length` and half as much again. Room takes no memory until used."""
+    """Return the array, or a copy with room for `length` and half as much again. Room takes no memory until
+    used."""
     if length <= array.shape[axis]:
         return array
     shape = list(array.shape)
@@ -282,7 +285,7 @@ def with_room(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
 
 
 def _codes(rows: NDArray[Any]) -> NDArray[np.uint64]:
-    """A column of 64-bit words for each row, so that a word of all rows lies together."""
+    """Return a column of 64-bit words for each row, so that a word of all rows is contiguous."""
     packed = np.packbits(rows > 0, axis=1)
     words = np.zeros((len(rows), -(-rows.shape[1] // 64) * 8), np.uint8)
     words[:, : packed.shape[1]] = packed
@@ -290,7 +293,8 @@ def _codes(rows: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _distances(codes: NDArray[np.uint64], query: Vector) -> NDArray[np.uint16]:
-    """In how many bits each code differs from the query's; twice for the third of them where it is largest."""
+    """Return in how many bits each code differs from the query's; twice for the third of them where it is
+    largest."""
     size = np.abs(query)
     large = size >= np.partition(size, -(len(size) // 3 or 1))[-(len(size) // 3 or 1)]
     query_codes, large_codes = _codes(np.array([query, large], np.float32)).T
@@ -315,7 +319,7 @@ def _similarities(rows: NDArray[Any], places: Places, query: Vector) -> Vector:
 
 
 def _to_float32(halves: NDArray[Any]) -> Vector:
-    """The numbers over 2^112: their bits, moved to where a float32 has them. Twice as fast as `astype`."""
+    """Return the numbers over 2^112: their bits, moved to where a float32 has them. Twice as fast as `astype`."""
     bits = halves.view(np.int16).astype(np.int32)
     bits <<= 13
     bits &= _HALF

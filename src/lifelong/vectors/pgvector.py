@@ -119,7 +119,8 @@ def _table(scope: Scope) -> str:
 
 
 def _is_made(tx: Transaction, scope: Scope) -> bool:
-    """In our schema; `public`, where names are looked up too, may belong to another home."""
+    """Return whether the table exists in our schema; `public`, where names are looked up too, may belong to
+    another home."""
     sql = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?"
     return tx.one(sql, _table(scope)) is not None
 
@@ -129,7 +130,7 @@ def _text(row: Vector) -> str:
 
 
 def _extension(database: Database) -> str:
-    """The schema that pgvector is in, as SQL writes it. Where it is not in the database, it is put there."""
+    """Return the schema of pgvector, quoted. Where it is not in the database, it is installed."""
     if not (found := database.read(_installed)):
         if not database.read(lambda tx: tx.one("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")):
             raise StorageUnavailable(

@@ -51,12 +51,12 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Rows:
-        """For what is stored: a row of length 1 for each text, in order. A blank text has no direction: zeros."""
+        """Return a row of length 1 for each text that is stored, in order; zeros for a blank text."""
         ...
 
     def embed_query(self, text: str, weights: Mapping[str, float]) -> Vector:
-        """For what is asked. `weights` says how much single words of it, in lower case, count: 1 where not named,
-        0 leaves the word out. An embedder that reads whole sentences does not heed it."""
+        """Return the vector of a question. `weights` says how much single words of it count, in lower case: 1
+        where not named, 0 leaves the word out. Embedders that read whole sentences ignore it."""
         ...
 
 
@@ -74,7 +74,7 @@ class Windowed(ABC, Generic[P]):
         return row
 
     def _embedded(self, texts: Sequence[str], prefix: str) -> Rows:
-        """The windows' vectors, averaged for the text they are of; a longer one counts more."""
+        """Return the average of each text's windows, longer ones counting more."""
         import numpy as np
 
         whole = enumerate(cleaned(texts, self._most_bytes))
@@ -90,7 +90,7 @@ class Windowed(ABC, Generic[P]):
 
     @abstractmethod
     def _run(self, windows: Sequence[P]) -> NDArray[Any]:
-        """A row for each, of any length; also for none."""
+        """Return a row for each window, of any length; also for none."""
 
 
 class Lazy(Generic[T]):
@@ -108,7 +108,7 @@ class Lazy(Generic[T]):
 
 
 def cleaned(texts: Sequence[str], most: int) -> list[str]:
-    """Texts that any tokenizer takes: valid Unicode, blanks made one, at most so many bytes."""
+    """Return texts that any tokenizer takes: valid Unicode, single blanks, at most so many bytes."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise InputError("Only a list of texts can be embedded. Give each as a str.")
     cut = (text[:most].encode("utf-8", "replace")[:most].decode("utf-8", "ignore") for text in texts)
@@ -116,7 +116,7 @@ def cleaned(texts: Sequence[str], most: int) -> list[str]:
 
 
 def unit(rows: NDArray[Any]) -> Rows:
-    """The rows at length 1; those without a direction stay zeros."""
+    """Return the rows at length 1; rows of zeros stay zeros."""
     import numpy as np
 
     rows = np.asarray(rows, np.float64)

@@ -76,7 +76,7 @@ class OnnxEmbedder(Windowed["Encoding"]):
         raise ModelError(f"The model in {self._path} cannot be used: {reason}. Export it for feature extraction.")
 
     def _identify(self) -> Identity:
-        """A run says how long the vectors are, and that the model works."""
+        """Run the model once, to learn how long its vectors are and that it works."""
         model = self._model()
         version = fingerprint(model.version, self._pooling, self._document_prefix)
         return Identity("onnx", version, len(self._vector(model.tokenizer.encode("a"))))

@@ -92,7 +92,7 @@ class OpenAIEmbedder(Windowed[str]):
         return np.concatenate(rows)
 
     def _answered(self, texts: Sequence[str]) -> NDArray[Any]:
-        """A vector for each text, as the server gives it; asked again while that may help."""
+        """Return the server's vector for each text, asking again where that may help."""
         until, reason = time.monotonic() + self._timeout, ""
         for attempt in range(MAX_ATTEMPTS):
             wait = FIRST_BACKOFF_SECONDS * 2**attempt
@@ -126,7 +126,7 @@ class OpenAIEmbedder(Windowed[str]):
         return bytes(answer)
 
     def _refused(self, error: urllib.error.HTTPError) -> str:
-        """What a refusal says, where asking again may help; otherwise it is raised."""
+        """Return what a refusal says where asking again may help; raise it otherwise."""
         try:
             with error:
                 said = f"{error.code} {self._told(error.read(2_000).decode('utf-8', 'replace'))}".strip()
@@ -156,13 +156,13 @@ class OpenAIEmbedder(Windowed[str]):
         return rows
 
     def _told(self, text: str) -> str:
-        """What the server said, on a line, without the key."""
+        """Return what the server said, in one line, without the key."""
         text = " ".join(text.split())
         return (text.replace(self._key, "[key]") if self._key else text)[:300].rstrip(".")
 
 
 def cut(text: str, size: int) -> list[str]:
-    """The text in pieces of at most so many bytes, cut at blanks where there are any."""
+    """Return the text in pieces of at most so many bytes, cut at blanks where possible."""
     data, pieces, start = text.encode(), list[str](), 0
     while start < len(data):
         end = start + size
