@@ -11,7 +11,7 @@ import numpy as np
 
 from bench.measure import medians
 from lifelong.storage.sqlite import SQLite
-from lifelong.vectors.base import Item, Scope, Vector
+from lifelong.vectors.base import Scope, Vector, VectorItem
 from lifelong.vectors.local import LocalVectors
 
 DIMS, K, QUERIES = 256, 10, 100
@@ -35,7 +35,7 @@ def _measure(folder: Path, size: int) -> dict[str, float]:
     database = SQLite(folder / "bench.db")
     vectors = LocalVectors(database)
     for start in range(0, size, BATCH):
-        vectors.put(scope, [Item(str(place), rows[place]) for place in range(start, start + BATCH)])
+        vectors.put(scope, [VectorItem(str(place), rows[place]) for place in range(start, start + BATCH)])
 
     def ours(query: Vector) -> list[int]:
         return [int(near.id) for near in vectors.search(scope, query, K)]

@@ -34,7 +34,7 @@ from lifelong.recall.items import Items
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock
 from lifelong.types import new_id
-from lifelong.vectors.base import Item, Scope, Vectors
+from lifelong.vectors.base import Scope, VectorItem, Vectors
 from lifelong.vectors.chroma import ChromaVectors
 from lifelong.vectors.local import LocalVectors
 from tests.conftest import OpenMemory, until
@@ -303,7 +303,7 @@ def test_vectors_heal(open_memory: OpenMemory) -> None:
     vectors = store._vectors.store
     vectors.clear(scope(store))
     stray = "no row has this id"
-    vectors.put(scope(store), [Item(stray, EMBEDDER.embed([TEA])[0])])
+    vectors.put(scope(store), [VectorItem(stray, EMBEDDER.embed([TEA])[0])])
     fresh = open_memory(continuity=ON).experiences
     assert fresh.query("green tea", 1)[0].text == TEA, "the first use heals"
     assert vector_ids(fresh) == set(ids)

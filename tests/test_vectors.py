@@ -21,7 +21,7 @@ from lifelong.storage.base import Database, Row, Transaction
 from lifelong.storage.postgres import Postgres
 from lifelong.storage.sqlite import SQLite
 from lifelong.vectors import local
-from lifelong.vectors.base import Item, Scope, Vectors
+from lifelong.vectors.base import Scope, VectorItem, Vectors
 from lifelong.vectors.chroma import ChromaVectors
 from lifelong.vectors.local import LocalVectors, Nearest
 from lifelong.vectors.pgvector import PgVectors
@@ -64,12 +64,12 @@ class OnFiles(VectorsContract):
         assert found(vectors) == ["a", "b"]
         script = f"""
 import numpy as np
-from lifelong.vectors.base import Item, Scope
+from lifelong.vectors.base import VectorItem, Scope
 {elsewhere}
 scope = Scope({SCOPE.owner!r}, {SCOPE.collection!r}, {SCOPE.embedder!r})
 x = np.eye(4, dtype=np.float32)[0]
 assert [near.id for near in vectors.search(scope, x, 5)] == ["a", "b"]
-vectors.put(scope, [Item("c", x)])
+vectors.put(scope, [VectorItem("c", x)])
 vectors.remove(scope, ["b"])
 vectors.close()
 """
@@ -246,7 +246,7 @@ def test_nearest_replaces_a_row_and_takes_zeros(monkeypatch: pytest.MonkeyPatch)
 def test_a_store_that_slept_through_removals_reads_anew(sqlite: SQLite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "MAX_KEPT_REMOVALS", 3)
     writer, sleeper = LocalVectors(sqlite), LocalVectors(sqlite)
-    writer.put(SCOPE, [Item(f"n{place}", X) for place in range(20)])
+    writer.put(SCOPE, [VectorItem(f"n{place}", X) for place in range(20)])
     assert len(found(sleeper, k=50)) == 20
     for place in range(18):
         writer.remove(SCOPE, [f"n{place}"])
@@ -311,7 +311,7 @@ def test_chroma_says_whose_a_collection_is(chroma: None, tmp_path: Path) -> None
 def test_pgvector_searches_by_its_index(postgres: Database) -> None:
     vectors = PgVectors(postgres)
     scope = Scope("alice", "turns", "random/1/16")
-    vectors.put(scope, [Item(str(place), row) for place, row in enumerate(unit_rows(100, 16))])
+    vectors.put(scope, [VectorItem(str(place), row) for place, row in enumerate(unit_rows(100, 16))])
 
     def plan(tx: Transaction) -> list[Row]:
         ((table,),) = tx.all(TABLES)
@@ -326,7 +326,7 @@ def test_pgvector_takes_more_dimensions_than_its_index_does(postgres: Database) 
     vectors = PgVectors(postgres)
     scope = Scope("alice", "turns", "wide/1/4100")
     rows = unit_rows(3, 4_100)
-    vectors.put(scope, [Item(str(place), row) for place, row in enumerate(rows)])
+    vectors.put(scope, [VectorItem(str(place), row) for place, row in enumerate(rows)])
     assert found(vectors, rows[2], 1, scope) == ["2"]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from lifelong.errors import InputError, MemoryClosed
 from lifelong.testing import in_threads
-from lifelong.vectors.base import Item, Scope, Vector, Vectors
+from lifelong.vectors.base import Scope, Vector, VectorItem, Vectors
 
 OpenVectors: TypeAlias = Callable[[], Vectors]
 
@@ -23,8 +23,8 @@ SCOPE = Scope("alice", "turns", "static/1/4")
 X, Y, Z = (np.eye(4, dtype=np.float32)[axis] for axis in range(3))
 
 
-def items(**vectors: Vector) -> list[Item]:
-    return [Item(id_, vector) for id_, vector in vectors.items()]
+def items(**vectors: Vector) -> list[VectorItem]:
+    return [VectorItem(id_, vector) for id_, vector in vectors.items()]
 
 
 def found(vectors: Vectors, query: Vector = X, k: int = 10, scope: Scope = SCOPE) -> list[str]:
@@ -74,7 +74,7 @@ class VectorsContract:
         vectors.put(SCOPE, items(a=-X))
         assert found(vectors) == ["b", "a"]
         assert len(vectors.ids(SCOPE)) == 2
-        vectors.put(SCOPE, [Item("c", X), Item("c", Z)])
+        vectors.put(SCOPE, [VectorItem("c", X), VectorItem("c", Z)])
         assert found(vectors, Z, k=1) == ["c"]
         assert len(vectors.ids(SCOPE)) == 3
 
@@ -100,7 +100,7 @@ class VectorsContract:
 
     def test_any_text_is_an_id(self, vectors: Vectors) -> None:
         ids = ["学 \U0001f600", "a'b\"c\\d", "100 %s ?", "x" * 500, "A", "a", "-1"]
-        vectors.put(SCOPE, [Item(id_, X) for id_ in ids])
+        vectors.put(SCOPE, [VectorItem(id_, X) for id_ in ids])
         assert found(vectors) == sorted(ids)
         assert set(vectors.ids(SCOPE)) == set(ids)
         vectors.remove(SCOPE, ids[:3])
@@ -109,10 +109,10 @@ class VectorsContract:
     def test_what_no_store_can_take_is_refused(self, vectors: Vectors) -> None:
         for bad in (np.zeros(4), X * np.nan, X + np.inf, np.ones(3), np.ones((1, 4)), np.ones(0)):
             with pytest.raises(InputError):
-                vectors.put(SCOPE, [Item("good", X), Item("bad", np.asarray(bad, np.float32))])
+                vectors.put(SCOPE, [VectorItem("good", X), VectorItem("bad", np.asarray(bad, np.float32))])
         for id_ in ("", "a\0b", "\ud800", "x" * 501):
             with pytest.raises(InputError):
-                vectors.put(SCOPE, [Item("good", X), Item(id_, X)])
+                vectors.put(SCOPE, [VectorItem("good", X), VectorItem(id_, X)])
         assert len(vectors.ids(SCOPE)) == 0
 
     def test_a_query_is_checked_too(self, vectors: Vectors) -> None:
@@ -135,7 +135,9 @@ class VectorsContract:
             for embedder in ("static/1/4", "static/2/4", "org/onnx/1/8")
         ]
         for number, scope in enumerate(scopes):
-            vectors.put(scope, [Item(id_, np.ones(scope.dims, np.float32)) for id_ in ("same", f"own{number}")])
+            vectors.put(
+                scope, [VectorItem(id_, np.ones(scope.dims, np.float32)) for id_ in ("same", f"own{number}")]
+            )
         vectors.remove(scopes[0], ["same"])
         for number, scope in enumerate(scopes):
             expected = [f"own{number}"] + ["same"] * (number > 0)
@@ -145,7 +147,7 @@ class VectorsContract:
     def test_of_1000_at_least_95_in_100_are_found(self, vectors: Vectors) -> None:
         scope = Scope("alice", "turns", "random/1/32")
         rows, queries = unit_rows(1_000, 32), unit_rows(20, 32, seed=2)
-        vectors.put(scope, [Item(str(place), row) for place, row in enumerate(rows)])
+        vectors.put(scope, [VectorItem(str(place), row) for place, row in enumerate(rows)])
         assert len(vectors.ids(scope)) == 1_000
         right = [{str(place) for place in np.argsort(-(rows @ query))[:10]} for query in queries]
         assert (
@@ -184,7 +186,7 @@ class VectorsContract:
         def work(number: int) -> None:
             mine = range(number * 50, number * 50 + 50)
             for start in range(mine.start, mine.stop, 10):
-                vectors.put(SCOPE, [Item(str(place), rows[place]) for place in range(start, start + 10)])
+                vectors.put(SCOPE, [VectorItem(str(place), rows[place]) for place in range(start, start + 10)])
                 near = vectors.search(SCOPE, rows[start], 400)
                 assert {str(place) for place in range(start, start + 10)} <= {one.id for one in near}
                 vectors.remove(SCOPE, [str(start)])

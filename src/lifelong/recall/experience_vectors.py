@@ -176,7 +176,7 @@ class ExperienceVectors:
         """Make the vectors of these. Return the ids that still exist, also those that can have no vector."""
         import numpy as np
 
-        from lifelong.vectors.base import Item
+        from lifelong.vectors.base import VectorItem
 
         rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(ids))
         texts = [*enumerate([PROBE_TEXT, *(one.text for one in rows.values())])]
@@ -185,7 +185,7 @@ class ExperienceVectors:
             raise ModelError(indexer.error)
         made = {place: np.frombuffer(row, "<f2") for place, row in indexer.embed(embedder, texts)}
         found = [(id_, made[place]) for place, id_ in enumerate(rows, 1) if place in made]
-        items = [Item(id_, row.astype(np.float32)) for id_, row in found if row.any()]
+        items = [VectorItem(id_, row.astype(np.float32)) for id_, row in found if row.any()]
         self.store.put(scope, items)
         self._refused[scope.embedder] |= {*rows} - {item.id for item in items}
         return {*rows}
@@ -228,11 +228,11 @@ class ExperienceVectors:
 
     def change(self, serving: Serving, id_: str, row: Vector, gone: Sequence[str]) -> None:
         """Put the vector of a new row, and remove those of deleted ones. What fails now is repaired later."""
-        from lifelong.vectors.base import Item
+        from lifelong.vectors.base import VectorItem
 
         scope = self.scope(serving.identity)
         try:
-            self.store.put(scope, [Item(id_, row)] if row.any() else [])
+            self.store.put(scope, [VectorItem(id_, row)] if row.any() else [])
             if gone:
                 self.store.remove(scope, gone)
         except LifelongError as error:

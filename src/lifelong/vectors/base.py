@@ -47,7 +47,7 @@ class Scope:
         return int(self.embedder.rpartition("/")[2])
 
 
-class Item(NamedTuple):
+class VectorItem(NamedTuple):
     id: str
     vector: Vector
 
@@ -63,7 +63,7 @@ class Vectors(Protocol):
     other finds as soon as the call has returned. Bad input is an `InputError`, and nothing was changed; all
     other errors are `StorageError`s. After `close` each call raises `MemoryClosed`."""
 
-    def put(self, scope: Scope, items: Sequence[Item]) -> None:
+    def put(self, scope: Scope, items: Sequence[VectorItem]) -> None:
         """Store them, durably and all or none for each call of up to 1,000; an id that is there is overwritten,
         and of two items with one id the last counts. A vector of the wrong size, with a part that is no number,
         or of length zero is refused: it has no direction, so leave what has none out."""
@@ -92,7 +92,7 @@ class Vectors(Protocol):
         ...
 
 
-def validate_items(scope: Scope, items: Iterable[Item]) -> tuple[list[str], Vector]:
+def validate_items(scope: Scope, items: Iterable[VectorItem]) -> tuple[list[str], Vector]:
     """Return the ids, each once, and their vectors as rows of length 1."""
     latest = {validate_name(item.id, "The id of a vector", MAX_NAME_BYTES): item.vector for item in items}
     rows = np.empty((len(latest), scope.dims), np.float32)

@@ -22,7 +22,7 @@ from filelock import FileLock
 
 from lifelong.errors import ConfigError, LifelongError, MemoryClosed, StorageError, StorageUnavailable
 from lifelong.types import new_id
-from lifelong.vectors.base import Item, Near, Scope, Vector, ranked, validate_items, validate_query
+from lifelong.vectors.base import Near, Scope, Vector, VectorItem, ranked, validate_items, validate_query
 
 if TYPE_CHECKING:
     import httpx
@@ -53,7 +53,7 @@ class ChromaVectors:
         self._closed = False
         self._call(lambda client: client.heartbeat())
 
-    def put(self, scope: Scope, items: Sequence[Item]) -> None:
+    def put(self, scope: Scope, items: Sequence[VectorItem]) -> None:
         ids, rows = validate_items(scope, items)
 
         def work(collection: Collection) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lifelong.errors import MemoryClosed
 from lifelong.storage.base import Database, Row, Transaction
-from lifelong.vectors.base import Item, Near, Scope, Vector, ranked, unpacked, validate_items, validate_query
+from lifelong.vectors.base import Near, Scope, Vector, VectorItem, ranked, unpacked, validate_items, validate_query
 
 MAX_KEPT_REMOVALS = 10_000  # removed rows that a scope keeps for others to notice
 
@@ -31,7 +31,7 @@ class LocalVectors:
         self._copies: dict[Scope, _Copy] = {}
         self._closed = False
 
-    def put(self, scope: Scope, items: Sequence[Item]) -> None:
+    def put(self, scope: Scope, items: Sequence[VectorItem]) -> None:
         ids, rows = validate_items(scope, items)
         blobs = [row.tobytes() for row in rows.astype("<f2")]
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from lifelong.errors import ConfigError, MemoryClosed, StorageError, StorageUnavailable
 from lifelong.storage.base import NO_LIMIT, Database, Transaction
-from lifelong.vectors.base import Item, Near, Scope, Vector, ranked, validate_items, validate_query
+from lifelong.vectors.base import Near, Scope, Vector, VectorItem, ranked, validate_items, validate_query
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class PgVectors:
         self._made: set[Scope] = set()
         self._prefix = _extension(database)
 
-    def put(self, scope: Scope, items: Sequence[Item]) -> None:
+    def put(self, scope: Scope, items: Sequence[VectorItem]) -> None:
         ids, rows = validate_items(scope, items)
 
         def work(tx: Transaction) -> None:
