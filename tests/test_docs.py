@@ -15,7 +15,7 @@ from bench.reference import NAMESPACES, python, walk
 
 import lifelong
 from lifelong import AsyncMemory, Memory, Store, namespaces
-from lifelong.settings import reference
+from lifelong.settings import Settings, reference
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "bench/DATA.md"])
@@ -119,6 +119,14 @@ def test_the_architecture_names_every_folder_and_module_of_the_package() -> None
     modules = {path.name for path in package.glob("*.py")} - {"__main__.py"}
     folders = {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert {one for one in modules | folders if not re.search(rf"(?<![\w/]){re.escape(one)}", layout)} == set()
+
+
+def test_the_settings_that_pages_name_are_there() -> None:
+    sections = {name: set(keys) for name, keys in Settings().model_dump().items()}
+    named = re.compile(rf"`({'|'.join(sections)})\.([a-z]\w+)`")
+    for path in PAGES:
+        for section, key in named.findall(path.read_text(encoding="utf-8")):
+            assert key in sections[section], f"{page(path)}: {section}.{key}"
 
 
 def test_the_extras_that_pages_install_are_there() -> None:
