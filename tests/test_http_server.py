@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing, suppress
+from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -304,6 +305,56 @@ def test_a_worker_that_dies_is_started_again(served: Served) -> None:
     served.ask("POST", "/end_session?user=beta", {"agent": agent})
     until(lambda: served.ask("GET", f"/receipt/{record}?user=beta")["stage"] == "searchable")
     assert "Oslo" not in json.dumps(served.ask("POST", "/search", {"query": "Oslo"}))
+
+
+def test_a_mark_wakes_the_worker_beside(tmp_path: Path) -> None:
+    """O1: five minutes lie between two ticks, and the worker's first round cannot know the second session."""
+    (tmp_path / "lifelong.toml").write_text("[worker]\ntick_seconds = 300\n")
+    served = Served(tmp_path)
+
+    def is_searchable(record: str) -> bool:
+        return bool(served.ask("GET", f"/receipt/{record}?user=mara")["stage"] == "searchable")
+
+    try:
+        for text in ("I live in Porto.", "I moved to Lisbon."):
+            [record] = served.ask("POST", "/add?user=mara", {"text": text})["ids"]
+            served.ask("POST", "/end_session?user=mara")
+            until(partial(is_searchable, record))
+    finally:
+        served.end(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("state", ["full", "dead"])
+def test_a_worker_that_reads_nothing_holds_up_nobody(tmp_path: Path, state: str) -> None:
+    """O1, O5: neither because it is busy, nor because it died."""
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with (
+        Store.open(tmp_path) as store,
+        subprocess.Popen(command, stdin=subprocess.PIPE) as process,
+        server._waking(store, process),
+    ):
+        assert process.stdin
+        if state == "dead":
+            process.kill()
+            process.wait()
+        with suppress(BlockingIOError, BrokenPipeError):
+            while os.write(process.stdin.fileno(), b"." * 4096):
+                pass
+        store.user().add("I live in Porto.")
+        store.user().end_session()
+        process.kill()
+
+
+def test_a_worker_that_ended_is_not_woken(tmp_path: Path) -> None:
+    """O5: the number of its pipe may belong to another file by then."""
+    with Store.open(tmp_path) as store, (tmp_path / "other").open("wb") as other:
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+            assert process.stdin
+            with server._waking(store, process):
+                store.wake()
+            os.dup2(other.fileno(), process.stdin.fileno())
+            store.wake()
+        assert (tmp_path / "other").read_bytes() == b""
 
 
 def test_a_worker_that_cannot_be_started_is_tried_again(

@@ -58,9 +58,10 @@ class BackgroundWork:
         return sum((worker.done for worker in self.workers), WorkDone())
 
     def wake(self) -> None:
-        """Organize now what was marked."""
+        """Do what is due now, instead of at the next tick."""
         for worker in self.workers:
             worker.wake()
+        self._shared.wake_indexer()
 
     def run_until_idle(self) -> WorkDone:
         """Organize everything that is due, in the calling thread."""

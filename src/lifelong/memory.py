@@ -127,6 +127,15 @@ class Store:
         """End the background work for good: what runs is finished, and nothing follows. Return what it did."""
         return self._parts.background.stop()
 
+    def wake(self) -> None:
+        """Do the background work that is due now, in the threads of `start`, instead of at the next tick."""
+        self._parts.wake()
+
+    def on_wake(self, call: Callable[[], None]) -> None:
+        """Have `call` called whenever something was marked to be organized, such as to wake a worker in another
+        process. It must neither block nor raise."""
+        self._parts.on_wake = call
+
     def set_worker_notes(self, notes: Mapping[str, Sequence[str]]) -> None:
         """Take over what a worker in another process says of its work, by user; under "", for every user. Health
         repeats it."""

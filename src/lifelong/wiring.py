@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
@@ -87,6 +87,7 @@ class SharedParts:
         self.dispatcher = open_dispatcher(settings, database, self.lifecycle, clock)
         self.background = BackgroundWork(self)
         self.worker_notes: Mapping[str, Sequence[str]] = {}
+        self.on_wake: Callable[[], None] = lambda: None
         self._users: dict[str, UserParts] = {}
         self.opening = threading.RLock()
         self._loaded: OrderedDict[str, Searcher] = OrderedDict()
@@ -153,8 +154,13 @@ class SharedParts:
             one.unload()
 
     def wake(self) -> None:
-        """Organize now what was marked."""
+        """Do the background work that is due now, here and wherever else `on_wake` reaches."""
         self.background.wake()
+        self.on_wake()
+
+    def wake_indexer(self) -> None:
+        if "indexer" in self.__dict__:
+            self.indexer.background.wake()
 
     def stop_indexing(self) -> None:
         if "indexer" in self.__dict__:
@@ -178,8 +184,7 @@ class SharedParts:
 
     def _appended(self, owner: str, agent_id: str) -> None:
         self.user(owner).journal.touched(agent_id)
-        if "indexer" in self.__dict__:
-            self.indexer.background.wake()
+        self.wake_indexer()
 
 
 class UserParts:

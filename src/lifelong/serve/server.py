@@ -177,8 +177,9 @@ def _keep_worker(store: Store, over: threading.Event) -> None:
             with process:
                 listener = threading.Thread(target=_listen, args=(process, store, notes))
                 listener.start()
-                while process.poll() is None and not over.wait(0.2):
-                    pass
+                with _waking(store, process):
+                    while process.poll() is None and not over.wait(0.2):
+                        pass
                 _end(process)
                 listener.join()
             why = f"the worker ended ({process.returncode})"
@@ -199,6 +200,27 @@ def _start_worker(home: Home) -> subprocess.Popen[bytes]:
         env={name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE},  # it needs no token
         start_new_session=True,
     )
+
+
+@contextmanager
+def _waking(store: Store, process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Wake the worker whenever something is marked to be organized, by a byte into its pipe. No request waits for
+    the pipe: a full one wakes the worker anyway, and a worker that died looks for work when it starts again."""
+    assert process.stdin
+    pipe, lock, is_open = process.stdin.fileno(), threading.Lock(), True
+    os.set_blocking(pipe, False)
+
+    def wake() -> None:
+        with lock, suppress(OSError):
+            if is_open:  # the number of a closed pipe may be another file's
+                os.write(pipe, b"\n")
+
+    store.on_wake(wake)
+    try:
+        yield
+    finally:
+        with lock:
+            is_open = False
 
 
 def _listen(process: subprocess.Popen[bytes], store: Store, notes: dict[str, list[str]]) -> None:

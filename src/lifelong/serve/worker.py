@@ -30,7 +30,8 @@ REPORT_EVERY = 5.0  # seconds between two reports to the server beside
 def run(store: Store, *, once: bool, as_json: bool, beside: bool = False) -> dict[str, Any]:
     """Work until SIGINT or SIGTERM (or, `once`, until nothing is due). The running piece of work is finished
     first; one that is killed loses nothing, since another worker takes over what it held. `beside` a server, only
-    warnings are shown, and the work also ends when stdin closes, which it does however the server ends."""
+    warnings are shown, what comes through stdin wakes the work, and the work also ends when stdin closes, which it
+    does however the server ends."""
     show_log(Console(stderr=True, quiet=as_json), logging.WARNING if beside else logging.INFO, "lifelong")
     console = Console(stderr=True, quiet=as_json or beside)
     done = store.organize() if once else _work_until_signal(store, console, beside=beside)
@@ -47,13 +48,14 @@ def _work_until_signal(store: Store, console: Console, *, beside: bool) -> WorkD
     """Work until a signal comes. A second one ends it at once, which loses nothing."""
     with interrupts(signal.SIGINT, signal.SIGTERM) as over:
         if beside:
-            threading.Thread(target=_end_with_stdin, args=(over,), name="lifelong-beside", daemon=True).start()
+            threading.Thread(target=_follow_stdin, args=(store, over), name="lifelong-beside", daemon=True).start()
         return _work(store, console, over, beside=beside)
 
 
-def _end_with_stdin(over: SimpleQueue[int]) -> None:
-    while os.read(sys.stdin.fileno(), 1):
-        pass
+def _follow_stdin(store: Store, over: SimpleQueue[int]) -> None:
+    """Wake the work for what the server writes, and end it when the server closes the pipe."""
+    while os.read(sys.stdin.fileno(), 4096):
+        store.wake()
     over.put(0)
 
 
