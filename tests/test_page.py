@@ -339,6 +339,28 @@ def test_each_user_is_its_own(full: TestClient) -> None:
     }
 
 
+def test_the_page_opens_on_the_user_who_holds_something(client: TestClient, store: Store) -> None:
+    """C0: the default user only where it holds something, or is asked for; the one who spoke last otherwise."""
+    assert "Bo says" not in shown(client, "/browse")
+    for name in ("bo", "ann", "bo"):
+        store.user(name).add(f"{name.title()} says hello.")
+    html = shown(client, "/browse")
+    assert "Bo says hello." in html
+    assert re.search(r'<summary><span class="quiet">user</span> bo</summary>', html)
+    kept = {parse_qs(urlsplit(link).query)["user"][0] for link in links(html) if "static" not in link}
+    assert kept == {"ann", "bo", "default"}
+    assert '<input type="hidden" name="user" value="bo">' in html
+
+    chosen = shown(client, "/browse?user=default")
+    assert "hello" not in chosen
+    assert re.search(r'<summary><span class="quiet">user</span> default</summary>', chosen)
+    assert '<a href="/search?user=default" data-key="f"' in chosen
+    assert '<input type="hidden" name="user" value="default">' in chosen
+
+    store.user().add("The default user says hello.")
+    assert "The default user says hello." in shown(client, "/browse")
+
+
 # What a person does
 
 

@@ -118,6 +118,15 @@ class Store:
         self._check_open()
         return sorted({DEFAULT_USER, *self._parts.users()})
 
+    def main_user(self) -> str:
+        """Return whom to show where nobody is named: the default user, or, where that one holds nothing, the user
+        who was active last."""
+        self._check_open()
+        holding = self._parts.users()
+        if not holding or DEFAULT_USER in holding:
+            return DEFAULT_USER
+        return self._parts.database.read(lambda tx: Agents(tx).last_active_owner()) or holding[0]
+
     def start(self) -> None:
         """Run the background work of every user in threads of this process. Safe to call twice."""
         self._check_open()

@@ -105,6 +105,14 @@ class Agents:
         """Return every owner of an agent."""
         return [row[0] for row in self._tx.all("SELECT DISTINCT owner FROM agents ORDER BY owner")]
 
+    def last_active_owner(self) -> str | None:
+        """Return the owner of the newest record, apart from those of memory-agents; none where there is none."""
+        row = self._tx.one(
+            "SELECT a.owner FROM session_history h JOIN sessions s ON s.id = h.session_id "
+            "JOIN agents a ON a.id = s.agent_id WHERE a.kind <> 'memory-agent' ORDER BY h.id DESC LIMIT 1"
+        )
+        return row[0] if row else None
+
     def get_row(self, owner: str, agent_id: str) -> AgentRow:
         """Return the agent without its times and long texts; raise `AgentNotFound` for another owner's."""
         row = self._tx.one(f"SELECT {_ROW_COLUMNS} FROM agents WHERE owner = ? AND id = ?", owner, agent_id)

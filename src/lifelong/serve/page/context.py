@@ -111,9 +111,14 @@ class PageContext:
     form: Mapping[str, str] = field(default_factory=dict)
     has_login: bool = False
 
-    @property
+    @cached_property
     def user(self) -> str:
-        return self.query.get("user") or DEFAULT_USER
+        return self.query.get("user") or self.store.main_user()
+
+    @property
+    def names_user(self) -> bool:
+        """Whether the links of this page name the user: also the default one, where another would be shown."""
+        return self.user != DEFAULT_USER or "user" in self.query
 
     @property
     def view(self) -> str:
@@ -184,7 +189,7 @@ class PageContext:
     def url(self, path: str, anchor: str = "", **query: object) -> str:
         """Return an address on the page, of the same user, without empty parameters."""
         given = {name: value for name, value in query.items() if value not in (None, "", [], ())}
-        if self.user != DEFAULT_USER:
+        if self.names_user:
             given.setdefault("user", self.user)
         query_string = urlencode(given, doseq=True)
         return path + (f"?{query_string}" if query_string else "") + (f"#{anchor}" if anchor else "")
@@ -196,8 +201,9 @@ class PageContext:
 
     def at_part(self, skip: int) -> str:
         """Return this address, at another part of its list."""
-        kept = [(name, value) for name, value in self.query.multi_items() if name not in ("done", "skip")]
-        query_string = urlencode([*kept, *([("skip", skip)] if skip > 0 else [])])
+        kept = [(name, value) for name, value in self.query.multi_items() if name not in ("done", "skip", "user")]
+        user = [("user", self.user)] if self.names_user else []
+        query_string = urlencode([*kept, *user, *([("skip", skip)] if skip > 0 else [])])
         return f"{self.path}?{query_string}" if query_string else self.path
 
     def go(self, path: str, anchor: str = "", **query: object) -> Response:
@@ -268,6 +274,7 @@ def _error_page(page: PageContext, error: LifelongError) -> Response:
 def _show_error(store: Store, status: int, message: str, *, has_login: bool) -> Response:
     """Show an error without a user, because the user may be what does not exist."""
     page = PageContext(store, "", QueryParams(), has_login=has_login)
+    page.user = DEFAULT_USER
     title = ERROR_TITLES.get(status, "That did not work")
     return page.render("error.html", status, zone=UTC, users=(), title=title, error=message)
 
