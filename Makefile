@@ -5,10 +5,10 @@ READY  := .venv/.ready
 PART   ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench judge soak docs lock clean
+.PHONY: help run test lint bench fit-rules soak docs lock clean
 
 help:  ## what there is to do
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: $(READY)  ## see it work: a memory grows from sample conversations, then its page opens
 	$(BIN)/lifelong demo --serve
@@ -24,7 +24,7 @@ lint: $(READY)  ## ruff and mypy
 bench: $(READY)  ## figures, as ratios in one run: make bench PART=append
 	$(BIN)/python -m bench $(PART)
 
-judge: $(READY)  ## fit again what the rules have learned, and print how good it is
+fit-rules: $(READY)  ## fit again what the rules have learned, and print how good it is
 	$(BIN)/python -m bench.judge
 	$(BIN)/python -m bench.intents
 

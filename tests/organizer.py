@@ -32,8 +32,8 @@ class CopyingOrganizer:
     def blocked_reason(self) -> str:
         return ""
 
-    def status_note(self) -> str:
-        return ""
+    def status_notes(self) -> list[str]:
+        return []
 
     def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
         log_records(transcript, draft, f"left-{transcript.agent_id}")

@@ -19,7 +19,7 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 from lifelong import Memory
 from lifelong.errors import ChangesetNotFound, DocumentNotFound, InputError, LifelongError, StaleWrite
 from lifelong.organize.changesets import commit, revert
-from lifelong.organize.document_rows import MEMORY, MEMORY_ID
+from lifelong.organize.document_rows import MEMORY_ID, MEMORY_ROOT
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft, diff
 from lifelong.organize.facts import COMMON_KEY_FACTS, MAX_FOUND, fact_keys
@@ -36,7 +36,7 @@ def store(database: Database, clock: FakeClock) -> DocumentStore:
     return DocumentStore(database, OWNER, clock)
 
 
-def add(store: DocumentStore, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
+def add(store: DocumentStore, slug: str, body: str = "", under: str = MEMORY_ROOT, **more: Any) -> Document:
     return store.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under, **more)
 
 
@@ -45,7 +45,7 @@ def commit_draft(database: Database, draft: Draft, now: datetime, **origin: Any)
     return database.write(lambda tx: commit(tx, draft, told))
 
 
-def new(draft: Draft, slug: str, body: str = "", under: str = MEMORY) -> Document:
+def new(draft: Draft, slug: str, body: str = "", under: str = MEMORY_ROOT) -> Document:
     return draft.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under)
 
 
@@ -61,7 +61,7 @@ def state(store: DocumentStore, at: datetime | None = None) -> dict[str, tuple[o
 
 def test_a_run_is_one_changeset(store: DocumentStore, database: Database, clock: FakeClock) -> None:
     """O9: it records who, from what, and at what cost."""
-    draft = store.draft(below=MEMORY)
+    draft = store.draft(below=MEMORY_ROOT)
     new(draft, "a")
     new(draft, "b")
     origin: dict[str, Any] = {
@@ -81,7 +81,7 @@ def test_a_run_is_one_changeset(store: DocumentStore, database: Database, clock:
     assert changeset == Changeset(changeset.id, OWNER, clock.now, "run", "agent", **origin)
     assert store.changesets() == [store.changeset(changeset.id)] == [changeset]
     assert [(e.before, e.after and e.after.path) for e in store.changes(changeset.id)] == [
-        (None, MEMORY),
+        (None, MEMORY_ROOT),
         (None, "~/memory/a"),
         (None, "~/memory/b"),
     ]
@@ -126,7 +126,7 @@ def test_nothing_changed_is_no_changeset(
     """O18: an update that changes nothing writes nothing, the memory root included."""
     draft = store.draft()
     if how == "read":
-        draft.at(MEMORY)
+        draft.at(MEMORY_ROOT)
     elif how == "and back":
         bob = add(store, "bob", "x")
         draft = store.draft()
@@ -352,7 +352,7 @@ def test_a_document_in_use_stays_without_its_text(
     assert undoing
     assert "~/memory/people is in use" in undoing.note
     assert [(d.path, d.body) for d in store.walk()] == [
-        (MEMORY, ""),
+        (MEMORY_ROOT, ""),
         ("~/memory/people", ""),
         ("~/memory/people/bob", ""),
     ]
@@ -423,7 +423,7 @@ def test_the_whole_tree_returns_to_a_time(store: DocumentStore, clock: FakeClock
     moments.append((store.changesets()[0].at, state(store)))
     clock.turn(minutes=1)
     store.write(
-        slug="b", title="", description="", body="", parent_path=MEMORY, document_id=b.id, expected_version=1
+        slug="b", title="", description="", body="", parent_path=MEMORY_ROOT, document_id=b.id, expected_version=1
     )
     store.delete(a.id, 1)
     add(store, "a", "Another. [r2]")
@@ -533,7 +533,7 @@ class Growing(RuleBasedStateMachine):
     def make(self, slug: str, parent: int, link: int, body: str) -> None:
         above, linked = self.pick(parent), self.pick(link)
         links = [linked.id] if linked and link % 2 else []
-        place = above.path if above and parent % 3 else MEMORY
+        place = above.path if above and parent % 3 else MEMORY_ROOT
         self.do(lambda: add(self.store, slug, body, place, links=links))
 
     @rule(which=slots, slug=st.sampled_from("abcd"), parent=slots, link=slots)

@@ -49,7 +49,7 @@ def home(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_choices_are_those_of_the_library() -> None:
     """Help need not import the library to know them."""
     pairs = [
-        (options.Kind, ItemKind),
+        (options.KindOption, ItemKind),
         (options.Sensitivity, Sensitivity),
         (options.Verdict, Verdict),
         (options.State, ItemState),

@@ -450,7 +450,7 @@ def test_kept_records_alone_may_fill_the_target_or_exceed_it(files: JournalFiles
     assert files.memory.read_text() == HEADER + kept
     assert (result.ran, result.compacted, result.chars_after) == (True, 20, chars)
     assert result.over_target is (chars > TIGHT.max_chars)
-    assert bool(it.status_note()) is result.over_target
+    assert bool(it.status_notes()) is result.over_target
     assert "old" in files.long_memory.read_text().lower()
     again = it.run()
     assert (again.ran, again.over_target) == (False, result.over_target)
@@ -477,9 +477,9 @@ def test_what_json_writes_in_two_characters_is_counted(files: JournalFiles) -> N
 
 def test_health_has_nothing_to_say_before_a_run(files: JournalFiles) -> None:
     """O28: what can be compacted is no reason to worry."""
-    assert compaction(files).status_note() == ""
+    assert compaction(files).status_notes() == []
     write(files, HEADER + old(100))
-    assert compaction(files).status_note() == ""
+    assert compaction(files).status_notes() == []
 
 
 def test_a_rewrite_that_would_lose_something_is_refused(

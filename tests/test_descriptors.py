@@ -19,7 +19,7 @@ import lifelong
 from lifelong import App, Cron, Descriptor, MemoryAgent, Permanent, Subagent, System, Task, User
 from lifelong.collect.descriptors import KINDS as BY_NAME
 from lifelong.collect.descriptors import (
-    Kind,
+    AgentKind,
     Prompt,
     Target,
     cache_key,
@@ -336,9 +336,11 @@ def test_a_kind_that_is_not_handled_everywhere_fails_the_type_check(tmp_path: Pa
     module = package / "collect" / "descriptors.py"
     source = module.read_text(encoding="utf-8")
     union = "Descriptor: TypeAlias = User | "
-    kinds = "Kind = Literal["
+    kinds = "AgentKind = Literal["
     assert source.count(union) == source.count(kinds) == 1
-    dog = '@dataclass(frozen=True, slots=True)\nclass Dog:\n    kind: ClassVar[Kind] = "dog"\n    id: str\n\n\n'
+    dog = (
+        '@dataclass(frozen=True, slots=True)\nclass Dog:\n    kind: ClassVar[AgentKind] = "dog"\n    id: str\n\n\n'
+    )
     source = source.replace(kinds, f'{kinds}"dog", ').replace(union, f"{dog}{union}Dog | ")
     module.write_text(source, encoding="utf-8")
 
@@ -352,7 +354,7 @@ def test_a_kind_that_is_not_handled_everywhere_fails_the_type_check(tmp_path: Pa
 
 def test_the_names_of_the_kinds_are_those_of_the_union() -> None:
     """C1: a kind that is only in one of the two would be stored and never read, or the reverse."""
-    assert {descriptor.kind for descriptor in EVERY_KIND} == set(get_args(Kind)) == set(BY_NAME)
+    assert {descriptor.kind for descriptor in EVERY_KIND} == set(get_args(AgentKind)) == set(BY_NAME)
     assert [BY_NAME[descriptor.kind] for descriptor in EVERY_KIND] == [type(kind) for kind in EVERY_KIND]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lifelong.errors import DocumentNotFound, InputError, StaleWrite
-from lifelong.organize.document_rows import MEMORY
+from lifelong.organize.document_rows import MEMORY_ROOT
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft
 from lifelong.organize.tools import document_tools
@@ -26,7 +26,7 @@ def store(database: Database, clock: FakeClock) -> DocumentStore:
 
 @pytest.fixture(params=["draft", "store"])
 def target(request: pytest.FixtureRequest, store: DocumentStore) -> Draft | DocumentStore:
-    return store if request.param == "store" else store.draft(below=MEMORY)
+    return store if request.param == "store" else store.draft(below=MEMORY_ROOT)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def tools(target: Draft | DocumentStore) -> tuple[Call, Call, Call]:
     return read, write, edit
 
 
-def write(call: Call, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> dict[str, Any]:
+def write(call: Call, slug: str, body: str = "", under: str = MEMORY_ROOT, **more: Any) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(
         call(slug=slug, title=slug.title(), description=f"about {slug}", body=body, parent_path=under, **more)
     )
@@ -109,9 +109,9 @@ def test_read_of_the_memory_root_gives_the_outline(tools: tuple[Call, Call, Call
     """O20: the whole subtree, by slug."""
     read, make, _ = tools
     for slug, under in (
-        ("people", MEMORY),
+        ("people", MEMORY_ROOT),
         ("bob", "~/memory/people"),
-        ("a", MEMORY),
+        ("a", MEMORY_ROOT),
         ("car", "~/memory/people/bob"),
     ):
         write(make, slug, under=under)
@@ -125,11 +125,11 @@ def test_a_large_tree_is_cut_and_says_so(store: DocumentStore) -> None:
     """O20: bounded, the categories first."""
     draft = store.draft()
     for folder in "abcdef":
-        draft.write(slug=folder, title="", description="", body="", parent_path=MEMORY)
+        draft.write(slug=folder, title="", description="", body="", parent_path=MEMORY_ROOT)
         for number in range(41 + 10 * (folder == "a")):
             draft.write(slug=f"n{number:02}", title="", description="", body="", parent_path=f"~/memory/{folder}")
     read = document_tools(draft)[0].call
-    outline = read(path=MEMORY).split("outline:\n")[1].split("\nbody:")[0].splitlines()
+    outline = read(path=MEMORY_ROOT).split("outline:\n")[1].split("\nbody:")[0].splitlines()
     assert len(outline) < 220
     assert [line[4] for line in outline if line.startswith("  - ")] == list("abcdef")
     assert "    - … there is more below ~/memory/a" in outline
@@ -141,8 +141,8 @@ def test_many_children_are_cut_and_it_is_said(store: DocumentStore) -> None:
     """O20: an answer that fits a context."""
     draft = store.draft()
     for number in range(201):
-        draft.write(slug=f"n{number:03}", title="T", description="", body="word " * 100, parent_path=MEMORY)
-    lines = document_tools(draft)[0].call(path=MEMORY).splitlines()
+        draft.write(slug=f"n{number:03}", title="T", description="", body="word " * 100, parent_path=MEMORY_ROOT)
+    lines = document_tools(draft)[0].call(path=MEMORY_ROOT).splitlines()
     children = lines[lines.index("children:") + 1 : lines.index("outline:")]
     assert len(children) == 201
     assert children[-1] == "- … and more; read one by its path."
@@ -210,7 +210,7 @@ def test_an_empty_replacement_removes(tools: tuple[Call, Call, Call]) -> None:
 
 def test_a_memory_agent_s_tools_keep_below_memory(store: DocumentStore) -> None:
     """O20: wherever the model wants to write."""
-    make = document_tools(store.draft(below=MEMORY))[1].call
+    make = document_tools(store.draft(below=MEMORY_ROOT))[1].call
     for place in ({"parent_path": "~"}, {"parent_path": ""}, {}):
         with pytest.raises(InputError, match="does not lie below ~/memory"):
             make(slug="x", title="", description="", body="", **place)

@@ -15,7 +15,7 @@ from lifelong.errors import (
     StorageConflict,
 )
 from lifelong.organize.changesets import commit
-from lifelong.organize.document_rows import MEMORY, MEMORY_ID, DocumentRows
+from lifelong.organize.document_rows import MEMORY_ID, MEMORY_ROOT, DocumentRows
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft
 from lifelong.storage.base import Database, Transaction
@@ -32,7 +32,7 @@ def store(database: Database, clock: FakeClock) -> DocumentStore:
 
 
 def add(
-    store: DocumentStore, slug: str, under: str = MEMORY, body: str = "", links: tuple[str, ...] = ()
+    store: DocumentStore, slug: str, under: str = MEMORY_ROOT, body: str = "", links: tuple[str, ...] = ()
 ) -> Document:
     return store.write(
         slug=slug, title=str(slug).title(), description=f"about {slug}", body=body, parent_path=under, links=links
@@ -131,8 +131,8 @@ def test_writers_of_the_same_version_have_one_winner(store: DocumentStore) -> No
 def test_the_memory_root_is_there_from_the_start(store: DocumentStore) -> None:
     """O16: `~/memory` is ensured on first use, and reading writes nothing."""
     root = store.read("~/memory")
-    assert (root.path, root.version) == (MEMORY, 1)
-    assert [one.path for one in store.roots()] == paths(store) == [MEMORY]
+    assert (root.path, root.version) == (MEMORY_ROOT, 1)
+    assert [one.path for one in store.roots()] == paths(store) == [MEMORY_ROOT]
     assert store.changesets() == []
     edited = store.edit(root.id, root.version, append="By subject.")
     assert (edited.version, edited.body) == (1, "By subject.")
@@ -142,7 +142,7 @@ def test_the_memory_root_is_there_from_the_start(store: DocumentStore) -> None:
 def test_racers_get_one_memory_root(store: DocumentStore) -> None:
     """O16: all land below the same one."""
     in_threads(6, lambda number: add(store, f"s{number}"))
-    assert paths(store) == [MEMORY, *(f"{MEMORY}/s{number}" for number in range(6))]
+    assert paths(store) == [MEMORY_ROOT, *(f"{MEMORY_ROOT}/s{number}" for number in range(6))]
     assert len(store.versions(MEMORY_ID)) == 1
 
 
@@ -150,11 +150,11 @@ def test_drafts_made_before_the_root_adopt_it(database: Database, store: Documen
     """O16: also when they commit long after another made it; but an edit of it is stale."""
     drafts = [Draft(database, OWNER) for _ in range(3)]
     for number, draft in enumerate(drafts[:2]):
-        draft.write(slug=f"s{number}", title="", description="", body="", parent_path=MEMORY)
+        draft.write(slug=f"s{number}", title="", description="", body="", parent_path=MEMORY_ROOT)
     drafts[2].edit(MEMORY_ID, 1, append="Mine.")
     for draft in drafts[:2]:
         database.write(lambda tx, draft=draft: commit(tx, draft, Changeset(0, OWNER, clock(), "edit", "x")))  # type: ignore[misc]
-    assert paths(store) == [MEMORY, "~/memory/s0", "~/memory/s1"]
+    assert paths(store) == [MEMORY_ROOT, "~/memory/s0", "~/memory/s1"]
     with pytest.raises(StaleWrite, match=r"~/memory changed .*by changeset \d+ of x at 2026"):
         database.write(lambda tx: commit(tx, drafts[2], Changeset(0, OWNER, clock(), "edit", "x")))
 
@@ -227,7 +227,7 @@ def test_a_slug_is_one_step_of_a_path_and_never_more(store: DocumentStore, slug:
     """O16, S3: refused, not mended."""
     with pytest.raises(InputError):
         add(store, slug)
-    assert paths(store) == [MEMORY]
+    assert paths(store) == [MEMORY_ROOT]
 
 
 @pytest.mark.parametrize("slug", ["a b", "...", "A", "ü-学", "a.b", "%", "_", "'; --", "x" * 200, "c:\\x", "~a"])
@@ -265,7 +265,7 @@ def test_children_follow_a_rename_and_a_move(store: DocumentStore) -> None:
     assert store.read(bob.id).path == "~/others/folks/bob"
     assert store.read(bob.id).version == 1
     change(store, people, parent_path="~")
-    assert paths(store) == ["~/folks", "~/folks/bob", MEMORY, "~/others"]
+    assert paths(store) == ["~/folks", "~/folks/bob", MEMORY_ROOT, "~/others"]
 
 
 def test_two_slugs_can_be_swapped_in_one_changeset(
@@ -303,7 +303,7 @@ def test_no_document_is_its_own_ancestor(store: DocumentStore) -> None:
         change(store, a, parent_id=a.id)
     with pytest.raises(InputError, match="link to itself"):
         change(store, a, links=[a.id])
-    assert paths(store) == [MEMORY, a.path, b.path, c.path]
+    assert paths(store) == [MEMORY_ROOT, a.path, b.path, c.path]
 
 
 def test_moves_at_once_never_make_a_cycle(store: DocumentStore) -> None:
@@ -324,7 +324,7 @@ def test_moves_at_once_never_make_a_cycle(store: DocumentStore) -> None:
 
 def test_a_tree_has_a_depth(store: DocumentStore) -> None:
     """O16: a path that nobody can follow is refused."""
-    draft, path = store.draft(), MEMORY
+    draft, path = store.draft(), MEMORY_ROOT
     for _ in range(99):
         path = draft.write(slug="d", title="", description="", body="", parent_path=path).path
     with pytest.raises(InputError, match="at most 100 levels"):
@@ -415,7 +415,7 @@ def test_what_is_used_cannot_be_deleted(store: DocumentStore) -> None:
     change(store, c, links=[])
     store.delete(b.id, 1)
     store.delete(a.id, 1)
-    assert paths(store) == [MEMORY, "~/memory/c"]
+    assert paths(store) == [MEMORY_ROOT, "~/memory/c"]
 
 
 def test_a_deletion_and_a_new_child_at_once_leave_no_orphan(store: DocumentStore) -> None:
@@ -468,7 +468,7 @@ def test_the_tree_as_of_any_time_shows_whole_changesets(
         clock.turn(seconds=10)
         draft = store.draft()
         for name in "ab":
-            draft.write(slug=f"{name}{number}", title="", description="", body="", parent_path=MEMORY)
+            draft.write(slug=f"{name}{number}", title="", description="", body="", parent_path=MEMORY_ROOT)
         database.write(lambda tx, draft=draft: commit(tx, draft, Changeset(0, OWNER, clock(), "edit", "x")))  # type: ignore[misc]
         seen.append((clock.now, paths(store)))
     before: list[str] = []
@@ -546,7 +546,7 @@ def test_one_owner_never_sees_another_s_documents(
     changeset = other.changesets()[0]
     for look in (theirs.id, theirs.path):
         assert store.find(look) is None
-    assert paths(store) == [MEMORY]
+    assert paths(store) == [MEMORY_ROOT]
     mine = add(store, "a", body=f"[[{theirs.id}]] [[bob]]")
     assert store.draft().unresolved(mine.id) == [theirs.id, "bob"]
     for call in (
@@ -604,7 +604,7 @@ def test_a_walk_looks_at_each_document_once(store: DocumentStore, database: Data
     at = store.changesets()[0].at
 
     def works() -> list[int]:
-        walks = (("~", None), ("~", at), (MEMORY, None), (MEMORY, at))
+        walks = (("~", None), ("~", at), (MEMORY_ROOT, None), (MEMORY_ROOT, at))
         return [work_of(database, lambda walk=walk: list(store.walk(*walk))) for walk in walks]  # type: ignore[misc]
 
     database.write(lambda tx: fill(tx, 1_000))

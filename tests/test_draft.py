@@ -9,7 +9,7 @@ import pytest
 
 from lifelong.errors import DocumentInUse, DocumentNotFound, InputError, StaleWrite
 from lifelong.organize.changesets import commit
-from lifelong.organize.document_rows import MEMORY, MEMORY_ID
+from lifelong.organize.document_rows import MEMORY_ID, MEMORY_ROOT
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft, link_targets
 from lifelong.organize.facts import Fact, sentence
@@ -28,7 +28,7 @@ def draft(database: Database) -> Draft:
 @pytest.fixture
 def confined(database: Database) -> Draft:
     """A memory-agent's."""
-    return Draft(database, OWNER, below=MEMORY)
+    return Draft(database, OWNER, below=MEMORY_ROOT)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def store(database: Database, clock: FakeClock) -> DocumentStore:
     return DocumentStore(database, OWNER, clock)
 
 
-def add(to: Draft | DocumentStore, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
+def add(to: Draft | DocumentStore, slug: str, body: str = "", under: str = MEMORY_ROOT, **more: Any) -> Document:
     return to.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under, **more)
 
 
@@ -61,7 +61,7 @@ def test_a_draft_is_laid_over_what_is_stored(draft: Draft, store: DocumentStore)
     draft.write(slug="folks", title="Folks", description="", body="", document_id=people.id, expected_version=1)
     draft.delete(a.id, 1)
     moved = draft.write(
-        slug="b", title="", description="", body="", parent_path=MEMORY, document_id=b.id, expected_version=1
+        slug="b", title="", description="", body="", parent_path=MEMORY_ROOT, document_id=b.id, expected_version=1
     )
     assert moved.path == "~/memory/b"
     assert [one.path for one in draft.children(people.id)] == ["~/memory/folks/c"]
@@ -187,7 +187,7 @@ def test_a_memory_agent_writes_below_memory_only(confined: Draft, store: Documen
     """O20: it makes, changes, moves and deletes nothing elsewhere; it may read all."""
     notes = add(store, "notes", "Private.", "~")
     bob = add(store, "bob")
-    root = store.read(MEMORY)
+    root = store.read(MEMORY_ROOT)
     assert confined.read(notes.id) == notes
     content: dict[str, Any] = {"slug": "x", "title": "", "description": "", "body": ""}
     for call in (
@@ -197,7 +197,7 @@ def test_a_memory_agent_writes_below_memory_only(confined: Draft, store: Documen
         lambda: confined.edit(notes.id, 1, find="none", replace=""),
         lambda: confined.delete(notes.id, 1),
         lambda: confined.write(**content, parent_path="~", document_id=bob.id, expected_version=1),
-        lambda: confined.write(**content, parent_path=MEMORY, document_id=notes.id, expected_version=1),
+        lambda: confined.write(**content, parent_path=MEMORY_ROOT, document_id=notes.id, expected_version=1),
         lambda: confined.edit(root.id, root.version, append="x"),
     ):
         with pytest.raises(InputError):
@@ -315,7 +315,7 @@ def test_a_fact_gets_its_subject_from_the_title(
     draft: Draft, path: str, title: str, text: str, expected: str
 ) -> None:
     """O10: in people/ and projects/ a fact in lower case goes on where the title ends."""
-    root = draft.at(MEMORY)
+    root = draft.at(MEMORY_ROOT)
     assert root
     document = Document("x", 1, path, "", "x", title, "", "", (), root.valid_from, None, 0)
     assert sentence(document, Fact(text, (1,))) == expected

@@ -445,7 +445,7 @@ def test_a_client_that_reads_nothing_is_disconnected(store: Store, monkeypatch: 
 def test_a_slow_reader_gets_the_whole_answer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """S8: only who takes nothing is hung up on."""
     size = 40_000_000
-    monkeypatch.setattr(app.App, "openapi", lambda self: {"x": "y" * size})
+    monkeypatch.setattr(app.HttpApp, "openapi", lambda self: {"x": "y" * size})
     monkeypatch.setattr(connection, "READ_TIMEOUT_SECONDS", 2.0)
     asked = head("connection: close", method="GET", path="/openapi.json")
     got = 0

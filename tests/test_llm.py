@@ -134,7 +134,7 @@ def bench(database: Database, clock: FakeClock, provider: str) -> Bench:
 def test_it_reads_and_writes_documents_with_the_tools(bench: Bench) -> None:
     """O8: over a real client; the edits are in the draft, and what it used is told and booked."""
     with ModelServer(WORK) as server:
-        outcome = bench.organize(server, transcript(item_id=7))
+        outcome = bench.organize(server, transcript(inbox_id=7))
     assert outcome.summary == "DONE"
     assert bench.bodies["anna"] == ANNA["body"]
     rows = calls(bench.database)

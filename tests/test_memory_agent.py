@@ -421,7 +421,7 @@ def test_two_runs_that_speak_of_the_same_are_not_laid_over_each_other(
 
     class Raced:
         name = "raced"
-        blocked_reason, status_note = rules.blocked_reason, rules.status_note
+        blocked_reason, status_notes = rules.blocked_reason, rules.status_notes
         others = 1
 
         def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
@@ -700,7 +700,7 @@ def test_a_record_with_nothing_to_learn_says_so(memory: Memory, alice: Agent) ->
     memory.end_session(alice)
     memory.organize()
     receipt = memory.receipt(record)
-    assert (receipt.stage, receipt.item_id) == ("searchable", None)
+    assert (receipt.stage, receipt.inbox_id) == ("searchable", None)
     assert "nothing in it" in receipt.reason
 
 

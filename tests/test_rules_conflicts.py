@@ -120,7 +120,7 @@ def test_a_newer_fact_takes_the_place_of_the_one_it_contradicts() -> None:
 def test_what_can_be_true_at_once_stands_side_by_side() -> None:
     """O11: a fact is not ended by one about another thing, another time or a mere thought. At first
     sight none of these 30 was."""
-    wrong = [pair for pair, verdict in verdicts(DIFFERENT).items() if verdict != "different"]
+    wrong = [pair for pair, verdict in verdicts(DIFFERENT).items() if verdict != "independent"]
     assert len(wrong) <= 2, wrong
 
 
@@ -136,7 +136,7 @@ def test_what_can_be_true_at_once_stands_side_by_side() -> None:
 )
 def test_what_is_told_apart_or_too_long_is_never_ended(old: str, new: str) -> None:
     """O11: another number is another thing; a fact that says more than one thing is not over with one of them."""
-    assert compare(old, new, "Mara") == "different"
+    assert compare(old, new, "Mara") == "independent"
 
 
 def test_how_sure_it_must_be_depends_on_who_talks() -> None:
@@ -144,7 +144,7 @@ def test_how_sure_it_must_be_depends_on_who_talks() -> None:
     before, after = analyze_fact("Mara lives in Porto."), analyze_fact("Mara moved to Lisbon.")
     sure = supersession_likelihood(before, after, "mara")
     assert compare("Mara lives in Porto.", "Mara moved to Lisbon.", "Mara", sure - 0.01) == "supersedes"
-    assert compare("Mara lives in Porto.", "Mara moved to Lisbon.", "Mara", sure + 0.01) == "different"
+    assert compare("Mara lives in Porto.", "Mara moved to Lisbon.", "Mara", sure + 0.01) == "independent"
     assert MIN_LIKELIHOOD < MIN_LIKELIHOOD_IN_CHAT
 
 
@@ -184,7 +184,7 @@ def test_what_says_something_else_is_never_the_same(old: str, new: str) -> None:
 @pytest.mark.parametrize("fact", ["Mara is married to Paul.", "Mara speaks French.", "Mara's cat is called Tom."])
 def test_news_of_something_else_ends_nothing(fact: str, news: str) -> None:
     """O11, S7: two facts that share neither a word nor a domain stand side by side."""
-    assert compare(fact, news, "Mara") == "different"
+    assert compare(fact, news, "Mara") == "independent"
 
 
 @pytest.mark.parametrize(("old", "new"), pairs(SUPERSEDES) + pairs(SAME))
@@ -206,7 +206,7 @@ def test_keys_are_few_and_tell_things_apart() -> None:
 def test_hostile_text_is_read_as_far_as_it_goes(word: str) -> None:
     """O11: a sentence of 100,000 characters takes no longer than it has to, and is never taken apart wrongly."""
     hostile = (word * 100_000)[:100_000]
-    assert compare(hostile, hostile + "b") == "different"
+    assert compare(hostile, hostile + "b") == "independent"
     assert compare(hostile, hostile) == "same"
     assert len(keys(hostile)) <= MAX_KEYS
     assert all(len(key) <= MAX_KEY_CHARS for key in keys(hostile))
@@ -217,7 +217,7 @@ def test_hostile_text_is_read_as_far_as_it_goes(word: str) -> None:
 def test_what_is_no_sentence_does_no_harm(text: str) -> None:
     """O11: anything can be asked about, and replaces nothing."""
     assert compare("Mara lives in Porto.", text) != "supersedes"
-    assert compare(text, "Mara lives in Porto.") == "different"
+    assert compare(text, "Mara lives in Porto.") == "independent"
     assert compare(text, text) == "same"
     keys(text)
 
@@ -237,7 +237,7 @@ def test_keys_do_not_depend_on_the_process() -> None:
 
 def test_a_figure_within_a_name_is_no_number() -> None:
     """O11: "ID.3" is a car, and no news of a weight."""
-    assert compare("Mo is down to 78 kg.", "Mo sold the Golf and bought an ID.3.", "Mo") == "different"
+    assert compare("Mo is down to 78 kg.", "Mo sold the Golf and bought an ID.3.", "Mo") == "independent"
 
 
 @pytest.mark.parametrize("name", ["u1", "cust_881", "Priya Nair", "Ann-Marie"])

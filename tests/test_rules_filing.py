@@ -29,7 +29,7 @@ from lifelong import (
     User,
     UserMessage,
 )
-from lifelong.organize.document_rows import MEMORY
+from lifelong.organize.document_rows import MEMORY_ROOT
 from lifelong.organize.draft import Draft
 from lifelong.organize.facts import EARLIER, FactIndex, IndexedFact, paragraphs, parse_fact, parse_facts
 from lifelong.organize.organizer import RunResult, Transcript
@@ -59,8 +59,8 @@ class Replaying:
     def blocked_reason(self) -> str:
         return ""
 
-    def status_note(self) -> str:
-        return ""
+    def status_notes(self) -> list[str]:
+        return []
 
     def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
         self.seen.append(transcript)
@@ -505,7 +505,9 @@ TALK = (
 def test_the_same_transcript_again_adds_nothing(memory: Memory, organizer: Replaying) -> None:
     """O8: a run may be repeated."""
     learn(memory, memory.agent(ALICE), *TALK)
-    again = Draft(memory._parts.shared.database, "default", below=MEMORY, policy=WritePolicy(organizer.seen[0]))
+    again = Draft(
+        memory._parts.shared.database, "default", below=MEMORY_ROOT, policy=WritePolicy(organizer.seen[0])
+    )
     organizer.rules.organize(organizer.seen[0], again)
     assert [(edit.before, edit.after) for edit in again.changes] == []
 
@@ -623,7 +625,7 @@ def test_any_text_of_a_person_survives(tmp_path_factory: pytest.TempPathFactory,
 
 
 def draft(database: Database) -> Draft:
-    return Draft(database, "default", below=MEMORY)
+    return Draft(database, "default", below=MEMORY_ROOT)
 
 
 def written(filing: Filing) -> dict[str, str]:

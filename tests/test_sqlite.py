@@ -742,7 +742,7 @@ def test_work_goes_on_once_there_is_room_again(small_disk: Path) -> None:
 def test_a_worker_says_in_one_sentence_that_the_disk_is_full(
     small_disk: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """O3: it is no fault of the session, which stays marked and is handed over once there is room."""
+    """O3: it is no fault of the session, which stays marked and is dispatched once there is room."""
     with Memory.open(small_disk) as memory:
         alice = memory.agent(ALICE)
         append_until_full(memory, alice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifelong.text.languages import is_foreign, is_wish, tells
+from lifelong.text.languages import is_foreign, is_foreign_standing_request, tells
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_what_says_little_is_not_kept() -> None:
 
 def test_a_lasting_request_is_told_from_a_habit() -> None:
     """O10: "always answer in German" is a request, "I always get up early" is not."""
-    assert is_wish("Antworte bitte immer auf Deutsch.")
-    assert is_wish("Responde siempre en español.")
-    assert is_wish("Je voudrais toujours une réponse courte.")
-    assert not is_wish("Ich stehe immer früh auf.")
-    assert not is_wish("Heute regnet es.")
+    assert is_foreign_standing_request("Antworte bitte immer auf Deutsch.")
+    assert is_foreign_standing_request("Responde siempre en español.")
+    assert is_foreign_standing_request("Je voudrais toujours une réponse courte.")
+    assert not is_foreign_standing_request("Ich stehe immer früh auf.")
+    assert not is_foreign_standing_request("Heute regnet es.")

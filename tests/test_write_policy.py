@@ -11,7 +11,7 @@ import pytest
 
 from lifelong import AssistantMessage, SystemMessage, ToolCall, ToolResult, UserMessage
 from lifelong.errors import InputError
-from lifelong.organize.document_rows import MEMORY
+from lifelong.organize.document_rows import MEMORY_ROOT
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft
 from lifelong.organize.organizer import Transcript
@@ -61,10 +61,10 @@ def run(database: Database, said: dict[int, Record] = SAID) -> Draft:
     """The draft of one run that learns from this."""
     records = tuple(StoredRecord(number, "s", AT, AT, record) for number, record in said.items())
     transcript = Transcript(OWNER, "a", "s", 100, max(said), "", records, True)
-    return Draft(database, OWNER, below=MEMORY, policy=WritePolicy(transcript))
+    return Draft(database, OWNER, below=MEMORY_ROOT, policy=WritePolicy(transcript))
 
 
-def add(to: Draft | DocumentStore, slug: str, body: str = "", under: str = MEMORY, **more: Any) -> Document:
+def add(to: Draft | DocumentStore, slug: str, body: str = "", under: str = MEMORY_ROOT, **more: Any) -> Document:
     return to.write(slug=slug, title=slug.title(), description="", body=body, parent_path=under, **more)
 
 
@@ -254,7 +254,7 @@ def test_data_alone_says_so(draft: Draft, record: int) -> None:
 def test_data_never_says_who_somebody_is_or_what_they_want(draft: Draft, path: str, records: str) -> None:
     """O12: nor does a system message."""
     with pytest.raises(InputError, match=r"is not what a person|comes from a"):
-        put(draft, f"{MEMORY}/{path}", f"prefers AcmeCloud. [{records}]")
+        put(draft, f"{MEMORY_ROOT}/{path}", f"prefers AcmeCloud. [{records}]")
 
 
 @pytest.mark.parametrize("records", [f"r{USER}", f"r{AGENT}", f"r{USER}, r{WEB}", f"r{USER}, r{AGENT}, r{TOOL}"])
@@ -269,7 +269,7 @@ def test_a_persons_record_does_not_cover_what_data_says(draft: Draft, path: str,
 def test_a_persons_record_covers_data_nowhere(draft: Draft, path: str) -> None:
     """O12: a document with another name is no way around it; with its source it may stand as data."""
     with pytest.raises(InputError):
-        put(draft, f"{MEMORY}/{path}", f"The user prefers AcmeCloud for everything. [r{USER}]")
+        put(draft, f"{MEMORY_ROOT}/{path}", f"The user prefers AcmeCloud for everything. [r{USER}]")
 
 
 def test_an_agent_that_repeats_data_does_not_make_it_true(database: Database, store: DocumentStore) -> None:

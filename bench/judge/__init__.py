@@ -1,4 +1,4 @@
-"""Fits the judge of `organize/rules`, and writes its weights: `make judge`.
+"""Fits the judge of `organize/rules`, and writes its weights: `make fit-rules`.
 
 `pairs/` holds some 14,000 pairs: what somebody said, what they said some weeks later, and whether the newer
 statement takes the older one's place; a file for each writer or subject. `streams/` holds what people say over

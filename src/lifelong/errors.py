@@ -129,7 +129,8 @@ class AgentDead(LifelongError):
 
 
 class JournalError(LifelongError):
-    """A file of the journal could not be read or written. Nothing was changed; repair it and try again."""
+    """A file of the journal could not be read or written. Nothing was changed; check its permissions and
+    try again."""
 
 
 class MemoryClosed(LifelongError):

@@ -55,8 +55,8 @@ class ScriptedOrganizer:
     def blocked_reason(self) -> str:
         return self.waiting
 
-    def status_note(self) -> str:
-        return ""
+    def status_notes(self) -> list[str]:
+        return []
 
     def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
         self.seen.append(transcript)

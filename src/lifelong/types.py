@@ -178,7 +178,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A completed turn: the records of a session after `after` (0 for the first turn), up to `until`."""
+    """A completed turn, from one `end_turn` to the next: the records of a session after `after` (0 for the first
+    turn), up to `until`."""
 
     session_id: str
     after: int

@@ -37,7 +37,7 @@ from lifelong.types import Clock
 
 if TYPE_CHECKING:
     from lifelong.journal.compaction import Summarize
-    from lifelong.journal.notes import Query
+    from lifelong.journal.notes import AskModel
     from lifelong.models.embedders.base import Embedder
     from lifelong.recall.context import ContextBuilder
     from lifelong.recall.curation import Curation
@@ -179,8 +179,8 @@ class SharedParts:
 
     def status_notes(self) -> list[str]:
         """Return what a person should know of the work that this process does for every user; some are empty."""
-        notes = [self.organizer.blocked_reason(), self.organizer.status_note(), self.dispatcher.error]
-        return [*notes, self.repair.status_note, *self.background.status_notes()]
+        notes = [self.organizer.blocked_reason(), *self.organizer.status_notes(), self.dispatcher.error]
+        return [*notes, *self.repair.status_notes(), *self.background.status_notes()]
 
     def _appended(self, owner: str, agent_id: str) -> None:
         self.user(owner).journal.touched(agent_id)
@@ -209,7 +209,7 @@ class UserParts:
         self.documents = DocumentStore(shared.database, name, shared.clock)
 
     @cached_property
-    def query(self) -> Query | None:
+    def query(self) -> AskModel | None:
         return open_query(self.shared.settings, self._database, self._clock, self.name)
 
     @cached_property
@@ -391,7 +391,7 @@ def open_summarize(settings: Settings, database: Database, clock: Clock, user: s
     return by_model(ModelQuery(settings.models, database, clock, user, "compaction"))
 
 
-def open_query(settings: Settings, database: Database, clock: Clock, user: str) -> Query | None:
+def open_query(settings: Settings, database: Database, clock: Clock, user: str) -> AskModel | None:
     """Return what compacts worker notes; none where nothing can."""
     from lifelong.models.providers import unusable
 

@@ -1,10 +1,12 @@
-"""1: what was said. Read in this order:
+"""Stage 1, collect: what was said.
 
-descriptors  who an agent is: a tagged union, and what follows from the kind alone
-agents       the agents' rows: one a descriptor, their state and their deadlines
-sessions     the sessions' rows: stretches of history, and the marks on what waits to be organized
-history      the records' rows: written once, read after an id
-turns        how turns come in: append, end_turn, reset, compact_context
-lifecycle    how agents fall asleep, wake and die
-transcript   how a stretch of history reads
+descriptors    who an agent is: a tagged union, and what follows from the kind alone
+agents         the agents' rows: one for each descriptor, their state and their deadlines
+sessions       the sessions' rows, and the marks on those that wait to be organized
+history        the records' rows: written once, read after an id
+messages       messages of OpenAI, Anthropic, LangChain and Pydantic AI become records, with
+  message_parts  the parts of a message: text, files, tool calls and results
+recorder       append, end_turn, reset, compact_context: each call is one transaction
+lifecycle      how agents fall asleep, wake and die
+transcript     records as Markdown, for a person or a model to read
 """

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from lifelong.collect.descriptors import (
     KINDS,
+    AgentKind,
     Descriptor,
-    Kind,
     cache_key,
     decode,
     encode,
@@ -32,7 +32,7 @@ class AgentRow(NamedTuple):
 
     id: str
     owner: str
-    kind: Kind
+    kind: AgentKind
     cache_key: str
     state: AgentState
 
@@ -83,7 +83,7 @@ class Agents:
             raise agent_not_found(agent_id)
         return from_row(row)
 
-    def recent(self, owner: str, kinds: Sequence[Kind] | None = None, limit: int = NO_LIMIT) -> list[Agent]:
+    def recent(self, owner: str, kinds: Sequence[AgentKind] | None = None, limit: int = NO_LIMIT) -> list[Agent]:
         """Return the owner's agents (of these kinds), the most recently active first. Unreadable ones are logged
         and skipped."""
         params: list[Param] = [owner, *(kinds or ()), limit]

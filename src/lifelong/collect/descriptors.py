@@ -18,14 +18,14 @@ MAX_PART_BYTES = 500  # bytes
 MAX_CACHE_KEY_BYTES = 2_000  # bytes; an index of PostgreSQL holds no more than 2,700
 MAX_PROMPT_CHARS = 1_000_000  # characters
 
-Kind = Literal["user", "cron", "task", "system", "subagent", "app", "permanent", "memory-agent"]
+AgentKind = Literal["user", "cron", "task", "system", "subagent", "app", "permanent", "memory-agent"]
 
 
 @dataclass(frozen=True, slots=True)
 class User:
     """A person, reached through a connector. `user_id` is an address there, not an owner."""
 
-    kind: ClassVar[Kind] = "user"
+    kind: ClassVar[AgentKind] = "user"
     connector: str
     user_id: str
     channel_id: str
@@ -35,7 +35,7 @@ class User:
 class Cron:
     """A job that runs by the clock."""
 
-    kind: ClassVar[Kind] = "cron"
+    kind: ClassVar[AgentKind] = "cron"
     id: str
     name: str = ""
 
@@ -44,7 +44,7 @@ class Cron:
 class Task:
     """A piece of work that runs once."""
 
-    kind: ClassVar[Kind] = "task"
+    kind: ClassVar[AgentKind] = "task"
     id: str
 
 
@@ -52,7 +52,7 @@ class Task:
 class System:
     """A part of the host itself."""
 
-    kind: ClassVar[Kind] = "system"
+    kind: ClassVar[AgentKind] = "system"
     tag: str
 
 
@@ -60,7 +60,7 @@ class System:
 class Subagent:
     """A helper of another agent. The only kind that dies."""
 
-    kind: ClassVar[Kind] = "subagent"
+    kind: ClassVar[AgentKind] = "subagent"
     id: str
     parent_agent_id: str
     name: str
@@ -70,7 +70,7 @@ class Subagent:
 class App:
     """An application that acts for another agent."""
 
-    kind: ClassVar[Kind] = "app"
+    kind: ClassVar[AgentKind] = "app"
     id: str
     parent_agent_id: str
     name: str
@@ -82,7 +82,7 @@ class App:
 class Permanent:
     """An agent that is always there, with a character of its own."""
 
-    kind: ClassVar[Kind] = "permanent"
+    kind: ClassVar[AgentKind] = "permanent"
     id: str
     name: str
     description: str
@@ -93,13 +93,13 @@ class Permanent:
 class MemoryAgent:
     """The agent that organizes another one's memory. `id` is the source agent's."""
 
-    kind: ClassVar[Kind] = "memory-agent"
+    kind: ClassVar[AgentKind] = "memory-agent"
     id: str
 
 
 Descriptor: TypeAlias = User | Cron | Task | System | Subagent | App | Permanent | MemoryAgent
 
-KINDS: dict[Kind, type[Descriptor]] = {kind.kind: kind for kind in get_args(Descriptor)}
+KINDS: dict[AgentKind, type[Descriptor]] = {kind.kind: kind for kind in get_args(Descriptor)}
 _MAY_BE_EMPTY = {"name", "description", "system_prompt"}
 
 Strategy = Literal["most-recent-foreground"]
@@ -140,7 +140,7 @@ def cache_key(descriptor: Descriptor) -> str:
             assert_never(descriptor)
 
 
-def matches(kind: Kind, strategy: Strategy) -> bool:
+def matches(kind: AgentKind, strategy: Strategy) -> bool:
     """Return whether an agent of this kind may be found by the strategy."""
     match kind:
         case "user":
@@ -151,12 +151,12 @@ def matches(kind: Kind, strategy: Strategy) -> bool:
             assert_never(kind)
 
 
-def is_foreground(kind: Kind) -> bool:
+def is_foreground(kind: AgentKind) -> bool:
     """Return whether a person speaks in this agent's sessions."""
     return matches(kind, "most-recent-foreground")
 
 
-def is_organized(kind: Kind) -> bool:
+def is_organized(kind: AgentKind) -> bool:
     """Return whether this agent's sessions become memory. A memory-agent's never do: it would feed on itself."""
     match kind:
         case "memory-agent":
@@ -167,7 +167,7 @@ def is_organized(kind: Kind) -> bool:
             assert_never(kind)
 
 
-def is_mortal(kind: Kind) -> bool:
+def is_mortal(kind: AgentKind) -> bool:
     """Return whether the agent dies after a long sleep."""
     match kind:
         case "subagent":

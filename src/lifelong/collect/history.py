@@ -23,11 +23,12 @@ log = logging.getLogger("lifelong.collect")
 MAX_SPEAKER_CHARS = 200  # characters
 
 RecordRow: TypeAlias = tuple[str, str, int, str]
-"""A record ready to be stored: type, provenance, at, data."""
+"""A record analyzed to be stored: type, provenance, at, data."""
 
 
-class StoredTurn(NamedTuple):
-    """A record that was stored, by whom, and when (none: just now); and what was made of it before."""
+class IndexableRecord(NamedTuple):
+    """A stored record that goes into the index. `since`: when it was stored (none: just now); `analyzed`: its text
+    as the index needs it, if that was made already."""
 
     record_id: int
     session_id: str
@@ -35,7 +36,7 @@ class StoredTurn(NamedTuple):
     agent_kind: str
     written: RecordRow
     since: datetime | None = None
-    ready: object = None
+    analyzed: object = None
 
 
 _RECORDS: dict[str, type[Record]] = {kind.type: kind for kind in get_args(Record)}

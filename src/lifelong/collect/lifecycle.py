@@ -47,7 +47,8 @@ class Lifecycle:
         return now + self._idle_after
 
     def wake(self, tx: Transaction, agent: AgentRow, now: datetime) -> None:
-        """Wake a sleeping agent, because a message came: its deadlines are cancelled."""
+        """Wake a sleeping agent because a message came: it no longer dies, and may sleep again after the
+        idle time."""
         if agent.state == "sleeping":
             Agents(tx).set_active(agent.id, now, self.sleep_due(now))
 

@@ -1,8 +1,9 @@
 """Read the parts of a message: text, files, tool calls and tool results of every provider.
 
 A part is recognised by its type, a call or a result by how its type ends, so that a provider's next hosted tool is
-read as well. Reasoning, encrypted state and lists of available tools were not said: they give no record. The text
-of an error continues "Message 1 ".
+read as well. Reasoning, encrypted state and lists of available tools were not said: they give no record.
+
+Error texts are predicates: the caller puts "Message 1 " before them.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def to_records(what: object, *, at: datetime | None = None, speaker: str = "") -
 
 
 def _read(message: object) -> list[Record]:
-    """Return the records of one message. The text of an error continues "Message 1 "."""
+    """Return the records of one message. Error texts are predicates: the caller puts "Message 1 " before them."""
     if isinstance(message, str):
         return make_records(UserMessage, [message])
     if isinstance(message, list | tuple):

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from lifelong.collect.agents import AgentRow, Agents, agent_not_found, validate_living
-from lifelong.collect.history import History, RecordRow, StoredTurn, digest, to_row
+from lifelong.collect.history import History, IndexableRecord, RecordRow, digest, to_row
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import InputError, LifelongError, OutcomeUnknown, StorageError
@@ -29,7 +29,7 @@ class PendingRecord(NamedTuple):
 
     written: RecordRow
     key: str | None
-    ready: object = None
+    analyzed: object = None
 
 
 class Batch(NamedTuple):
@@ -44,9 +44,9 @@ class Batch(NamedTuple):
         return [(self.agent_id, entry.key) for entry in self.entries if entry.key is not None]
 
 
-Ids = list[int]
+RecordIds = list[int]
 
-Outcome = Ids | BaseException | None
+Outcome = RecordIds | BaseException | None
 """The ids of a batch or its error. None: another transaction has locked the agent's row; the batch then waits for
 it alone, so that the rest of its group does not."""
 
@@ -76,16 +76,18 @@ class Recorder:
         self._limit = max_record_chars
         self._on_mark = on_mark
         self._on_append = on_append
-        self._committer: GroupCommitter[Batch, Ids | None] = GroupCommitter(self._store_group, "lifelong-append")
+        self._committer: GroupCommitter[Batch, RecordIds | None] = GroupCommitter(
+            self._store_group, "lifelong-append"
+        )
 
     def append(self, owner: str, agent_id: str, record: Record, key: str | None = None) -> int:
         """Store one record and return its id once it is durable."""
         now = self._clock()
-        return self._take_in(Batch(owner, agent_id, (self._entry(record, key, to_micros(now)),), now))[0]
+        return self._submit(Batch(owner, agent_id, (self._entry(record, key, to_micros(now)),), now))[0]
 
     def append_many(
         self, owner: str, agent_id: str, records: Iterable[Record], keys: Iterable[str | None] | None = None
-    ) -> Ids:
+    ) -> RecordIds:
         """Store records in order, all or none, and return their ids. A record whose key was seen before is not
         stored again: its first id is returned."""
         records = _several(records, "records")
@@ -95,10 +97,11 @@ class Recorder:
         now = self._clock()
         arrived = to_micros(now)
         entries = [self._entry(record, key, arrived) for record, key in zip(records, keys, strict=True)]
-        return self._take_in(Batch(owner, agent_id, entries, now)) if entries else []
+        return self._submit(Batch(owner, agent_id, entries, now)) if entries else []
 
     def end_turn(self, owner: str, agent_id: str) -> Turn | None:
-        """End the agent's turn and return the records since the last one ended; none where there are none."""
+        """End the agent's turn. Return the range of its records; none if nothing was recorded since the last
+        end."""
         now = self._clock()
 
         def work(tx: Transaction) -> Turn | None:
@@ -113,7 +116,8 @@ class Recorder:
         return turn
 
     def reset(self, owner: str, agent_id: str, message: str | None = None, *, emergency: bool = False) -> Session:
-        """Close the agent's session and open a new one. The old one is marked first."""
+        """Close the agent's session and open a new one. The old one is marked first. `emergency`: without a
+        message, note that the context overflowed."""
         if message is not None:
             validate_text(message, "The reset message", self._limit)
         now = self._clock()
@@ -123,7 +127,7 @@ class Recorder:
             self._lifecycle.touch(tx, agent, now)
             return self._next_session(tx, agent, now, message or (OVERFLOW_MESSAGE if emergency else None))
 
-        return self._marking(owner, agent_id, work)
+        return self._write_and_notify(owner, agent_id, work)
 
     def compact_context(self, owner: str, agent_id: str, summary: str) -> Session:
         """Do what `reset` does, with the summary as the new session's first record: a system message, not the
@@ -139,7 +143,7 @@ class Recorder:
             self._store_alone(tx, Batch(owner, agent.id, (opening,), now))
             return session
 
-        return self._marking(owner, agent_id, work)
+        return self._write_and_notify(owner, agent_id, work)
 
     def close(self) -> None:
         self._committer.close()
@@ -149,22 +153,22 @@ class Recorder:
         checked = None if key is None else validate_name(key, "The key", MAX_KEY_BYTES)
         return PendingRecord(written, checked, analyze_record(record))
 
-    def _take_in(self, batch: Batch) -> Ids:
+    def _submit(self, batch: Batch) -> RecordIds:
         ids = self._committer.submit(batch)
         if ids is None:
-            return self._marking(batch.owner, batch.agent_id, lambda tx: self._store_alone(tx, batch))
+            return self._write_and_notify(batch.owner, batch.agent_id, lambda tx: self._store_alone(tx, batch))
         self._on_append(batch.owner, batch.agent_id)
         return ids
 
-    def _marking(self, owner: str, agent_id: str, work: Callable[[Transaction], T]) -> T:
-        done = self._written(work)
+    def _write_and_notify(self, owner: str, agent_id: str, work: Callable[[Transaction], T]) -> T:
+        done = self._write_repairing(work)
         self._on_append(owner, agent_id)
         self._on_mark()
         return done
 
-    def _written(self, work: Callable[[Transaction], T]) -> T:
-        """Write, and where a damaged index refuses it, repair that and write again. What may have been stored is
-        not stored twice."""
+    def _write_repairing(self, work: Callable[[Transaction], T]) -> T:
+        """Write. If a damaged index refuses it, repair the index and write again; what may have been stored is not
+        written twice."""
         try:
             return self._database.write(work)
         except StorageError as error:
@@ -183,12 +187,12 @@ class Recorder:
     # Storing. A group is what waited together; one transaction takes all of it in a handful of statements.
 
     def _store_group(self, batches: Sequence[Batch]) -> Sequence[Outcome]:
-        outcomes, marked = self._written(lambda tx: self._store(tx, batches, wait=False))
+        outcomes, marked = self._write_repairing(lambda tx: self._store(tx, batches, wait=False))
         if marked:
             self._on_mark()
         return outcomes
 
-    def _store_alone(self, tx: Transaction, batch: Batch) -> Ids:
+    def _store_alone(self, tx: Transaction, batch: Batch) -> RecordIds:
         (outcome,), _ = self._store(tx, (batch,), wait=True)
         if isinstance(outcome, BaseException):
             raise outcome
@@ -241,16 +245,16 @@ class Recorder:
             if active[agent_id][1] or new > self._threshold
         ]
         sessions.mark(marks)
-        stored: dict[str, list[StoredTurn]] = {}
+        stored: dict[str, list[IndexableRecord]] = {}
         for (batch, entry), record_id in zip(rows, ids, strict=True):
             stored.setdefault(batch.owner, []).append(
-                StoredTurn(
+                IndexableRecord(
                     record_id,
                     active[batch.agent_id][0],
                     batch.agent_id,
                     agents[batch.agent_id].kind,
                     entry.written,
-                    ready=entry.ready,
+                    analyzed=entry.analyzed,
                 )
             )
         for owner, turns in stored.items():

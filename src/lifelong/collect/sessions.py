@@ -144,8 +144,8 @@ class Sessions:
     # Marks
 
     def mark(self, marks: Iterable[tuple[AgentRow, str, int]]) -> None:
-        """Invalidate each (agent, session, record), unless the agent is a memory-agent. All four
-        invalidation points come through here."""
+        """Mark these sessions as waiting to be organized, up to these records (threshold, reset, compact_context,
+        sleep). Those of memory-agents are left out."""
         wanted = [
             (history_id, session_id, history_id, history_id)
             for agent, session_id, history_id in marks
@@ -155,13 +155,13 @@ class Sessions:
             self._tx.many(_MARK, wanted)
 
     def invalidate(self, session_id: str, history_id: int) -> bool:
-        """Mark the session up to this record of it, if that says more than what is marked or processed
-        already. Says whether it did."""
+        """Mark one session up to this record of it, unless so much is marked or processed already. Return whether
+        it did. SPEC C8 names this call; lifelong itself marks by `mark`."""
         params = (history_id, session_id, history_id, history_id, history_id)
         return self._tx.run(f"{_MARK} AND ? <= {_NEWEST}", *params) == 1
 
     def find_invalidated(self, limit: int, after: Session | None = None) -> list[Session]:
-        """Marked sessions of the whole home, oldest mark first; the next ones `after` one of them."""
+        """Return marked sessions of the whole home, oldest mark first; the next ones `after` one of them."""
         mark, session_id = (after.invalidated_at or 0, after.id) if after else (0, "")
         rows = self._tx.all(
             f"SELECT {_COLUMNS} FROM sessions WHERE invalidated_at IS NOT NULL "
@@ -187,22 +187,22 @@ class Sessions:
         )
         return (row[0], from_optional_micros(row[1])) if row else (0, None)
 
-    def set_in_hand(self, session_id: str, since: datetime | None) -> None:
-        """Say that somebody has been handing this session over since then; none: that nobody is."""
+    def set_dispatching_since(self, session_id: str, since: datetime | None) -> None:
+        """Note since when a worker has been dispatching this session; none: no worker is."""
         at = None if since is None else to_micros(since)
         self._tx.run("UPDATE sessions SET in_hand_since = ? WHERE id = ?", at, session_id)
 
-    def longest_in_hand(self) -> tuple[str, datetime] | None:
-        """Find the marked session of the whole home that somebody has been handing over for longest."""
+    def longest_dispatching(self) -> tuple[str, datetime] | None:
+        """Return the marked session of the home that a worker has been dispatching for longest, and since when."""
         row = self._tx.one(
             "SELECT id, in_hand_since FROM sessions WHERE invalidated_at > 0 AND in_hand_since IS NOT NULL "
             "ORDER BY in_hand_since, id LIMIT 1"
         )
         return (row[0], from_micros(row[1])) if row else None
 
-    def passed_over(self, before: datetime) -> datetime | None:
-        """Return when a record arrived that is not marked although its agent should have been asleep before
-        this time; none where deadlines are acted on."""
+    def oldest_overdue_record(self, before: datetime) -> datetime | None:
+        """Return when the oldest record arrived that is not marked although its agent should have been asleep
+        before this time; none where deadlines are acted on."""
         row = self._tx.one(
             f"SELECT (SELECT h.recorded_at FROM {_NEWS} ORDER BY h.id LIMIT 1) FROM agents a "
             "JOIN sessions s ON s.agent_id = a.id AND s.ended_at IS NULL "

@@ -1,4 +1,4 @@
-"""What people read: the journal, how it stays small, and the notes that workers keep. Read in this order:
+"""The journal: files that people read and edit, how they stay small, and the notes that workers keep.
 
 records          the lines of a journal file: records, and what a person wrote
 files            the files, and how they are written so that nothing is lost

@@ -136,20 +136,20 @@ class Compaction:
         log.info("compaction: %s", result.reason)
         return result
 
-    def status_note(self) -> str:
-        """Return a warning where the records that must be kept exceed the limits; otherwise nothing."""
+    def status_notes(self) -> list[str]:
+        """Return a warning where the records that must be kept exceed the limits."""
         limits = self._limits
         data = self._files.read(self._files.memory)
         if not limits.exceeded(data.count(b"\n") + 1, len(data)):
-            return ""
+            return []
         parts = split(data, self._clock() - limits.min_age)
         if not limits.exceeded(parts.kept_records, parts.kept_chars):
-            return ""
-        return (
+            return []
+        return [
             f"MEMORY.md must keep {parts.kept_records:,} record(s), {parts.kept_chars:,} characters; its target "
             f"is {limits.max_records:,} and {limits.max_chars:,}. Raise continuity.memory_compaction_max_records "
             "or memory_compaction_max_chars, or take some out by hand."
-        )
+        ]
 
     def _run(self, now: datetime, force: bool) -> CompactionResult:
         if self._flush:
@@ -245,14 +245,14 @@ class MemoryParts(NamedTuple):
     earlier compactions, and everything else."""
 
     header: list[bytes]
-    fresh: list[OldRecord]
-    earlier: list[OldRecord]
+    to_compact: list[OldRecord]
+    earlier_summaries: list[OldRecord]
     kept: list[bytes]
     kept_records: int
 
     @property
     def records(self) -> int:
-        return len(self.fresh) + len(self.earlier) + self.kept_records
+        return len(self.to_compact) + len(self.earlier_summaries) + self.kept_records
 
     @property
     def kept_chars(self) -> int:
@@ -285,11 +285,13 @@ def split(data: bytes, cutoff: datetime, ended: Set[str] = frozenset()) -> Memor
         records += record is not None
         if record and record.timestamp and is_compactable(record, cutoff):
             text = "" if record.id in ended else record.text
-            old = OldRecord(_ended(raw), DatedText(text, record.timestamp), record.confidence, record.sensitivity)
-            (parts.earlier if record.category == COMPACTION else parts.fresh).append(old)
+            old = OldRecord(
+                _with_newline(raw), DatedText(text, record.timestamp), record.confidence, record.sensitivity
+            )
+            (parts.earlier_summaries if record.category == COMPACTION else parts.to_compact).append(old)
         else:
             (parts.kept if records else parts.header).append(raw)
-    return parts._replace(kept_records=records - len(parts.fresh) - len(parts.earlier))
+    return parts._replace(kept_records=records - len(parts.to_compact) - len(parts.earlier_summaries))
 
 
 def find_loss(before: bytes, after: bytes, removed: Sequence[OldRecord], cutoff: datetime) -> str:
@@ -300,9 +302,9 @@ def find_loss(before: bytes, after: bytes, removed: Sequence[OldRecord], cutoff:
     for raw in split_lines(before):
         record = parse_line(decode(raw))
         if record and is_compactable(record, cutoff):
-            expected = to_remove if to_remove[_ended(raw)] else anywhere
-            expected[_ended(raw)] -= 1
-            found = expected[_ended(raw)] >= 0
+            expected = to_remove if to_remove[_with_newline(raw)] else anywhere
+            expected[_with_newline(raw)] -= 1
+            found = expected[_with_newline(raw)] >= 0
         else:
             found = any(raw == other for other in in_order)
         if not found:
@@ -325,18 +327,18 @@ class CompactionPlanner:
         self._model_failed = False
         room = self._limits.max_chars - self._limits.max_chars // SLACK_DIVISOR - parts.kept_chars
         records = self._limits.max_records - parts.kept_records
-        size = sum(len(old.content.text) for old in parts.fresh)
+        size = sum(len(old.content.text) for old in parts.to_compact)
         short = min(size // SHORT_SUMMARY_DIVISOR, MAX_SHORT_SUMMARY_CHARS)
         wanted = max(size // SUMMARY_DIVISOR, short, MIN_RECORD_CHARS - RECORD_OVERHEAD_CHARS)
         wanted += RECORD_OVERHEAD_CHARS
-        allowed = room * (SHRINK_DIVISOR - 1) // SHRINK_DIVISOR if parts.earlier else room
-        fresh_records = records - 1 if parts.earlier and records > 1 else records
-        new = self._summary_lines(parts.fresh, min(wanted, allowed), fresh_records)
-        removed, again = self._shrink(parts.earlier, room - count_chars(*new), records - len(new))
+        allowed = room * (SHRINK_DIVISOR - 1) // SHRINK_DIVISOR if parts.earlier_summaries else room
+        fresh_records = records - 1 if parts.earlier_summaries and records > 1 else records
+        new = self._summary_lines(parts.to_compact, min(wanted, allowed), fresh_records)
+        removed, again = self._shrink(parts.earlier_summaries, room - count_chars(*new), records - len(new))
         summaries = [*again, *new]
         memory = b"".join([*parts.header, *summaries, *parts.kept])
-        block = self._block(parts.fresh, new, wanted > allowed, now)
-        return CompactionPlan([*parts.fresh, *removed], summaries, memory, block)
+        block = self._block(parts.to_compact, new, wanted > allowed, now)
+        return CompactionPlan([*parts.to_compact, *removed], summaries, memory, block)
 
     def _shrink(
         self, earlier: Sequence[OldRecord], room: int, records: int
@@ -512,7 +514,7 @@ def count_chars(*parts: bytes) -> int:
     return sum(len(decode(part)) for part in parts)
 
 
-def _ended(raw: bytes) -> bytes:
+def _with_newline(raw: bytes) -> bytes:
     return raw if raw.endswith(b"\n") else raw + b"\n"
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from lifelong.errors import JournalError
 from lifelong.types import new_id
 
-MEMORY = "MEMORY.md"
+MEMORY_FILE = "MEMORY.md"
 IDENTITY_FILE = ".journal-id"
 MEMORY_HEADER = "# Memory\n\n"
 _LOCK_POLL_SECONDS = 0.002  # between two attempts to take a lock that another process holds
@@ -31,7 +31,7 @@ class JournalFiles:
 
     def __init__(self, root: Path, long_memory_path: str = "LONGMEMORY.md", archive_path: str = "") -> None:
         self.root = root
-        self.memory = root / MEMORY
+        self.memory = root / MEMORY_FILE
         self.long_memory = root / long_memory_path
         self.archive_folder = root / (archive_path or "archive")
         self._tmp = root / "tmp"
@@ -219,6 +219,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _failed(verb: str, path: Path, error: OSError) -> JournalError:
+    changed = "" if verb == "read" else " Nothing was changed."
     return JournalError(
-        f"{path} could not be {verb}: {error.strerror}. Nothing was changed; repair it and try again."
+        f"{path} could not be {verb}: {error.strerror}.{changed} Check the file's permissions and try again."
     )

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from lifelong.journal.files import JournalFiles
-from lifelong.journal.records import JournalRecord, looks_like_record, parse, summarized_by
+from lifelong.journal.records import JournalRecord, first_record_of, looks_like_record, parse
 from lifelong.types import Item, ItemKind, Provenance
 
 _NOT_STORABLE = re.compile(r"[\0\ud800-\udfff]")  # PostgreSQL refuses these
@@ -53,7 +53,7 @@ def _record_item(record: JournalRecord, modified: datetime, thread: str) -> Item
     return Item(
         *("journal", _text(record.id), text, record.timestamp or modified, thread),
         session_id=_text(record.session_id),
-        record_id=summarized_by(record.id),
+        record_id=first_record_of(record.id),
         trust=trust_of(record),
     )
 

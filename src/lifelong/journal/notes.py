@@ -32,7 +32,7 @@ from lifelong.validation import validate_text
 
 log = logging.getLogger("lifelong.journal")
 
-Query = Callable[[str], str]
+AskModel = Callable[[str], str]
 """Sends one prompt to a model and returns its answer. See `models/question.py` and `models/claude.py`."""
 
 MAX_NOTE_CHARS = 1_000_000
@@ -41,7 +41,7 @@ COMPACT_ABOVE_BYTES = 16_000
 PROMPT_LOAD_CAPS = 4  # a prompt holds so many load caps of notes, the oldest first
 MAX_MISSING_SHARE, MAX_MISSING_FEW = 0.75, 3  # key facts that may go missing: this share, or so many
 MIN_COMMON_SHARE = 0.5  # of the words of an answer that must be in the notes: a model that declines has others
-STEM_LETTERS = 4  # by which two forms of a word are one
+PREFIX_LETTERS = 4  # by which two forms of a word are one
 MAX_LOGGED_MISSING = 20
 
 COMPACTED = "compacted"
@@ -181,7 +181,7 @@ def store_memory(
     key: str,
     content: str,
     *,
-    query: Query | None = None,
+    query: AskModel | None = None,
     threshold: int = COMPACT_ABOVE_BYTES,
     cap: int = LOAD_CAP_CHARS,
     files: FileSystem = DISK,
@@ -240,7 +240,7 @@ def total_memory_size(folder: Path, *, files: FileSystem = DISK) -> int:
 def compact_memories(
     folder: Path,
     threshold: int,
-    query: Query,
+    query: AskModel,
     *,
     cap: int = LOAD_CAP_CHARS,
     files: FileSystem = DISK,
@@ -286,7 +286,7 @@ class Notes:
         self,
         root: Path,
         worker: str,
-        query: Query | None = None,
+        query: AskModel | None = None,
         *,
         threshold: int = COMPACT_ABOVE_BYTES,
         clock: Clock = utc_now,
@@ -360,7 +360,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _compact(
-    folder: Path, threshold: int, query: Query, cap: int, files: FileSystem, clock: Clock
+    folder: Path, threshold: int, query: AskModel, cap: int, files: FileSystem, clock: Clock
 ) -> NotesCompactionResult:
     notes = _read_notes(folder, files)
     secret = tuple(note.key for note in notes if _is_secret(note.key) or has_secret(_text(note.data)))
@@ -431,18 +431,18 @@ def _validate_answer(answer: str, after: bytes, taken: list[NoteFile], cap: int)
         raise ModelError(
             f"The answer lacks {len(lacks)} of the {len(facts)} numbers, names, dates and negations of the notes."
         )
-    stems = _stems(answer)
-    if not stems or len(stems & _stems(text)) < MIN_COMMON_SHARE * len(stems):
+    prefixes = _prefixes(answer)
+    if not prefixes or len(prefixes & _prefixes(text)) < MIN_COMMON_SHARE * len(prefixes):
         raise ModelError("The answer is about other things than the notes.")
     return tuple(sorted({one.value for one in lacks}))
 
 
-def _stems(text: str) -> set[str]:
-    """Return the stems of a text's words; in scripts without spaces, every letter."""
+def _prefixes(text: str) -> set[str]:
+    """Return the prefixes of a text's words; in scripts without spaces, every letter."""
     from lifelong.text.names import words
 
     values = [word.value for word in words(text) if word.kind not in ("filler", "negation")]
-    return {stem for word in values for stem in ([word[:STEM_LETTERS]] if word.isascii() else word)}
+    return {prefix for word in values for prefix in ([word[:PREFIX_LETTERS]] if word.isascii() else word)}
 
 
 def _to_archive(folder: Path, taken: list[NoteFile], after: bytes, files: FileSystem, clock: Clock) -> Path:

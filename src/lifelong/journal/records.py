@@ -43,7 +43,7 @@ class JournalRecord:
         return self.sensitivity == "secret"
 
 
-class JournalLine(NamedTuple):
+class FileLine(NamedTuple):
     """A line of a file with its ending, and the record in it, if there is one."""
 
     raw: str
@@ -58,14 +58,14 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def parse(data: bytes) -> list[JournalLine]:
+def parse(data: bytes) -> list[FileLine]:
     """Return every line in order; `join` makes the same bytes of them."""
     parts = decode(data).split("\n")
     raws = [f"{part}\n" for part in parts[:-1]]
-    return [JournalLine(raw, parse_line(raw)) for raw in (*raws, *filter(None, parts[-1:]))]
+    return [FileLine(raw, parse_line(raw)) for raw in (*raws, *filter(None, parts[-1:]))]
 
 
-def join(lines: Iterable[JournalLine]) -> bytes:
+def join(lines: Iterable[FileLine]) -> bytes:
     """Return the bytes that the lines were read from."""
     return encode("".join(line.raw for line in lines))
 
@@ -130,7 +130,7 @@ def summary_id(session_id: str, record_id: int) -> str:
     return f"turn-{session_id}-{record_id}"
 
 
-def summarized_by(line_id: str) -> int | None:
+def first_record_of(line_id: str) -> int | None:
     """Return the record of history with which the turn begins that a line summarizes; None for another line."""
     start, _, record = line_id.rpartition("-")
     is_summary = start.startswith("turn-") and record.isascii() and record.isdigit() and len(record) < 19

@@ -21,7 +21,7 @@ from lifelong.errors import ConfigError, InputError, JournalError, LifelongError
 from lifelong.journal.files import MEMORY_HEADER, JournalFiles
 from lifelong.journal.records import (
     SENSITIVITIES,
-    JournalLine,
+    FileLine,
     JournalRecord,
     Sensitivity,
     encode,
@@ -224,7 +224,7 @@ class JournalService:
         notes += [schedule.error for schedule in self.schedules]
         if self._settings.memory_compaction_enabled:
             try:
-                notes.append(self._compaction.status_note())
+                notes += self._compaction.status_notes()
             except LifelongError as error:
                 notes.append(str(error))
         return [note for note in notes if note]
@@ -373,13 +373,13 @@ class JournalService:
             log.warning("MEMORY.md is longer than it should be, nothing is lost: %s", error)
 
 
-def _roll_out(lines: Sequence[JournalLine], window: RollingWindow) -> tuple[list[JournalLine], list[JournalLine]]:
+def _roll_out(lines: Sequence[FileLine], window: RollingWindow) -> tuple[list[FileLine], list[FileLine]]:
     """Return the records that leave MEMORY.md, and every line that stays. The newest record always stays."""
     left, chars = sum(1 for line in lines if line.record), sum(len(line.raw) for line in lines)
     if window.holds(left, chars):
         return [], list(lines)
-    dropped: list[JournalLine] = []
-    kept: list[JournalLine] = []
+    dropped: list[FileLine] = []
+    kept: list[FileLine] = []
     for line in lines:
         if line.record is None or left == 1 or window.holds(left, chars, share=0.9):
             kept.append(line)

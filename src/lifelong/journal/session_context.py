@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from lifelong.journal.files import MEMORY_HEADER, JournalFiles
-from lifelong.journal.records import JournalLine, JournalRecord, encode, looks_like_record, parse
+from lifelong.journal.records import FileLine, JournalRecord, encode, looks_like_record, parse
 from lifelong.redaction import redact
 
 SEPARATOR = "\n\n---\n\n"
@@ -114,7 +114,7 @@ def shown(files: JournalFiles, path: Path, zone: tzinfo) -> str:
     return "\n".join(entry.text for entry in sorted(visible.entries(lines)))
 
 
-def _last_lines(files: JournalFiles, path: Path, size: int) -> list[JournalLine]:
+def _last_lines(files: JournalFiles, path: Path, size: int) -> list[FileLine]:
     """Return the last lines of a file, about `size` bytes, without those that are far too long to be shown."""
     data = files.read(path)
     lines: list[bytes] = []
@@ -144,15 +144,15 @@ class _Visible:
     and a day file differ, MEMORY.md counts: it is the one that people edit."""
 
     def __init__(
-        self, files: Sequence[Sequence[JournalLine]], headers: Set[str], zone: tzinfo, ended: Set[str]
+        self, files: Sequence[Sequence[FileLine]], headers: Set[str], zone: tzinfo, ended: Set[str]
     ) -> None:
         secret = {line.record.id for lines in files for line in lines if line.record and line.record.is_secret}
         self._hidden = secret | ended
-        self._corrected = {line.record.id: line.record for line in files[0] if line.record}
+        self._in_memory_file = {line.record.id: line.record for line in files[0] if line.record}
         self._headers = headers
         self._zone = zone
 
-    def entries(self, lines: Sequence[JournalLine], without: Set[str] = frozenset()) -> Iterator[_Excerpt]:
+    def entries(self, lines: Sequence[FileLine], without: Set[str] = frozenset()) -> Iterator[_Excerpt]:
         """Give what is shown of a file, the last line first, each record once, without those shown elsewhere."""
         seen = {*without, *self._hidden}
         position = len(lines)
@@ -161,7 +161,7 @@ class _Visible:
             if record := lines[position].record:
                 if record.id not in seen:
                     seen.add(record.id)
-                    yield _Excerpt(position, self._line(self._corrected.get(record.id, record)))
+                    yield _Excerpt(position, self._line(self._in_memory_file.get(record.id, record)))
                 continue
             end = position + 1
             while position and not lines[position - 1].record:
@@ -193,7 +193,7 @@ def _readable(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\ufeff", "").replace("\r\n", "\n")
 
 
-def _ids(lines: Iterable[JournalLine]) -> Iterator[str]:
+def _ids(lines: Iterable[FileLine]) -> Iterator[str]:
     return (line.record.id for line in lines if line.record)
 
 

@@ -46,8 +46,9 @@ _TURNS_PER_WRITE = 200
 
 
 @dataclass(slots=True)
-class _Turn:
-    """A turn as far as it was read: its first record, its last, the request and the reply."""
+class _OpenTurn:
+    """A turn from one request to the next, as far as it was read: its first and last record, the request and the
+    reply."""
 
     first: StoredRecord
     last: StoredRecord
@@ -147,7 +148,7 @@ class TurnSummaries:
             self._database.write(partial(_advance, session_id=session.session_id, until=until))
         return written
 
-    def _turns(self, session: PendingSession) -> Iterator[_Turn]:
+    def _turns(self, session: PendingSession) -> Iterator[_OpenTurn]:
         """Give the completed turns that are not in the journal yet, in order."""
 
         def load(tx: Transaction, after: int) -> tuple[RecordPage, list[int]]:
@@ -155,7 +156,7 @@ class TurnSummaries:
             return history, JournalRows(tx).ends(session.session_id, began)
 
         began = after = self._database.read(lambda tx: JournalRows(tx).until(session.session_id))
-        turn: _Turn | None = None
+        turn: _OpenTurn | None = None
         while True:
             page, ends = self._database.read(partial(load, after=after))
             for recorded in page.records:
@@ -163,7 +164,7 @@ class TurnSummaries:
                 if turn and (ended or isinstance(recorded.record, UserMessage)):
                     yield turn
                     turn = None
-                turn = turn or _Turn(recorded, recorded)
+                turn = turn or _OpenTurn(recorded, recorded)
                 turn.add(recorded)
             if page.until == after:
                 break
@@ -176,7 +177,7 @@ def _advance(tx: Transaction, session_id: str, until: int) -> None:
     JournalRows(tx).advance(session_id, until)
 
 
-def _summary(agent: Agent, turn: _Turn) -> JournalRecord | None:
+def _summary(agent: Agent, turn: _OpenTurn) -> JournalRecord | None:
     """Return the turn as a record; None where nothing was said."""
     person = is_foreground(agent.descriptor.kind)
     reply = _first_sentence(turn.reply.text) if turn.reply else ""

@@ -1,1 +1,1 @@
-"""Pick one: who thinks, who embeds, and what it costs."""
+"""Models: chat models, embedders, and what they cost."""

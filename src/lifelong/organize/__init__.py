@@ -1,4 +1,4 @@
-"""2: what deserves to last.
+"""Stage 2, organize: what deserves to last.
 
 worker         the background thread: it runs rounds
 dispatch       a marked session becomes a transcript in the inbox of its memory-agent

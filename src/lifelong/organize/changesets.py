@@ -197,7 +197,7 @@ def _keep_used(rows: DraftRows, edits: dict[str, Edit], begun: dict[str, Documen
     """Keep, without its text, a document that should go but is the parent of others, or linked to."""
     kept: list[str] = []
     going = [edit for edit in edits.values() if edit.before and not edit.after]
-    while used := [edit for edit in going if rows.users(edit.id)]:
+    while used := [edit for edit in going if rows.dependents(edit.id)]:
         for edit in used:
             assert edit.before, "only a document that exists can go"
             going.remove(edit)

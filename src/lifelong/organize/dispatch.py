@@ -112,12 +112,12 @@ class Dispatcher:
     def _note_start(self, session: Session) -> None:
         """Note in the database that work on the session began: if it hangs, this process may not be able to say
         so."""
-        self._database.write(lambda tx: Sessions(tx).set_in_hand(session.id, self._clock()))
+        self._database.write(lambda tx: Sessions(tx).set_dispatching_since(session.id, self._clock()))
 
     def _note_end(self, session: Session) -> None:
         """Note that nobody works on the session. If the database fails, the next attempt notes its own start."""
         with suppress(StorageError):
-            self._database.write(lambda tx: Sessions(tx).set_in_hand(session.id, None))
+            self._database.write(lambda tx: Sessions(tx).set_dispatching_since(session.id, None))
 
     def _next_batch(self, tx: Transaction, session: Session) -> TranscriptBatch:
         after = session.processed_until or 0

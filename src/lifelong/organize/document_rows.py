@@ -19,7 +19,7 @@ from lifelong.storage.base import NO_LIMIT, Param, Row, Transaction
 from lifelong.types import Changeset, Document, Reference, from_micros, from_optional_micros, to_micros
 from lifelong.validation import validate_name, validate_text
 
-MEMORY = "~/memory"
+MEMORY_ROOT = "~/memory"
 MEMORY_ID = "memory"
 """The id of `~/memory` for every owner: two processes that make it at once make the same document."""
 
@@ -139,7 +139,7 @@ class DocumentRows:
         if target.startswith("~"):
             found = self.at(target) if target.startswith("~/") else None
         else:
-            found = self.row(target) or self.at(f"{MEMORY}/{target}")
+            found = self.row(target) or self.at(f"{MEMORY_ROOT}/{target}")
         return found.id if found else None
 
     # Many documents
@@ -305,7 +305,7 @@ def slugs(path: object) -> list[str]:
     """Return the slugs of a path, from the root; none for `~` itself."""
     text = validate_text(path, "A path", MAX_PATH_CHARS)
     if text != "~" and not text.startswith("~/"):
-        raise InputError(f"{text!r:.200} is not a path. Use ~ for the roots, or ~/slug/slug, e.g. {MEMORY}.")
+        raise InputError(f"{text!r:.200} is not a path. Use ~ for the roots, or ~/slug/slug, e.g. {MEMORY_ROOT}.")
     below = text[2:].rstrip("/")
     return below.split("/") if below else []
 

@@ -9,7 +9,7 @@ from typing import Required, TypedDict, TypeVar, Unpack
 
 from lifelong.errors import InputError, StaleWrite
 from lifelong.organize.changesets import commit, restore, undo
-from lifelong.organize.document_rows import MEMORY, DocumentRows, document_not_found, slugs
+from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows, document_not_found, slugs
 from lifelong.organize.draft import Draft, DraftRows, Edit, diff, missing_root
 from lifelong.organize.facts import Fact, parse_facts
 from lifelong.storage.base import Database, Transaction
@@ -89,7 +89,7 @@ class DocumentStore:
 
         return iter(self._query(work, as_of))
 
-    def outline(self, path: str = MEMORY) -> str:
+    def outline(self, path: str = MEMORY_ROOT) -> str:
         """Return the documents below this path as a list, one per line, cut where it gets long."""
         return outline(self.draft(), self.read(path))
 

@@ -15,8 +15,8 @@ from lifelong.collect.history import History
 from lifelong.errors import DocumentInUse, InputError, StaleWrite
 from lifelong.organize.document_rows import (
     MAX_DEPTH,
-    MEMORY,
     MEMORY_ID,
+    MEMORY_ROOT,
     DocumentRows,
     When,
     document_not_found,
@@ -47,7 +47,7 @@ MAX_DESCRIPTION_CHARS = 2_000
 MAX_BODY_CHARS = 200_000
 MAX_LINK_TARGETS = 500
 MAX_DIFF_CHARS = 2_000
-MAX_USERS_NAMED = 5  # documents that an error names
+MAX_DEPENDENTS_NAMED = 5  # documents that an error names
 DIFF_CONTEXT_LINES = 2
 
 UNCOMMITTED = datetime.max.replace(tzinfo=UTC)
@@ -131,20 +131,20 @@ class DraftRows(DocumentRows):
             *(Reference(target, "body") for target in sorted(named)),
         ]
 
-    def users(self, document_id: str) -> list[Document]:
+    def dependents(self, document_id: str) -> list[Document]:
         """Return the documents that have it as parent (a few of them), and those that link to it."""
         linking = {
             source for source, how in self.referrers(document_id) if how.kind == "link"
         } - self._edits.keys()
         linking |= {e.id for e in self._edits.values() if e.after and document_id in e.after.links}
-        return [*self.children(document_id, limit=MAX_USERS_NAMED), *map(self.get, sorted(linking))]
+        return [*self.children(document_id, limit=MAX_DEPENDENTS_NAMED), *map(self.get, sorted(linking))]
 
     def check(self, edit: Edit) -> None:
         """Raise if the edit, which is among those laid over the rows, breaks a rule that documents must keep."""
         document = edit.after
         if not document:
-            if users := self.users(edit.id):
-                raise _in_use(edit.before, users)
+            if dependents := self.dependents(edit.id):
+                raise _in_use(edit.before, dependents)
             return
         if document.id in (document.parent_id, *document.links):
             raise InputError("A document cannot be its own parent, nor link to itself. Choose another one.")
@@ -326,7 +326,7 @@ class Draft:
             current = _current(rows, document_id, expected_version)
             self._check_place(current)
             if current.id == MEMORY_ID:
-                raise InputError(f"{MEMORY} cannot be deleted: memory-agents write below it.")
+                raise InputError(f"{MEMORY_ROOT} cannot be deleted: memory-agents write below it.")
             edit = Edit(current.id, current, None)
             rows.plus(edit).check(edit)
             return Edit(current.id, self._stored(current), None)
@@ -340,8 +340,8 @@ class Draft:
         after = copy(document, version=version, valid_from=UNCOMMITTED, valid_to=None, changeset_id=0)
         edit = Edit(after.id, before, after)
         rows = rows.plus(edit)
-        if after.id == MEMORY_ID and rows.with_path(after).path != MEMORY:
-            raise InputError(f"{MEMORY} cannot be moved: memory-agents write below it.")
+        if after.id == MEMORY_ID and rows.with_path(after).path != MEMORY_ROOT:
+            raise InputError(f"{MEMORY_ROOT} cannot be moved: memory-agents write below it.")
         rows.check(edit)
         link_targets(after.body)
         after = rows.with_path(after)
@@ -387,7 +387,7 @@ def missing_root(rows: DocumentRows) -> Edit | None:
     last = rows.last(MEMORY_ID)
     texts = ("memory", "Memory", "What deserves to last, by subject.", "")
     version = last.version + 1 if last else 1
-    return Edit(MEMORY_ID, None, Document(MEMORY_ID, version, MEMORY, "", *texts, (), UNCOMMITTED, None, 0))
+    return Edit(MEMORY_ID, None, Document(MEMORY_ID, version, MEMORY_ROOT, "", *texts, (), UNCOMMITTED, None, 0))
 
 
 def validate_slug(value: object) -> str:
@@ -417,11 +417,11 @@ def link_targets(body: str) -> list[str]:
     return found
 
 
-def _in_use(document: Document | None, users: list[Document]) -> DocumentInUse:
+def _in_use(document: Document | None, dependents: list[Document]) -> DocumentInUse:
     path, document_id = (document.path, document.id) if document else ("The document", "")
-    shown = users[:MAX_USERS_NAMED]
+    shown = dependents[:MAX_DEPENDENTS_NAMED]
     names = [f"{path}/{one.slug}" if one.parent_id == document_id else one.path for one in shown]
-    others = " and others" if len(users) > MAX_USERS_NAMED else ""
+    others = " and others" if len(dependents) > MAX_DEPENDENTS_NAMED else ""
     return DocumentInUse(
         f"{path} is the parent of, or linked by, {', '.join(names)}{others}. Move or unlink them first."
     )

@@ -25,15 +25,15 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal, NamedTuple, get_args
 
-from lifelong.organize.document_rows import MEMORY
+from lifelong.organize.document_rows import MEMORY_ROOT
 from lifelong.storage.base import Transaction
 from lifelong.types import Document, to_micros
 
 Source = Literal["", "tool", "web"]
 """Where a fact comes from if neither a person nor an agent said it: such a fact is data."""
 
-PEOPLE = f"{MEMORY}/people/"
-SUBJECTS = (PEOPLE, f"{MEMORY}/projects/")
+PEOPLE = f"{MEMORY_ROOT}/people/"
+SUBJECTS = (PEOPLE, f"{MEMORY_ROOT}/projects/")
 """Where a document's title is the subject of its facts."""
 
 EARLIER = "## Earlier"

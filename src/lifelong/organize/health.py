@@ -22,14 +22,15 @@ Status = Literal["green", "yellow", "red"]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """How far a record has come. `reason` says why it failed, or what it waits for; `changeset_id` names the edits
-    it led to, if any."""
+    """How far a record has come. `searchable`: organized, and its vector is made too; words find it since it was
+    stored. `reason` says why it failed, or what it waits for; `inbox_id` is the inbox item that holds it, and
+    `changeset_id` names the edits it led to, if any."""
 
     record_id: int
     session_id: str
     stage: Stage
     reason: str = ""
-    item_id: int | None = None
+    inbox_id: int | None = None
     changeset_id: int | None = None
 
 
@@ -69,7 +70,7 @@ def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, notes
     items, since_put = Inbox(tx).open()
     dead = Inbox(tx).dead()
     error = Inbox(tx).last_error(owner)
-    waiting = (since_mark, since_put, Sessions(tx).passed_over(now - overdue))
+    waiting = (since_mark, since_put, Sessions(tx).oldest_overdue_record(now - overdue))
     oldest = min((since for since in waiting if since), default=None)
     red = []
     if dead:
@@ -80,10 +81,10 @@ def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, notes
     if oldest and now - oldest > overdue:
         why = f"The last error: {error}" if error else "Is a worker running?"
         red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
-    in_hand = Sessions(tx).longest_in_hand()
-    if in_hand and now - in_hand[1] > STUCK_AFTER:
+    dispatching = Sessions(tx).longest_dispatching()
+    if dispatching and now - dispatching[1] > STUCK_AFTER:
         red.append(
-            f"Session {in_hand[0]} has been with a worker for {_seconds(now - in_hand[1])} and is not "
+            f"Session {dispatching[0]} has been with a worker for {_seconds(now - dispatching[1])} and is not "
             "dispatched: that worker is stuck, or was killed. Look at its log, and start it again."
         )
     if silent := Inbox(tx).silent(now, STUCK_AFTER):

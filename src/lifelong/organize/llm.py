@@ -75,11 +75,11 @@ class LlmOrganizer:
         call = cost_of(Tokens(asked, MAX_OUTPUT_TOKENS), self._settings).usd
         return self._spend.over_cap(self._spend.today(), min(call, self._settings.run_budget_usd))
 
-    def status_note(self) -> str:
-        return ""
+    def status_notes(self) -> list[str]:
+        return []
 
     def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
-        run = self._spend.run(transcript.owner, PURPOSE, transcript.item_id)
+        run = self._spend.run(transcript.owner, PURPOSE, transcript.inbox_id)
         answer = run_in_own_loop(self._run(transcript, draft, run))
         used = (run.input_tokens, run.output_tokens, run.cost)
         return RunResult(answer[-MAX_SUMMARY_CHARS:].strip(), self._settings.model, *used)

@@ -32,7 +32,7 @@ from lifelong.errors import (
     StorageFull,
 )
 from lifelong.organize.changesets import commit, end_corrected, rebase
-from lifelong.organize.document_rows import MEMORY, DocumentRows
+from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
 from lifelong.organize.draft import Draft
 from lifelong.organize.inbox import Inbox, Lease
 from lifelong.organize.organizer import Organizer, RunResult, Transcript
@@ -124,18 +124,20 @@ class MemoryAgentRunner:
                 self._organize(lease)
         except (DailyCapExceeded, StaleWrite, StorageFull) as error:
             reason = str(error).partition("\n")[0]
-            log.warning("item %s waits: %s", lease.item.id, reason)
+            log.warning("inbox item %s waits: %s", lease.item.id, reason)
             self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + PAUSE))
         except TEMPORARY_ERRORS:
             raise
         except LeaseLost:
-            log.warning("item %s was taken over by another worker; this run was discarded", lease.item.id)
+            log.warning("inbox item %s was taken over by another worker; this run was discarded", lease.item.id)
         except RunBudgetExceeded as error:
             self._fail(lease, str(error), final=True)
         except LifelongError as error:
             self._fail(lease, str(error))
         except Exception as error:
-            log.error("item %s failed with an unexpected error: %s", lease.item.id, redact(traceback.format_exc()))
+            log.error(
+                "inbox item %s failed with an unexpected error: %s", lease.item.id, redact(traceback.format_exc())
+            )
             self._fail(lease, f"{type(error).__name__}: {error}")
         else:
             return True
@@ -144,7 +146,7 @@ class MemoryAgentRunner:
     def _organize(self, lease: Lease) -> None:
         for retries_left in reversed(range(MAX_CONFLICT_RETRIES)):
             transcript = self._database.read(partial(self._transcript, lease=lease))
-            draft = Draft(self._database, transcript.owner, below=MEMORY, policy=WritePolicy(transcript))
+            draft = Draft(self._database, transcript.owner, below=MEMORY_ROOT, policy=WritePolicy(transcript))
             result = self._organizer.organize(transcript, draft)
             commit_run = partial(self._commit_run, lease=lease, transcript=transcript, draft=draft, result=result)
             try:
@@ -152,9 +154,11 @@ class MemoryAgentRunner:
             except (StaleWrite, StorageConflict):
                 if not retries_left:
                     raise
-                log.info("item %s: somebody else edited the same documents; organizing it again", lease.item.id)
+                log.info(
+                    "inbox item %s: somebody else edited the same documents; organizing it again", lease.item.id
+                )
             else:
-                log.info("item %s: %s", lease.item.id, redact(result.summary)[-MAX_SUMMARY_CHARS:])
+                log.info("inbox item %s: %s", lease.item.id, redact(result.summary)[-MAX_SUMMARY_CHARS:])
                 return
 
     def _write(self, commit_run: Callable[[Transaction], None], draft: Draft) -> None:
@@ -184,12 +188,12 @@ class MemoryAgentRunner:
             text=item.text,
             records=tuple(recorded for recorded in records if recorded.id not in left_out),
             foreground=bool(source and is_foreground(source.kind)),
-            user=self._user(tx, source),
+            user_address=self._user_address(tx, source),
             recent=partial(self._database.read, partial(self._recent, agent=memory_agent)),
-            item_id=item.id,
+            inbox_id=item.id,
         )
 
-    def _user(self, tx: Transaction, source: AgentRow | None) -> str:
+    def _user_address(self, tx: Transaction, source: AgentRow | None) -> str:
         """Return the address of the person whom the source agent talks to: their names may be the same."""
         descriptor = Agents(tx).get(source.owner, source.id).descriptor if source else None
         return descriptor.user_id if isinstance(descriptor, User) else ""
@@ -210,7 +214,7 @@ class MemoryAgentRunner:
         Inbox(tx).lock(lease)
         draft, ended = self._end_corrected(tx, transcript, draft, now)
         if ended:
-            log.warning("item %s: %s", lease.item.id, ended)
+            log.warning("inbox item %s: %s", lease.item.id, ended)
         changeset = Changeset(
             *(0, transcript.owner, now, "run", agent.id),
             note=f"{summary} {ended}".strip(),
@@ -274,7 +278,7 @@ class MemoryAgentRunner:
         again = None if final else self._retry.next_attempt(lease.item.attempts, now)
         error = redact(error)[:MAX_ERROR_CHARS]
         log.error(
-            "item %s failed (attempt %s of %s), %s: %s",
+            "inbox item %s failed (attempt %s of %s), %s: %s",
             *(lease.item.id, lease.item.attempts, self._retry.max_attempts),
             *(
                 f"next attempt at {again:%Y-%m-%d %H:%M:%S} UTC" if again else "and is not retried by itself",
@@ -298,7 +302,7 @@ class MemoryAgentRunner:
                     if not self._database.write(renew):
                         return
                 except LifelongError as error:
-                    log.warning("the lease on item %s could not be renewed: %s", lease.item.id, error)
+                    log.warning("the lease on inbox item %s could not be renewed: %s", lease.item.id, error)
 
         thread = threading.Thread(target=beat, name="lifelong-heartbeat", daemon=True)
         thread.start()

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """The records of one session after `after`, up to `until`, and the same as Markdown. `foreground`: a person
-    takes part; `user` is their name if no record has a speaker. `recent` returns the notes of the memory-agent's
-    last runs. `item_id` is the inbox item."""
+    takes part; `user_address` is used as a name where no record has a speaker. `recent` returns the notes of the
+    memory-agent's last runs. `inbox_id` is the inbox item."""
 
     owner: str
     agent_id: str
@@ -26,9 +26,9 @@ class Transcript:
     text: str
     records: tuple[StoredRecord, ...]
     foreground: bool
-    user: str = ""
+    user_address: str = ""
     recent: Callable[[], str] = str
-    item_id: int | None = None
+    inbox_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Organizer(Protocol):
         """Return why nothing can be organized at the moment (the daily cap is reached …); empty if it can."""
         ...
 
-    def status_note(self) -> str:
-        """Return what a person should know about it although it works; empty if there is nothing."""
+    def status_notes(self) -> list[str]:
+        """Return what a person should know about it although it works, a sentence each."""
         ...
 
     def organize(self, transcript: Transcript, draft: Draft) -> RunResult:

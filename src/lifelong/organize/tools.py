@@ -6,7 +6,7 @@ import json
 from typing import Annotated
 
 from lifelong.errors import InputError
-from lifelong.organize.document_rows import MEMORY, slugs
+from lifelong.organize.document_rows import MEMORY_ROOT, slugs
 from lifelong.organize.documents import DocumentStore, outline
 from lifelong.organize.draft import Draft
 from lifelong.tools import Tool, tool
@@ -87,8 +87,8 @@ EDIT = "Change a little: append a paragraph, or replace a text that occurs exact
 
 
 DOCUMENT_ID = "The document's id."
-DOCUMENT_PATH = f"Instead of the id: its path, e.g. {MEMORY}/people; ~ for the roots."
-PARENT_PATH = f"Instead of parent_id: the parent's path, e.g. {MEMORY}/people."
+DOCUMENT_PATH = f"Instead of the id: its path, e.g. {MEMORY_ROOT}/people; ~ for the roots."
+PARENT_PATH = f"Instead of parent_id: the parent's path, e.g. {MEMORY_ROOT}/people."
 LINKS = "Ids or paths of related documents; left out, they stay as they are."
 
 
@@ -113,7 +113,7 @@ def _shown(draft: Draft, document: Document) -> str:
         f"description: {document.description}",
         *_section("references", [*references, *missing]),
         *_section("children", _children(draft, document.id)),
-        *(_section("outline", [outline(draft, document)]) if document.path == MEMORY else ()),
+        *(_section("outline", [outline(draft, document)]) if document.path == MEMORY_ROOT else ()),
         "body:",
         "",
         document.body,

@@ -72,15 +72,15 @@ class WritePolicy:
         of a thing may."""
         known = (before.title, before.description, *old) if before else ()
         for text in (after.title, after.description, *filter(_is_heading, kept)):
-            is_name = not _is_about_people(after.path) and len(_stems(text)) <= MAX_NAME_WORDS
+            is_name = not _is_about_people(after.path) and len(_prefixes(text)) <= MAX_NAME_WORDS
             if text not in known and not is_name and self._echoes_data(text, self._by_people, margin=0):
                 raise InputError(
                     f"{text[:80]!r} repeats a tool or a web page. Give {after.path} a title, a "
                     "description and headings in words of your own."
                 )
         if before and _is_about_people(before.path) and after.title != before.title:
-            spoken = _stems(before.title).union(*(_stems(_text(recorded)) for recorded in self._by_people))
-            if not _stems(after.title) <= spoken:
+            spoken = _prefixes(before.title).union(*(_prefixes(_text(recorded)) for recorded in self._by_people))
+            if not _prefixes(after.title) <= spoken:
                 raise InputError(
                     f"Nobody said that {before.title} is {after.title[:80]!r}. Leave the title as it is."
                 )
@@ -148,16 +148,16 @@ class WritePolicy:
 
     @cached_property
     def _data(self) -> list[set[str]]:
-        return [_stems(_text(r)) for r in self._records.values() if r.record.provenance in DATA]
+        return [_prefixes(_text(r)) for r in self._records.values() if r.record.provenance in DATA]
 
     def _echoes_data(self, text: str, speech: Iterable[StoredRecord], margin: int = 1) -> bool:
         """Return whether the words are mostly those of a tool or a web page, and clearly more than of the
         speech."""
         if not self._data:
             return False
-        words = _stems(text)
+        words = _prefixes(text)
         data = max(len(words & stems) for stems in self._data)
-        own = max((len(words & _stems(_text(recorded))) for recorded in speech), default=0)
+        own = max((len(words & _prefixes(_text(recorded))) for recorded in speech), default=0)
         return len(words) >= MIN_ECHO_WORDS and 2 * data > len(words) and data > own + margin
 
     def _facts(self, body: str) -> list[Fact]:
@@ -189,8 +189,8 @@ def _is_left(fact: Fact, left: Iterable[Fact]) -> bool:
 
 
 def _says(text: str, fact: str) -> bool:
-    words = _stems(fact)
-    return len(words & _stems(text)) >= MIN_KEPT_SHARE * len(words) and _exact(fact) <= _exact(text)
+    words = _prefixes(fact)
+    return len(words & _prefixes(text)) >= MIN_KEPT_SHARE * len(words) and _exact(fact) <= _exact(text)
 
 
 def _exact(text: str) -> set[str]:
@@ -234,6 +234,6 @@ def _text(recorded: StoredRecord) -> str:
     return f"{getattr(record, 'speaker', '')} {without_injected(text)}"
 
 
-def _stems(text: str) -> set[str]:
+def _prefixes(text: str) -> set[str]:
     """Return the beginnings of the words that carry meaning."""
     return {word[:5] for word in _WORD.findall(text.lower()) if word != "user" and not is_stop(word)}

@@ -1,4 +1,4 @@
-"""3. What comes back: everything that is known can be found by words, by meaning, by speaker and by time.
+"""Stage 3, recall: everything that is known can be found by words, by meaning, by speaker and by time.
 
 analyzer            the stems and flags of a text
 items               what can be found: rows, words, ids

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from lifelong.journal.records import summarized_by
+from lifelong.journal.records import first_record_of
 from lifelong.recall.citations import Citations
 from lifelong.recall.items import Items
 from lifelong.recall.recall_log import WriteBehind
@@ -81,7 +81,7 @@ class ExperienceRows:
         """Make items of them, which have ended, wholly or in part, where the records they sum up have."""
         items, citations = Items(self._tx, self._owner), Citations(self._tx, self._owner)
         items.put([_item(one) for one in some], now, rebuilding=rebuilding)
-        made = {record: one.id for one in some if (record := summarized_by(one.record))}
+        made = {record: one.id for one in some if (record := first_record_of(one.record))}
         for end in citations.ends(made):
             items.end(KIND, [made[end.record_id]], *end[1:])
 
@@ -274,7 +274,7 @@ def _item(one: Experience) -> Item:
     return Item(
         *(KIND, one.id, one.text, one.at, one.session_id or "experiences"),
         session_id=one.session_id,
-        record_id=summarized_by(one.record),
+        record_id=first_record_of(one.record),
         trust=one.trust,
         until=one.until,
     )

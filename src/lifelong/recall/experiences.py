@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError, LifelongError, Outvoted
 from lifelong.journal.indexing import trust_of
-from lifelong.journal.records import JournalRecord, summarized_by
+from lifelong.journal.records import JournalRecord, first_record_of
 from lifelong.journal.service import JournalService
 from lifelong.recall.analyzer import extract_terms
 from lifelong.recall.dedup import Alike, is_same, never, on_scale
@@ -51,7 +51,7 @@ EXTRACTION_OVERLAP = timedelta(days=1)  # a turn is written down after it was ov
 
 Group = Literal["category", "session", "entity"]
 ExperienceList: TypeAlias = list[Experience]  # `list` is a method of Experiences
-Ids: TypeAlias = list[str]
+ExperienceIds: TypeAlias = list[str]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
@@ -147,7 +147,7 @@ class Experiences:
             for other in rows.values()
         )
 
-    def _insert(self, tx: Transaction, one: Experience, serving: Serving) -> Ids | None:
+    def _insert(self, tx: Transaction, one: Experience, serving: Serving) -> ExperienceIds | None:
         """Insert a row. Return the ids that were evicted for it; none where it is known."""
         rows, now = ExperienceRows(tx, self._owner), self._clock()
         if rows.serving(lock=True).embedder != serving.identity:
@@ -170,7 +170,7 @@ class Experiences:
         found, superseded = self._database.read(lambda tx: self._candidates(tx, near))
         asked = set(extract_terms(question).stems)
         scores = {one.id: (near.get(one.id, 0.0) + _share(asked, one.text)) / 2 for one in found}
-        made_of = {summarized_by(one.record): one.id for one in found}
+        made_of = {first_record_of(one.record): one.id for one in found}
         for id_, by in sorted(superseded.items(), key=lambda pair: -pair[1]):
             newer = scores.get(made_of.get(by, ""), 0.0)
             if newer >= MIN_SUCCESSOR_SHARE * scores[id_]:

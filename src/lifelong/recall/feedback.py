@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from lifelong.collect.history import History
-from lifelong.journal.records import summarized_by, summary_id
+from lifelong.journal.records import first_record_of, summary_id
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.citations import Citations
 from lifelong.recall.experience_rows import ExperienceRows
@@ -94,7 +94,7 @@ class FeedbackRows:
         same = [item]
         for line in lines:
             same += [f"journal:{line}", *(f"experience:{id_}" for id_ in experiences.made_of(line))]
-            same += [f"record:{record}"] if (record := summarized_by(line)) else []
+            same += [f"record:{record}"] if (record := first_record_of(line)) else []
         return [*dict.fromkeys(same)]
 
     def apply(self, among: Container[str] | None = None) -> None:
@@ -150,14 +150,14 @@ def update_ended(tx: Transaction, owner: str, records: Iterable[int]) -> None:
 def update_ended_lines(tx: Transaction, owner: str, lines: Iterable[str], now: datetime) -> None:
     """Do the same for journal lines that were just indexed. The lock keeps changesets of the owner waiting, since
     they could not end what they do not see yet."""
-    if records := {record for line in lines if (record := summarized_by(line))}:
+    if records := {record for line in lines if (record := first_record_of(line))}:
         DocumentRows(tx, owner).lock(now)
         update_ended(tx, owner, records)
 
 
 def has_ended(tx: Transaction, owner: str, line: str, now: datetime) -> bool:
     """Return whether a journal line sums up what has ended. If not, that stays so until the transaction ends."""
-    record = summarized_by(line)
+    record = first_record_of(line)
     if record is None:
         return False
     DocumentRows(tx, owner).lock(now)

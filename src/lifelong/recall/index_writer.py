@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lifelong.collect.history import History, RecordRow, StoredTurn
+from lifelong.collect.history import History, IndexableRecord, RecordRow
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import (
     LifelongError,
@@ -74,19 +74,19 @@ def analyze_record(record: Record) -> AnalyzedRecord | None:
     return AnalyzedRecord(speaker, text, analyze(text)) if text else None
 
 
-def index_records(tx: Transaction, owner: str, stored: Sequence[StoredTurn], now: datetime) -> None:
+def index_records(tx: Transaction, owner: str, stored: Sequence[IndexableRecord], now: datetime) -> None:
     """Index records that were just stored, and analyzed before."""
     ready = [
-        (one, one.ready)
+        (one, one.analyzed)
         for one in stored
-        if one.agent_kind != MEMORY_AGENT and isinstance(one.ready, AnalyzedRecord)
+        if one.agent_kind != MEMORY_AGENT and isinstance(one.analyzed, AnalyzedRecord)
     ]
     Items(tx, owner).add_analyzed(
         [(_record_item(one, it.speaker, it.text), it.analyzed) for one, it in ready], now
     )
 
 
-def reindex_records(tx: Transaction, owner: str, stored: Sequence[StoredTurn], now: datetime) -> None:
+def reindex_records(tx: Transaction, owner: str, stored: Sequence[IndexableRecord], now: datetime) -> None:
     """Index records that may be items already."""
     found = [(one, it) for one in stored if one.agent_kind != MEMORY_AGENT and (it := _searchable(one.written))]
     Items(tx, owner).put([_record_item(one, *it) for one, it in found], now)
@@ -107,7 +107,7 @@ def _searchable(written: RecordRow) -> tuple[str, str] | None:
     return content.get("speaker", ""), text
 
 
-def _record_item(one: StoredTurn, speaker: str, text: str) -> Item:
+def _record_item(one: IndexableRecord, speaker: str, text: str) -> Item:
     _, provenance, at, _ = one.written
     return Item(
         *("record", str(one.record_id), text, from_micros(at), one.session_id),

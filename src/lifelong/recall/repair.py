@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Literal, TypeVar
 
-from lifelong.collect.history import StoredTurn
+from lifelong.collect.history import IndexableRecord
 from lifelong.errors import IndexCorrupt, StorageCorrupt, StorageError
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.analyzer import analyze
@@ -46,21 +46,20 @@ class IndexRepair:
         self._database = database
         self._noticed = ""
 
-    @property
-    def status_note(self) -> str:
-        """What to tell a person while a part of the index is still to be made; empty where all is well."""
+    def status_notes(self) -> list[str]:
+        """Return what a person should know while a part of the index is still to be made, a sentence each."""
         try:
             left = self._database.read(lambda tx: IndexRebuild(tx).left())
         except StorageError:
-            return ""  # other calls report that better
+            return []  # other calls report that better
         if not left:
             self._noticed = ""
-            return ""
-        return (
+            return []
+        return [
             f"{self._noticed or 'The search index is not complete'}, and is rebuilt in the background. "
             "Until then search finds only a part: let a worker run, or run: lifelong rebuild. "
             "Nothing that was stored is lost."
-        )
+        ]
 
     def check_on_open(self) -> None:
         """Notice an index that is damaged or missing, and begin to repair it. Quick: it reads a few rows."""
@@ -279,7 +278,7 @@ class IndexRebuild:
     def _open(self, part: int, table: str) -> None:
         self._tx.run(f"INSERT INTO rebuild_progress SELECT {part}, 0, COALESCE(max(id), 0) FROM {table}")
 
-    def _records(self, after: int, until: int) -> list[tuple[str, StoredTurn]]:
+    def _records(self, after: int, until: int) -> list[tuple[str, IndexableRecord]]:
         """Return the next records, each with its owner. One that cannot be decoded, or has no time, is empty."""
         which = (
             "FROM session_history h JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
@@ -291,20 +290,20 @@ class IndexRebuild:
             ids = [row[0] for row in self._tx.all(f"SELECT h.id {which}", after, until, ROWS_PER_BATCH)]
             return [self._one_record(id_, f"{_RECORDS} {which}") for id_ in ids]
 
-    def _one_record(self, record_id: int, sql: str) -> tuple[str, StoredTurn]:
+    def _one_record(self, record_id: int, sql: str) -> tuple[str, IndexableRecord]:
         try:
             return _record(self._tx.all(sql, record_id - 1, record_id, 1)[0])
         except (UnicodeDecodeError, OverflowError):
             log.warning("record %d cannot be read, and is not found", record_id)
-            return "", StoredTurn(record_id, "", "", "", ("", "", 0, ""))
+            return "", IndexableRecord(record_id, "", "", "", ("", "", 0, ""))
 
 
 _RECORDS = "SELECT a.owner, h.id, h.session_id, a.id, a.kind, h.type, h.provenance, h.at, h.data, h.recorded_at"
 
 
-def _record(row: Row) -> tuple[str, StoredTurn]:
+def _record(row: Row) -> tuple[str, IndexableRecord]:
     owner, id_, session_id, agent_id, kind, type_, provenance, at, data, recorded_at = row
     from_micros(at)  # raises here, and not when its item is made
-    return owner, StoredTurn(
+    return owner, IndexableRecord(
         id_, session_id, agent_id, kind, (type_, provenance, at, data), from_micros(recorded_at)
     )

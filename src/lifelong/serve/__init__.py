@@ -1,1 +1,1 @@
-"""How to reach it: the command line."""
+"""Serve: the command line, the HTTP API, the page, the MCP server, the worker, and the hook for coding agents."""

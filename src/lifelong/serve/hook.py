@@ -70,7 +70,7 @@ class _Event(NamedTuple):
     source: str
 
 
-class _Turn(NamedTuple):
+class _HookTurn(NamedTuple):
     """A prompt, the last answer to it, and whether the user interrupted it."""
 
     prompt: str
@@ -107,19 +107,19 @@ def _handle(memory: Memory, event: _Event, agent: Agent) -> str:
                 _end_session(memory, agent, "The host began a session.")
             return context
         case "UserPromptSubmit":
-            _store(memory, agent, event, [*_turns(event.transcript_path), _Turn(event.prompt)])
+            _store(memory, agent, event, [*_turns(event.transcript_path), _HookTurn(event.prompt)])
             return _search(memory, event.prompt)
         case "Stop":
             turns = _turns(event.transcript_path)
             if not (turns or event.last_assistant_message):
                 raise InputError("The event has no reply, and its transcript cannot be read. Nothing was stored.")
             if event.last_assistant_message:
-                turns[-1:] = [_Turn(turns[-1].prompt if turns else "", event.last_assistant_message)]
+                turns[-1:] = [_HookTurn(turns[-1].prompt if turns else "", event.last_assistant_message)]
             _store(memory, agent, event, turns)
             memory.end_turn(agent)
         case "PreCompact":
             turns = _turns(event.transcript_path)
-            _store(memory, agent, event, [*turns[:-1], *(_Turn(one.prompt) for one in turns[-1:])])
+            _store(memory, agent, event, [*turns[:-1], *(_HookTurn(one.prompt) for one in turns[-1:])])
             _end_session(memory, agent, "The host compacted its context.")
         case _:
             pass  # nothing of the other events is stored
@@ -131,13 +131,13 @@ def _end_session(memory: Memory, agent: Agent, why: str) -> None:
         memory.sessions.reset(agent, why)
 
 
-def _store(memory: Memory, agent: Agent, event: _Event, turns: list[_Turn]) -> None:
+def _store(memory: Memory, agent: Agent, event: _Event, turns: list[_HookTurn]) -> None:
     """Store the last turns, those that are not stored yet."""
     keyed = dict(_records(event.session_id, turns))  # a prompt that waits in the transcript comes twice
     memory.append_many(agent, keyed.values(), keys=keyed.keys())
 
 
-def _records(session: str, turns: list[_Turn]) -> Iterator[tuple[str, UserMessage | AssistantMessage]]:
+def _records(session: str, turns: list[_HookTurn]) -> Iterator[tuple[str, UserMessage | AssistantMessage]]:
     """Yield the records of the last turns with their keys. A prompt counts as an earlier one only if it was
     answered or interrupted, so that its key is the same before and after the host has written it down."""
     earlier: dict[tuple[str, str], int] = {}
@@ -162,9 +162,9 @@ def _search(memory: Memory, prompt: str) -> str:
     return fenced([PREFACE, *lines]) if lines else ""
 
 
-def _turns(path: str) -> list[_Turn]:
+def _turns(path: str) -> list[_HookTurn]:
     """Return the turns of a transcript of Claude Code, without tools, subagents and what the host itself added."""
-    turns: list[_Turn] = []
+    turns: list[_HookTurn] = []
     for entry in _entries(path):
         if any(entry.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary")):
             continue
@@ -176,7 +176,7 @@ def _turns(path: str) -> list[_Turn]:
         elif not text or text.startswith(_INTERRUPTED):
             continue
         elif entry.get("type") == "user":
-            turns.append(_Turn(text))
+            turns.append(_HookTurn(text))
         elif entry.get("type") == "assistant" and turns:
             turns[-1] = turns[-1]._replace(reply=text)
     return turns

@@ -1,4 +1,4 @@
-"""What every stage needs of language, once.
+"""Text: what every stage needs of language.
 
 sentences    text split into sentences and clauses
 words        words, stop words, negations, numbers; what a word is worth

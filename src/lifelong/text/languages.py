@@ -69,7 +69,7 @@ def tells(sentence: str, *, to_assistant: bool) -> bool:
     return telling >= 2 if own else telling >= 4 and not to_assistant
 
 
-def is_wish(sentence: str) -> bool:
+def is_foreign_standing_request(sentence: str) -> bool:
     """Return whether a sentence makes a lasting request ("immer", "nunca"), and does not say what the
     speaker always is or does."""
     words = {word.partition("'")[0] for word in WORD.findall(sentence.lower())}

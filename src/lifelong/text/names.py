@@ -17,7 +17,7 @@ from lifelong.text.sentences import clauses
 from lifelong.text.stems import PAST
 from lifelong.text.words import FILLERS, NUMBER_WORDS, is_negation, pattern, word_set
 
-Kind = Literal["number", "name", "date", "negation", "content", "filler"]
+WordKind = Literal["number", "name", "date", "negation", "content", "filler"]
 
 _HAN = "々\u3040-\u30ff\u3400-\u9fff"  # written without spaces: a run of them is one word
 _TOKEN = rf"[{_HAN}]+|[^\s—\u2013…{_HAN}]+"
@@ -63,7 +63,7 @@ class Word(NamedTuple):
     every negation "not". It stands at `start` to `end`, without the punctuation around it."""
 
     value: str
-    kind: Kind
+    kind: WordKind
     start: int
     end: int
 
@@ -104,7 +104,7 @@ def _acts(found: Sequence[Word]) -> bool:
     return len(found) > 1 and found[1].value in _VERBS
 
 
-def _read(bare: str, opening: bool, known: frozenset[str]) -> tuple[str, Kind]:
+def _read(bare: str, opening: bool, known: frozenset[str]) -> tuple[str, WordKind]:
     """Return the value and the kind of a word without the punctuation around it."""
     low = bare.lower().replace("\u2019", "'")
     stem = low

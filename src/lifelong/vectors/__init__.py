@@ -1,1 +1,1 @@
-"""Pick one, who finds what is near: `local` (rows in the database), `chroma`, `pgvector`."""
+"""Vectors: where the nearest ones are searched: `local` (rows in the database), `chroma` or `pgvector`."""

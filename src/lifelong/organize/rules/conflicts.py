@@ -2,7 +2,7 @@
 
 Supersession is learned: one sum over the features of two facts says whether both are about the same thing, another
 whether the newer one changes it; the likelihood is the product of the two. The weights are fitted to statements
-that were written for it (`make judge`).
+that were written for it (`make fit-rules`).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def load_weights() -> Weights:
     )
 
 
-Comparison = Literal["same", "supersedes", "different"]
+Comparison = Literal["same", "supersedes", "independent"]
 
 MAX_KEYS = 7
 MAX_KEY_CHARS = 100
@@ -134,26 +134,26 @@ def compare_both(one: str, other: str, speaker: str, threshold: float) -> tuple[
     if one == other:
         return "same", "same"
     if max(len(one), len(other)) > MAX_FACT_CHARS:
-        return "different", "different"
+        return "independent", "independent"
     if speaker and not speaker.isalpha():  # of "u17" and "Ann Lee" each word would count as shared
         one, other, speaker = one.replace(speaker, _SOMEBODY), other.replace(speaker, _SOMEBODY), _SOMEBODY
     first, second = analyze_fact(one), analyze_fact(other)
     if _adds_nothing(first, second):
-        return ("same" if _repeats(first, second) else "different"), "different"
+        return ("same" if _repeats(first, second) else "independent"), "independent"
     if first.label and second.label and first.label != second.label:
-        return "different", "different"  # "PR 260" is not "PR 480"
+        return "independent", "independent"  # "PR 260" is not "PR 480"
     me = subject_key(speaker)
     if (first.content & second.content) <= {me} and first.domains.keys().isdisjoint(second.domains):
-        return "different", "different"  # they have nothing in common
+        return "independent", "independent"  # they have nothing in common
     ahead = supersession_likelihood(first, second, me, threshold) if _comparable(one, first, second) else None
     if ahead == 0.0:
-        return "different", "different"
+        return "independent", "independent"
     back = supersession_likelihood(second, first, me, threshold) if _comparable(other, second, first) else None
     return _comparison(ahead, threshold), _comparison(back, threshold)
 
 
 def _comparison(likely: float | None, threshold: float) -> Comparison:
-    return "supersedes" if likely is not None and likely >= threshold else "different"
+    return "supersedes" if likely is not None and likely >= threshold else "independent"
 
 
 def _comparable(old: str, before: FactAnalysis, after: FactAnalysis) -> bool:

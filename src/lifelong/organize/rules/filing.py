@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lifelong.organize.document_rows import MEMORY
+from lifelong.organize.document_rows import MEMORY_ROOT
 from lifelong.organize.draft import MAX_SLUG_BYTES, UNCOMMITTED, Draft
 from lifelong.organize.facts import EARLIER, INFERRED, Fact, IndexedFact, PlacedFact, paragraphs
 from lifelong.organize.rules.conflicts import (
@@ -129,7 +129,7 @@ class Filing:
             return None
         contradicted = []
         for known, comparison in self._related(about, stored, statement):
-            if comparison == "different" or known.placed.paragraph not in known.page.current:
+            if comparison == "independent" or known.placed.paragraph not in known.page.current:
                 continue
             if comparison == "same":
                 return self._cite(known, statement)
@@ -188,9 +188,9 @@ class Filing:
         if ahead == "same":
             return ahead
         if not {*statement.records}.isdisjoint(known.fact.records):
-            return "different"
+            return "independent"
         if bool(statement.source) != bool(known.fact.source) or self._is_about_another(known, statement):
-            return "different"
+            return "independent"
         if ahead == back:
             return ahead
         return back if self._last_said(known, statement) > (statement.at, statement.records[-1]) else ahead
@@ -202,7 +202,7 @@ class Filing:
             return False
         if who in statement.text and re.search(rf"(?<![\w-]){re.escape(who)}(?![\w-])", statement.text):
             return False
-        return self._find(f"{MEMORY}/people/{_slug(who)}") is not None
+        return self._find(f"{MEMORY_ROOT}/people/{_slug(who)}") is not None
 
     def _cite(self, known: FiledFact, statement: Statement) -> None:
         """Let the known fact cite the statement's records, too, unless a person said it and data repeats it."""
@@ -239,7 +239,7 @@ class Filing:
         return statement
 
     def _document_of(self, kind: str, name: str) -> DocumentPage | None:
-        return self._find(f"{MEMORY}/{kind}/{_slug(name)}") if name else None
+        return self._find(f"{MEMORY_ROOT}/{kind}/{_slug(name)}") if name else None
 
     def _open_page(self, statement: Statement) -> DocumentPage:
         """Return the page for the statement: its document, or the first page below it that is not full."""
@@ -276,7 +276,7 @@ class Filing:
     def _write(self, page: DocumentPage) -> None:
         document = page.document
         parent = document.path.rpartition("/")[0]
-        if not document.version and parent != MEMORY and not self._draft.at(parent):
+        if not document.version and parent != MEMORY_ROOT and not self._draft.at(parent):
             self._write(self._page(parent))  # the category, or the document that this page continues
         page.document = self._draft.write(
             document_id=document.id,
@@ -301,17 +301,17 @@ def _compare(sentence: str, statement: Statement) -> tuple[Comparison, Compariso
     comparisons = compare_both(sentence, statement.text, statement.speaker, threshold)
     if replaced and "same" in comparisons:
         return "supersedes", "supersedes"  # what was so earlier is so again
-    return None if comparisons == ("different", "different") else comparisons
+    return None if comparisons == ("independent", "independent") else comparisons
 
 
 def _path(statement: Statement) -> str:
     match statement.category:
         case "people" | "projects":
-            return f"{MEMORY}/{statement.category}/{_slug(statement.subject) or 'general'}"
+            return f"{MEMORY_ROOT}/{statement.category}/{_slug(statement.subject) or 'general'}"
         case "events":
-            return f"{MEMORY}/events/{statement.at:%Y-%m}"
+            return f"{MEMORY_ROOT}/events/{statement.at:%Y-%m}"
         case _:
-            return f"{MEMORY}/{statement.category}"
+            return f"{MEMORY_ROOT}/{statement.category}"
 
 
 def _numbered(head: DocumentPage, month: str, number: int) -> str:

@@ -19,8 +19,8 @@ class RulesOrganizer:
     def blocked_reason(self) -> str:
         return ""
 
-    def status_note(self) -> str:
-        return f"The rules organize instead of the model: {self._instead_of}" if self._instead_of else ""
+    def status_notes(self) -> list[str]:
+        return [f"The rules organize instead of the model: {self._instead_of}"] if self._instead_of else []
 
     def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
         from lifelong.organize.rules.filing import Filing  # its tables take a while, and few processes organize

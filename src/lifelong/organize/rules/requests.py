@@ -2,7 +2,7 @@
 
 "Dates as YYYY-MM-DD, please" holds from now on, "use the blue one here" does not, and hardly a word in them says
 so. So that is learned: a sum over the words of a sentence, alone and in pairs, with weights fitted to sentences
-that were written for it (`make judge`).
+that were written for it (`make fit-rules`).
 """
 
 from __future__ import annotations

@@ -261,7 +261,7 @@ _PHOTO = re.compile(r"^(?:an? )?(?:photo(?:graphy|graph)?|picture|image)\b")
 
 
 @lru_cache(maxsize=256)
-def content_words(text: str) -> frozenset[str]:
+def distinct_words(text: str) -> frozenset[str]:
     """Return the distinct words that are not function words, in lower case."""
     return frozenset([word for word in WORD.findall(text.lower()) if len(word) > 1 and word not in FUNCTION])
 
@@ -307,7 +307,7 @@ def combined(candidates: Iterable[Candidate], text: str, bonus: float) -> Iterat
         (candidate for candidate in candidates if candidate.salience >= MIN_SALIENCE),
         key=lambda candidate: (-candidate.salience, candidate.place),
     )
-    words = content_words(text) if len(left) > 1 else frozenset()
+    words = distinct_words(text) if len(left) > 1 else frozenset()
     share = 1.0
     while left:
         part = _adjacent(_cover(left, words), left[0])
@@ -359,15 +359,15 @@ def _cover(candidates: Sequence[Candidate], words: frozenset[str]) -> list[Candi
     if not rest:
         return part
     length = len(candidates[0].text)
-    held = words & content_words(candidates[0].text)
+    held = words & distinct_words(candidates[0].text)
     needed = MIN_WORD_SHARE * len(words)
     while len(held) < needed and (
         rest := [candidate for candidate in rest if length + len(candidate.text) <= MAX_FACT_CHARS]
     ):
-        enough = [candidate for candidate in rest if len(held | words & content_words(candidate.text)) >= needed]
+        enough = [candidate for candidate in rest if len(held | words & distinct_words(candidate.text)) >= needed]
         candidate = min(enough, key=lambda candidate: len(candidate.text)) if enough else rest[0]
         rest.remove(candidate)
         part.append(candidate)
         length += len(candidate.text)
-        held |= words & content_words(candidate.text)
+        held |= words & distinct_words(candidate.text)
     return part

@@ -47,14 +47,14 @@ class Utterance:
         return self.listener == ASSISTANT
 
     @property
-    def to_no_person(self) -> bool:
-        """Whether a person says it to an assistant, or nobody else takes part: then an assistant listens."""
+    def heard_by_assistant(self) -> bool:
+        """A person speaks, and no other person listens."""
         return self.role == "person" and self.listener in {"", ASSISTANT}
 
 
 def find_utterances(transcript: Transcript) -> list[Utterance]:
     """Return what was said, in order."""
-    user = usable_name(display_name(transcript.user)) or USER
+    user = usable_name(display_name(transcript.user_address)) or USER
     spoken = [
         (r, role, _name(r, role, user)) for r in transcript.records if (role := _role(r, transcript.foreground))
     ]

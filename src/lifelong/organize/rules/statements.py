@@ -53,7 +53,7 @@ from lifelong.organize.rules.speakers import Subjects, Utterance, find_subjects,
 from lifelong.organize.rules.third_person import PRONOUN_START, EarlierSentence, resolve_pronoun, third_person
 from lifelong.redaction import has_secret
 from lifelong.text.dates import absolute
-from lifelong.text.languages import is_foreign, is_wish, tells
+from lifelong.text.languages import is_foreign, is_foreign_standing_request, tells
 from lifelong.text.sentences import sentences
 from lifelong.types import ToolResult
 
@@ -166,9 +166,9 @@ def _statements(
     utterance: Utterance, names: frozenset[str], about: Subjects, earlier: deque[EarlierSentence]
 ) -> Iterator[_Scored]:
     text, captions = without_captions(
-        own_words(prose(utterance.text)) if utterance.to_no_person else prose(utterance.text)
+        own_words(prose(utterance.text)) if utterance.heard_by_assistant else prose(utterance.text)
     )
-    chat = utterance.role == "person" and not utterance.to_no_person
+    chat = utterance.role == "person" and not utterance.heard_by_assistant
     candidates = [*_accepted(utterance), *_candidates(text, utterance, names, earlier, chat)]
     if captions:
         candidates.append(photo_candidate(captions, utterance.speaker))
@@ -208,7 +208,7 @@ def _candidates(
         asks = sentence.endswith("?")
         statement = _THEN_ASKS.match(cut) if asks else None
         whole, cut = cut, statement[1] if statement else cut
-        listens = utterance.to_no_person and not foreign
+        listens = utterance.heard_by_assistant and not foreign
         doing = intent(cut if statement else sentence) if listens else "other"
         answers = bool(question) and is_short_answer(cut)
         if (
@@ -231,7 +231,7 @@ def _candidates(
                 resolve_pronoun(cut, earlier, names) if utterance.role == "person" else (cut, 0, True)
             )
             about = bool(record) or (kept == place - 1 and bool(PRONOUN_START.match(cut)))
-            asked = doing == "once" or (utterance.to_no_person and is_request(named))
+            asked = doing == "once" or (utterance.heard_by_assistant and is_request(named))
             candidate = (
                 _candidate(place, sentence, named, utterance, about=about, asked=asked) if len(named) > 5 else None
             )
@@ -267,7 +267,7 @@ def _candidate(
     ):
         return None
     bonus = 0.0
-    if utterance.to_no_person:
+    if utterance.heard_by_assistant:
         if found := _CHOICE.match(cut):
             cut, bonus = f"I decided to {cut[found.end() :]}", _ANSWER_BONUS
         if found := _REMEMBER.match(cut):
@@ -299,7 +299,7 @@ def _foreign(place: int, sentence: str, utterance: Utterance) -> Candidate | Non
     """Return a sentence in another language word for word, with the day: it may speak of "yesterday"."""
     if not tells(sentence, to_assistant=utterance.to_assistant):
         return None
-    request, at = utterance.to_no_person and is_wish(sentence), utterance.recorded.at
+    request, at = utterance.heard_by_assistant and is_foreign_standing_request(sentence), utterance.recorded.at
     verb = "wants" if request else f"said on {at.day} {at:%B %Y}"
     quoted = sentence.rstrip().replace('"', "'").rstrip(".")
     return Candidate(

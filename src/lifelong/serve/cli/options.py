@@ -41,7 +41,7 @@ SHARED = {
 """What every command of a memory takes beside its own options."""
 
 # The same as in `lifelong.types` and others, which take longer to import than help should
-Kind = Literal["record", "fact", "journal", "note", "experience"]
+KindOption = Literal["record", "fact", "journal", "note", "experience"]
 Sensitivity = Literal["public", "operational", "private-user", "secret"]
 Verdict = Literal["useful", "wrong", "outdated"]
 State = Literal["pending", "leased", "done", "dead"]

@@ -35,7 +35,7 @@ where it is left out). Off loopback, send the token as `Authorization: Bearer â€
 HEALTH_LEVELS = {"green": 0, "yellow": 1, "red": 2}
 
 
-class App(FastAPI):
+class HttpApp(FastAPI):
     """FastAPI, with problems and the token in its OpenAPI document."""
 
     def openapi(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def create_app(store: Store, *, token: str = "", hosts: Sequence[str] = ()) -> F
 
 def api() -> FastAPI:
     """Return the API without a store: enough for its OpenAPI document."""
-    app = App(
+    app = HttpApp(
         title="lifelong",
         version=version("lifelong"),
         description=DESCRIPTION,
@@ -110,7 +110,7 @@ def _metric_lines(memory: Memory, answered: Counter[int]) -> Iterator[str]:
     health, stats = memory.admin.health(), memory.admin.stats()
     waited = (datetime.now(UTC) - health.oldest).total_seconds() if health.oldest else 0.0
     yield from _metric("health", "0 green, 1 yellow, 2 red.", {"": HEALTH_LEVELS[health.status]})
-    yield from _metric("marked_sessions", "Sessions that wait to be handed over.", {"": health.marked})
+    yield from _metric("marked_sessions", "Sessions that wait to be dispatched.", {"": health.marked})
     yield from _metric("queue_depth", "Transcripts that wait to be organized.", {"": health.waiting})
     yield from _metric("queue_oldest_seconds", "How long the oldest of them has waited.", {"": max(0.0, waited)})
     yield from _metric("queue_dead", "Transcripts that failed for good.", {"": health.dead})

@@ -310,7 +310,7 @@ class PastTime(Body):
 # Journal, notes, experiences
 
 
-class JournalLine(Body):
+class NewJournalRecord(Body):
     """A line for the journal."""
 
     text: str = Field(examples=["Mara prefers trains."])

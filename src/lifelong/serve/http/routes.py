@@ -372,7 +372,7 @@ def get_long_memory(memory: UserMemory) -> models.Text:
 
 
 @journal.post("/remember", status_code=201)
-def remember(body: models.JournalLine, memory: UserMemory) -> JournalRecord:
+def remember(body: models.NewJournalRecord, memory: UserMemory) -> JournalRecord:
     """Write a line into the journal. A text with a secret in it is marked as secret."""
     return memory().journal.remember(body.text, body.category, body.sensitivity, source_channel="http")
 

@@ -11,7 +11,7 @@ from mcp import types
 from lifelong.errors import InputError
 from lifelong.journal.tools import NOTE_CONTENT, NOTE_KEY, note_tool
 from lifelong.memory import Memory
-from lifelong.organize.document_rows import MEMORY
+from lifelong.organize.document_rows import MEMORY_ROOT
 from lifelong.recall.context import fenced, shortened
 from lifelong.tools import Tool, tool
 from lifelong.types import ITEM_KINDS, Agent, AssistantMessage, Hit, ItemKind, UserMessage
@@ -112,7 +112,7 @@ def _below_memory(one: Tool) -> Tool:
 
     def write(**arguments: object) -> str:
         has_parent = any(arguments.get(name) for name in ("document_id", "parent_id", "parent_path"))
-        return one.call(**arguments if has_parent else arguments | {"parent_path": MEMORY})
+        return one.call(**arguments if has_parent else arguments | {"parent_path": MEMORY_ROOT})
 
     return replace(one, call=write)
 
