@@ -365,7 +365,7 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
         (["list", "--kind", "turn"], 2, "'--kind': 'turn' is not one of 'record', 'fact'"),
         (["--user", "work", "list"], 2, "--user stands after the command, as in: lifelong list --user"),
         (["about", " "], 2, "There is no name"),
-        (["receipt", "banana"], 1, "'banana'"),
+        (["receipt", "banana"], 1, "Unknown record id 'banana'. Use an id like r33."),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )
@@ -432,6 +432,8 @@ def test_agents_sessions_and_receipts(home: Path, line: Line) -> None:
     """O6: how far each record has come."""
     assert line.done("agents", "--json").json[-1]["descriptor"]["user_id"] == "mara"
     assert "cli/mara/main" in line.done("agents").out
+    assert "memory-agent" not in line.done("agents").out
+    assert "memory-agent" in line.done("agents", "--all").out
     (session,) = line.done("sessions", "list", "--json").json
     assert session["id"] in line.done("sessions", "list", "--agent", "cli/mara/main").out
     for name in (session["id"], "cli/mara/main", session["agent_id"]):

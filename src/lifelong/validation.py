@@ -108,7 +108,9 @@ def validate_record_id(record: object) -> int:
     """Return the number of a record that was named by it, or as "r33"."""
     if isinstance(record, str) and record[:1] in ("r", "R") and record[1:].isascii() and record[1:].isdigit():
         record = int(record[1:20])
-    return validate_position(record, "The record's id")
+    if isinstance(record, bool) or not isinstance(record, int) or not 0 <= record < 2**63:
+        raise InputError(f"Unknown record id {_shown(record)}. Use an id like r33.")
+    return record
 
 
 def plain_json(value: object, what: str, limit: int, depth: int = MAX_JSON_DEPTH) -> Json:

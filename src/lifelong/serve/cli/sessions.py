@@ -20,12 +20,17 @@ NONE_YET = "There is none yet. See: lifelong add --help"
 
 
 @command(verbs)
-def agents(memory: Memory) -> Answer:
+def agents(
+    memory: Memory,
+    every: Annotated[bool, typer.Option("--all", help="Also memory-agents, which organize the others.")] = False,
+) -> Answer:
     """List the agents, the one heard from last first.
 
     Example: lifelong agents --json
     """
-    found = memory.agents.list()
+    from lifelong.collect.descriptors import is_organized  # help does not need it
+
+    found = [one for one in memory.agents.list() if every or is_organized(one.descriptor.kind)]
     cells = [(address(one.cache_key), one.state, one.active_at) for one in found]
     return Answer(found, lambda: print_table(("agent", "state", "heard from"), cells, NONE_YET))
 
