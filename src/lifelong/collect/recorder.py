@@ -257,8 +257,8 @@ class Recorder:
                     analyzed=entry.analyzed,
                 )
             )
-        for owner, turns in stored.items():
-            index_records(tx, owner, turns, rows[0][0].now)
+        for owner, records in stored.items():
+            index_records(tx, owner, records, rows[0][0].now)
         history.insert_keys(
             [
                 (batch.agent_id, entry.key, record_id, digest(entry.written))

@@ -332,8 +332,8 @@ class CompactionPlanner:
         wanted = max(size // SUMMARY_DIVISOR, short, MIN_RECORD_CHARS - RECORD_OVERHEAD_CHARS)
         wanted += RECORD_OVERHEAD_CHARS
         allowed = room * (SHRINK_DIVISOR - 1) // SHRINK_DIVISOR if parts.earlier_summaries else room
-        fresh_records = records - 1 if parts.earlier_summaries and records > 1 else records
-        new = self._summary_lines(parts.to_compact, min(wanted, allowed), fresh_records)
+        new_records = records - 1 if parts.earlier_summaries and records > 1 else records
+        new = self._summary_lines(parts.to_compact, min(wanted, allowed), new_records)
         removed, again = self._shrink(parts.earlier_summaries, room - count_chars(*new), records - len(new))
         summaries = [*again, *new]
         memory = b"".join([*parts.header, *summaries, *parts.kept])

@@ -139,7 +139,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX idx_inbox_open ON inbox (agent_id, id) WHERE due_at IS NOT NULL",
             "CREATE INDEX idx_inbox_dead ON inbox (id) WHERE state = 'dead'",
             "CREATE INDEX idx_inbox_error ON inbox (id) WHERE error <> ''",
-            # A record is handed over once: the second item that starts where one did is refused.
+            # A record is dispatched once: the second item that starts where one did is refused.
             "CREATE UNIQUE INDEX idx_inbox_range ON inbox (session_id, after_id)",
         ),
     ),
@@ -484,7 +484,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         12,
         "what a worker has in hand, so that others see when it is stuck",
         (
-            # Since when a worker has been handing the session over; and how long the lease on an item lasts.
+            # Since when a worker has been dispatching the session; and how long the lease on an item lasts.
             "ALTER TABLE sessions ADD COLUMN in_hand_since BIGINT",
             "ALTER TABLE inbox ADD COLUMN lease_length BIGINT",
         ),
