@@ -13,7 +13,7 @@ from rich.console import Console
 from bench.answering import Told
 from bench.goals import Figures
 from bench.scoring import means, scores
-from lifelong.recall import memory_index, query, ranking, search
+from lifelong.recall import query, ram_index, ranking, search
 
 Change = tuple[ModuleType, str, Any]
 
@@ -31,16 +31,16 @@ def variants() -> Iterator[tuple[str, Sequence[Change]]]:
     yield "everything", ()
     for part in WEIGHED:
         yield f"without `{part}`", ((ranking, "WEIGHTS", {**ranking.WEIGHTS, part: 0.0}),)
-    yield "without words lent by neighbours", ((ranking, "LENT_NEAR", 0.0), (ranking, "LENT_FAR", 0.0))
-    yield "without words lent by the one two away", ((ranking, "LENT_FAR", 0.0),)
-    yield "without shrinking what is short", ((ranking, "SHRINK", NOTHING),)
-    yield "without the second sum", ((ranking, "FEEDBACK", 0.0),)
+    yield "without words lent by neighbours", ((ranking, "LENT_TO_NEXT", 0.0), (ranking, "LENT_TWO_AWAY", 0.0))
+    yield "without words lent by the one two away", ((ranking, "LENT_TWO_AWAY", 0.0),)
+    yield "without shrinking what is short", ((ranking, "HALF_SIMILARITY_WORDS", NOTHING),)
+    yield "without the second sum", ((ranking, "EXPANSION", 0.0),)
     yield "without the gate on `answer` and `when`", ((ranking, "_GATED", slice(0, 0)),)
     yield "without superseded ones standing below", ((ranking, "_below_successor", lambda *given: given[-1]),)
-    yield "without less weight for frame words", ((query, "FRAMED", 1.0),)
-    yield "without less weight for common words in the vector", ((search, "COMMON", EVERYTHING),)
-    yield "without centring on the mean", ((memory_index, "DAMPING", EVERYTHING),)
-    yield "without folding near-copies", ((search, "_said", lambda *_: None),)
+    yield "without less weight for frame words", ((query, "FRAME_WORD_WEIGHT", 1.0),)
+    yield "without less weight for common words in the vector", ((search, "HALF_WEIGHT_SHARE", EVERYTHING),)
+    yield "without centring on the mean", ((ram_index, "MEAN_DAMPING", EVERYTHING),)
+    yield "without folding near-copies", ((search, "_sameness", lambda *_: None),)
 
 
 def run(console: Console, everything: Mapping[str, Sequence[Told]]) -> None:
@@ -62,7 +62,7 @@ def _figures(some: Sequence[Told]) -> dict[str, Figures]:
         with one.opened() as answers:
             for name, changes in variants():
                 with _changed(changes):
-                    if any(module is memory_index for module, *_ in changes):
+                    if any(module is ram_index for module, *_ in changes):
                         with one.opened() as anew:
                             rows.setdefault(name, []).extend(scores(one.haystack, anew))
                     else:

@@ -48,8 +48,8 @@ from bench.speech import SESSION, Speech
 from lifelong import Memory, User
 from lifelong.home import Home
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall.memory_index import IndexView, Numbers
 from lifelong.recall.query import parse_query
+from lifelong.recall.ram_index import IndexView, Numbers
 from lifelong.recall.search import MIN_CANDIDATES
 from lifelong.types import utc_now
 

@@ -29,7 +29,7 @@ from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.feedback import Verdict
 from lifelong.recall.recall_log import Recalled, Scored
-from lifelong.recall.relations import Neighbour, RelationFinder, Relations
+from lifelong.recall.relations import RelatedEntity, RelationFinder, Relations
 from lifelong.serve.cli.app import SECTIONS, commands
 from lifelong.serve.http.app import API, api
 
@@ -186,7 +186,7 @@ RETURNED: tuple[type, ...] = (
     *(types.StoredRecord, types.Agent, types.Session, types.Turn, types.Hit, types.Document, types.Reference),
     *(types.Changeset, Edit, types.InboxItem, types.LifecycleResult, types.Stats, lifelong.Fact, lifelong.Receipt),
     *(lifelong.Health, WorkDone, JournalRecord, CompactionResult, NotesCompactionResult, Experience, Relations),
-    *(Neighbour, Recalled, Scored, Call),
+    *(RelatedEntity, Recalled, Scored, Call),
 )
 LITERALS: dict[str, object] = {
     "ItemKind": types.ItemKind,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall.dedup import differs, is_same, on_scale, word_sense
+from lifelong.recall.dedup import calibrated, differs, embedder_word_match, is_same
 
 THRESHOLD = 0.85  # as the settings have it
 
@@ -49,13 +49,13 @@ def halves() -> dict[str, Half]:
 
 def outcome(half: Half, threshold: float = THRESHOLD) -> Outcome:
     embedder = StaticEmbedder()
-    alike = word_sense(embedder)
+    alike = embedder_word_match(embedder)
     told = [("missed", texts) for texts in half["same"]]
     told += [(kind, texts) for kind, some in half["different"].items() for texts in some]
     rows = embedder.embed([text for _, texts in told for text in texts])
     wrong = []
     for at, (kind, (one, other)) in enumerate(told):
-        similarity = on_scale(float(rows[2 * at] @ rows[2 * at + 1]), str(embedder.identity))
+        similarity = calibrated(float(rows[2 * at] @ rows[2 * at + 1]), str(embedder.identity))
         if is_same(one, other, similarity, threshold, alike) != (kind == "missed"):
             wrong.append(Wrong(kind, similarity, differs(one, other, alike), (one, other)))
     missed = sum(one.kind == "missed" for one in wrong)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bench.measure import medians
 from lifelong.storage.sqlite import SQLite
-from lifelong.vectors.base import Scope, Vector, VectorItem
+from lifelong.vectors.base import Vector, VectorItem, VectorPartition
 from lifelong.vectors.local import LocalVectors
 
 DIMS, K, QUERIES = 256, 10, 100
@@ -31,14 +31,14 @@ def run() -> dict[str, float]:
 def _measure(folder: Path, size: int) -> dict[str, float]:
     rows = like_texts(size + QUERIES)
     queries, rows = rows[:QUERIES], np.ascontiguousarray(rows[QUERIES:])
-    scope = Scope("bench", "turns", f"like-texts/1/{DIMS}")
+    partition = VectorPartition("bench", "turns", f"like-texts/1/{DIMS}")
     database = SQLite(folder / "bench.db")
     vectors = LocalVectors(database)
     for start in range(0, size, BATCH):
-        vectors.put(scope, [VectorItem(str(place), rows[place]) for place in range(start, start + BATCH)])
+        vectors.put(partition, [VectorItem(str(place), rows[place]) for place in range(start, start + BATCH)])
 
     def ours(query: Vector) -> list[int]:
-        return [int(near.id) for near in vectors.search(scope, query, K)]
+        return [int(near.id) for near in vectors.search(partition, query, K)]
 
     def exact(query: Vector) -> list[int]:
         similarities = np.vecdot(rows, query)

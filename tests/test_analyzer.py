@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifelong import Agent, Memory, UserMessage
-from lifelong.recall.analyzer import DATED, NAMED, NUMBER, TELLS, extract_terms, stem_number
+from lifelong.recall.analyzer import DATED, IN_FIRST_PERSON, NAMED, NUMBER, extract_terms, stem_number
 from lifelong.recall.query import parse_query
 
 ASKED = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)  # a Wednesday
@@ -54,10 +54,10 @@ def test_a_word_of_one_character_is_found(memory: Memory, alice: Agent) -> None:
 @pytest.mark.parametrize(
     ("text", "flags"),
     [
-        ("I paid 12 euros", TELLS | NUMBER),
+        ("I paid 12 euros", IN_FIRST_PERSON | NUMBER),
         ("she left yesterday with Otto", DATED | NAMED),
         ("nothing of note", 0),
-        ("We\u2019re twelve", TELLS | NUMBER),
+        ("We\u2019re twelve", IN_FIRST_PERSON | NUMBER),
     ],
 )
 def test_how_a_text_speaks(text: str, flags: int) -> None:

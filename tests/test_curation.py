@@ -97,7 +97,7 @@ def test_everything_is_listed_newest_first_and_in_pages(memory: Memory, mara: Ag
 def test_a_list_keeps_its_order_when_the_index_is_made_anew(
     memory: Memory, mara: Agent, clock: FakeClock, open_memory: OpenMemory
 ) -> None:
-    """R11: also in pages, of a subject too, and where the last hit of a page has left since."""
+    """R11: also in pages, of a subject too, and where the last hit of a page was hidden since."""
     memory.notes.worker("researcher").store("sea", "The sea is rough in March.")
     memory.organize()
     clock.turn(days=9_000)  # a note has the time of its file
@@ -780,27 +780,27 @@ def test_a_document_is_named_by_the_beginning_of_its_id(memory: Memory, clock: F
 # Feedback
 
 
-def nudge(memory: Memory, id_: str) -> float:
+def feedback_score(memory: Memory, id_: str) -> float:
     (hit,) = [hit for hit in memory.search("Where do I live?", 20, explain=True) if hit.id == id_]
-    return hit.parts.get("nudge", 0.0)
+    return hit.parts.get("feedback", 0.0)
 
 
 def test_feedback_moves_what_is_found_within_bounds(memory: Memory, mara: Agent, open_memory: OpenMemory) -> None:
     """R10: each verdict of a kind counts half of the one before it."""
     near, far = say(memory, mara, PORTO, "I live in Porto with two cats and no river near.")
-    assert nudge(memory, near) == 0
+    assert feedback_score(memory, near) == 0
     memory.feedback(near, "useful")
-    assert nudge(memory, near) == 0.25
+    assert feedback_score(memory, near) == 0.25
     memory.feedback(near, "useful")
-    assert nudge(memory, near) == 0.375
+    assert feedback_score(memory, near) == 0.375
     for _ in range(20):
         memory.feedback(near, "useful")
         memory.feedback(far, "wrong")
         memory.feedback(far, "outdated")
-    assert nudge(memory, near) == pytest.approx(0.5, abs=0.001)
-    assert nudge(memory, far) == -1
+    assert feedback_score(memory, near) == pytest.approx(0.5, abs=0.001)
+    assert feedback_score(memory, far) == -1
     assert [hit.id for hit in memory.search("Where do I live?")] == [near, far]
-    assert nudge(remade(memory, open_memory), far) == -1
+    assert feedback_score(remade(memory, open_memory), far) == -1
 
 
 @pytest.mark.parametrize("kind", ["record", "journal", "experience"])

@@ -6,9 +6,9 @@ import pytest
 from bench.uniqueness import Half, halves, outcome
 
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall.dedup import differs, is_same, on_scale, word_sense
+from lifelong.recall.dedup import calibrated, differs, embedder_word_match, is_same
 
-ALIKE = word_sense(StaticEmbedder())
+SAME_MEANING = embedder_word_match(StaticEmbedder())
 
 
 SAME = """
@@ -94,7 +94,7 @@ def test_the_order_of_two_texts_says_nothing() -> None:
     for half in halves().values():
         every = [*half["same"], *(texts for some in half["different"].values() for texts in some)]
         for one, other in every:
-            assert bool(differs(one, other, ALIKE)) == bool(differs(other, one, ALIKE)), (one, other)
+            assert bool(differs(one, other, SAME_MEANING)) == bool(differs(other, one, SAME_MEANING)), (one, other)
             assert differs(one, one) == ""
 
 
@@ -137,7 +137,7 @@ def test_the_order_of_two_texts_says_nothing() -> None:
 )
 def test_what_differs_is_said(one: str, other: str, kind: str) -> None:
     """R5: a number, a name, a date, a negation, a direction."""
-    assert differs(one, other, ALIKE) == kind
+    assert differs(one, other, SAME_MEANING) == kind
     assert not is_same(one, other, 1.0, 0.0), "however near they are"
 
 
@@ -158,14 +158,14 @@ def test_what_differs_is_said(one: str, other: str, kind: str) -> None:
 )
 def test_the_same_in_other_words(one: str, other: str) -> None:
     """R5."""
-    assert differs(one, other, ALIKE) == ""
+    assert differs(one, other, SAME_MEANING) == ""
 
 
 def test_cosines_of_the_bundled_model_are_brought_to_scale() -> None:
     """R5: 0 and 1 stay, order stays, and other embedders' cosines are taken as they are."""
-    brought = [on_scale(cosine / 20, "static/x/256") for cosine in range(-20, 21)]
+    brought = [calibrated(cosine / 20, "static/x/256") for cosine in range(-20, 21)]
     assert brought == sorted(brought)
-    assert on_scale(0.0, "static/x/256") == 0
-    assert on_scale(1.0, "static/x/256") == 1
-    assert on_scale(0.65, "static/x/256") == pytest.approx(0.85)
-    assert on_scale(0.7, "bge/x/384") == 0.7
+    assert calibrated(0.0, "static/x/256") == 0
+    assert calibrated(1.0, "static/x/256") == 1
+    assert calibrated(0.65, "static/x/256") == pytest.approx(0.85)
+    assert calibrated(0.7, "bge/x/384") == 0.7

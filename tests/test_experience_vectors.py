@@ -83,7 +83,7 @@ def answers(store: Experiences) -> list[list[tuple[str, float]]]:
 
 
 def made_by(store: Experiences, identity: str) -> set[str]:
-    return set(store._vectors.store.ids(store._vectors.scope(identity)))
+    return set(store._vectors.store.ids(store._vectors.partition(identity)))
 
 
 def test_old_vectors_serve_until_the_new_ones_are_made(open_memory: OpenMemory, on: dict[str, Any]) -> None:
@@ -185,7 +185,7 @@ def test_a_kill_before_the_old_ones_went_leaves_none(open_memory: OpenMemory) ->
     store = tell(memory)
     embed_by(memory, Letters(), StaticEmbedder())
 
-    def die(scope: object) -> None:
+    def die(partition: object) -> None:
         raise StorageUnavailable
 
     store._vectors.store.clear = die  # type: ignore[method-assign]
@@ -337,7 +337,7 @@ def test_no_question_makes_them_all(open_memory: OpenMemory) -> None:
     """R4, R5: where the vectors are gone, one who asks makes a few; where that is not all, words find."""
     store = tell(open_memory(**LOCAL))
     assert all(store.add(f"Ada has met {n} people and {n + 1} dogs in the park.") for n in range(60))
-    store._vectors.store.clear(store._vectors.scope(STATIC))
+    store._vectors.store.clear(store._vectors.partition(STATIC))
     memory = open_memory(**LOCAL)
     assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
     assert len(made_by(memory.experiences, STATIC)) == experience_vectors.MAX_INLINE_EMBEDDED

@@ -29,12 +29,12 @@ from lifelong.models.embedders.base import Embedder, Rows
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall.experience_rows import ExperienceRows
 from lifelong.recall.experiences import GROUPS, Experiences, grouped, is_candidate
-from lifelong.recall.indexing import Indexer
+from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.items import Items
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock
 from lifelong.types import new_id
-from lifelong.vectors.base import Scope, VectorItem, Vectors
+from lifelong.vectors.base import VectorItem, VectorPartition, Vectors
 from lifelong.vectors.chroma import ChromaVectors
 from lifelong.vectors.local import LocalVectors
 from tests.conftest import OpenMemory, until
@@ -63,22 +63,22 @@ class Silent(StaticEmbedder):
         raise ModelError("It does not answer.")
 
 
-def embedding(database: Database, clock: FakeClock, *embedders: Embedder) -> Callable[[], Indexer]:
-    indexer = Indexer(database, embedders, clock)
+def embedding(database: Database, clock: FakeClock, *embedders: Embedder) -> Callable[[], IndexWorker]:
+    indexer = IndexWorker(database, embedders, clock)
     return lambda: indexer
 
 
 def served_by(store: Experiences) -> str:
-    return store._database.read(lambda tx: ExperienceRows(tx, store._owner).serving().embedder)
+    return store._database.read(lambda tx: ExperienceRows(tx, store._owner).embedder_choice().embedder)
 
 
-def scope(store: Experiences) -> Scope:
-    return store._vectors.scope(served_by(store))
+def partition(store: Experiences) -> VectorPartition:
+    return store._vectors.partition(served_by(store))
 
 
 def vector_ids(store: Experiences) -> set[str]:
     """Of the vectors that serve."""
-    return set(store._vectors.store.ids(scope(store)))
+    return set(store._vectors.store.ids(partition(store)))
 
 
 def row_ids(store: Experiences) -> set[str]:
@@ -301,9 +301,9 @@ def test_vectors_heal(open_memory: OpenMemory) -> None:
     store = open_memory(continuity=ON).experiences
     ids = [store.add(text) for text in (DEPLOY, TEA)]
     vectors = store._vectors.store
-    vectors.clear(scope(store))
+    vectors.clear(partition(store))
     stray = "no row has this id"
-    vectors.put(scope(store), [VectorItem(stray, EMBEDDER.embed([TEA])[0])])
+    vectors.put(partition(store), [VectorItem(stray, EMBEDDER.embed([TEA])[0])])
     fresh = open_memory(continuity=ON).experiences
     assert fresh.query("green tea", 1)[0].text == TEA, "the first use heals"
     assert vector_ids(fresh) == set(ids)

@@ -24,7 +24,7 @@ from lifelong.errors import (
 )
 from lifelong.models.embedders.base import Identity, Rows
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall import indexing, repair, search
+from lifelong.recall import index_worker, repair, search
 from lifelong.recall.repair import IndexRepair
 from lifelong.serve.cli.admin import rebuild_index
 from lifelong.storage.base import Database, Transaction
@@ -50,7 +50,7 @@ def full(memory: Memory, alice: Agent) -> Memory:
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair, "ROWS_PER_BATCH", 20)
-    monkeypatch.setattr(indexing, "BATCH", 20)
+    monkeypatch.setattr(index_worker, "BATCH", 20)
     monkeypatch.setattr(search, "ROWS_PER_READ", 30)
 
 

@@ -161,6 +161,16 @@ def test_an_index_made_anew_knows_what_documents_said(
     assert memory.admin.verify() == []
 
 
+def test_what_is_hidden_is_not_counted(memory: Memory) -> None:
+    """R1: the totals count what can be found."""
+    write(memory, "cat", "The lynx is tame.")
+    write(memory, "dog", "The dog barks.")
+    assert memory.admin.stats().items == {"fact": 2}
+    document = memory.documents.read("~/cat")
+    memory.documents.delete(document.id, document.version)
+    assert memory.admin.stats().items == {"fact": 1}
+
+
 # Since when it is known
 
 

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from lifelong import Memory, User, UserMessage
 from lifelong.errors import ModelError
 from lifelong.memory import Store
-from lifelong.recall.relations import Neighbour, Relations
+from lifelong.recall.relations import RelatedEntity, Relations
 from lifelong.serve.http.app import create_app
 from lifelong.serve.page.documents import diff_lines, side_by_side
 from lifelong.serve.page.graph import CHAR_WIDTH, MARGIN, make_graph
@@ -558,7 +558,7 @@ def test_a_diff_is_shown_side_by_side() -> None:
 @pytest.mark.parametrize("width", [760, 360])
 def test_a_graph_stays_in_its_frame(width: int) -> None:
     """R9: the heavier, the thicker; every neighbour stands within the graph."""
-    some = tuple(Neighbour("N" * 50, "", float(weight), ("fact",), ()) for weight in range(14, 0, -1))
+    some = tuple(RelatedEntity("N" * 50, "", float(weight), ("fact",), ()) for weight in range(14, 0, -1))
     graph = make_graph(Relations("E" * 50, "", some), width, 400)
     thick = [node.thickness for node in graph.nodes]
     assert thick == sorted(thick, reverse=True)

@@ -431,7 +431,7 @@ def test_scopes(memory: Memory, alice: Agent) -> None:
 
 
 def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
-    """R3, O21: what was known then, also what has left since."""
+    """R3, O21: what was known then, also what was hidden since."""
     clock.now = MARCH
     made = memory.documents.write(slug="bike", title="Bike", description="", body="The bike is green.")
     clock.now = MARCH + timedelta(days=10)

@@ -15,7 +15,7 @@ from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError
 from lifelong.organize.changesets import commit
 from lifelong.recall.items import Items
-from lifelong.recall.relations import Neighbour, Relations
+from lifelong.recall.relations import RelatedEntity, Relations
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock
 from lifelong.types import Changeset, Document, Item
@@ -51,12 +51,12 @@ def names(found: Relations) -> list[str]:
     return [one.name for one in found.neighbours]
 
 
-def only(found: Relations) -> Neighbour:
+def only(found: Relations) -> RelatedEntity:
     (one,) = found.neighbours
     return one
 
 
-def texts(one: Neighbour) -> list[str]:
+def texts(one: RelatedEntity) -> list[str]:
     return [hit.text for hit in one.evidence]
 
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lifelong.text.dates import absolute
-from lifelong.text.time_ranges import Period, period
+from lifelong.text.dates import with_absolute_dates
+from lifelong.text.time_ranges import Period, parse_period
 
 THURSDAY = datetime(2023, 5, 25, 13, 14, tzinfo=UTC)
 ASKED = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)  # a Wednesday
@@ -72,7 +72,7 @@ def day(month: int, of_month: int, year: int = 2026) -> datetime:
 )
 def test_a_relative_date_is_made_absolute(said: str, told: str) -> None:
     """O10: dates are absolute."""
-    assert absolute(said, THURSDAY) == told
+    assert with_absolute_dates(said, THURSDAY) == told
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_a_relative_date_is_made_absolute(said: str, told: str) -> None:
 )
 def test_what_is_no_date_told_from_today_stays(said: str) -> None:
     """O10: nothing is invented."""
-    assert absolute(said, THURSDAY) == said
+    assert with_absolute_dates(said, THURSDAY) == said
 
 
 def test_a_date_beyond_the_calendar_stays() -> None:
     """O10: hostile numbers do no harm."""
     early = datetime(3, 1, 1, tzinfo=UTC)
-    assert absolute("999 years ago", early) == "999 years ago"
+    assert with_absolute_dates("999 years ago", early) == "999 years ago"
 
 
 # The time a question asks about
@@ -191,7 +191,7 @@ def test_a_date_beyond_the_calendar_stays() -> None:
 )
 def test_the_time_a_question_speaks_of(question: str, start: datetime, end: datetime) -> None:
     """R2: seen from the time of asking."""
-    assert period(question, ASKED) == Period(start, end)
+    assert parse_period(question, ASKED) == Period(start, end)
 
 
 @pytest.mark.parametrize(
@@ -204,11 +204,11 @@ def test_the_time_a_question_speaks_of(question: str, start: datetime, end: date
 )
 def test_no_time(question: str) -> None:
     """R2: nor one that there is not."""
-    assert period(question, ASKED) is None
+    assert parse_period(question, ASKED) is None
 
 
 def test_a_time_long_before_anything() -> None:
     """R2: is as far back as there can be something."""
-    found = period("9999 years ago", ASKED)
+    found = parse_period("9999 years ago", ASKED)
     assert found
     assert found.start < found.end < ASKED

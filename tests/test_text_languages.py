@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifelong.text.languages import is_foreign, is_foreign_standing_request, tells
+from lifelong.text.languages import is_foreign, is_foreign_standing_request, is_worth_keeping
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from lifelong.text.languages import is_foreign, is_foreign_standing_request, tel
 def test_another_language_is_known(sentence: str) -> None:
     """O10: by its small words or its script; and what people say of themselves is enough to keep."""
     assert is_foreign(sentence)
-    assert tells(sentence, to_assistant=True)
+    assert is_worth_keeping(sentence, to_assistant=True)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_english_is_not_foreign(sentence: str) -> None:
 
 def test_what_says_little_is_not_kept() -> None:
     """O10: to an assistant, more must be said than a request."""
-    assert not tells("Danke, hallo!", to_assistant=False)
-    assert not tells("Welche Museen gibt es dort heute?", to_assistant=True)
-    assert not tells("你好", to_assistant=True)
+    assert not is_worth_keeping("Danke, hallo!", to_assistant=False)
+    assert not is_worth_keeping("Welche Museen gibt es dort heute?", to_assistant=True)
+    assert not is_worth_keeping("你好", to_assistant=True)
 
 
 def test_a_lasting_request_is_told_from_a_habit() -> None:

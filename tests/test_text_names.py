@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifelong.text.names import MAX_NAMES, names, proper, words
+from lifelong.text.names import MAX_NAMES, known_names, names, tag_words
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_names_in_a_text(text: str, found: tuple[str, ...]) -> None:
 def test_what_kind_each_word_is(text: str, kinds: dict[str, list[str]]) -> None:
     """R5: numbers, names, dates and negations are told from other words."""
     found: dict[str, list[str]] = {}
-    for word in words(text):
+    for word in tag_words(text):
         if word.kind not in ("content", "filler"):
             found.setdefault(word.kind, []).append(word.value)
     assert found == kinds
@@ -60,13 +60,13 @@ def test_what_kind_each_word_is(text: str, kinds: dict[str, list[str]]) -> None:
 def test_a_word_is_found_where_it_stands() -> None:
     """R5: without the punctuation around it."""
     text = '("Hello, Anna!")'
-    assert [text[word.start : word.end] for word in words(text)] == ["Hello", "Anna"]
+    assert [text[word.start : word.end] for word in tag_words(text)] == ["Hello", "Anna"]
 
 
 def test_a_capital_within_a_sentence_makes_a_name_everywhere() -> None:
     """R5: unless the word is mostly written without."""
-    assert proper(["we met Rose", "Rose came"]) == {"rose"}
-    assert proper(["a Rose", "the rose", "that rose"]) == frozenset()
+    assert known_names(["we met Rose", "Rose came"]) == {"rose"}
+    assert known_names(["a Rose", "the rose", "that rose"]) == frozenset()
 
 
 @given(st.text())

@@ -21,13 +21,13 @@ from lifelong.storage.base import Database, Row, Transaction
 from lifelong.storage.postgres import Postgres
 from lifelong.storage.sqlite import SQLite
 from lifelong.vectors import local
-from lifelong.vectors.base import Scope, VectorItem, Vectors
+from lifelong.vectors.base import VectorItem, VectorPartition, Vectors
 from lifelong.vectors.chroma import ChromaVectors
 from lifelong.vectors.local import LocalVectors, Nearest
 from lifelong.vectors.pgvector import PgVectors
 from lifelong.wiring import open_vectors
 from tests.conftest import absent
-from tests.vectors_contract import SCOPE, OpenVectors, VectorsContract, X, Y, found, items, unit_rows
+from tests.vectors_contract import PARTITION, OpenVectors, VectorsContract, X, Y, found, items, unit_rows
 
 TABLES = (
     "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND starts_with(tablename, 'vectors_')"
@@ -60,22 +60,22 @@ class OnFiles(VectorsContract):
     """Where two processes meet in files."""
 
     def test_another_process_is_seen_and_sees(self, vectors: Vectors, elsewhere: str) -> None:
-        vectors.put(SCOPE, items(a=X, b=Y))
+        vectors.put(PARTITION, items(a=X, b=Y))
         assert found(vectors) == ["a", "b"]
         script = f"""
 import numpy as np
-from lifelong.vectors.base import VectorItem, Scope
+from lifelong.vectors.base import VectorItem, VectorPartition
 {elsewhere}
-scope = Scope({SCOPE.owner!r}, {SCOPE.collection!r}, {SCOPE.embedder!r})
+partition = VectorPartition({PARTITION.owner!r}, {PARTITION.collection!r}, {PARTITION.embedder!r})
 x = np.eye(4, dtype=np.float32)[0]
-assert [near.id for near in vectors.search(scope, x, 5)] == ["a", "b"]
-vectors.put(scope, [VectorItem("c", x)])
-vectors.remove(scope, ["b"])
+assert [near.id for near in vectors.search(partition, x, 5)] == ["a", "b"]
+vectors.put(partition, [VectorItem("c", x)])
+vectors.remove(partition, ["b"])
 vectors.close()
 """
         subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
         assert found(vectors) == ["a", "c"]
-        assert len(vectors.ids(SCOPE)) == 2
+        assert len(vectors.ids(PARTITION)) == 2
 
 
 class TestLocalOnSQLite(OnFiles):
@@ -94,7 +94,7 @@ vectors = LocalVectors(SQLite(Path({str(tmp_path / "lifelong.db")!r})))
 
 
 class TestLocalInTwoSteps(VectorsContract):
-    """The same, with a scope that has always outgrown exact search."""
+    """The same, with a partition that has always outgrown exact search."""
 
     @pytest.fixture(autouse=True)
     def _small(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,12 +192,12 @@ class TestChromaServer(VectorsContract):
 )
 def test_an_embedder_that_says_no_dimensions_is_refused(embedder: str) -> None:
     with pytest.raises(InputError):
-        Scope("alice", "turns", embedder)
+        VectorPartition("alice", "turns", embedder)
 
 
 def test_a_scope_has_an_owner() -> None:
     with pytest.raises(InputError, match="owner"):
-        Scope("", "turns", "static/1/4")
+        VectorPartition("", "turns", "static/1/4")
 
 
 # The local store
@@ -246,18 +246,18 @@ def test_nearest_replaces_a_row_and_takes_zeros(monkeypatch: pytest.MonkeyPatch)
 def test_a_store_that_slept_through_removals_reads_anew(sqlite: SQLite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "MAX_KEPT_REMOVALS", 3)
     writer, sleeper = LocalVectors(sqlite), LocalVectors(sqlite)
-    writer.put(SCOPE, [VectorItem(f"n{place}", X) for place in range(20)])
+    writer.put(PARTITION, [VectorItem(f"n{place}", X) for place in range(20)])
     assert len(found(sleeper, k=50)) == 20
     for place in range(18):
-        writer.remove(SCOPE, [f"n{place}"])
+        writer.remove(PARTITION, [f"n{place}"])
     assert sqlite.read(lambda tx: tx.one("SELECT count(*) FROM vectors WHERE vector IS NULL")) == (3,)
     assert found(sleeper, k=50) == ["n18", "n19"] == found(writer, k=50)
-    assert len(writer.ids(SCOPE)) == 2
+    assert len(writer.ids(PARTITION)) == 2
 
 
 def test_a_database_that_went_back_in_time_is_read_anew(sqlite: SQLite) -> None:
     vectors = LocalVectors(sqlite)
-    vectors.put(SCOPE, items(a=X, b=Y))
+    vectors.put(PARTITION, items(a=X, b=Y))
     assert found(vectors) == ["a", "b"]
 
     sqlite.write(lambda tx: tx.run("DELETE FROM vectors WHERE id = 'b'"))
@@ -269,12 +269,12 @@ def test_a_database_that_went_back_in_time_is_read_anew(sqlite: SQLite) -> None:
 def test_a_damaged_row_is_not_there(sqlite: SQLite, damage: str) -> None:
     """R1: so it is made anew, and others are found meanwhile."""
     vectors = LocalVectors(sqlite)
-    vectors.put(SCOPE, items(a=X, b=Y))
+    vectors.put(PARTITION, items(a=X, b=Y))
     sqlite.write(lambda tx: tx.run(f"UPDATE vectors SET vector = {damage}, stamp = 3 WHERE id = 'a'"))
     sqlite.write(lambda tx: tx.run("UPDATE vector_scopes SET stamp = 3"))
     assert found(vectors) == found(LocalVectors(sqlite)) == ["b"]
-    assert vectors.ids(SCOPE) == ["b"]
-    vectors.put(SCOPE, items(a=X))
+    assert vectors.ids(PARTITION) == ["b"]
+    vectors.put(PARTITION, items(a=X))
     assert found(vectors) == ["a", "b"]
 
 
@@ -299,7 +299,7 @@ def test_a_folder_that_chroma_cannot_use_is_said(chroma: None, tmp_path: Path) -
 
 def test_chroma_says_whose_a_collection_is(chroma: None, tmp_path: Path) -> None:
     vectors = ChromaVectors(tmp_path)
-    vectors.put(SCOPE, items(a=X))
+    vectors.put(PARTITION, items(a=X))
     metadata = vectors._call(lambda client: client.list_collections()[0].metadata)
     assert metadata == {"owner": "alice", "collection": "turns", "embedder": "static/1/4"}
     vectors.close()
@@ -310,8 +310,8 @@ def test_chroma_says_whose_a_collection_is(chroma: None, tmp_path: Path) -> None
 
 def test_pgvector_searches_by_its_index(postgres: Database) -> None:
     vectors = PgVectors(postgres)
-    scope = Scope("alice", "turns", "random/1/16")
-    vectors.put(scope, [VectorItem(str(place), row) for place, row in enumerate(unit_rows(100, 16))])
+    partition = VectorPartition("alice", "turns", "random/1/16")
+    vectors.put(partition, [VectorItem(str(place), row) for place, row in enumerate(unit_rows(100, 16))])
 
     def plan(tx: Transaction) -> list[Row]:
         ((table,),) = tx.all(TABLES)
@@ -324,10 +324,10 @@ def test_pgvector_searches_by_its_index(postgres: Database) -> None:
 
 def test_pgvector_takes_more_dimensions_than_its_index_does(postgres: Database) -> None:
     vectors = PgVectors(postgres)
-    scope = Scope("alice", "turns", "wide/1/4100")
+    partition = VectorPartition("alice", "turns", "wide/1/4100")
     rows = unit_rows(3, 4_100)
-    vectors.put(scope, [VectorItem(str(place), row) for place, row in enumerate(rows)])
-    assert found(vectors, rows[2], 1, scope) == ["2"]
+    vectors.put(partition, [VectorItem(str(place), row) for place, row in enumerate(rows)])
+    assert found(vectors, rows[2], 1, partition) == ["2"]
 
 
 def test_where_pgvector_is_missing_the_next_step_is_said(postgres_url: str) -> None:

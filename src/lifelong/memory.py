@@ -326,12 +326,12 @@ class Memory:
         """Return what the user's memory knows about a question, best first: records, facts, journal, notes,
         experiences. Narrow it to one agent's conversations, to some kinds, to what was said in [since, until), or
         to what was known `as_of` a past time. `explain` adds what each score is made of."""
-        from lifelong.recall.search import validate_scope
+        from lifelong.recall.search import validate_filter
 
         parts = self._parts
-        scope = validate_scope(id_of(agent) if agent else "", kinds, since, until, as_of)
-        hits = parts.recall.search(query, top_k, scope, explain=explain)
-        parts.recall_log.note("search", scope.agent_id, query, hits)
+        filters = validate_filter(id_of(agent) if agent else "", kinds, since, until, as_of)
+        hits = parts.recall.search(query, top_k, filters, explain=explain)
+        parts.recall_log.log("search", filters.agent_id, query, hits)
         return hits
 
     def context(
@@ -360,7 +360,7 @@ class Memory:
         """Return everything that is remembered, what came last first. `subject` is a name or some words: what it
         said, what its documents say, and what holds all its words. `before` is the id of the last hit of the page
         before."""
-        return self._parts.curation.listed(kind, subject, since, limit, before)
+        return self._parts.curation.list_items(kind, subject, since, limit, before)
 
     def correct(self, item: str, text: str) -> Hit:
         """Say what is true instead of an item. Your word is kept as a record of its own and is found from now on;
@@ -420,7 +420,7 @@ class Memory:
             return hits
 
         def note(query: str, found: Sequence[Scorable]) -> None:
-            self._parts.recall_log.note("tool", agent_id, query, found)
+            self._parts.recall_log.log("tool", agent_id, query, found)
 
         experiences = self._parts.experience_tools(agent_id or None, note)
         return (*recall_tools(recall, self.relations.of), *experiences)

@@ -260,7 +260,7 @@ class Admin(_Namespace):
         """Return how many records and items of the home, and experiences of the user, wait for the index."""
         parts = self._parts
         missing = parts.experiences.missing() if parts.has_experiences else 0
-        return parts.shared.indexer.left() + missing
+        return parts.shared.indexer.remaining() + missing
 
     def backup(self, target: str | Path) -> None:
         """Write a whole copy of the database to a new file while work goes on."""

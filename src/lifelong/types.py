@@ -307,14 +307,14 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
 class Item(NamedTuple):
     """Something that can be found, as its source hands it over. `ref` names it within its kind, and for one `ref`
-    the text never changes. `thread` is what it stands in: a session, a document, a page, a worker. `since` is when
-    it came to be known (none: now), `until` when it stopped being true, `by_record` the record that says so."""
+    the text never changes. `container` is the session, document or file that holds it. Its times: `at` said,
+    `since` known from (none: now), `until` no longer true from; `by_record` is the record that says so."""
 
     kind: ItemKind
     ref: str
     text: str
     at: datetime
-    thread: str = ""
+    container: str = ""
     agent_id: str = ""
     session_id: str = ""
     record_id: int | None = None

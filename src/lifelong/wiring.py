@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from lifelong.recall.curation import Curation
     from lifelong.recall.experience_rows import ExperienceUses
     from lifelong.recall.experiences import Experiences
-    from lifelong.recall.indexing import Indexer
+    from lifelong.recall.index_worker import IndexWorker
     from lifelong.recall.recall_log import RecallLog, RecallLogWriter
     from lifelong.recall.relations import RelationFinder
     from lifelong.recall.search import Searcher
-    from lifelong.recall.tools import Note
+    from lifelong.recall.tools import LogSearch
     from lifelong.settings import Settings, StorageSettings
     from lifelong.vectors.base import Vectors
 
@@ -121,11 +121,11 @@ class SharedParts:
         return open_memory_agent(self.settings, self.database, self.organizer, self.clock)
 
     @cached_property
-    def indexer(self) -> Indexer:
-        from lifelong.recall.indexing import Indexer
+    def indexer(self) -> IndexWorker:
+        from lifelong.recall.index_worker import IndexWorker
 
         words_only = () if self.settings.continuity.memory_embeddings_enabled else ("journal",)
-        return Indexer(
+        return IndexWorker(
             *(self.database, self.embedders, self.clock),
             words_only=words_only,
             files=lambda: [one for user in self.open_users() for one in user.files],
@@ -265,7 +265,7 @@ class UserParts:
 
     @cached_property
     def _experiences(self) -> Experiences:
-        from lifelong.recall.dedup import word_sense
+        from lifelong.recall.dedup import embedder_word_match
         from lifelong.recall.experiences import Experiences
 
         shared = self.shared
@@ -275,7 +275,7 @@ class UserParts:
             lambda: open_vectors(shared.settings, shared.home, self.name, self._database),
             threshold=self._settings.experience_uniqueness_threshold,
             most=self._settings.experience_max_count,
-            alike=word_sense(shared.embedders[-1]),
+            same_meaning=embedder_word_match(shared.embedders[-1]),
             journal=self.journal,
             uses=shared.experience_uses,
         )
@@ -314,9 +314,9 @@ class UserParts:
             cap=self._settings.session_memory_cap,
         )
 
-    def experience_tools(self, agent_id: str | None, note: Note) -> tuple[Tool, ...]:
+    def experience_tools(self, agent_id: str | None, log_search: LogSearch) -> tuple[Tool, ...]:
         """Return `query_experiences`, for main sessions and the kinds of agent that the settings name. Nobody
-        named: for a main session. `note` is called with what was asked, and what came back."""
+        named: for a main session. `log_search` is called with what was asked, and what came back."""
         from lifelong.recall.tools import query_experiences
 
         if not self._settings.experience_store_enabled:
@@ -325,7 +325,7 @@ class UserParts:
             agent = self._database.read(lambda tx: Agents(tx).get_row(self.name, agent_id))
             if agent.kind not in self.experience_kinds:
                 return ()
-        return (query_experiences(self.experiences, note),)
+        return (query_experiences(self.experiences, log_search),)
 
     def catch_up(self) -> None:
         """Write down what is not in the journal, the index and the recall log yet, in the calling thread."""
@@ -345,7 +345,7 @@ class UserParts:
     def receipt(self, tx: Transaction, record_id: int) -> Receipt:
         """Return where a record is now."""
         found = receipt(tx, self.name, record_id)
-        if found.stage == "organized" and Items(tx, self.name).is_indexed(record_id):
+        if found.stage == "organized" and Items(tx, self.name).is_embedded(record_id):
             return replace(found, stage="searchable")
         return found
 

@@ -48,10 +48,10 @@ def note_items(path: Path, root: Path) -> Iterator[Item]:
     yield from _paragraphs("note", path.read_text("utf-8", "replace"), path, root)
 
 
-def _record_item(record: JournalRecord, modified: datetime, thread: str) -> Item:
+def _record_item(record: JournalRecord, modified: datetime, container: str) -> Item:
     text = _text(record.text) if record.text.strip() and not record.is_secret else ""
     return Item(
-        *("journal", _text(record.id), text, record.timestamp or modified, thread),
+        *("journal", _text(record.id), text, record.timestamp or modified, container),
         session_id=_text(record.session_id),
         record_id=first_record_of(record.id),
         trust=trust_of(record),
@@ -66,12 +66,12 @@ def trust_of(record: JournalRecord) -> Provenance:
 
 
 def _paragraphs(kind: ItemKind, content: str, path: Path, root: Path) -> Iterator[Item]:
-    thread = _thread(path, root)
+    container = _thread(path, root)
     for paragraph in _BLANK_LINE.split(_text(content)):
         text = "\n".join(line for line in paragraph.splitlines() if not line.startswith("#")).strip()
         if text:
             digest = blake2b(text.encode(), digest_size=9).hexdigest()
-            yield Item(kind, f"{thread}#{digest}", text, _modified(path), thread)
+            yield Item(kind, f"{container}#{digest}", text, _modified(path), container)
 
 
 def _thread(path: Path, root: Path) -> str:

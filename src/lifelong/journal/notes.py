@@ -439,9 +439,9 @@ def _validate_answer(answer: str, after: bytes, taken: list[NoteFile], cap: int)
 
 def _prefixes(text: str) -> set[str]:
     """Return the prefixes of a text's words; in scripts without spaces, every letter."""
-    from lifelong.text.names import words
+    from lifelong.text.names import tag_words
 
-    values = [word.value for word in words(text) if word.kind not in ("filler", "negation")]
+    values = [word.value for word in tag_words(text) if word.kind not in ("filler", "negation")]
     return {prefix for word in values for prefix in ([word[:PREFIX_LETTERS]] if word.isascii() else word)}
 
 

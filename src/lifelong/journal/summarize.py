@@ -25,7 +25,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from lifelong.text.dates import MONTHS
-from lifelong.text.names import Word, proper, words
+from lifelong.text.names import Word, known_names, tag_words
 from lifelong.text.sentences import LABEL, PERIOD, clauses
 from lifelong.text.words import UNSPACED_NEGATION, word_set
 
@@ -86,10 +86,10 @@ class KeyFact(NamedTuple):
 def key_facts(text: str) -> frozenset[KeyFact]:
     """Return the numbers, names, dates and negations of a text."""
     parts = list(clauses(text))
-    names = proper(part.text for part in parts)
+    names = known_names(part.text for part in parts)
     found = {KeyFact("name", part.label.lower()) for part in parts if part.label[:1].isupper()}
     for part in parts:
-        sentence = words(part.text, names)
+        sentence = tag_words(part.text, names)
         for at, word in enumerate(sentence):
             if word.kind == "negation":
                 belongs = _nearest(sentence, at)
@@ -105,7 +105,7 @@ def missing_key_facts(text: str, summary: str) -> frozenset[KeyFact]:
     """Return the key facts of a text that are nowhere in a summary."""
     present: set[str] = set()
     for label, _, part in clauses(summary):
-        values = {word.value for word in words(part)} | set(label.lower().split()) | {label.lower()}
+        values = {word.value for word in tag_words(part)} | set(label.lower().split()) | {label.lower()}
         denies = "not" in values or UNSPACED_NEGATION.search(part)
         present |= values | ({f"not {value}" for value in values} if denies else set())
     return frozenset(fact for fact in key_facts(text) if fact.value not in present)
@@ -189,14 +189,14 @@ def _batches(texts: Sequence[DatedText]) -> Iterator[list[DatedText]]:
 
 def _read(texts: Sequence[DatedText]) -> list[_Clause]:
     found = [(day, clause) for one in texts for day, text in _by_day(one) for clause in clauses(text)]
-    names = proper(clause.text for _, clause in found)
+    names = known_names(clause.text for _, clause in found)
     read = []
     for day, (subject, under, text) in found:
-        sentence, named = words(text, names), False
+        sentence, named = tag_words(text, names), False
         if not subject and (own := _leading_names(text, sentence)):
             named = True
             subject, under, text = text[: sentence[own - 1].end], True, text[sentence[own].start :]
-            sentence = words(text, names)
+            sentence = tag_words(text, names)
         if any(word.kind != "filler" for word in sentence):
             read.append(_Clause(day, subject, text, sentence, _pairs(sentence, subject if under else ""), named))
     return read

@@ -2,11 +2,11 @@
 
 analyzer            the stems and flags of a text
 items               what can be found: rows, words, ids
-vector_rows         vectors of items, and whose serve
+vector_rows         vectors of items, and whose are in use
 citations, feedback what has ended, and what people said about it
 index_writer        records, documents and files become items
-indexing, repair    vectors in the background; damage, rebuild, verify
-memory_index        a user's items in memory
+index_worker, repair  vectors in the background; damage, rebuild, verify
+ram_index           a user's items in memory
 query, ranking      what a question asks for, and how well an item answers it
 search              a question in, hits out
 context, tools      what an agent gets before its turn, and by its tools

@@ -2,7 +2,7 @@
 
 Words lose case and accents, and English ones are stemmed; runs of a script without blanks between words count by
 overlapping pairs of characters, and characters that may be words also by themselves. A stem is kept as a number of
-32 bits. A change to how words are read needs a migration, like step 11, that has all texts analyzed again.
+32 bits. A change to how words are read needs a migration, like migration 11, that has all texts analyzed again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lifelong.text.words import FIRST_PERSON, FOLDED_WORD, BoundedCache, content
 
 MAX_ANALYZED_CHARS = 100_000
 
-TELLS, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET, ASKS = (1 << bit for bit in range(8))
+IN_FIRST_PERSON, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET, IS_QUESTION = (1 << bit for bit in range(8))
 """Flags of a text: it is in the first person; it holds a number, a time, a name; a person said it, or an assistant
 without a name did; it held a secret, which was removed; it is a question and nothing else."""
 
@@ -34,7 +34,7 @@ _TIMES = frozenset((*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS))) | wor
 )
 _SUSPICIOUS = 1 << 8
 MAX_QUESTION_WORDS = 12  # content words of a text that is a question and nothing else
-_ASKS = re.compile(r"[?\u061f\uff1f]\s*$")
+_QUESTION_END = re.compile(r"[?\u061f\uff1f]\s*$")
 _DIGIT = re.compile(r"\d")
 _DATE = re.compile(r"\b(?:\d{4}|\d+(?:st|nd|rd|th))\b")
 _NAME = re.compile(r"[a-z,;] [A-Z][a-z]")
@@ -63,8 +63,8 @@ def extract_terms(text: str) -> TextTerms:
         flags, suspicious = flags ^ _SUSPICIOUS, True
     if _NAME.search(text):
         flags |= NAMED
-    if asks(text) and len(stems) <= MAX_QUESTION_WORDS:
-        flags |= ASKS
+    if ends_in_question(text) and len(stems) <= MAX_QUESTION_WORDS:
+        flags |= IS_QUESTION
     return TextTerms(array("I", sorted(set(stems))), len(stems), flags, suspicious)
 
 
@@ -93,7 +93,7 @@ def _analyze_piece(piece: str) -> tuple[tuple[int, ...], int]:
     digits = None if folded.isalpha() else _DIGIT.search(folded)
     flags = _SUSPICIOUS if suspicion(piece) else 0
     if not FIRST_PERSON.isdisjoint(words):
-        flags |= TELLS
+        flags |= IN_FIRST_PERSON
     if digits or not _NUMBERS.isdisjoint(words):
         flags |= NUMBER
     if not _TIMES.isdisjoint(words) or (digits and _DATE.search(folded)):
@@ -104,9 +104,9 @@ def _analyze_piece(piece: str) -> tuple[tuple[int, ...], int]:
 _pieces = BoundedCache(_analyze_piece)
 
 
-def asks(text: str) -> bool:
+def ends_in_question(text: str) -> bool:
     """Return whether it ends in a question."""
-    return _ASKS.search(text[-10:]) is not None
+    return _QUESTION_END.search(text[-10:]) is not None
 
 
 def stem_number(word: str) -> int:

@@ -22,7 +22,7 @@ from lifelong.journal.session_context import CHARS_PER_TOKEN, token_thirds
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.items import Items
 from lifelong.recall.recall_log import RecallLog
-from lifelong.recall.search import Scope, Searcher, hit
+from lifelong.recall.search import Searcher, SearchFilter, hit
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.stems import stem
 from lifelong.text.words import content_words, fold
@@ -40,9 +40,9 @@ RECENT_RECORDS = 20  # that are read for what the conversation is about
 TOPIC_RECORDS = 3  # the last of these, where no user speaks
 MAX_FOCUS_CHARS = 2_000
 
-END = "</lifelong-context>"
+FENCE_END = "</lifelong-context>"
 MAX_LINE_CHARS = 1_000  # of an item in a context or a tool's answer
-FROM = {"tool": "from a tool", "web": "from the web"}
+SOURCE_LABELS = {"tool": "from a tool", "web": "from the web"}
 """How the source of an item is marked that is only data."""
 
 _WORD = re.compile(r"[^\W_]+")
@@ -82,17 +82,17 @@ class ContextBuilder:
         if tokens is not None and (type(tokens) is not int or tokens < 0):
             raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
         kind, focus, pinned = self._database.read(lambda tx: self._look(tx, agent_id, message))
-        draft = _Draft(self._cap, tokens)
+        context = _ContextText(self._cap, tokens)
         wants = self._experiences is not None and kind in self._kinds and bool(focus)
-        shown = draft.add_lines(PINNED, pinned)
+        shown = context.add_lines(PINNED, pinned)
         if left_out := [one.id for one in pinned if one not in shown]:
             log.warning("a context has no room for pinned items: %s", ", ".join(left_out))
-        reserved = draft.taken + (draft.room // EXPERIENCE_SHARE if wants else 0)
-        draft.add(safe(self._journal.context(tokens, reserved)))
+        reserved = context.taken + (context.room // EXPERIENCE_SHARE if wants else 0)
+        context.add(without_fence(self._journal.context(tokens, reserved)))
         if wants:
-            shown += draft.add_lines(HEADING, self._relevant(focus, but={one.id for one in pinned}))
+            shown += context.add_lines(HEADING, self._relevant(focus, but={one.id for one in pinned}))
         self._log(agent_id, focus, shown)
-        return str(draft)
+        return str(context)
 
     def _look(self, tx: Transaction, agent_id: str, message: str | None) -> tuple[str, str, list[Hit]]:
         agent = Agents(tx).get_row(self._owner, agent_id) if agent_id else None
@@ -109,7 +109,7 @@ class ContextBuilder:
 
     def _search(self, focus: str, kind: ItemKind, count: int) -> list[Hit]:
         try:
-            found = self._searcher.search(focus, 2 * count, Scope(kinds=(kind,)))
+            found = self._searcher.search(focus, 2 * count, SearchFilter(kinds=(kind,)))
         except LifelongError as error:
             log.warning("a context goes without search results: %s", error)
             return []
@@ -119,15 +119,15 @@ class ContextBuilder:
         if self._experiences:
             self._experiences.use(one.id for one in shown if one.kind == "experience")
         if shown:
-            self._recall_log.note("injection", agent_id, focus, shown)
+            self._recall_log.log("injection", agent_id, focus, shown)
 
 
-class _Draft:
+class _ContextText:
     """A context as it grows, within a number of characters, or of thirds of a token."""
 
     def __init__(self, cap: int, tokens: int | None) -> None:
         self._measure = len if tokens is None else token_thirds
-        self._fence = f"{begin()}\n{PREFACE}", END
+        self._fence = f"{fence_start()}\n{PREFACE}", FENCE_END
         self._parts: list[str] = []
         self.taken = sum(map(self.cost, self._fence))
         self.room = max(0, (cap if tokens is None else tokens * CHARS_PER_TOKEN) - self.taken)
@@ -147,7 +147,7 @@ class _Draft:
         lines, shown = [heading], []
         left = self.room - self.cost(heading)
         for one in hits:
-            text = line(one)
+            text = hit_line(one)
             if self.cost(text) <= left:
                 left -= self.cost(text)
                 lines.append(text)
@@ -174,25 +174,25 @@ def _focus(tx: Transaction, agent_id: str) -> str:
 # The fence
 
 
-def begin() -> str:
+def fence_start() -> str:
     return f"<lifelong-context id={new_id()}>"
 
 
 def fenced(lines: Iterable[str]) -> str:
     """Return the lines in a fence."""
-    return f"{begin()}\n{safe(chr(10).join(lines))}\n{END}"
+    return f"{fence_start()}\n{without_fence(chr(10).join(lines))}\n{FENCE_END}"
 
 
-def safe(text: str) -> str:
+def without_fence(text: str) -> str:
     """Return the text such that it cannot open or close the fence around it."""
     return _NAME.sub("lifelong context", text)
 
 
-def line(hit: Hit, question: str = "") -> str:
+def hit_line(hit: Hit, question: str = "") -> str:
     """Return a hit as a line: its date, where it is from, whether it is only data, and its text."""
     source = [f"{hit.at:%Y-%m-%d}", hit.path or (f"session {hit.session_id}" if hit.session_id else hit.id)]
-    source += [FROM[hit.trust]] if hit.trust in FROM else []
-    return safe(f"- [{', '.join(source)}] {shortened(hit.text, question)}")
+    source += [SOURCE_LABELS[hit.trust]] if hit.trust in SOURCE_LABELS else []
+    return without_fence(f"- [{', '.join(source)}] {shortened(hit.text, question)}")
 
 
 def shortened(text: str, question: str = "") -> str:

@@ -23,7 +23,7 @@ from lifelong.organize.facts import INFERRED, PEOPLE, SUBJECTS, Fact, parse_fact
 from lifelong.organize.rules.speakers import display_name, usable_name
 from lifelong.organize.rules.third_person import third_person
 from lifelong.recall.analyzer import extract_terms
-from lifelong.recall.feedback import FeedbackRows, Verdict, split_key, summary_line
+from lifelong.recall.feedback import FeedbackRows, Verdict, split_key, summary_line_id
 from lifelong.recall.index_writer import facts_of, ref_of, text_of
 from lifelong.recall.items import FoundItem, Items
 from lifelong.recall.repair import IndexRepair
@@ -75,7 +75,7 @@ class Curation:
 
     # Listing
 
-    def listed(
+    def list_items(
         self,
         kind: ItemKind | None = None,
         subject: str | None = None,
@@ -83,8 +83,8 @@ class Curation:
         limit: int = 100,
         before: str | None = None,
     ) -> list[Hit]:
-        """Return the newest first. `before` is the id of the last hit of the previous page, even if that item has
-        left since."""
+        """Return the newest first. `before` is the id of the last hit of the previous page, even if that item was
+        hidden since."""
         if kind is not None and kind not in ITEM_KINDS:
             raise InputError(f"Unknown kind {kind!r:.200}. Use one of: {', '.join(ITEM_KINDS)}.")
         validate_count(limit, "The limit", 1, MAX_LISTED)
@@ -95,7 +95,7 @@ class Curation:
 
         def work(tx: Transaction) -> list[Hit]:
             items = Items(tx, self._owner)
-            start = self._find(tx, before, gone=True) if before is not None else None
+            start = self._find(tx, before, hidden=True) if before is not None else None
             if not about:
                 found = items.newest(kinds, since, start, limit)
             else:
@@ -124,7 +124,9 @@ class Curation:
         now = self._clock()
         if verdict == "outdated" and found.kind == "fact" and not found.until:
             self._restate(found, None, None, now)
-        self._database.write(lambda tx: FeedbackRows(tx, self._owner).judge(found.key, verdict, recall_id, now))
+        self._database.write(
+            lambda tx: FeedbackRows(tx, self._owner).add_verdict(found.key, verdict, recall_id, now)
+        )
 
     def pin(self, item: str) -> None:
         """Put an item into every context from now on."""
@@ -133,9 +135,9 @@ class Curation:
 
     def unpin(self, item: str) -> None:
         def work(tx: Transaction) -> None:
-            found = self._find(tx, item, gone=True)
-            if not FeedbackRows(tx, self._owner).unpin(found.key) and found.gone:
-                raise has_left(found)
+            found = self._find(tx, item, hidden=True)
+            if not FeedbackRows(tx, self._owner).unpin(found.key) and found.hidden_at:
+                raise item_hidden_error(found)
 
         self._database.write(work)
 
@@ -158,9 +160,10 @@ class Curation:
         if found.kind == "fact":
             new = self._restate(found, correction, record_id, now, speaker)
         if remember:
-            at, [line] = self._database.read(
-                lambda tx: (History(tx).said_at(record_id), summary_line(tx, record_id))
+            at, line = self._database.read(
+                lambda tx: (History(tx).said_at(record_id), summary_line_id(tx, record_id))
             )
+            assert line is not None  # the record was just stored, in a session
             remember(JournalRecord(line, "", "learned", correction, "user", 1.0, at, "private-user"))
         self._database.write(lambda tx: self._end(tx, found.key, record_id, now))
         self._end_facts_of(found, record_id, now)
@@ -180,7 +183,7 @@ class Curation:
         if corrected.kind == "fact" or not record:
             return
         for found in self._database.read(lambda tx: Items(tx, self._owner).facts_of(record)):
-            document = self._documents.find(found.thread)
+            document = self._documents.find(found.container)
             fact = parse_fact((document and _paragraph(document, found.ref)) or "")
             meant = corrected.kind == "record" or (fact and _says_same(corrected.text, fact.text))
             if fact and fact.records == (record,) and meant:
@@ -192,7 +195,7 @@ class Curation:
         if not correction:
             raise InputError("The correction is empty. Say what is true instead.")
         if found.kind == "note":
-            raise InputError(f"A note is corrected in its file: edit {found.thread} in the user's folder.")
+            raise InputError(f"A note is corrected in its file: edit {found.container} in the user's folder.")
         if found.until and not self._is_text_of(found.by_record, correction):
             raise InputError(
                 f"{found.short_id} ended on {found.until:%Y-%m-%d} already. Correct what holds instead."
@@ -233,10 +236,10 @@ class Curation:
     ) -> str:
         """End a fact in its document, and put the correction in its place, if there is one. Return its key."""
         for tries in range(MAX_EDIT_TRIES, 0, -1):
-            document = self._documents.find(found.thread)
+            document = self._documents.find(found.container)
             paragraph = document and _paragraph(document, found.ref)
             if not (document and paragraph):
-                raise InputError(f"{found.short_id} has left its document meanwhile. List the facts again.")
+                raise InputError(f"{found.short_id} is no longer in its document. List the facts again.")
             fact = parse_fact(paragraph)
             new = _as_fact(document, correction, record_id, speaker) if correction and record_id else None
             if new and fact and fact.by == record_id:
@@ -268,16 +271,17 @@ class Curation:
     def _at(self, tx: Transaction, key: str) -> FoundItem:
         if found := Items(tx, self._owner).find(*split_key(key)):
             return found
-        raise ItemNotFound("The correction has left meanwhile. Search or list to see what is there.")
+        raise ItemNotFound("The correction was removed meanwhile. Search or list to see what is there.")
 
-    def _find(self, tx: Transaction, item: str, *, gone: bool = False) -> FoundItem:
+    def _find(self, tx: Transaction, item: str, *, hidden: bool = False) -> FoundItem:
         found = Items(tx, self._owner).look_up(validate_name(item, "The item's id", MAX_ID_CHARS))
-        if found.gone and not gone:
-            raise has_left(found)
+        if found.hidden_at and not hidden:
+            raise item_hidden_error(found)
         return found
 
 
-def has_left(found: FoundItem) -> ItemNotFound:
+def item_hidden_error(found: FoundItem) -> ItemNotFound:
+    """Return the error to raise for an item that was hidden."""
     return ItemNotFound(f"{found.short_id} is no longer there. Search or list to see what is.")
 
 

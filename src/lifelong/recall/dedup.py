@@ -17,7 +17,7 @@ from itertools import takewhile
 from math import log
 
 from lifelong.models.embedders.base import Embedder
-from lifelong.text.names import Word, proper, words
+from lifelong.text.names import Word, known_names, tag_words
 from lifelong.text.sentences import clauses
 from lifelong.text.stems import PARTICIPLE, PAST, are_opposites, are_synonyms, stem
 from lifelong.text.words import UNSPACED, content_words, fold, is_stop, word_set
@@ -25,7 +25,7 @@ from lifelong.text.words import UNSPACED, content_words, fold, is_stop, word_set
 NEAR_OF_STATIC = 0.65
 """The cosine from which on the bundled model has paraphrases; other models have about 0.85."""
 
-ALIKE = 0.5  # the cosine of two words, by the bundled model, from which on they mean the same
+MIN_WORD_COSINE = 0.5  # the cosine of two words, by the bundled model, from which on they mean the same
 WORDS_PER_MISMATCH = 8  # of this many words, one may be another
 _SCALE = 0.85  # the cosine of other models that it corresponds to
 
@@ -60,7 +60,7 @@ _UNITS = {
 _OVER = re.compile(r"\b(?:call(?:s|ed)? off|(?:is|are|was|were) off|cancel\w*|anymore|unable)\b")
 _TO_BE = word_set("is are am was were be been being gets got get 's 're become becomes became")
 _TO_HAVE = word_set("has have having 've")
-_ALIKE = word_set("run come become put read")  # as participles, and otherwise
+_SAME_AS_PARTICIPLE = word_set("run come become put read")  # as participles, and otherwise
 _REPORTS = word_set("said told asked wanted advised called named")
 _FUTURE = re.compile(r"\b(?:will|shall|won't|going to|plans? to|wants? to|intends? to|about to)\b|'ll\b")
 _PASSIVE = re.compile(
@@ -79,40 +79,42 @@ _PUNCTUATION = re.compile(r"\s|[。、「」《》!?;:()\"']|(?<!\d)[.,]|[.,](?!
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
 
-Alike = Callable[[str, str], bool]
+SameMeaning = Callable[[str, str], bool]
 """Says whether two words mean the same."""
 
 
-def never(_one: str, _other: str) -> bool:
+def never_same(_one: str, _other: str) -> bool:
     """Return that no two words mean the same."""
     return False
 
 
-def is_same(one: str, other: str, similarity: float, threshold: float, alike: Alike = never) -> bool:
+def is_same(
+    one: str, other: str, similarity: float, threshold: float, same_meaning: SameMeaning = never_same
+) -> bool:
     """Return whether they are as similar as the threshold asks, and differ in nothing that matters."""
-    return similarity >= threshold and not differs(one, other, alike)
+    return similarity >= threshold and not differs(one, other, same_meaning)
 
 
-def word_sense(static: Embedder) -> Alike:
+def embedder_word_match(static: Embedder) -> SameMeaning:
     """Return what says by the bundled model whether two words mean the same: "scared" and "afraid" do, "tea" and
     "coffee" do not."""
 
     @lru_cache(maxsize=10_000)
-    def are_alike(one: str, other: str) -> bool:
+    def match(one: str, other: str) -> bool:
         rows = static.embed([one, other])
-        return float(rows[0] @ rows[1]) >= ALIKE
+        return float(rows[0] @ rows[1]) >= MIN_WORD_COSINE
 
-    return are_alike
+    return match
 
 
-def on_scale(cosine: float, embedder: str) -> float:
+def calibrated(cosine: float, embedder: str) -> float:
     """Return the cosine of an embedder on the scale of the thresholds; 0 and 1 stay."""
     if not embedder.startswith("static/") or cosine <= 0:
         return cosine
     return float(cosine ** (log(_SCALE) / log(NEAR_OF_STATIC)))
 
 
-def differs(one: str, other: str, alike: Alike = never) -> str:
+def differs(one: str, other: str, same_meaning: SameMeaning = never_same) -> str:
     """Return in what two near texts differ; empty where they say the same."""
     unspaced = UNSPACED.search(one) or UNSPACED.search(other)
     if " ".join(one.split()) == " ".join(other.split()) or (unspaced and _bare(one) == _bare(other)):
@@ -120,7 +122,7 @@ def differs(one: str, other: str, alike: Alike = never) -> str:
     for kind, check in _CHECKS.items():
         if check(one, other):
             return kind
-    return "thing" if unspaced or _replaced(one, other, alike) else ""
+    return "thing" if unspaced or _replaced(one, other, same_meaning) else ""
 
 
 def _bare(text: str) -> str:
@@ -145,8 +147,8 @@ def _value(value: str) -> str:
 def read_words(text: str) -> list[Word]:
     """Return the words of a text, with their kinds. A capital within a sentence makes a name everywhere."""
     parts = [f"{part.label}: {part.text}" if part.label else part.text for part in clauses(text)]
-    names = proper(parts)
-    return [word for part in parts for word in words(part, names)]
+    names = known_names(parts)
+    return [word for part in parts for word in tag_words(part, names)]
 
 
 def _numbers(text: str) -> tuple[set[str], set[str]]:
@@ -280,7 +282,7 @@ def _is_past(text: str) -> bool | None:
 
 
 def _past_form(word: str, before: Sequence[str]) -> bool:
-    if PARTICIPLE.fullmatch(word) or word in _ALIKE:
+    if PARTICIPLE.fullmatch(word) or word in _SAME_AS_PARTICIPLE:
         return not _TO_HAVE.isdisjoint(before)
     if word in PAST or word in ("was", "were", "had", "did"):
         return not _TO_HAVE.isdisjoint(before) or _TO_BE.isdisjoint(before) or word in ("was", "were")
@@ -291,12 +293,12 @@ def _past_form(word: str, before: Sequence[str]) -> bool:
     return bool({"was", "were"} & {*before}) or not _TO_HAVE.isdisjoint(before) or _TO_BE.isdisjoint(before)
 
 
-def _replaced(one: str, other: str, alike: Alike) -> bool:
+def _replaced(one: str, other: str, same_meaning: SameMeaning) -> bool:
     """Return whether one word is replaced by another one in the same order of words, or one text says more."""
     left, right = _telling(one), _telling(other)
 
     def match(x: str, y: str) -> bool:
-        return x == y or _are_kin(x, y) or are_synonyms(x, y) or alike(left[x], right[y])
+        return x == y or _are_kin(x, y) or are_synonyms(x, y) or same_meaning(left[x], right[y])
 
     apart = [(x, y) for x, y in zip(left, right, strict=False) if x != y]
     if len(left) == len(right):

@@ -1,5 +1,5 @@
-"""The rows of `experiences`; of `experience_vectors`: which embedder's vectors serve; of `extractions`: how far
-the journal was read for them."""
+"""The rows of `experiences`; of `experience_vectors`: which embedder's vectors are in use; of `extractions`: how
+far the journal was read for them."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class ReadUntil(NamedTuple):
     at: datetime
 
 
-class ServingEmbedder(NamedTuple):
-    """The embedder whose vectors serve, and the one that will serve next; empty where there is none."""
+class EmbedderChoice(NamedTuple):
+    """The embedder whose vectors are in use, and the one whose will be next; empty where there is none."""
 
     embedder: str = ""
     next_embedder: str = ""
@@ -136,7 +136,7 @@ class ExperienceRows:
         )
 
     def waiting(self) -> int:
-        """Return how many that hold may lack a vector of the serving embedder, or of the next one."""
+        """Return how many that hold may lack a vector of the active embedder, or of the next one."""
         row = self._tx.one(
             "SELECT count(*) FROM experiences e LEFT JOIN experience_vectors v ON v.owner = e.owner "
             "WHERE e.owner = ? AND e.until IS NULL AND (e.without_vector = 1 OR v.owner IS NULL "
@@ -187,7 +187,7 @@ class ExperienceRows:
         )
         gone = [row[0] for row in rows]
         self._tx.many("DELETE FROM experiences WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in gone])
-        Items(self._tx, self._owner).leave(KIND, gone, now)
+        Items(self._tx, self._owner).hide(KIND, gone, now)
         return gone
 
     def reindex(self, now: datetime) -> None:
@@ -199,10 +199,10 @@ class ExperienceRows:
         )
         self._index([_experience(row) for row in rows], now, rebuilding=True)
 
-    # The embedder whose vectors serve
+    # The embedder whose vectors are in use
 
-    def serving(self, *, lock: bool = False) -> ServingEmbedder:
-        """Return which embedder serves. With `lock`, nobody else changes it until the transaction ends."""
+    def embedder_choice(self, *, lock: bool = False) -> EmbedderChoice:
+        """Return which embedder is active. With `lock`, nobody else changes it until the transaction ends."""
         if lock:
             self._tx.run(
                 "INSERT INTO experience_vectors (owner, embedder, next_embedder) VALUES (?, '', '') "
@@ -213,12 +213,12 @@ class ExperienceRows:
         row = self._tx.one(
             f"SELECT embedder, next_embedder FROM experience_vectors WHERE owner = ?{locked}", self._owner
         )
-        return ServingEmbedder(*row) if row else ServingEmbedder()
+        return EmbedderChoice(*row) if row else EmbedderChoice()
 
-    def set_serving(self, serving: ServingEmbedder) -> None:
+    def set_embedder_choice(self, choice: EmbedderChoice) -> None:
         self._tx.run(
             "UPDATE experience_vectors SET embedder = ?, next_embedder = ? WHERE owner = ?",
-            *(*serving, self._owner),
+            *(*choice, self._owner),
         )
 
     # How far the journal was read
@@ -244,9 +244,9 @@ class ExperienceUses:
             "experience-uses", "uses of experiences are not counted", self._write
         )
 
-    def note(self, owner: str, ids: frozenset[str], at: datetime) -> None:
+    def count(self, owner: str, ids: frozenset[str], at: datetime) -> None:
         """Count that these came back. Waits for no disk, and never fails."""
-        self._behind.note((owner, ids, at))
+        self._behind.put((owner, ids, at))
 
     def flush(self) -> None:
         """Count what waits, now."""

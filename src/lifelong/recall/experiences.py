@@ -22,11 +22,11 @@ from lifelong.journal.indexing import trust_of
 from lifelong.journal.records import JournalRecord, first_record_of
 from lifelong.journal.service import JournalService
 from lifelong.recall.analyzer import extract_terms
-from lifelong.recall.dedup import Alike, is_same, never, on_scale
+from lifelong.recall.dedup import SameMeaning, calibrated, is_same, never_same
 from lifelong.recall.experience_rows import Experience, ExperienceRows, ExperienceUses, ReadUntil
-from lifelong.recall.experience_vectors import ExperienceVectors, Serving
+from lifelong.recall.experience_vectors import ActiveEmbedder, ExperienceVectors
 from lifelong.recall.feedback import has_ended
-from lifelong.recall.indexing import Indexer
+from lifelong.recall.index_worker import IndexWorker
 from lifelong.redaction import has_secret, redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.names import names
@@ -56,25 +56,25 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 class _EmbedderChanged(Exception):
-    """Another embedder began to serve during the search for near experiences."""
+    """Another embedder became active during the search for near experiences."""
 
 
 class Experiences:
-    """Add and find experiences. `indexer` knows the embedders, `alike` which words mean the same. Two are the same
-    from the similarity `threshold` on; `most` is how many are kept. Safe to use from many threads and
-    processes."""
+    """Add and find experiences. `indexer` knows the embedders, `same_meaning` which words mean the
+    same. Two are the same from the similarity `threshold` on; `most` is how many are kept. Safe to use from many
+    threads and processes."""
 
     def __init__(
         self,
         database: Database,
         owner: str,
         clock: Clock,
-        indexer: Callable[[], Indexer],
+        indexer: Callable[[], IndexWorker],
         vectors: Callable[[], Vectors],
         *,
         threshold: float = 0.85,
         most: int = 5_000,
-        alike: Alike = never,
+        same_meaning: SameMeaning = never_same,
         journal: JournalService | None = None,
         uses: ExperienceUses | None = None,
     ) -> None:
@@ -84,7 +84,7 @@ class Experiences:
         self._vectors = ExperienceVectors(database, owner, indexer, vectors)
         self._threshold = threshold
         self._most = most
-        self._alike = alike
+        self._same_meaning = same_meaning
         self._journal = journal
         self._lock = threading.Lock()
         self._uses = uses or ExperienceUses(database)
@@ -117,40 +117,40 @@ class Experiences:
         """Add several prepared experiences, embedded together."""
         if not prepared:
             return []
-        serving = self._vectors.repair()
+        active = self._vectors.ensure_complete()
         self.flush()  # so that what was used just now is not evicted
-        rows = serving.embedder.embed([one.text for one in prepared])
-        return [self._add(one, row, serving) for one, row in zip(prepared, rows, strict=True)]
+        rows = active.embedder.embed([one.text for one in prepared])
+        return [self._add(one, row, active) for one, row in zip(prepared, rows, strict=True)]
 
-    def _add(self, one: Experience, vector: Vector, serving: Serving) -> str | None:
+    def _add(self, one: Experience, vector: Vector, active: ActiveEmbedder) -> str | None:
         try:
             with self._lock:
-                if self._is_known(one, vector, serving):
+                if self._is_known(one, vector, active):
                     return None
-                gone = self._database.write(lambda tx: self._insert(tx, one, serving))
+                gone = self._database.write(lambda tx: self._insert(tx, one, active))
                 if gone is None:
                     return None
-                self._vectors.change(serving, one.id, vector, gone)
+                self._vectors.change(active, one.id, vector, gone)
                 return one.id
         except _EmbedderChanged:
             return self.add_all([one])[0]
 
-    def _is_known(self, one: Experience, vector: Vector, serving: Serving) -> bool:
-        near = {found.id: found.similarity for found in self._vectors.near(serving, vector, DEDUP_CANDIDATES)}
+    def _is_known(self, one: Experience, vector: Vector, active: ActiveEmbedder) -> bool:
+        near = {found.id: found.similarity for found in self._vectors.near(active, vector, DEDUP_CANDIDATES)}
         rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(near))
         if ended := [other.id for other in rows.values() if other.until]:
-            self._vectors.remove(serving, ended)  # they would hide one that still holds
-            return self._is_known(one, vector, serving)
-        scaled = {id_: on_scale(cosine, serving.identity) for id_, cosine in near.items()}
+            self._vectors.remove(active, ended)  # they would hide one that still holds
+            return self._is_known(one, vector, active)
+        scaled = {id_: calibrated(cosine, active.identity) for id_, cosine in near.items()}
         return any(
-            is_same(one.text, other.text, scaled[other.id], self._threshold, self._alike)
+            is_same(one.text, other.text, scaled[other.id], self._threshold, self._same_meaning)
             for other in rows.values()
         )
 
-    def _insert(self, tx: Transaction, one: Experience, serving: Serving) -> ExperienceIds | None:
+    def _insert(self, tx: Transaction, one: Experience, active: ActiveEmbedder) -> ExperienceIds | None:
         """Insert a row. Return the ids that were evicted for it; none where it is known."""
         rows, now = ExperienceRows(tx, self._owner), self._clock()
-        if rows.serving(lock=True).embedder != serving.identity:
+        if rows.embedder_choice(lock=True).embedder != active.identity:
             raise _EmbedderChanged
         if has_ended(tx, self._owner, one.record, now):
             return None
@@ -163,7 +163,7 @@ class Experiences:
     def query(self, question: str, top_k: int = 5) -> ExperienceList:
         """Return those that answer best, best first, each with its score: half of it by meaning, half by the share
         of the question's words that it holds; by words alone where there are no vectors. A partly superseded one
-        ranks below its successor."""
+        ranks below its successor. Counts as a use."""
         validate_text(question, "The question", 1_000_000)
         validate_count(top_k, "top_k", 1, MAX_RESULTS)
         near = self._nearest(question, max(QUERY_CANDIDATES, 2 * top_k))
@@ -183,10 +183,10 @@ class Experiences:
     def _nearest(self, question: str, count: int) -> dict[str, float]:
         """Return the ids near a question, and how near each is."""
         try:
-            if not (serving := self._vectors.serving()):
+            if not (active := self._vectors.ensure_active()):
                 return {}
-            vector = serving.embedder.embed_query(question, {})
-            return {found.id: found.similarity for found in self._vectors.near(serving, vector, count)}
+            vector = active.embedder.embed_query(question, {})
+            return {found.id: found.similarity for found in self._vectors.near(active, vector, count)}
         except LifelongError as error:
             log.warning("experiences are found by their words only: %s", error)
             return {}
@@ -215,7 +215,7 @@ class Experiences:
     def use(self, ids: Iterable[str]) -> None:
         """Count that these came back: they are kept longer than others. Waits for no disk, and never fails."""
         if used := frozenset(ids):
-            self._uses.note(self._owner, used, self._clock())
+            self._uses.count(self._owner, used, self._clock())
 
     def flush(self) -> None:
         """Count the uses that wait to be counted."""
@@ -234,7 +234,7 @@ class Experiences:
 
         self._database.write(work)
         self._vectors.recheck()
-        self._vectors.repair()
+        self._vectors.ensure_complete()
 
     # Extracting
 

@@ -20,7 +20,7 @@ from lifelong.types import ItemKind, from_micros, to_micros
 
 Verdict: TypeAlias = Literal["useful", "wrong", "outdated"]
 
-NUDGES: dict[Verdict, float] = {"useful": 0.25, "wrong": -0.5, "outdated": -0.5}
+VERDICT_SCORES: dict[Verdict, float] = {"useful": 0.25, "wrong": -0.5, "outdated": -0.5}
 REPEAT_WEIGHT = 0.5  # of a verdict that is given again, of what it counted before
 
 _OF_FACTS = "substr(item, 1, 5) = 'fact:'"
@@ -34,7 +34,7 @@ class FeedbackRows:
         self._owner = owner
         self._items = Items(tx, owner)
 
-    def judge(self, item: str, verdict: Verdict, recall_id: int | None, now: datetime) -> None:
+    def add_verdict(self, item: str, verdict: Verdict, recall_id: int | None, now: datetime) -> None:
         """Store a verdict, also for the items that say the same. What is outdated ends, and what says the same;
         only a record stays: it was said."""
         records_stay = verdict == "outdated" and split_key(item)[0] == "record"
@@ -46,18 +46,18 @@ class FeedbackRows:
                 *(self._owner, one, verdict, recall_id, to_micros(now)),
             )
             kind, ref = split_key(one)
-            self._items.mark(kind, ref, nudge=self.nudge(one))
+            self._items.set_feedback(kind, ref, score=self.feedback_score(one))
             if verdict == "outdated" and kind != "record":
                 self._end(one, now)
 
-    def nudge(self, item: str) -> float:
+    def feedback_score(self, item: str) -> float:
         """Return what all verdicts on an item add up to, from -1 to 1."""
         counts = self._tx.all(
             "SELECT verdict, count(*) FROM feedback WHERE owner = ? AND item = ? GROUP BY verdict",
             *(self._owner, item),
         )
         total: float = sum(
-            NUDGES[verdict] * (1 - REPEAT_WEIGHT**count) / (1 - REPEAT_WEIGHT) for verdict, count in counts
+            VERDICT_SCORES[verdict] * (1 - REPEAT_WEIGHT**count) / (1 - REPEAT_WEIGHT) for verdict, count in counts
         )
         return max(-1.0, min(1.0, total))
 
@@ -66,11 +66,11 @@ class FeedbackRows:
             "INSERT INTO pins (owner, item, at) VALUES (?, ?, ?) ON CONFLICT (owner, item) DO NOTHING",
             *(self._owner, item, to_micros(now)),
         )
-        self._items.mark(*split_key(item), pinned=True)
+        self._items.set_feedback(*split_key(item), pinned=True)
 
     def unpin(self, item: str) -> bool:
         """Remove a pin. Return whether there was one."""
-        self._items.mark(*split_key(item), pinned=False)
+        self._items.set_feedback(*split_key(item), pinned=False)
         return bool(self._tx.run("DELETE FROM pins WHERE owner = ? AND item = ?", self._owner, item))
 
     def correct(self, item: str, record_id: int, now: datetime) -> None:
@@ -88,9 +88,13 @@ class FeedbackRows:
     def _same(self, item: str) -> list[str]:
         """Return the item first, then the others of a record, its journal line and that line's experiences."""
         (kind, ref), experiences = split_key(item), ExperienceRows(self._tx, self._owner)
-        lines = [ref] if kind == "journal" else summary_line(self._tx, int(ref)) if kind == "record" else []
         if kind == "experience":
             lines = [one.record for one in experiences.get([ref]).values() if one.record]
+        else:
+            line_id = (
+                summary_line_id(self._tx, int(ref)) if kind == "record" else ref if kind == "journal" else None
+            )
+            lines = [line_id] if line_id else []
         same = [item]
         for line in lines:
             same += [f"journal:{line}", *(f"experience:{id_}" for id_ in experiences.made_of(line))]
@@ -102,10 +106,10 @@ class FeedbackRows:
         have ended, except for a person's own text, which cites nothing."""
         for (item,) in self._tx.all("SELECT item FROM pins WHERE owner = ?", self._owner):
             if among is None or item in among:
-                self._items.mark(*split_key(item), pinned=True)
+                self._items.set_feedback(*split_key(item), pinned=True)
         for (item,) in self._tx.all("SELECT DISTINCT item FROM feedback WHERE owner = ?", self._owner):
             if among is None or item in among:
-                self._items.mark(*split_key(item), nudge=self.nudge(item))
+                self._items.set_feedback(*split_key(item), score=self.feedback_score(item))
         corrected = f"SELECT item, at, record_id FROM corrections WHERE owner = ? AND NOT {_OF_FACTS}"
         outdated = "SELECT item, at, NULL FROM feedback WHERE owner = ? AND verdict = 'outdated'"
         ended = self._tx.all(f"{corrected} UNION {outdated} ORDER BY 2", self._owner, self._owner)
@@ -137,12 +141,12 @@ def update_ended(tx: Transaction, owner: str, records: Iterable[int]) -> None:
     person corrected or called outdated stays as it is."""
     items, experiences, changed = Items(tx, owner), ExperienceRows(tx, owner), set(records)
     for ref in items.revive("record", [str(record) for record in sorted(changed)]):
-        for line in summary_line(tx, int(ref)):
+        if line := summary_line_id(tx, int(ref)):
             items.revive("journal", [line])
             experiences.revive(line)
     for end in Citations(tx, owner).ends(changed):
         items.end("record", [str(end.record_id)], *end[1:])
-        for line in summary_line(tx, end.record_id):
+        if line := summary_line_id(tx, end.record_id):
             items.end("journal", [line], *end[1:])
             experiences.end(line, *end[1:])
 
@@ -164,10 +168,11 @@ def has_ended(tx: Transaction, owner: str, line: str, now: datetime) -> bool:
     return bool(Citations(tx, owner).superseded([record]))
 
 
-def summary_line(tx: Transaction, record: int) -> list[str]:
-    """Return the journal line of the turn that begins with a record, if there is a session for it."""
+def summary_line_id(tx: Transaction, record: int) -> str | None:
+    """Return the id of the journal line that sums up the turn that begins with a record; none for an unknown
+    record."""
     session = History(tx).session_of(record)
-    return [summary_id(session, record)] if session else []
+    return summary_id(session, record) if session else None
 
 
 def ended_lines(database: Database, owner: str) -> set[str]:

@@ -152,7 +152,7 @@ def index_document(
     facts.sort(key=lambda one: one[1].current)  # a sentence that stands twice holds if one of them does
     current = dict(facts)
     known = items.ends("fact", document_id)
-    items.leave("fact", known.keys() - current.keys(), now)
+    items.hide("fact", known.keys() - current.keys(), now)
     changed = {ref: one for ref, one in current.items() if ref not in known or known[ref] != _end(one)}
     subject = document.title if document and document.path.startswith(PEOPLE) else ""
     written = min(document.valid_from, now) if document else now  # a draft has its time only once it is committed
@@ -167,15 +167,15 @@ def index_document(
 def reindex_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:
     """Index a document that may be indexed already, from its first version on, so that it is found as of any time.
     The records it cites may have become items only after it did."""
-    gone: datetime | None = None
+    deleted_at: datetime | None = None
     for one in versions:
-        if gone and gone != one.valid_from:
-            index_document(tx, owner, one.id, None, gone)
+        if deleted_at and deleted_at != one.valid_from:
+            index_document(tx, owner, one.id, None, deleted_at)
         index_document(tx, owner, one.id, one, one.valid_from)
-        gone = one.valid_to
+        deleted_at = one.valid_to
     document_id = versions[-1].id
-    if gone:
-        index_document(tx, owner, document_id, None, gone)
+    if deleted_at:
+        index_document(tx, owner, document_id, None, deleted_at)
     update_ended(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
 
 
@@ -186,8 +186,8 @@ def _cited(one: Fact) -> Iterator[Cited]:
 
 
 def facts_of(document: Document) -> Iterator[tuple[str, Fact, str]]:
-    """Return a document's facts: the ref, the fact with its subject, and the paragraph it was read from. A
-    person's own text is a fact that cites nothing."""
+    """Yield a document's facts: the ref, the fact with its subject, and the paragraph it was read from. Also
+    yields a person's own text, as an item of kind fact without citations."""
     for paragraph in paragraphs(document.body):
         if not paragraph.startswith("#"):
             fact = parse_fact(paragraph) or Fact(paragraph.strip(), ())
@@ -243,8 +243,9 @@ class SyncedFile(NamedTuple):
 class FileSync:
     """Keep the files of one kind of one owner searchable: `files` lists them, `items` reads one. Where two files
     have an item of one ref, the one that was changed last counts; an empty text in one of them hides the item.
-    With `alone`, no other home keeps such files of this owner, so what is not in ours is gone; else only what was
-    in ours before. A file that cannot be read or indexed is logged and tried again; its previous version stays."""
+    With `alone`, no other home keeps such files of this owner, so what is not in ours is hidden; else only what
+    was in ours before. A file that cannot be read or indexed is logged and tried again; its previous version
+    stays."""
 
     def __init__(
         self,
@@ -270,7 +271,7 @@ class FileSync:
         self._synced: tuple[int, dict[Path, FileChange]] | None = None
 
     def sync(self) -> int:
-        """Update the items from the files. Return how many came, changed or left."""
+        """Update the items from the files. Return how many were added, changed or hidden."""
         found = {path: change for path in self._files() if (change := _change(path))}
         version = self._database.read(lambda tx: VectorRows(tx).state(self._owner).version)
         if self._synced == (version, found):
@@ -280,14 +281,14 @@ class FileSync:
         newest = _newest(self._read)
         counts = {path: self._index_file(path, items, indexed) for path, items in newest.items()}
         all_indexed = None not in counts.values()
-        gone: set[str] = set()
+        hidden: set[str] = set()
         if all_indexed and all(file.items is not None for file in self._read.values()):
-            gone = indexed if self._alone else indexed & (self._texts.keys() | _hidden(self._read))
-            gone = gone.difference(*newest.values())
-            self._leave(gone)
+            hidden = indexed if self._alone else indexed & (self._texts.keys() | _hidden(self._read))
+            hidden = hidden.difference(*newest.values())
+            self._hide(hidden)
         is_complete = all_indexed and all(file.is_read for file in self._read.values())
         self._synced = (version, found) if is_complete else None
-        return sum(changed or 0 for changed in counts.values()) + len(gone)
+        return sum(changed or 0 for changed in counts.values()) + len(hidden)
 
     def _read_file(self, path: Path, change: FileChange) -> SyncedFile:
         known = self._read.get(path)
@@ -332,10 +333,10 @@ class FileSync:
             update_ended_lines(tx, self._owner, changed, now)
         return len(changed)
 
-    def _leave(self, gone: set[str]) -> None:
-        if gone:
-            self._database.write(lambda tx: Items(tx, self._owner).leave(self._kind, gone, self._clock()))
-        for ref in gone:
+    def _hide(self, refs: set[str]) -> None:
+        if refs:
+            self._database.write(lambda tx: Items(tx, self._owner).hide(self._kind, refs, self._clock()))
+        for ref in refs:
             self._texts.pop(ref, None)
 
 

@@ -40,8 +40,10 @@ _FOUND = (
 
 
 class FoundItem(NamedTuple):
-    """An item as its row has it. `end_known` is when it became known that it has ended, or a part of it, and
-    `by_record` is the record that says so. For a record, `type` and `data` are those of its row in history."""
+    """An item as its row has it. Its times: `at` said, `since` known from, `until` no longer true from,
+    `end_known` when that became known (also of a part of it), `hidden_at` hidden from. `container` is the session,
+    document or file that holds it; `by_record` is the record that says that it has ended; `feedback_score` is what
+    verdicts add up to. For a record, `type` and `data` are those of its row in history."""
 
     id: int
     kind: ItemKind
@@ -53,12 +55,12 @@ class FoundItem(NamedTuple):
     agent_id: str
     session_id: str
     record_id: int | None
-    thread: str
+    container: str
     since: datetime
     until: datetime | None
     end_known: datetime | None
-    gone: datetime | None
-    nudge: float
+    hidden_at: datetime | None
+    feedback_score: float
     pinned: bool
     by_record: int | None
     public_id: str | None
@@ -108,8 +110,8 @@ class Items:
         )
 
     def put(self, items: Iterable[Item], now: datetime, *, rebuilding: bool = False) -> None:
-        """Insert items, or update those that exist: they come back if they had left, and get their end. In a
-        rebuild, new ones have been known since their record was stored."""
+        """Insert items, or update those that exist: they are shown again if they were hidden, and get their end.
+        In a rebuild, new ones have been known since their record was stored."""
         given = {(item.kind, item.ref): item for item in items}
         known = {key: id_ for key, (id_, _) in self._known(given).items()}
         self._tx.many(
@@ -133,8 +135,8 @@ class Items:
         return [item._replace(since=min(stored_at.get(item.record_id or 0, item.at), now)) for item in items]
 
     def replace(self, items: Iterable[Item], now: datetime) -> set[str]:
-        """Replace items whose text has changed. The old one leaves under another ref, since indexes in memory rely
-        on an item's text to stay the same. Return the refs of the replaced."""
+        """Replace items whose text has changed. The old one is hidden under another ref, since indexes in memory
+        rely on an item's text to stay the same. Return the refs of the replaced."""
         given = {(item.kind, item.ref): item for item in items}
         other = {
             key: id_
@@ -149,7 +151,7 @@ class Items:
         self.add([given[key] for key in other], now)
         return {ref for _, ref in other}
 
-    def leave(self, kind: ItemKind, refs: Iterable[str], now: datetime) -> None:
+    def hide(self, kind: ItemKind, refs: Iterable[str], now: datetime) -> None:
         """Hide items from now on; a search as of an earlier time still finds them."""
         self._tx.many(
             "UPDATE items SET gone = ?, sequence = NULL WHERE owner = ? AND kind = ? AND ref = ? AND gone IS NULL",
@@ -182,15 +184,17 @@ class Items:
         )
         return [row[0] for row in revived]
 
-    def mark(self, kind: ItemKind, ref: str, *, nudge: float | None = None, pinned: bool | None = None) -> None:
-        """Set what people think of an item."""
+    def set_feedback(
+        self, kind: ItemKind, ref: str, *, score: float | None = None, pinned: bool | None = None
+    ) -> None:
+        """Set the feedback score of an item, or whether it is pinned."""
         self._tx.run(
             "UPDATE items SET nudge = COALESCE(?, nudge), pinned = COALESCE(?, pinned), sequence = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ?",
-            *(nudge, None if pinned is None else int(pinned), self._owner, kind, ref),
+            *(score, None if pinned is None else int(pinned), self._owner, kind, ref),
         )
 
-    def is_indexed(self, record_id: int) -> bool:
+    def is_embedded(self, record_id: int) -> bool:
         """Return whether a record can be found by meaning, too, or is not searchable at all."""
         row = self._tx.one(
             "SELECT sequence FROM items WHERE owner = ? AND kind = 'record' AND ref = ?",
@@ -200,8 +204,9 @@ class Items:
         return row is None or row[0] is not None
 
     def counts(self) -> dict[ItemKind, int]:
-        """Return how many there are of each kind."""
-        rows = self._tx.all("SELECT kind, count(*) FROM items WHERE owner = ? GROUP BY kind", self._owner)
+        """Return how many of each kind can be found. Hidden ones do not count."""
+        which = "SELECT kind, count(*) FROM items WHERE owner = ? AND gone IS NULL GROUP BY kind"
+        rows = self._tx.all(which, self._owner)
         return {row[0]: row[1] for row in rows}
 
     # Reading
@@ -237,7 +242,7 @@ class Items:
 
     def look_up(self, item_id: str) -> FoundItem:
         """Return the item of an id as people see it: "r33", or a kind's letter and the beginning of its digits.
-        Raise `ItemNotFound` where none has it, or where several begin so. Items that left are found, too."""
+        Raise `ItemNotFound` where none has it, or where several begin so. Hidden items are found, too."""
         typed = item_id.strip().lower()
         if _RECORD_ID.fullmatch(typed):
             found = self._select("i.kind = 'record' AND i.ref = ?", str(int(typed[1:])))
@@ -314,20 +319,20 @@ class Items:
         return [found[id_] for _, id_ in fitting[:limit]]
 
     def facts_in(self, document_id: str, limit: int = NO_LIMIT) -> list[FoundItem]:
-        """Return a document's facts, newest first, by the index of threads (see `pinned`)."""
+        """Return a document's facts, newest first, by the index of containers (see `pinned`)."""
         which = "i.thread = ? AND i.kind = 'fact' AND i.kind <> 'record' AND i.gone IS NULL"
         return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
 
     def _select(self, which: str, *params: Param) -> list[FoundItem]:
         return [_found(row) for row in self._tx.all(f"{_FOUND} AND {which}", self._owner, *params)]
 
-    def ends(self, kind: ItemKind, thread: str) -> dict[str, datetime | None]:
-        """Return the refs of a thread's items that have not left, and when each stopped being true. Not for
-        sessions: the index of threads has no records."""
+    def ends(self, kind: ItemKind, container: str) -> dict[str, datetime | None]:
+        """Return the refs of a container's items that are not hidden, and when each stopped being true. Not for
+        sessions: the index of containers has no records."""
         rows = self._tx.all(
             "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND kind <> 'record' AND thread = ? "
             "AND gone IS NULL",
-            *(self._owner, kind, thread),
+            *(self._owner, kind, container),
         )
         return {row[0]: from_optional_micros(row[1]) for row in rows}
 
@@ -337,7 +342,7 @@ class Items:
         return {row[0]: from_micros(row[1]) for row in self._tx.all(which, self._owner, kind)}
 
     def refs(self, kind: ItemKind) -> set[str]:
-        """Return the refs of a kind that have not left."""
+        """Return the refs of a kind that are not hidden."""
         which = "SELECT ref FROM items WHERE owner = ? AND kind = ? AND gone IS NULL"
         return {row[0] for row in self._tx.all(which, self._owner, kind)}
 
@@ -351,7 +356,7 @@ class Items:
 
     def _columns(self, item: Item, arrived: int) -> tuple[Param, ...]:
         return (
-            *(self._owner, item.kind, item.ref, item.thread, item.agent_id, item.session_id, item.record_id),
+            *(self._owner, item.kind, item.ref, item.container, item.agent_id, item.session_id, item.record_id),
             *(
                 _name(item.speaker),
                 item.trust,
@@ -409,10 +414,10 @@ def _place(before: FoundItem | None) -> tuple[int, int]:
 
 
 def _found(row: Row) -> FoundItem:
-    id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, thread = row[:11]
-    since, until, end_known, gone, nudge, pinned, by_record, public_id, type_, data = row[11:]
-    times = from_micros(since), *map(from_optional_micros, (until, end_known, gone))
+    id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, container = row[:11]
+    since, until, end_known, hidden_at, feedback_score, pinned, by_record, public_id, type_, data = row[11:]
+    times = from_micros(since), *map(from_optional_micros, (until, end_known, hidden_at))
     return FoundItem(
-        *(id_, kind, ref, text, from_micros(at), trust, speaker, agent_id, session_id, record_id, thread),
-        *(*times, nudge, bool(pinned), by_record, public_id, type_ or "", data or ""),
+        *(id_, kind, ref, text, from_micros(at), trust, speaker, agent_id, session_id, record_id, container),
+        *(*times, feedback_score, bool(pinned), by_record, public_id, type_ or "", data or ""),
     )

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from lifelong.recall.analyzer import DATED, NAMED, NUMBER, stem_number
 from lifelong.text.stems import stem
-from lifelong.text.time_ranges import Period, period
+from lifelong.text.time_ranges import Period, parse_period
 from lifelong.text.words import content_words, fold, is_stop
 
 MAX_PARSED_CHARS = 4_000  # of a question
@@ -65,7 +65,7 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]])
     text = text[:MAX_PARSED_CHARS]
     folded = fold(text)
     people, name_words = _people(text, speakers)
-    found = {word: (stem_number(word), weight(word)) for word in content_words(text)}
+    found = {word: (stem_number(word), question_weight(word)) for word in content_words(text)}
     words = {word: counted for word, counted in found.items() if word not in name_words}
     wants = NUMBER * bool(_ASKS_NUMBER.search(folded)) | DATED * bool(_ASKS_TIME.search(folded))
     wants |= NAMED * bool(_ASKS_NAME.search(folded))
@@ -78,11 +78,11 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]])
         name_words=name_words,
         wants=wants,
         of_assistant=bool(_ASKS_ASSISTANT.search(folded)),
-        period=period(text, asked_at),
+        period=parse_period(text, asked_at),
     )
 
 
-def weight(word: str) -> float:
+def question_weight(word: str) -> float:
     """Return the weight of a word, before its rarity."""
     return FRAME_WORD_WEIGHT if word in FRAME or stem(word) in _FRAME_STEMS else 1.0
 

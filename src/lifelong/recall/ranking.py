@@ -1,7 +1,7 @@
 """How well an item answers a question: a weighted sum of parts, each between about 0 and 1.
 
     vector    how near the item is to the question in meaning
-    thread    how near all of its thread is: the session, the document
+    thread    how near all of its container is: the session, document or file
     previous  how near what somebody else said before it is: a reply is about what it replies to
     words     the share of the question's words, rare ones counting more, that it or in part its neighbours hold
     subject   it was said by the person that the question names; else by the user, or by the assistant where the
@@ -9,7 +9,7 @@
     tells     it is in the first person
     answer    it holds what is asked for: a number, a time, a name
     when      it was said in, or soon after, the time the question speaks of
-    nudge     feedback
+    feedback  what people said of it
     ended     it has stopped being true, and is not a record
     data      it came from a tool or from the web
     asks      it is itself a question, and says nothing else
@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lifelong.recall.analyzer import ASKS, ASSISTANT, PERSON, TELLS
-from lifelong.recall.memory_index import NEVER, NO_PLACE, IndexView, Neighbours, Numbers, Places, distinct
+from lifelong.recall.analyzer import ASSISTANT, IN_FIRST_PERSON, IS_QUESTION, PERSON
 from lifelong.recall.query import ParsedQuery
+from lifelong.recall.ram_index import NEVER, NO_ROW, IndexView, Numbers, Rows, Surroundings, distinct
 from lifelong.text.time_ranges import Period
 from lifelong.types import ITEM_KINDS, PROVENANCES, to_micros
 
@@ -43,7 +43,7 @@ WEIGHTS: Mapping[str, float] = {
     "tells": 0.5,
     "answer": 1.5,
     "when": 2.0,
-    "nudge": 1.0,
+    "feedback": 1.0,
     "ended": -3.0,
     "data": -0.5,
     "asks": -1.0,
@@ -79,11 +79,11 @@ _TOOL, _WEB = map(PROVENANCES.index, ("tool", "web"))
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Places, best first, with their scores and the parts of these, a row each."""
+    """Rows, best first, with their scores and the parts of these, a row each."""
 
-    places: Places
+    places: Rows
     scores: Numbers
-    _order: Places
+    _order: Rows
     _parts: Numbers
 
     def explain(self, at: int) -> dict[str, float]:
@@ -92,14 +92,14 @@ class Ranked:
 
 
 def rank(
-    view: IndexView, parsed: ParsedQuery, query: Numbers, places: Places, now: int, *, known: int = NEVER
+    view: IndexView, parsed: ParsedQuery, query: Numbers, places: Rows, now: int, *, known: int = NEVER
 ) -> Ranked:
     """Return the places by how well they answer the question; `query` is its vector, centred, or zeros. An end
     that became known after `known` does not count."""
-    neighbours = view.neighbours(places)
-    near = _Similarity(view, neighbours, places)
+    surroundings = view.surroundings(places)
+    near = _Similarity(view, surroundings, places)
     until = np.where(view.columns["end_known"][places] > known, NEVER, view.columns["until"][places])
-    parts = _fixed(view, parsed, neighbours, places, until <= now)
+    parts = _fixed(view, parsed, surroundings, places, until <= now)
     gated = parts[_GATED].copy() if parsed.wants or parsed.period else None
     scores = _sum(parts, near.to(query), gated)
     if len(places) and query.any():
@@ -123,20 +123,21 @@ def _sum(parts: Numbers, near: Numbers, gated: Numbers | None) -> Numbers:
 
 
 class _Similarity:
-    """How similar items, their threads and the items before them are to a vector: weighted parts of the scores."""
+    """How similar items, their containers and the items before them are to a vector: weighted parts of the
+    scores."""
 
-    def __init__(self, view: IndexView, neighbours: Neighbours, places: Places) -> None:
-        used, where = distinct((neighbours.own, neighbours.before), len(neighbours.every))
-        some = neighbours.every[used]
+    def __init__(self, view: IndexView, surroundings: Surroundings, places: Rows) -> None:
+        used, where = distinct((surroundings.own, surroundings.before), len(surroundings.every))
+        some = surroundings.every[used]
         kept, lent = np.zeros((2, len(some) + 1), np.float32)
         lengths = view.columns["length"][some]
         kept[:-1] = lengths / (lengths + HALF_SIMILARITY_WORDS)
         lent[:-1] = kept[:-1] * view.columns["lends"][some]
-        self._own, self._before = where[neighbours.own], where[neighbours.before]
+        self._own, self._before = where[surroundings.own], where[surroundings.before]
         self._kept = WEIGHTS["vector"] * kept[self._own]
-        self._lent = WEIGHTS["previous"] * lent[self._before] * _is_reply(view, neighbours)
+        self._lent = WEIGHTS["previous"] * lent[self._before] * _is_reply(view, surroundings)
         self._rows = view.vectors(some)
-        self._threads, norms, self._thread = view.threads(places)
+        self._containers, norms, self._container = view.containers(places)
         self._even = WEIGHTS["thread"] / (norms + 1e-9)
         self._share = view.columns["share"][places]
 
@@ -146,44 +147,44 @@ class _Similarity:
         near = np.zeros(len(self._rows) + 1, np.float32)
         np.vecdot(self._rows, query, out=near[:-1])
         np.multiply(near[self._own], self._kept, out=parts[0])
-        parts[1] = (np.vecdot(self._threads, query) * self._even)[self._thread]
+        parts[1] = (np.vecdot(self._containers, query) * self._even)[self._container]
         np.multiply(near[self._before], self._lent, out=parts[2])
         return parts
 
-    def middle(self, best: Places) -> Numbers:
+    def middle(self, best: Rows) -> Numbers:
         """Return the mean direction of these items; very short and long ones count less."""
         towards = (self._rows[self._own[best]] * self._share[best, None]).mean(axis=0)
         return np.asarray(towards / (np.linalg.norm(towards) + np.float32(1e-9)), np.float32)
 
 
-def _is_reply(view: IndexView, neighbours: Neighbours) -> NDArray[np.bool_]:
+def _is_reply(view: IndexView, surroundings: Surroundings) -> NDArray[np.bool_]:
     """Return whether somebody else spoke before. The same speaker may have changed the topic."""
-    columns, every = view.columns, neighbours.every
-    voices = np.append(columns["speaker"][every] * len(PROVENANCES) + columns["trust"][every], NO_PLACE)
-    return np.asarray(voices[neighbours.own] != voices[neighbours.before])
+    columns, every = view.columns, surroundings.every
+    voices = np.append(columns["speaker"][every] * len(PROVENANCES) + columns["trust"][every], NO_ROW)
+    return np.asarray(voices[surroundings.own] != voices[surroundings.before])
 
 
 def _fixed(
-    view: IndexView, parsed: ParsedQuery, neighbours: Neighbours, places: Places, ended: NDArray[np.bool_]
+    view: IndexView, parsed: ParsedQuery, surroundings: Surroundings, places: Rows, ended: NDArray[np.bool_]
 ) -> Numbers:
     """Return the weighted parts, a row each, except those that depend on the question's vector."""
-    flags, kind, trust, nudge = (view.columns[name][places] for name in ("flags", "kind", "trust", "nudge"))
+    flags, kind, trust, feedback = (view.columns[name][places] for name in ("flags", "kind", "trust", "feedback"))
     parts = np.zeros((len(WEIGHTS), len(places)), np.float32)
-    parts[_ROW["words"]] = _words(view, parsed, neighbours)
+    parts[_ROW["words"]] = _words(view, parsed, surroundings)
     parts[_ROW["subject"]] = _subject(view, parsed, places, flags)
-    parts[_ROW["tells"]] = flags & TELLS != 0
+    parts[_ROW["tells"]] = flags & IN_FIRST_PERSON != 0
     parts[_ROW["answer"]] = flags & parsed.wants != 0
     if parsed.period:
         parts[_ROW["when"]] = _when(parsed.period, view.columns["at"][places])
-    parts[_ROW["nudge"]] = nudge
+    parts[_ROW["feedback"]] = feedback
     parts[_ROW["ended"]] = ended & (kind != _RECORD)
     parts[_ROW["data"]] = (trust == _TOOL) | (trust == _WEB)
-    parts[_ROW["asks"]] = flags & ASKS != 0
+    parts[_ROW["asks"]] = flags & IS_QUESTION != 0
     parts *= np.array(list(WEIGHTS.values()), np.float32)[:, None]
     return parts
 
 
-def heaviest(weights: NDArray[np.floating], k: int) -> Places:
+def heaviest(weights: NDArray[np.floating], k: int) -> Rows:
     """Return the indices of the `k` heaviest, heaviest first, of equals the first."""
     if k < len(weights):
         heavy = np.flatnonzero(weights >= np.partition(weights, -k)[-k])
@@ -191,18 +192,18 @@ def heaviest(weights: NDArray[np.floating], k: int) -> Places:
     return np.argsort(-weights, kind="stable")
 
 
-def _words(view: IndexView, parsed: ParsedQuery, neighbours: Neighbours) -> Numbers:
+def _words(view: IndexView, parsed: ParsedQuery, surroundings: Surroundings) -> Numbers:
     """Count own words in full, and those of neighbours in part."""
     stems, shares = _shares(view, parsed)
-    if not stems or not len(neighbours.own):
-        return np.zeros(len(neighbours.own), np.float32)
-    held = np.zeros((len(neighbours.every) + 1, len(stems)), np.float32)
-    held[:-1] = view.holds(neighbours.every, stems)
+    if not stems or not len(surroundings.own):
+        return np.zeros(len(surroundings.own), np.float32)
+    held = np.zeros((len(surroundings.every) + 1, len(stems)), np.float32)
+    held[:-1] = view.holds(surroundings.every, stems)
     lent = held.copy()
-    lent[:-1] *= view.columns["lends"][neighbours.every, None]
-    near = np.maximum(lent.take(neighbours.before, axis=0), lent.take(neighbours.after, axis=0))
-    far = np.maximum(lent.take(neighbours.far_before, axis=0), lent.take(neighbours.far_after, axis=0))
-    got = np.maximum(held.take(neighbours.own, axis=0), np.maximum(LENT_TO_NEXT * near, LENT_TWO_AWAY * far))
+    lent[:-1] *= view.columns["lends"][surroundings.every, None]
+    near = np.maximum(lent.take(surroundings.before, axis=0), lent.take(surroundings.after, axis=0))
+    far = np.maximum(lent.take(surroundings.far_before, axis=0), lent.take(surroundings.far_after, axis=0))
+    got = np.maximum(held.take(surroundings.own, axis=0), np.maximum(LENT_TO_NEXT * near, LENT_TWO_AWAY * far))
     return np.asarray(np.vecdot(got, shares), np.float32)
 
 
@@ -221,20 +222,20 @@ def rarity(view: IndexView, stem: int) -> float:
     return float(np.log(1 + (view.size - count + 0.5) / (count + 0.5)))
 
 
-def _subject(view: IndexView, parsed: ParsedQuery, places: Places, flags: NDArray[np.uint8]) -> NDArray[Any] | int:
+def _subject(view: IndexView, parsed: ParsedQuery, places: Rows, flags: NDArray[np.uint8]) -> NDArray[Any] | int:
     if parsed.people and view.has_speakers_besides(parsed.people):
         by_them = view.said_by(places, parsed.people)
         if parsed.name_words:
             return by_them
         named = view.holds(places, [number for number, _ in parsed.words.values()]).any(axis=1)
-        tells = named | (by_them & (flags & TELLS != 0))
+        tells = named | (by_them & (flags & IN_FIRST_PERSON != 0))
         return np.asarray(tells * np.where(_is_summary(view, places), SUMMARY_NAME_WEIGHT, 1))
     if parsed.people or not view.has_assistant:
         return 0
     return np.asarray(flags & (ASSISTANT if parsed.of_assistant else PERSON) != 0)
 
 
-def _is_summary(view: IndexView, places: Places) -> NDArray[np.bool_]:
+def _is_summary(view: IndexView, places: Rows) -> NDArray[np.bool_]:
     """Return whether it sums up a turn: it begins with the speaker, and so names them whatever it says."""
     return np.isin(view.columns["kind"][places], _LINES)
 
@@ -247,7 +248,7 @@ def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
 
 
 def _below_successor(
-    view: IndexView, parsed: ParsedQuery, places: Places, known: int, near: Numbers, scores: Numbers
+    view: IndexView, parsed: ParsedQuery, places: Rows, known: int, near: Numbers, scores: Numbers
 ) -> Numbers:
     """Rank superseded items below the record that ended them, or else below the best item made of that record;
     partly superseded ones only where that record is about the question as well. The newest end comes first, so

@@ -34,11 +34,11 @@ RETRY_SECONDS = 30.0  # after a failure
 
 
 class WriteBehind(Generic[T]):
-    """Call `write` in a thread with what was noted, in order, several at a time. A durable commit takes a third of
-    a search's time, so a caller that only asks does not wait for one. What waits is lost when the process is
-    killed.
+    """Call `write` in a thread with the rows that were put, in order, several at a time. A durable commit takes a
+    third of a search's time, so a caller that only asks does not wait for one. What waits is lost when the process
+    is killed.
 
-    The first note starts the thread; `close` ends it. `loss` says for the log what it means that rows could not be
+    The first row starts the thread; `close` ends it. `loss` says for the log what it means that rows could not be
     written: "recalls are not in the log"."""
 
     def __init__(self, name: str, loss: str, write: Callable[[Sequence[T]], object]) -> None:
@@ -51,7 +51,7 @@ class WriteBehind(Generic[T]):
         self._closing = threading.Event()
         self._background = PeriodicThread(name, self._step, RETRY_SECONDS)
 
-    def note(self, one: T) -> None:
+    def put(self, one: T) -> None:
         """Queue a row. Waits for no disk, and never fails."""
         with self._gate:
             self._waiting.append(one)
@@ -138,10 +138,10 @@ class RecallLog:
         self._clock = clock
         self._writer = writer
 
-    def note(self, purpose: Purpose, agent_id: str, question: str, hits: Sequence[Scorable]) -> None:
+    def log(self, purpose: Purpose, agent_id: str, question: str, hits: Sequence[Scorable]) -> None:
         """Log a search. Waits for no disk, and never fails."""
         scored = tuple(Scored(hit.id, hit.score, rank) for rank, hit in enumerate(hits, 1))
-        self._writer.note(self._owner, Recalled(0, self._clock(), purpose, agent_id, question, scored))
+        self._writer.log(self._owner, Recalled(0, self._clock(), purpose, agent_id, question, scored))
 
     def recent(self, limit: int) -> list[Recalled]:
         """Return the newest first."""
@@ -172,9 +172,9 @@ class RecallLogWriter:
             "recall-log", "recalls are not in the log", self._write
         )
 
-    def note(self, owner: str, asked: Recalled) -> None:
+    def log(self, owner: str, asked: Recalled) -> None:
         """Log a search. Waits for no disk, and never fails."""
-        self._behind.note((owner, asked))
+        self._behind.put((owner, asked))
 
     def flush(self) -> None:
         """Write what waits, now."""

@@ -38,7 +38,7 @@ DATA_WEIGHT = 0.5  # of evidence from a tool or the web
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class RelatedEntity:
     """A related entity. `path` is that of its document, if it has one; `how` is what relates it; `evidence` has
     the newest first."""
 
@@ -56,7 +56,7 @@ class Relations:
 
     entity: str
     path: str = ""
-    neighbours: tuple[Neighbour, ...] = ()
+    neighbours: tuple[RelatedEntity, ...] = ()
     suggestions: tuple[str, ...] = ()
 
 
@@ -203,13 +203,15 @@ class _Query:
 
     def _facts(self, key: str, name: str) -> Iterator[FoundItem]:
         """Return the facts of its documents, and those elsewhere that name it or refer to it."""
-        threads = {*self._names.documents.get(key, ())}
+        containers = {*self._names.documents.get(key, ())}
         for document_id in self._names.documents.get(key, ()):
-            threads |= {source for source, one in self._documents.referrers(document_id) if one.kind == "body"}
-        found = {one.id: one for thread in sorted(threads) for one in self._items.facts_in(thread, MAX_FACTS)}
+            containers |= {source for source, one in self._documents.referrers(document_id) if one.kind == "body"}
+        found = {
+            one.id: one for container in sorted(containers) for one in self._items.facts_in(container, MAX_FACTS)
+        }
         found |= self._items.get([id_ for id_ in self._holding(name) if id_ not in found])
         for fact in found.values():
-            if fact.kind == "fact" and not fact.gone and key in self._named(fact):
+            if fact.kind == "fact" and not fact.hidden_at and key in self._named(fact):
                 yield fact
 
     def _holding(self, name: str) -> list[int]:
@@ -219,12 +221,12 @@ class _Query:
 
     def _named(self, fact: FoundItem) -> set[str]:
         """Return the entities that a fact is about: its document's, and those it names or refers to."""
-        ids = [fact.thread, *(self._documents.resolve(target) for target in link_targets(fact.text))]
+        ids = [fact.container, *(self._documents.resolve(target) for target in link_targets(fact.text))]
         referred = {key for id_ in ids if id_ and (key := self._names.of.get(id_))}
         return referred | set(self._names.within(fact.text))
 
     def _relate(self, key: str, other: str, how: How, found: FoundItem | None = None) -> None:
-        has_ended = found and (found.gone or (self._by and found.until and found.until <= self._by))
+        has_ended = found and (found.hidden_at or (self._by and found.until and found.until <= self._by))
         if other == key or has_ended:
             return
         edge = self._edges.setdefault(other, _Edge(set(), {}))
@@ -240,11 +242,11 @@ class _Query:
 
     # What is shown
 
-    def _neighbour(self, other: str, name: str) -> Neighbour:
+    def _neighbour(self, other: str, name: str) -> RelatedEntity:
         edge = self._edges[other]
         newest = sorted(edge.evidence.values(), key=lambda one: (one.until is None, one.at, one.id), reverse=True)
         evidence = tuple(hit(self._tx, self._owner, one) for one in newest[:MAX_EVIDENCE])
-        return Neighbour(name, self._path(other), self._weight(other), tuple(sorted(edge.how)), evidence)
+        return RelatedEntity(name, self._path(other), self._weight(other), tuple(sorted(edge.how)), evidence)
 
     def _path(self, key: str) -> str:
         """Return the path of the document highest in the tree: the others are its pages."""

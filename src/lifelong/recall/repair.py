@@ -49,10 +49,10 @@ class IndexRepair:
     def status_notes(self) -> list[str]:
         """Return what a person should know while a part of the index is still to be made, a sentence each."""
         try:
-            left = self._database.read(lambda tx: IndexRebuild(tx).left())
+            remaining = self._database.read(lambda tx: IndexRebuild(tx).remaining())
         except StorageError:
             return []  # other calls report that better
-        if not left:
+        if not remaining:
             self._noticed = ""
             return []
         return [
@@ -105,8 +105,8 @@ class IndexRepair:
 
     def verify(self, owner: str) -> list[str]:
         """Read the whole index of an owner, and return what is wrong with it, a sentence each."""
-        if left := self._database.read(lambda tx: IndexRebuild(tx).left()):
-            return [f"The index is being made: {left:,} ids are left. Let a worker run, and look again."]
+        if remaining := self._database.read(lambda tx: IndexRebuild(tx).remaining()):
+            return [f"The index is being made: {remaining:,} rows remain. Let a worker run, and look again."]
         return self._database.read(lambda tx: _faults(tx, owner))
 
     def _fault(self) -> Fault | None:
@@ -196,8 +196,8 @@ class IndexRebuild:
         searchable = any(is_searchable(one.agent_kind, one.written) for _, one in self._records(0, NO_LIMIT))
         return "missing" if searchable else None
 
-    def left(self) -> int:
-        """Return how many ids are still to be looked at."""
+    def remaining(self) -> int:
+        """Return how many rows are still to be looked at."""
         row = self._tx.one("SELECT sum(until_id - after_id + 1) FROM rebuild_progress")
         return int(row[0] or 0) if row else 0
 

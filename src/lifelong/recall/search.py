@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from lifelong.collect.agents import Agents
 from lifelong.errors import InputError, LifelongError, StorageError
 from lifelong.organize.document_rows import DocumentRows
-from lifelong.recall.analyzer import asks
+from lifelong.recall.analyzer import ends_in_question
+from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.index_writer import text_of
-from lifelong.recall.indexing import Indexer
 from lifelong.recall.items import FoundItem, Items
-from lifelong.recall.memory_index import NEVER, IndexView, MemoryIndex, Numbers, Places
 from lifelong.recall.query import ParsedQuery, parse_query
+from lifelong.recall.ram_index import NEVER, IndexView, Numbers, RamIndex, Rows
 from lifelong.recall.ranking import Ranked, heaviest, rank, rarity
 from lifelong.recall.repair import IndexRepair
 from lifelong.recall.vector_rows import VectorRows
@@ -34,12 +34,12 @@ log = logging.getLogger("lifelong.recall")
 
 MIN_CANDIDATES = 80  # by words, and as many by meaning
 CANDIDATES_PER_HIT = 3  # if that makes more
-NEIGHBOURS_OF_BEST = 5  # of each of the two lists, one in this many, the best, bring along their neighbours
+SURROUNDINGS_OF_BEST = 5  # of each of the two lists, one in this many, the best, bring along those beside them
 MAX_LOOKED_UP_WORDS = 6  # of a question, the rarest first
 MAX_POSTINGS = 5_000  # items that are looked at for them; the rarest word may have this many alone
 HALF_WEIGHT_SHARE = 0.1  # a word in this share of all items counts half in the question's vector
 QUERY_CENTRING = 0.5  # how much of the mean is taken off a question: it is not like the texts, so not all
-ROWS_PER_READ = 20_000  # that a memory index loads at a time
+ROWS_PER_READ = 20_000  # that the index in memory loads at a time
 MAX_INLINE_EMBEDDED = 64  # items without a vector that a search embeds itself, where no indexer runs
 RETRY_EMBEDDER_SECONDS = 30.0  # before an embedder that failed is asked again: no search waits for it
 MAX_HITS = 1_000
@@ -47,8 +47,8 @@ MAX_QUERY_CHARS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """Where to look; by default everywhere. `as_of` a past time: what was known then."""
+class SearchFilter:
+    """What a search is limited to; by default nothing. `as_of` a past time: what was known then."""
 
     agent_id: str = ""
     kinds: tuple[ItemKind, ...] = ()
@@ -69,7 +69,7 @@ class Searcher:
         database: Database,
         owner: str,
         clock: Clock,
-        indexer: Indexer,
+        indexer: IndexWorker,
         repair: IndexRepair,
         zone: tzinfo = UTC,
         *,
@@ -83,7 +83,7 @@ class Searcher:
         self._zone = zone
         self._on_use = on_use
         self._lock = threading.Lock()
-        self._index: MemoryIndex | None = None
+        self._index: RamIndex | None = None
         self._retry_at = 0.0
         self.error = ""
 
@@ -91,7 +91,7 @@ class Searcher:
         self,
         question: str,
         top_k: int = 5,
-        scope: Scope = Scope(),  # noqa: B008  # frozen
+        filters: SearchFilter = SearchFilter(),  # noqa: B008  # frozen
         *,
         explain: bool = False,
     ) -> list[Hit]:
@@ -99,13 +99,13 @@ class Searcher:
         # redacted, since the embedder may be a remote one
         question = redact(validate_text(question, "The question", MAX_QUERY_CHARS))
         validate_count(top_k, "top_k", 1, MAX_HITS)
-        asked = validate_time(scope.as_of or self._clock(), "The time of asking").astimezone(self._zone)
+        asked = validate_time(filters.as_of or self._clock(), "The time of asking").astimezone(self._zone)
         pool = max(MIN_CANDIDATES, CANDIDATES_PER_HIT * top_k)
-        view, parsed, query, places = self._candidates(question, scope, asked, pool)
+        view, parsed, query, places = self._candidates(question, filters, asked, pool)
         ranked = rank(
-            view, parsed, query, places, to_micros(asked), known=to_micros(asked) if scope.as_of else NEVER
+            view, parsed, query, places, to_micros(asked), known=to_micros(asked) if filters.as_of else NEVER
         )
-        return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, scope, explain))
+        return self._database.read(lambda tx: self._hits(tx, view, ranked, top_k, filters, explain))
 
     def unload(self) -> None:
         """Drop the index in memory; the next search loads it again."""
@@ -115,13 +115,13 @@ class Searcher:
     # Candidates
 
     def _candidates(
-        self, question: str, scope: Scope, asked: datetime, pool: int
-    ) -> tuple[IndexView, ParsedQuery, Numbers, Places]:
+        self, question: str, filters: SearchFilter, asked: datetime, pool: int
+    ) -> tuple[IndexView, ParsedQuery, Numbers, Rows]:
         index = self._up_to_date()
         self._on_use(self._owner, self)
         view = index.view()
         parsed = parse_query(question, asked, view.speakers)
-        among = _within(view, slice(None), scope) if scope.narrow else None
+        among = _within(view, slice(None), filters) if filters.narrow else None
         by_words = self._by_words(view, parsed, among, pool)
         places, unknown = view.places(by_words)
         if unknown:
@@ -129,12 +129,12 @@ class Searcher:
             index.load(rows)
             view = index.view()
             places, _ = view.places(by_words)
-            among = _within(view, slice(None), scope) if scope.narrow else None
+            among = _within(view, slice(None), filters) if filters.narrow else None
         query = self._vector(view, parsed)
         near = view.nearest(query, pool, among) if query.any() else np.zeros(0, np.intp)
-        best = np.concatenate([places[: pool // NEIGHBOURS_OF_BEST], near[: pool // NEIGHBOURS_OF_BEST]])
-        every = view.with_neighbours(np.concatenate([places, near]), best)
-        return view, parsed, query, every[_within(view, every, scope)]
+        best = np.concatenate([places[: pool // SURROUNDINGS_OF_BEST], near[: pool // SURROUNDINGS_OF_BEST]])
+        every = view.with_surroundings(np.concatenate([places, near]), best)
+        return view, parsed, query, every[_within(view, every, filters)]
 
     def _by_words(
         self, view: IndexView, parsed: ParsedQuery, among: NDArray[np.bool_] | None, pool: int
@@ -166,14 +166,14 @@ class Searcher:
     def _vector(self, view: IndexView, parsed: ParsedQuery) -> Numbers:
         """Return the question's vector, centred; zeros where it cannot be embedded."""
         nothing = np.zeros(len(view.mean), np.float32)
-        serving = self._indexer.find(view.identity)
-        if not serving or time.monotonic() < self._retry_at:
+        active = self._indexer.find(view.identity)
+        if not active or time.monotonic() < self._retry_at:
             return nothing
         counts = dict.fromkeys(parsed.name_words, 0.0)
         for word, (stem, counted) in parsed.words.items():
             counts[word] = counted * HALF_WEIGHT_SHARE / (HALF_WEIGHT_SHARE + view.count(stem) / max(view.size, 1))
         try:
-            raw = serving.embed_query(parsed.text, counts)
+            raw = active.embed_query(parsed.text, counts)
         except LifelongError as error:
             self.error = f"Search goes by words only: {error}"
             self._retry_at = time.monotonic() + RETRY_EMBEDDER_SECONDS
@@ -184,18 +184,18 @@ class Searcher:
 
     # The index in memory
 
-    def _up_to_date(self) -> MemoryIndex:
+    def _up_to_date(self) -> RamIndex:
         """Return the index with everything that has a vector. Embed a few items here, if nobody else does."""
         index, waiting = self._load_new()
         if 0 < waiting <= MAX_INLINE_EMBEDDED:
             try:
-                self._indexer.index(self._owner, MAX_INLINE_EMBEDDED)
+                self._indexer.embed_pending(self._owner, MAX_INLINE_EMBEDDED)
             except LifelongError as error:
                 log.warning("new items are found by their words only: %s", error)
             index, _ = self._load_new()
         return index
 
-    def _load_new(self) -> tuple[MemoryIndex, int]:
+    def _load_new(self) -> tuple[RamIndex, int]:
         """Return the index, and how many items wait for a vector that nobody makes: at most one over the limit."""
         with self._lock:
             while True:
@@ -209,15 +209,15 @@ class Searcher:
                 if len(rows) < ROWS_PER_READ:
                     return index, waiting
 
-    def _new_rows(self, tx: Transaction) -> tuple[MemoryIndex, int, list[Row], int]:
-        """Return the index (a new one where another embedder serves, or all was made again), the newest number of
-        the sequence, the rows that the index lacks, and how many items wait."""
+    def _new_rows(self, tx: Transaction) -> tuple[RamIndex, int, list[Row], int]:
+        """Return the index (a new one where another embedder is active, or all was made again), the newest number
+        of the sequence, the rows that the index lacks, and how many items wait."""
         vector_rows = VectorRows(tx)
         alone = not (self._indexer.background.running or self._indexer.error)
         waiting = vector_rows.pending_count(self._owner, MAX_INLINE_EMBEDDED + 1) if alone else 0
         state, index = vector_rows.state(self._owner), self._index
-        if index is None or index.of != (state.embedder_id, state.version):
-            index = MemoryIndex(vector_rows.identity(state.embedder_id), (state.embedder_id, state.version))
+        if index is None or index.built_from != (state.embedder_id, state.version):
+            index = RamIndex(vector_rows.identity(state.embedder_id), (state.embedder_id, state.version))
         if state.sequence == index.sequence:
             return index, state.sequence, [], waiting
         newer = vector_rows.newer(self._owner, state.embedder_id, index.sequence, ROWS_PER_READ)
@@ -226,12 +226,12 @@ class Searcher:
     # Hits
 
     def _hits(
-        self, tx: Transaction, view: IndexView, ranked: Ranked, top_k: int, scope: Scope, explain: bool
+        self, tx: Transaction, view: IndexView, ranked: Ranked, top_k: int, filters: SearchFilter, explain: bool
     ) -> list[Hit]:
         """Return the best, as their rows are now. Of items that say the same, the newest takes the place of the
         best; of a record, its journal line and its experience, only the best is shown."""
-        if scope.agent_id:
-            Agents(tx).get_row(self._owner, scope.agent_id)  # raises for an unknown one
+        if filters.agent_id:
+            Agents(tx).get_row(self._owner, filters.agent_id)  # raises for an unknown one
         kept: dict[object, tuple[int, FoundItem, str]] = {}
         shown_records: set[int] = set()
         for start in range(0, len(ranked.places), top_k):
@@ -240,9 +240,9 @@ class Searcher:
             found = Items(tx, self._owner).get(ids)
             for at, (place, id_) in enumerate(zip(places, ids, strict=True), start):
                 one = found.get(id_)
-                if one is None or _has_left(one, scope):
+                if one is None or _is_hidden(one, filters):
                     continue
-                if scope.as_of and one.end_known and one.end_known > scope.as_of:
+                if filters.as_of and one.end_known and one.end_known > filters.as_of:
                     one = one._replace(until=None)
                 text = _text(one)
                 same = _sameness(one, text, view.stems(int(place))) or id_
@@ -271,7 +271,7 @@ def hit(
     text: str | None = None,
 ) -> Hit:
     """Return the hit of an item, without secrets. Its `text` may be known already."""
-    document = DocumentRows(tx, owner).find(found.thread) if found.kind == "fact" else None
+    document = DocumentRows(tx, owner).find(found.container) if found.kind == "fact" else None
     return Hit(
         id=Items(tx, owner).shown_id(found),
         kind=found.kind,
@@ -283,7 +283,7 @@ def hit(
         agent_id=found.agent_id,
         session_id=found.session_id,
         record_id=found.record_id,
-        path=document.path if document else found.thread if found.kind in ("journal", "note") else "",
+        path=document.path if document else found.container if found.kind in ("journal", "note") else "",
         until=found.until,
         pinned=found.pinned,
         parts=parts or {},
@@ -304,28 +304,28 @@ def _heaviest(postings: Sequence[tuple[float, Sequence[int]]], count: int) -> li
     return best
 
 
-def _within(view: IndexView, places: Places | slice, scope: Scope) -> NDArray[np.bool_]:
-    """Return which of these are in the scope, and have not left."""
+def _within(view: IndexView, places: Rows | slice, filters: SearchFilter) -> NDArray[np.bool_]:
+    """Return which of these pass the filter, and are not hidden."""
     columns = view.columns
-    then = to_micros(scope.as_of) if scope.as_of else None
-    inside = columns["gone"][places] > (NEVER - 1 if then is None else then)
+    then = to_micros(filters.as_of) if filters.as_of else None
+    inside = columns["hidden_at"][places] > (NEVER - 1 if then is None else then)
     if then is not None:
         inside &= (columns["since"][places] <= then) & (columns["at"][places] <= then)
-    if scope.agent_id:
-        inside &= columns["agent"][places] == view.agent(scope.agent_id)
-    if scope.kinds:
-        wanted = np.isin(np.arange(len(ITEM_KINDS)), [ITEM_KINDS.index(kind) for kind in scope.kinds])
+    if filters.agent_id:
+        inside &= columns["agent"][places] == view.agent(filters.agent_id)
+    if filters.kinds:
+        wanted = np.isin(np.arange(len(ITEM_KINDS)), [ITEM_KINDS.index(kind) for kind in filters.kinds])
         inside &= wanted[columns["kind"][places]]
-    if scope.since:
-        inside &= columns["at"][places] >= to_micros(scope.since)
-    if scope.until:
-        inside &= columns["at"][places] < to_micros(scope.until)
+    if filters.since:
+        inside &= columns["at"][places] >= to_micros(filters.since)
+    if filters.until:
+        inside &= columns["at"][places] < to_micros(filters.until)
     return np.asarray(inside, np.bool_)
 
 
-def _has_left(found: FoundItem, scope: Scope) -> bool:
-    """Return whether it left since the index was loaded."""
-    return found.gone is not None and (scope.as_of is None or found.gone <= scope.as_of)
+def _is_hidden(found: FoundItem, filters: SearchFilter) -> bool:
+    """Return whether it was hidden since the index was loaded."""
+    return found.hidden_at is not None and (filters.as_of is None or found.hidden_at <= filters.as_of)
 
 
 def _text(found: FoundItem) -> str:
@@ -335,16 +335,16 @@ def _text(found: FoundItem) -> str:
 def _sameness(found: FoundItem, text: str, stems: bytes) -> object:
     """Return what is equal of two items that say the same: speaker, words, number of negations, and whether it
     asks. None where there are no words to compare."""
-    return (found.speaker, found.trust, stems, count_negations(text), asks(text)) if stems else None
+    return (found.speaker, found.trust, stems, count_negations(text), ends_in_question(text)) if stems else None
 
 
-def validate_scope(
+def validate_filter(
     agent_id: str,
     kinds: Iterable[ItemKind],
     since: datetime | None,
     until: datetime | None,
     as_of: datetime | None,
-) -> Scope:
+) -> SearchFilter:
     if isinstance(kinds, str) or not isinstance(kinds, Iterable):
         raise InputError(f"The kinds cannot be {kinds!r:.200}. Give a list of them.")
     wanted = tuple(kinds)
@@ -354,4 +354,4 @@ def validate_scope(
     for name, time_ in (("since", since), ("until", until), ("as_of", as_of)):
         if time_ is not None:
             validate_time(time_, name)
-    return Scope(agent_id, wanted, since, until, as_of)
+    return SearchFilter(agent_id, wanted, since, until, as_of)

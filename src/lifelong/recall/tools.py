@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from lifelong.errors import InputError
-from lifelong.recall.context import FROM, fenced, shortened
+from lifelong.recall.context import SOURCE_LABELS, fenced, shortened
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import Experiences, Group, grouped
 from lifelong.recall.items import SHORT_ID
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_TOOL_HITS = 50
 DEFAULT_TOP_K = 5
-TOP_K = f"How many hits, 1 to {MAX_TOOL_HITS}; {DEFAULT_TOP_K} if left out."
+TOP_K_HELP = f"How many hits, 1 to {MAX_TOOL_HITS}; {DEFAULT_TOP_K} if left out."
 
 RECALL = (
     "Search everything that is remembered: what was said, documents, journal, notes, experiences. Each hit comes "
@@ -35,7 +35,7 @@ _ABOUT = {
     "": "nobody in particular",
 }
 
-Note: TypeAlias = Callable[[str, Sequence[Experience]], object]
+LogSearch: TypeAlias = Callable[[str, Sequence[Experience]], object]
 """Logs a question and what came back."""
 
 
@@ -44,9 +44,7 @@ def recall_tools(recall: Callable[[str, int], list[Hit]], relate: Callable[[str]
 
     def recall_memory(
         query: Annotated[str, "A question or keywords. Names and times ('last week', 'in March') count."],
-        top_k: Annotated[
-            int, f"How many hits, 1 to {MAX_TOOL_HITS}; {DEFAULT_TOP_K} if left out."
-        ] = DEFAULT_TOP_K,
+        top_k: Annotated[int, TOP_K_HELP] = DEFAULT_TOP_K,
     ) -> str:
         if not query.strip():
             raise InputError("The query is empty. Ask a question, or name what you look for.")
@@ -90,7 +88,7 @@ def _neighbours(found: Relations) -> Iterator[str]:
         yield from _hits(one.evidence, f"{found.entity} {one.name}", "  ")
 
 
-def query_experiences(experiences: Experiences, note: Note) -> Tool:
+def query_experiences(experiences: Experiences, log_search: LogSearch) -> Tool:
     """Return the tool that finds experiences, with their dates and scores (SPEC R7)."""
 
     def query(
@@ -102,7 +100,7 @@ def query_experiences(experiences: Experiences, note: Note) -> Tool:
     ) -> str:
         _check_count(top_k, "experiences")
         found = experiences.query(query, top_k)
-        note(query, [replace(one, id=one.id[:SHORT_ID]) for one in found])
+        log_search(query, [replace(one, id=one.id[:SHORT_ID]) for one in found])
         if not found:
             return "No experiences found."
         if group_by is None:
@@ -131,7 +129,7 @@ def experience_line(one: Experience) -> str:
     """Return an experience as a line: its date, category and session, whether it is only data, and its text."""
     source = [f"{one.at:%Y-%m-%d}", one.category]
     source += [f"session {one.session_id}"] if one.session_id else []
-    source += [FROM[one.trust]] if one.trust in FROM else []
+    source += [SOURCE_LABELS[one.trust]] if one.trust in SOURCE_LABELS else []
     return f"[{', '.join(source)}] {shortened(one.text)}"
 
 

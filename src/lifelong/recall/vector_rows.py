@@ -26,7 +26,7 @@ _INDEX_ROWS = (
 
 class IndexState(NamedTuple):
     """The state of an owner's index: its newest sequence number; how often all was made again; who made the
-    vectors that serve; who makes the next ones, and up to which item."""
+    vectors in use; who makes the next ones, and up to which item."""
 
     sequence: int = 0
     version: int = 0
@@ -100,13 +100,16 @@ class VectorRows:
             found.append(str(row[0]))
         return found[1:]
 
-    # Items without a vector, or without one of the next embedder
+    # Items whose current state no index has loaded yet: new, changed or without a vector
 
     def pending(self, owner: str, limit: int) -> list[ItemText]:
+        """Return the oldest of an owner's items whose current state no index has loaded yet: new, changed or
+        without a vector."""
         rows = self._tx.all(f"{_TEXTS} AND i.sequence IS NULL ORDER BY i.id LIMIT ?", owner, limit)
         return [ItemText(*row) for row in rows]
 
     def pending_count(self, owner: str, limit: int) -> int:
+        """Return how many `pending` would return."""
         row = self._tx.one(
             "SELECT count(*) FROM (SELECT 1 FROM items WHERE owner = ? AND sequence IS NULL LIMIT ?) AS few",
             *(owner, limit),
@@ -114,7 +117,8 @@ class VectorRows:
         return int(row[0]) if row else 0
 
     def waiting(self) -> int:
-        """Return how many items of all owners lack a vector, or one of the next embedder."""
+        """Return how many items of all owners wait: those whose current state no index has loaded yet (new,
+        changed or without a vector), and those without a vector of the next embedder."""
         row = self._tx.one(
             "SELECT (SELECT count(*) FROM items WHERE sequence IS NULL), (SELECT count(*) FROM index_state s "
             "CROSS JOIN items i WHERE s.next_embedder_id IS NOT NULL AND i.owner = s.owner "
@@ -186,7 +190,7 @@ class VectorRows:
         return [row[0] for row in rows]
 
     def drop_others(self, embedder_id: int, owner: str, limit: int) -> int:
-        """Delete vectors of embedders that no longer serve this owner. Return how many."""
+        """Delete vectors of embedders whose vectors this owner no longer uses. Return how many."""
         rows = self._tx.all(
             "SELECT v.embedder_id, v.item_id FROM item_vectors v JOIN items i ON i.id = v.item_id "
             "WHERE v.embedder_id <> ? AND i.owner = ? LIMIT ?",
@@ -201,7 +205,7 @@ class VectorRows:
         self._tx.many("DELETE FROM item_vectors WHERE item_id = ?", rows)
         self._tx.many("UPDATE items SET sequence = NULL WHERE id = ?", rows)
 
-    # What a memory index reads
+    # What an index in memory reads
 
     def newer(self, owner: str, embedder_id: int | None, sequence: int, limit: int) -> list[Row]:
         """Return the rows above this number of the sequence, in order."""

@@ -153,12 +153,12 @@ def _records(session: str, turns: list[_HookTurn]) -> Iterator[tuple[str, UserMe
 
 def _search(memory: Memory, prompt: str) -> str:
     """Return what is known about a prompt, without records: they may be of this very conversation."""
-    from lifelong.recall.context import PREFACE, fenced, line
+    from lifelong.recall.context import PREFACE, fenced, hit_line
 
     if len(prompt.split()) < MIN_WORDS:
         return ""
     hits = memory.search(prompt[:2_000], MAX_HITS, kinds=("fact", "experience", "note"))
-    lines = [line(one, prompt) for one in hits if one.until is None]
+    lines = [hit_line(one, prompt) for one in hits if one.until is None]
     return fenced([PREFACE, *lines]) if lines else ""
 
 

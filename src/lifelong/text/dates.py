@@ -2,7 +2,8 @@
 time.
 
 Where a text gives no side ("on Friday"), the verb beside the date decides: "we met on Friday" is the last
-one, "we are meeting on Friday" the next. What may be a habit stays as it is. English only."""
+one, "we are meeting on Friday" the next. What may be a habit stays as it is. English only.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +115,7 @@ _OWN = re.compile(r"(?:back in|in|on|over|during) ", re.IGNORECASE)
 _BEFORE = frozenset({"last", "past", "this past", "previous"})
 
 
-def absolute(text: str, at: datetime) -> str:
+def with_absolute_dates(text: str, at: datetime) -> str:
     """Return the text with its relative dates made absolute, seen from `at`. What cannot be a date of the calendar
     stays."""
     if not pattern(_SPOT).search(text.lower()):

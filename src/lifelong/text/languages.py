@@ -58,7 +58,7 @@ def is_foreign(sentence: str) -> bool:
     return signs > max(1, 2 * english, len(words) / 8)
 
 
-def tells(sentence: str, *, to_assistant: bool) -> bool:
+def is_worth_keeping(sentence: str, *, to_assistant: bool) -> bool:
     """Return whether a foreign sentence says enough to be kept; said to an assistant, it must be about the
     speaker."""
     if not _LATIN.search(sentence):

@@ -68,9 +68,9 @@ class Word(NamedTuple):
     end: int
 
 
-def words(text: str, known: frozenset[str] = frozenset()) -> list[Word]:
+def tag_words(text: str, known: frozenset[str] = frozenset()) -> list[Word]:
     """Return the words of a clause with their kinds. `known`: capitalised words that are names even where a clause
-    begins (see `proper`)."""
+    begins (see `known_names`)."""
     found: list[Word] = []
     opening = True
     for token in pattern(_TOKEN).finditer(text):
@@ -86,12 +86,12 @@ def words(text: str, known: frozenset[str] = frozenset()) -> list[Word]:
     return found
 
 
-def proper(texts: Iterable[str]) -> frozenset[str]:
+def known_names(texts: Iterable[str]) -> frozenset[str]:
     """Return the words that these clauses write with a capital where no clause begins, and mostly so."""
     capital: Counter[str] = Counter()
     small: Counter[str] = Counter()
     for text in texts:
-        for at, word in enumerate(words(text)):
+        for at, word in enumerate(tag_words(text)):
             if word.kind == "name" and at:
                 capital[word.value] += 1
             elif word.kind == "content" and text[word.start].islower():
@@ -131,12 +131,12 @@ def _read(bare: str, opening: bool, known: frozenset[str]) -> tuple[str, WordKin
 def names(text: str) -> tuple[str, ...]:
     """Return the people, projects and places that a text names, as it writes them, each once and in order."""
     parts = list(clauses(text))
-    known = proper(part.text for part in parts)
+    known = known_names(part.text for part in parts)
     found: dict[str, str] = {}
     for part in parts:
         if part.label[:1].isupper():
             found.setdefault(part.label.lower(), part.label)
-        for name in _names(part.text, words(part.text, known)):
+        for name in _names(part.text, tag_words(part.text, known)):
             found.setdefault(name.lower(), name)
     return tuple(name for key, name in found.items() if key not in _NOT_NAMES and len(key) > 1)[:MAX_NAMES]
 

@@ -60,7 +60,7 @@ class Period(NamedTuple):
     end: datetime
 
 
-def period(question: str, asked_at: datetime) -> Period | None:
+def parse_period(question: str, asked_at: datetime) -> Period | None:
     """Return the time that the question asks about; none where it names none, or one that does not exist (31
     February)."""
     text = question.lower()
@@ -81,7 +81,7 @@ def _span(text: str, asked: datetime) -> Period | None:
     """Return the range from one time to another. "From March to June 2024" begins in 2024."""
     if not (found := pattern(_SPAN).search(text)):
         return None
-    first, last = (period(f"in {part}", asked) for part in found.groups())
+    first, last = (parse_period(f"in {part}", asked) for part in found.groups())
     if not (first and last):
         return None
     start = first.start

@@ -1,4 +1,4 @@
-"""The seam between recall and whoever finds what is near: vectors by id, in scopes that never meet.
+"""The seam between recall and whoever finds what is near: vectors by id, in partitions that never meet.
 
 Vectors are derived: each can be made again from the text it stands for. Only their direction counts, so they
 are kept at length 1, and every store may round their parts to 16 bits.
@@ -22,7 +22,7 @@ MAX_NAME_BYTES = 500  # bytes: an index of PostgreSQL holds no more
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class VectorPartition:
     """Whose vectors, of what, made by whom. The three together: no search ever crosses one of them.
 
     `embedder` is its identity, `name/version/dimensions`.
@@ -34,7 +34,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         for what in self.__slots__:
-            validate_name(getattr(self, what), f"The {what} of a scope", MAX_NAME_BYTES)
+            validate_name(getattr(self, what), f"The {what} of a partition", MAX_NAME_BYTES)
         *names, dims = self.embedder.split("/")
         if len(names) < 2 or not (dims.isascii() and dims.isdigit()) or not 0 < int(dims) <= 16_000:
             raise InputError(
@@ -63,28 +63,28 @@ class Vectors(Protocol):
     other finds as soon as the call has returned. Bad input is an `InputError`, and nothing was changed; all
     other errors are `StorageError`s. After `close` each call raises `MemoryClosed`."""
 
-    def put(self, scope: Scope, items: Sequence[VectorItem]) -> None:
+    def put(self, partition: VectorPartition, items: Sequence[VectorItem]) -> None:
         """Store them, durably and all or none for each call of up to 1,000; an id that is there is overwritten,
         and of two items with one id the last counts. A vector of the wrong size, with a part that is no number,
         or of length zero is refused: it has no direction, so leave what has none out."""
         ...
 
-    def remove(self, scope: Scope, ids: Sequence[str]) -> None:
+    def remove(self, partition: VectorPartition, ids: Sequence[str]) -> None:
         """Forget them. An id that is not there is passed over."""
         ...
 
-    def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
+    def search(self, partition: VectorPartition, query: Vector, k: int) -> list[Near]:
         """Return the `k` nearest, or all where there are fewer: best first, equal ones by id. Nothing is near a
-        query of length zero. A large scope may be searched approximately: of texts, 95 of 100 are right, or
+        query of length zero. A large partition may be searched approximately: of texts, 95 of 100 are right, or
         more."""
         ...
 
-    def ids(self, scope: Scope) -> list[str]:
+    def ids(self, partition: VectorPartition) -> list[str]:
         """Return every id, in any order."""
         ...
 
-    def clear(self, scope: Scope) -> None:
-        """Forget everything in the scope."""
+    def clear(self, partition: VectorPartition) -> None:
+        """Forget everything in the partition."""
         ...
 
     def close(self) -> None:
@@ -92,12 +92,12 @@ class Vectors(Protocol):
         ...
 
 
-def validate_items(scope: Scope, items: Iterable[VectorItem]) -> tuple[list[str], Vector]:
+def validate_items(partition: VectorPartition, items: Iterable[VectorItem]) -> tuple[list[str], Vector]:
     """Return the ids, each once, and their vectors as rows of length 1."""
     latest = {validate_name(item.id, "The id of a vector", MAX_NAME_BYTES): item.vector for item in items}
-    rows = np.empty((len(latest), scope.dims), np.float32)
+    rows = np.empty((len(latest), partition.dims), np.float32)
     for place, (id_, vector) in enumerate(latest.items()):
-        rows[place] = _checked(vector, scope, f"The vector of {id_!r:.100}")
+        rows[place] = _checked(vector, partition, f"The vector of {id_!r:.100}")
         if not rows[place].any():
             raise InputError(
                 f"The vector of {id_!r:.100} has the length zero, so nothing is near it. Leave it out."
@@ -105,11 +105,11 @@ def validate_items(scope: Scope, items: Iterable[VectorItem]) -> tuple[list[str]
     return list(latest), rows
 
 
-def validate_query(scope: Scope, query: Vector, k: int) -> Vector | None:
+def validate_query(partition: VectorPartition, query: Vector, k: int) -> Vector | None:
     """Return the query at length 1; none for one of length zero."""
     if k < 1:
         raise InputError(f"k cannot be {k!r:.50}. Ask for 1 or more.")
-    row = _checked(query, scope, "The query")
+    row = _checked(query, partition, "The query")
     return row if row.any() else None
 
 
@@ -127,12 +127,12 @@ def ranked(found: Iterable[tuple[str, float]]) -> list[Near]:
     return sorted(near, key=lambda one: (-one.similarity, one.id))
 
 
-def _checked(vector: Vector, scope: Scope, what: str) -> Vector:
+def _checked(vector: Vector, partition: VectorPartition, what: str) -> Vector:
     row = np.asarray(vector, np.float64)
-    if row.shape != (scope.dims,):
+    if row.shape != (partition.dims,):
         raise InputError(
-            f"{what} has the shape {row.shape}, but {scope.embedder} makes vectors of {scope.dims}. "
-            "Embed it with that embedder, or use another scope."
+            f"{what} has the shape {row.shape}, but {partition.embedder} makes vectors of {partition.dims}. "
+            "Embed it with that embedder, or use another partition."
         )
     if not np.isfinite(row).all():
         raise InputError(f"{what} has a part that is not a finite number. Embed the text again.")

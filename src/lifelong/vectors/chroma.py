@@ -22,7 +22,7 @@ from filelock import FileLock
 
 from lifelong.errors import ConfigError, LifelongError, MemoryClosed, StorageError, StorageUnavailable
 from lifelong.types import new_id
-from lifelong.vectors.base import Near, Scope, Vector, VectorItem, ranked, validate_items, validate_query
+from lifelong.vectors.base import Near, Vector, VectorItem, VectorPartition, ranked, validate_items, validate_query
 
 if TYPE_CHECKING:
     import httpx
@@ -46,34 +46,34 @@ class ChromaVectors:
     def __init__(self, place: Path | str) -> None:
         self._place = place
         self._lock = threading.RLock()
-        self._collections: dict[Scope, Collection] = {}
+        self._collections: dict[VectorPartition, Collection] = {}
         self._client: Client | None = None
         self._generation = b""
         self._number = next(_instances)
         self._closed = False
         self._call(lambda client: client.heartbeat())
 
-    def put(self, scope: Scope, items: Sequence[VectorItem]) -> None:
-        ids, rows = validate_items(scope, items)
+    def put(self, partition: VectorPartition, items: Sequence[VectorItem]) -> None:
+        ids, rows = validate_items(partition, items)
 
         def work(collection: Collection) -> None:
             for start in range(0, len(ids), PAGE_ROWS):
                 collection.upsert(ids=ids[start : start + PAGE_ROWS], embeddings=rows[start : start + PAGE_ROWS])
 
         if ids:
-            self._in(scope, work, writing=True, making=True)
+            self._in(partition, work, writing=True, making=True)
 
-    def remove(self, scope: Scope, ids: Sequence[str]) -> None:
+    def remove(self, partition: VectorPartition, ids: Sequence[str]) -> None:
         gone = list(dict.fromkeys(ids))
 
         def work(collection: Collection) -> None:
             for start in range(0, len(gone), PAGE_ROWS):
                 collection.delete(ids=gone[start : start + PAGE_ROWS])
 
-        self._in(scope, work, writing=True)
+        self._in(partition, work, writing=True)
 
-    def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
-        row = validate_query(scope, query, k)
+    def search(self, partition: VectorPartition, query: Vector, k: int) -> list[Near]:
+        row = validate_query(partition, query, k)
         if row is None:
             return []
 
@@ -84,18 +84,18 @@ class ChromaVectors:
             distances = (found["distances"] or [[]])[0]
             return ranked((id_, 1 - far) for id_, far in zip(found["ids"][0], distances, strict=True))
 
-        return self._in(scope, work) or []
+        return self._in(partition, work) or []
 
-    def ids(self, scope: Scope) -> list[str]:
-        return self._in(scope, lambda collection: collection.get(include=[])["ids"]) or []
+    def ids(self, partition: VectorPartition) -> list[str]:
+        return self._in(partition, lambda collection: collection.get(include=[])["ids"]) or []
 
-    def clear(self, scope: Scope) -> None:
+    def clear(self, partition: VectorPartition) -> None:
         from chromadb.errors import NotFoundError
 
         def work(client: Client) -> None:
-            self._collections.pop(scope, None)
+            self._collections.pop(partition, None)
             with suppress(NotFoundError):
-                client.delete_collection(_name(scope))
+                client.delete_collection(_name(partition))
 
         self._call(work, writing=True)
 
@@ -107,22 +107,27 @@ class ChromaVectors:
     # Collections
 
     def _in(
-        self, scope: Scope, work: Callable[[Collection], T], *, writing: bool = False, making: bool = False
+        self,
+        partition: VectorPartition,
+        work: Callable[[Collection], T],
+        *,
+        writing: bool = False,
+        making: bool = False,
     ) -> T | None:
-        """Run `work`; none where nothing was put in the scope. A collection that was deleted and made anew
+        """Run `work`; none where nothing was put in the partition. A collection that was deleted and made anew
         meanwhile is looked up again."""
         from chromadb.errors import NotFoundError
 
         def look(client: Client) -> T | None:
             with suppress(NotFoundError):
-                if scope in self._collections:
-                    return work(self._collections[scope])
+                if partition in self._collections:
+                    return work(self._collections[partition])
             try:
-                collection = _made(client, scope) if making else client.get_collection(_name(scope), None)
+                collection = _made(client, partition) if making else client.get_collection(_name(partition), None)
             except NotFoundError:
-                self._collections.pop(scope, None)
+                self._collections.pop(partition, None)
                 return None
-            self._collections[scope] = collection
+            self._collections[partition] = collection
             return work(collection)
 
         return self._call(look, writing=writing)
@@ -192,12 +197,12 @@ class ChromaVectors:
             client.close()
 
 
-def _made(client: Client, scope: Scope) -> Collection:
+def _made(client: Client, partition: VectorPartition) -> Collection:
     return client.get_or_create_collection(
-        _name(scope),
+        _name(partition),
         embedding_function=None,  # the default one downloads a model
         configuration={"hnsw": {"space": "cosine", "ef_search": SEARCH_CANDIDATES}},
-        metadata={"owner": scope.owner, "collection": scope.collection, "embedder": scope.embedder},
+        metadata={"owner": partition.owner, "collection": partition.collection, "embedder": partition.embedder},
     )
 
 
@@ -207,9 +212,9 @@ def _sessions(client: Client) -> list[httpx.Client]:
     return [cast("httpx.Client", server._session) for server in servers]
 
 
-def _name(scope: Scope) -> str:
+def _name(partition: VectorPartition) -> str:
     """Chroma takes 3 to 512 letters, digits, '.', '_' and '-'. The metadata say it in words."""
-    words = json.dumps([scope.owner, scope.collection, scope.embedder])
+    words = json.dumps([partition.owner, partition.collection, partition.embedder])
     return f"lifelong-{hashlib.sha256(words.encode()).hexdigest()}"
 
 

@@ -1,9 +1,9 @@
 """Vectors as rows of the database, whichever it is, with a copy in memory to search in.
 
-Each change to a scope takes the next stamps of its row in `vector_scopes`, which it holds until it commits; so
-they become visible in order, and a process that knows a scope up to a stamp reads what is newer and no more. A
+Each change to a partition takes the next stamps of its row in `vector_scopes`, which it holds until it commits; so
+they become visible in order, and a process that knows a partition up to a stamp reads what is newer and no more. A
 removed row stays for a while, without its vector, so that others notice; whoever slept through that (`floor`)
-reads the scope anew.
+reads the partition anew.
 """
 
 from __future__ import annotations
@@ -17,26 +17,35 @@ from numpy.typing import NDArray
 
 from lifelong.errors import MemoryClosed
 from lifelong.storage.base import Database, Row, Transaction
-from lifelong.vectors.base import Near, Scope, Vector, VectorItem, ranked, unpacked, validate_items, validate_query
+from lifelong.vectors.base import (
+    Near,
+    Vector,
+    VectorItem,
+    VectorPartition,
+    ranked,
+    unpacked,
+    validate_items,
+    validate_query,
+)
 
-MAX_KEPT_REMOVALS = 10_000  # removed rows that a scope keeps for others to notice
+MAX_KEPT_REMOVALS = 10_000  # removed rows that a partition keeps for others to notice
 
 
 class LocalVectors:
-    """`Vectors` over a `Database`. The copy of a scope stays in memory until `clear` or `close`."""
+    """`Vectors` over a `Database`. The copy of a partition stays in memory until `clear` or `close`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._copies: dict[Scope, _Copy] = {}
+        self._copies: dict[VectorPartition, _Copy] = {}
         self._closed = False
 
-    def put(self, scope: Scope, items: Sequence[VectorItem]) -> None:
-        ids, rows = validate_items(scope, items)
+    def put(self, partition: VectorPartition, items: Sequence[VectorItem]) -> None:
+        ids, rows = validate_items(partition, items)
         blobs = [row.tobytes() for row in rows.astype("<f2")]
 
         def work(tx: Transaction) -> None:
-            scope_id, stamp = _next_stamps(tx, scope, len(ids))
+            scope_id, stamp = _next_stamps(tx, partition, len(ids))
             tx.many(
                 "INSERT INTO vectors (scope_id, id, stamp, vector) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (scope_id, id) DO UPDATE SET stamp = excluded.stamp, vector = excluded.vector",
@@ -46,12 +55,12 @@ class LocalVectors:
         if ids:
             self._open.write(work)
 
-    def remove(self, scope: Scope, ids: Sequence[str]) -> None:
+    def remove(self, partition: VectorPartition, ids: Sequence[str]) -> None:
         gone = list(dict.fromkeys(ids))
 
         def work(tx: Transaction) -> None:
-            if _state(tx, scope).stamp:
-                scope_id, stamp = _next_stamps(tx, scope, len(gone))
+            if _state(tx, partition).stamp:
+                scope_id, stamp = _next_stamps(tx, partition, len(gone))
                 tx.many(
                     "UPDATE vectors SET vector = NULL, stamp = ? "
                     "WHERE scope_id = ? AND id = ? AND vector IS NOT NULL",
@@ -62,35 +71,35 @@ class LocalVectors:
         if gone:
             self._open.write(work)
 
-    def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
-        row = validate_query(scope, query, k)
+    def search(self, partition: VectorPartition, query: Vector, k: int) -> list[Near]:
+        row = validate_query(partition, query, k)
         if row is None:
             return []
         with self._lock:
-            copy = self._copies.setdefault(scope, _Copy(scope.dims))
+            copy = self._copies.setdefault(partition, _Copy(partition.dims))
         with copy.lock:
-            state, start, rows = self._open.read(lambda tx: _newer(tx, scope, copy.known))
+            state, start, rows = self._open.read(lambda tx: _newer(tx, partition, copy.known))
             if start < copy.known:
                 copy.clear()
             copy.apply(rows, state.stamp)
             return copy.search(row, k)
 
-    def ids(self, scope: Scope) -> list[str]:
+    def ids(self, partition: VectorPartition) -> list[str]:
         sql = "SELECT id, vector FROM vectors WHERE scope_id = ? AND vector IS NOT NULL"
-        rows = self._open.read(lambda tx: tx.all(sql, _state(tx, scope).scope_id))
-        vectors = unpacked([blob for _, blob in rows], scope.dims)
+        rows = self._open.read(lambda tx: tx.all(sql, _state(tx, partition).scope_id))
+        vectors = unpacked([blob for _, blob in rows], partition.dims)
         return [id_ for (id_, _), row in zip(rows, vectors, strict=True) if row.any()]  # none that is damaged
 
-    def clear(self, scope: Scope) -> None:
+    def clear(self, partition: VectorPartition) -> None:
         def work(tx: Transaction) -> None:
-            if _state(tx, scope).stamp:
-                scope_id, stamp = _next_stamps(tx, scope, 1)
+            if _state(tx, partition).stamp:
+                scope_id, stamp = _next_stamps(tx, partition, 1)
                 tx.run("DELETE FROM vectors WHERE scope_id = ?", scope_id)
                 tx.run("UPDATE vector_scopes SET floor = ? WHERE id = ?", stamp, scope_id)
 
         self._open.write(work)
         with self._lock:
-            self._copies.pop(scope, None)
+            self._copies.pop(partition, None)
 
     def close(self) -> None:
         with self._lock:
@@ -105,7 +114,7 @@ class LocalVectors:
 
 
 class _Copy:
-    """A scope in memory, as the database had it at the stamp `known`. Whoever uses it holds its lock."""
+    """A partition in memory, as the database had it at the stamp `known`. Whoever uses it holds its lock."""
 
     def __init__(self, dims: int) -> None:
         self.lock, self._dims = threading.Lock(), dims
@@ -152,19 +161,19 @@ class _State(NamedTuple):
     floor: int
 
 
-def _state(tx: Transaction, scope: Scope) -> _State:
+def _state(tx: Transaction, partition: VectorPartition) -> _State:
     sql = "SELECT id, stamp, floor FROM vector_scopes WHERE owner = ? AND collection = ? AND embedder = ?"
-    return _State(*(tx.one(sql, scope.owner, scope.collection, scope.embedder) or (0, 0, 0)))
+    return _State(*(tx.one(sql, partition.owner, partition.collection, partition.embedder) or (0, 0, 0)))
 
 
-def _next_stamps(tx: Transaction, scope: Scope, count: int) -> tuple[int, int]:
-    """Return the scope's id and the first of `count` stamps. Others who change the scope wait until this
+def _next_stamps(tx: Transaction, partition: VectorPartition, count: int) -> tuple[int, int]:
+    """Return the partition's id and the first of `count` stamps. Others who change the partition wait until this
     transaction has committed."""
     row = tx.one(
         "INSERT INTO vector_scopes (owner, collection, embedder, stamp, floor) VALUES (?, ?, ?, ?, 0) "
         "ON CONFLICT (owner, collection, embedder) DO UPDATE SET stamp = vector_scopes.stamp + excluded.stamp "
         "RETURNING id, stamp",
-        *(scope.owner, scope.collection, scope.embedder, count),
+        *(partition.owner, partition.collection, partition.embedder, count),
     )
     assert row
     return row[0], row[1] - count + 1
@@ -180,10 +189,10 @@ def _forget_removed(tx: Transaction, scope_id: int) -> None:
         tx.run("UPDATE vector_scopes SET floor = ? WHERE id = ?", row[0], scope_id)
 
 
-def _newer(tx: Transaction, scope: Scope, known: int) -> tuple[_State, int, list[Row]]:
+def _newer(tx: Transaction, partition: VectorPartition, known: int) -> tuple[_State, int, list[Row]]:
     """Return what is newer than `known`; or all, where removals were dropped since, or the database was
     restored."""
-    state = _state(tx, scope)
+    state = _state(tx, partition)
     start = known if state.floor <= known <= state.stamp else 0
     if state.stamp == start:
         return state, start, []
@@ -193,7 +202,7 @@ def _newer(tx: Transaction, scope: Scope, known: int) -> tuple[_State, int, list
 
 # Rows of numbers in memory, and how the nearest of them are found
 
-Places: TypeAlias = NDArray[np.intp]
+Rows: TypeAlias = NDArray[np.intp]
 Mask: TypeAlias = NDArray[np.bool_]
 
 MAX_EXACT_ROWS = 20_000  # 1.2 ms at 256 dimensions
@@ -238,18 +247,18 @@ class Nearest:
             self._count = end
             return start
 
-    def replace(self, places: Places, rows: NDArray[Any]) -> None:
+    def replace(self, places: Rows, rows: NDArray[Any]) -> None:
         with self._lock:
             self._rows[places] = rows
             if self._rows.dtype == np.float16:
                 self._codes[:, places] = _codes(rows)
 
-    def rows(self, places: Places) -> Vector:
+    def rows(self, places: Rows) -> Vector:
         """Return copies of the rows."""
         rows = self._rows[places]
         return np.asarray(rows if rows.dtype == np.float32 else _to_float32(rows) * _WIDE, np.float32)
 
-    def search(self, query: Vector, k: int, among: Mask | None = None) -> tuple[Places, Vector]:
+    def search(self, query: Vector, k: int, among: Mask | None = None) -> tuple[Rows, Vector]:
         """Return the places of the `k` nearest and how similar they are, best first. `among` says of each place
         whether it may be found."""
         with self._lock:
@@ -308,7 +317,7 @@ def _distances(codes: NDArray[np.uint64], query: Vector) -> NDArray[np.uint16]:
     return distances
 
 
-def _similarities(rows: NDArray[Any], places: Places, query: Vector) -> Vector:
+def _similarities(rows: NDArray[Any], places: Rows, query: Vector) -> Vector:
     """`vecdot` and not `@`, which on few cores under load waits 10 ms for its other threads."""
     if rows.dtype == np.float32:
         if 4 * len(places) > len(rows):

@@ -1,7 +1,7 @@
-"""Vectors in PostgreSQL with the extension pgvector: an HNSW index for each scope.
+"""Vectors in PostgreSQL with the extension pgvector: an HNSW index for each partition.
 
-A scope is a table of its own, made with its first vector, so that an index never has to look past other
-scopes' vectors. Its comment says whose it is. `halfvec` holds 16-bit numbers, as the local store does.
+A partition is a table of its own, made with its first vector, so that an index never has to look past other
+partitions' vectors. Its comment says whose it is. `halfvec` holds 16-bit numbers, as the local store does.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from lifelong.errors import ConfigError, MemoryClosed, StorageError, StorageUnavailable
 from lifelong.storage.base import NO_LIMIT, Database, Transaction
-from lifelong.vectors.base import Near, Scope, Vector, VectorItem, ranked, validate_items, validate_query
+from lifelong.vectors.base import Near, Vector, VectorItem, VectorPartition, ranked, validate_items, validate_query
 
 T = TypeVar("T")
 
 MIN_VERSION = (0, 8)  # the first that goes on searching when what it found is gone
-MAX_INDEXED_DIMENSIONS = 4_000  # more, HNSW does not take: such a scope is searched one by one
+MAX_INDEXED_DIMENSIONS = 4_000  # more, HNSW does not take: such a partition is searched one by one
 SEARCH_CANDIDATES = 200  # how many candidates a search follows: 40, pgvector's own, finds too few
 TABLE_LOCK = 0x4C464C56  # one process makes a table at a time
 
@@ -33,37 +33,37 @@ class PgVectors:
             )
         self._database = database
         self._closed = False
-        self._made: set[Scope] = set()
+        self._made: set[VectorPartition] = set()
         self._prefix = _extension(database)
 
-    def put(self, scope: Scope, items: Sequence[VectorItem]) -> None:
-        ids, rows = validate_items(scope, items)
+    def put(self, partition: VectorPartition, items: Sequence[VectorItem]) -> None:
+        ids, rows = validate_items(partition, items)
 
         def work(tx: Transaction) -> None:
-            if scope not in self._made:
-                self._make(tx, scope)
+            if partition not in self._made:
+                self._make(tx, partition)
             tx.many(
-                f"INSERT INTO {_table(scope)} (id, vector) VALUES (?, CAST(? AS {self._prefix}.halfvec)) "
+                f"INSERT INTO {_table(partition)} (id, vector) VALUES (?, CAST(? AS {self._prefix}.halfvec)) "
                 "ON CONFLICT (id) DO UPDATE SET vector = excluded.vector",
                 sorted((id_, _text(row)) for id_, row in zip(ids, rows, strict=True)),
             )
 
         if ids:
             self._open.write(work)
-            self._made.add(scope)
+            self._made.add(partition)
 
-    def remove(self, scope: Scope, ids: Sequence[str]) -> None:
-        sql = f"DELETE FROM {_table(scope)} WHERE id = ?"
+    def remove(self, partition: VectorPartition, ids: Sequence[str]) -> None:
+        sql = f"DELETE FROM {_table(partition)} WHERE id = ?"
         rows = [(id_,) for id_ in sorted(set(ids))]
-        self._in(scope, lambda tx: tx.many(sql, rows), writing=True)
+        self._in(partition, lambda tx: tx.many(sql, rows), writing=True)
 
-    def search(self, scope: Scope, query: Vector, k: int) -> list[Near]:
-        row = validate_query(scope, query, k)
+    def search(self, partition: VectorPartition, query: Vector, k: int) -> list[Near]:
+        row = validate_query(partition, query, k)
         if row is None:
             return []
         sql = (
             f"SELECT id, 1 - distance FROM (SELECT id, vector OPERATOR({self._prefix}.<=>) "
-            f"CAST(? AS {self._prefix}.halfvec) AS distance FROM {_table(scope)} "
+            f"CAST(? AS {self._prefix}.halfvec) AS distance FROM {_table(partition)} "
             f"ORDER BY distance LIMIT {min(k, NO_LIMIT)}) AS near"
         )
 
@@ -72,24 +72,26 @@ class PgVectors:
             tx.one("SELECT set_config('hnsw.iterative_scan', 'strict_order', true)")
             return ranked(tx.all(sql, _text(row)))
 
-        return self._in(scope, work) or []
+        return self._in(partition, work) or []
 
-    def ids(self, scope: Scope) -> list[str]:
-        sql = f"SELECT id FROM {_table(scope)}"
-        return [id_ for (id_,) in self._in(scope, lambda tx: tx.all(sql)) or []]
+    def ids(self, partition: VectorPartition) -> list[str]:
+        sql = f"SELECT id FROM {_table(partition)}"
+        return [id_ for (id_,) in self._in(partition, lambda tx: tx.all(sql)) or []]
 
-    def clear(self, scope: Scope) -> None:
-        sql = f"DELETE FROM {_table(scope)}"
-        self._in(scope, lambda tx: tx.run(sql), writing=True)
+    def clear(self, partition: VectorPartition) -> None:
+        sql = f"DELETE FROM {_table(partition)}"
+        self._in(partition, lambda tx: tx.run(sql), writing=True)
 
     def close(self) -> None:
         self._closed = True
 
-    def _in(self, scope: Scope, work: Callable[[Transaction], T], *, writing: bool = False) -> T | None:
-        """Run `work`; none where nothing was ever put in the scope."""
+    def _in(
+        self, partition: VectorPartition, work: Callable[[Transaction], T], *, writing: bool = False
+    ) -> T | None:
+        """Run `work`; none where nothing was ever put in the partition."""
 
         def if_made(tx: Transaction) -> T | None:
-            return work(tx) if scope in self._made or _is_made(tx, scope) else None
+            return work(tx) if partition in self._made or _is_made(tx, partition) else None
 
         return (self._open.write if writing else self._open.read)(if_made)
 
@@ -99,30 +101,32 @@ class PgVectors:
             raise MemoryClosed
         return self._database
 
-    def _make(self, tx: Transaction, scope: Scope) -> None:
+    def _make(self, tx: Transaction, partition: VectorPartition) -> None:
         tx.one("SELECT pg_advisory_xact_lock(?)", TABLE_LOCK)
-        if _is_made(tx, scope):
+        if _is_made(tx, partition):
             return
-        table, title = _table(scope), _title(scope).replace("'", "''").replace("?", "\\u003f")
-        tx.run(f"CREATE TABLE {table} (id TEXT PRIMARY KEY, vector {self._prefix}.halfvec({scope.dims}) NOT NULL)")
+        table, title = _table(partition), _title(partition).replace("'", "''").replace("?", "\\u003f")
+        tx.run(
+            f"CREATE TABLE {table} (id TEXT PRIMARY KEY, vector {self._prefix}.halfvec({partition.dims}) NOT NULL)"
+        )
         tx.run(f"COMMENT ON TABLE {table} IS '{title}'")
-        if scope.dims <= MAX_INDEXED_DIMENSIONS:
+        if partition.dims <= MAX_INDEXED_DIMENSIONS:
             tx.run(f"CREATE INDEX ON {table} USING hnsw (vector {self._prefix}.halfvec_cosine_ops)")
 
 
-def _title(scope: Scope) -> str:
-    return json.dumps([scope.owner, scope.collection, scope.embedder])
+def _title(partition: VectorPartition) -> str:
+    return json.dumps([partition.owner, partition.collection, partition.embedder])
 
 
-def _table(scope: Scope) -> str:
-    return f"vectors_{hashlib.sha256(_title(scope).encode()).hexdigest()[:40]}"
+def _table(partition: VectorPartition) -> str:
+    return f"vectors_{hashlib.sha256(_title(partition).encode()).hexdigest()[:40]}"
 
 
-def _is_made(tx: Transaction, scope: Scope) -> bool:
+def _is_made(tx: Transaction, partition: VectorPartition) -> bool:
     """Return whether the table exists in our schema; `public`, where names are looked up too, may belong to
     another home."""
     sql = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?"
-    return tx.one(sql, _table(scope)) is not None
+    return tx.one(sql, _table(partition)) is not None
 
 
 def _text(row: Vector) -> str:

@@ -52,8 +52,8 @@ from lifelong.organize.rules.sentences import (
 from lifelong.organize.rules.speakers import Subjects, Utterance, find_subjects, find_utterances, speaker_names
 from lifelong.organize.rules.third_person import PRONOUN_START, EarlierSentence, resolve_pronoun, third_person
 from lifelong.redaction import has_secret
-from lifelong.text.dates import absolute
-from lifelong.text.languages import is_foreign, is_foreign_standing_request, tells
+from lifelong.text.dates import with_absolute_dates
+from lifelong.text.languages import is_foreign, is_foreign_standing_request, is_worth_keeping
 from lifelong.text.sentences import sentences
 from lifelong.types import ToolResult
 
@@ -274,7 +274,7 @@ def _candidate(
             cut, bonus = cut[found.end() :], _ANSWER_BONUS
     if asked and not bonus:
         return None
-    cut = _date_last(absolute(cut, utterance.recorded.at))
+    cut = _date_last(with_absolute_dates(cut, utterance.recorded.at))
     short = informative_clauses(cut)
     cut = cut if PRONOUN_START.match(short) else short
     value = salience(cut, correction=bool(_CORRECTS.match(sentence))) + bonus
@@ -297,7 +297,7 @@ def _candidate(
 
 def _foreign(place: int, sentence: str, utterance: Utterance) -> Candidate | None:
     """Return a sentence in another language word for word, with the day: it may speak of "yesterday"."""
-    if not tells(sentence, to_assistant=utterance.to_assistant):
+    if not is_worth_keeping(sentence, to_assistant=utterance.to_assistant):
         return None
     request, at = utterance.heard_by_assistant and is_foreign_standing_request(sentence), utterance.recorded.at
     verb = "wants" if request else f"said on {at.day} {at:%B %Y}"
@@ -320,7 +320,7 @@ def _is_lasting(sentence: str, utterance: Utterance) -> bool:
 
 def _standing_request(place: int, cut: str, utterance: Utterance) -> Candidate:
     """Return what a person wants of an assistant from now on."""
-    request = absolute(as_standing_request(cut), utterance.recorded.at)
+    request = with_absolute_dates(as_standing_request(cut), utterance.recorded.at)
     fact_text = third_person(request, utterance.speaker, "it" if "the assistant" in request else "the assistant")
     return Candidate(place, fact_text, _ANSWER_BONUS + information(fact_text), keep=True)
 
@@ -328,7 +328,9 @@ def _standing_request(place: int, cut: str, utterance: Utterance) -> Candidate:
 def _answer(answer: str, question: str, utterance: Utterance) -> str:
     if information(answer) < 1 or utterance.to_assistant:
         return ""
-    return absolute(answered(question, answer, utterance.speaker, utterance.listener), utterance.recorded.at)
+    return with_absolute_dates(
+        answered(question, answer, utterance.speaker, utterance.listener), utterance.recorded.at
+    )
 
 
 def _accepted(utterance: Utterance) -> Iterator[Candidate]:
@@ -337,7 +339,9 @@ def _accepted(utterance: Utterance) -> Iterator[Candidate]:
         for sentence in sentences(prose(utterance.previous_text)):
             if _PROPOSAL.search(sentence) and len(sentence) <= MAX_SENTENCE_CHARS and not has_secret(sentence):
                 fact_text = third_person(
-                    absolute(sentence.rstrip(" .?!"), utterance.recorded.at), utterance.listener, utterance.speaker
+                    with_absolute_dates(sentence.rstrip(" .?!"), utterance.recorded.at),
+                    utterance.listener,
+                    utterance.speaker,
                 )
                 yield Candidate(
                     0,
@@ -363,7 +367,7 @@ def _data(utterance: Utterance) -> Iterator[_Scored]:
         trimmed(sentence, frozenset()) for sentence in sentences(prose(utterance.text)) if len(sentence) <= 200
     )
     for sentence in [sentence for sentence in plain if is_plain_figure(sentence)][:_MAX_DATA_FACTS]:
-        text = f"{absolute(sentence, recorded.at)}."
+        text = f"{with_absolute_dates(sentence, recorded.at)}."
         yield 0.3, Statement(text, (recorded.id,), recorded.at, "events", "", source=source)
 
 

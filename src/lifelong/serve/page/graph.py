@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import cos, pi, sin
 
-from lifelong.recall.relations import Neighbour, Relations
+from lifelong.recall.relations import RelatedEntity, Relations
 
 MARGIN = 20
 LABEL_GAP = 16  # from a neighbour to its label beside it
@@ -17,7 +17,7 @@ MAX_LABEL_CHARS = 34
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    neighbour: Neighbour
+    neighbour: RelatedEntity
     x: float
     y: float
     label_y: float

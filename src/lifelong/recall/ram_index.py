@@ -1,8 +1,8 @@
 """The items of one user in memory: what a question is compared with.
 
-An item has a place in arrays of its properties: speaker and time, the stems it holds, the items before and after
-it in its thread, and its vector, centred on the mean of all. The index loads the rows that got a sequence number
-since it last looked; an item without one is loaded without a vector when a word leads to it.
+An item has a row, its place in arrays of its properties: speaker and time, the stems it holds, the items before
+and after it in its container, and its vector, centred on the mean of all. The index loads the rows that got a
+sequence number since it last looked; an item without one is loaded without a vector when a word leads to it.
 """
 
 from __future__ import annotations
@@ -23,32 +23,33 @@ from lifelong.types import ITEM_KINDS, PROVENANCES
 from lifelong.vectors.base import unpacked
 from lifelong.vectors.local import Nearest, with_room
 
-Places = NDArray[np.intp]
+Rows = NDArray[np.intp]
+"""Row numbers: the places of items in the arrays."""
 Numbers = NDArray[np.float32]
 
 NEVER = np.iinfo(np.int64).max
-NO_PLACE = -1
+NO_ROW = -1
 HALF_LENDING_WORDS = 30.0  # an item of this many content words lends half of itself to those beside it
-HALF_SHARE_WORDS = 2.0  # an item of this many content words counts half in its thread's vector
+HALF_SHARE_WORDS = 2.0  # an item of this many content words counts half in its container's vector
 MEAN_DAMPING = 10  # items' worth of trust in a mean of zero
 
 _COLUMNS: Mapping[str, type[np.generic]] = {
-    **dict.fromkeys(("id", "at", "since", "gone", "until", "end_known", "by", "record", "stems"), np.int64),
-    **dict.fromkeys(("count", "length", "thread", "speaker", "agent", "before", "after"), np.int32),
+    **dict.fromkeys(("id", "at", "since", "hidden_at", "until", "end_known", "by", "record", "stems"), np.int64),
+    **dict.fromkeys(("count", "length", "container", "speaker", "agent", "before", "after"), np.int32),
     **dict.fromkeys(("kind", "trust", "flags"), np.uint8),
-    **dict.fromkeys(("nudge", "share", "norm", "lends"), np.float32),
+    **dict.fromkeys(("feedback", "share", "norm", "lends"), np.float32),
     "linked": np.bool_,
 }
 
 
-class MemoryIndex:
-    """Changes happen under `lock`. A search sees the arrays as they were when it took them: they only grow. `of`
-    has the embedder's id and the version (see `IndexState`) that it was loaded from."""
+class RamIndex:
+    """Changes happen under `lock`. A search sees the arrays as they were when it took them: they only grow.
+    `built_from` has the embedder's id and the version (see `IndexState`) that it was loaded from."""
 
-    def __init__(self, identity: str, of: tuple[int | None, int]) -> None:
+    def __init__(self, identity: str, built_from: tuple[int | None, int]) -> None:
         dims = int(identity.rpartition("/")[2] or 1)
         self.identity = identity
-        self.of = of
+        self.built_from = built_from
         self.lock = threading.RLock()
         self.sequence = 0
         self._dims = dims
@@ -57,8 +58,8 @@ class MemoryIndex:
         self._stems = np.zeros(0, np.uint32)
         self._stem_count = 0
         self._counts: dict[int, int] = {}
-        self._threads: dict[str, int] = {}
-        self._last = np.zeros(0, np.int32)  # the last place of each thread
+        self._containers: dict[str, int] = {}
+        self._last = np.zeros(0, np.int32)  # the last place of each container
         self._sums, self._norms = np.zeros((0, dims), np.float32), np.zeros(0, np.float32)
         self._speakers: dict[str, int] = {}
         self._agents: dict[str, int] = {}
@@ -96,11 +97,11 @@ class MemoryIndex:
         start, end = len(self._where), len(self._where) + len(rows)
         self._columns = {name: with_room(array, end) for name, array in self._columns.items()}
         columns = {name: array[start:end] for name, array in self._columns.items()}
-        ids, _, kinds, threads, speakers, agents, trusts, at, since, *_ = zip(*rows, strict=True)
-        known = len(self._threads)
+        ids, _, kinds, containers, speakers, agents, trusts, at, since, *_ = zip(*rows, strict=True)
+        known = len(self._containers)
         columns["id"][:] = ids
         columns["kind"][:] = [ITEM_KINDS.index(kind) for kind in kinds]
-        columns["thread"][:] = [self._threads.setdefault(name, len(self._threads)) for name in threads]
+        columns["container"][:] = [self._containers.setdefault(name, len(self._containers)) for name in containers]
         columns["speaker"][:] = [self._speaker(name) for name in speakers]
         columns["agent"][:] = [self._agents.setdefault(id_, len(self._agents)) for id_ in agents]
         columns["trust"][:] = [PROVENANCES.index(trust) for trust in trusts]
@@ -108,15 +109,15 @@ class MemoryIndex:
         columns["record"][:] = [row[12] or 0 for row in rows]
         columns["length"][:] = [row[13] for row in rows]
         columns["flags"][:] = [row[14] for row in rows]
-        columns["before"][:] = columns["after"][:] = NO_PLACE
+        columns["before"][:] = columns["after"][:] = NO_ROW
         columns["lends"][:] = HALF_LENDING_WORDS / (HALF_LENDING_WORDS + columns["length"])
         self._add_stems(columns, [row[16] for row in rows])
         self.has_assistant |= bool((columns["flags"] & ASSISTANT).any())
         self._where.update(zip(ids, range(start, end), strict=True))
-        self._sums = with_room(self._sums, len(self._threads))
-        self._norms = with_room(self._norms, len(self._threads))
-        self._last = with_room(self._last, len(self._threads))
-        self._last[known : len(self._threads)] = NO_PLACE
+        self._sums = with_room(self._sums, len(self._containers))
+        self._norms = with_room(self._norms, len(self._containers))
+        self._last = with_room(self._last, len(self._containers))
+        self._last[known : len(self._containers)] = NO_ROW
         self._nearest.add(np.zeros((len(rows), self._dims), np.float32))
 
     def _add_stems(self, columns: Mapping[str, NDArray[Any]], packed: Sequence[Any]) -> None:
@@ -131,32 +132,33 @@ class MemoryIndex:
         for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
             self._counts[number] = self._counts.get(number, 0) + count
 
-    def _update(self, places: Places, rows: Sequence[Row]) -> None:
+    def _update(self, places: Rows, rows: Sequence[Row]) -> None:
         """Set the properties that may change."""
         columns = self._columns
-        columns["gone"][places] = [NEVER if row[9] is None else row[9] for row in rows]
+        columns["hidden_at"][places] = [NEVER if row[9] is None else row[9] for row in rows]
         columns["until"][places] = [NEVER if row[10] is None else row[10] for row in rows]
         columns["end_known"][places] = [row[18] or 0 for row in rows]
         columns["by"][places] = [row[11] or 0 for row in rows]
-        columns["nudge"][places] = [row[15] for row in rows]
+        columns["feedback"][places] = [row[15] for row in rows]
 
-    def _link(self, places: Places) -> None:
-        """Link each to the last of its thread. Only items with a number have neighbours: they come in order."""
+    def _link(self, places: Rows) -> None:
+        """Link each to the last of its container. Only items with a number have surroundings: they come in
+        order."""
         if not len(places):
             return
         columns = self._columns
         columns["linked"][places] = True
-        order = np.argsort(columns["thread"][places], kind="stable")
-        places, threads = places[order], columns["thread"][places][order]
-        first = np.append(True, threads[1:] != threads[:-1])
-        before = np.append(NO_PLACE, places[:-1])
-        before[first] = self._last[threads[first]]
+        order = np.argsort(columns["container"][places], kind="stable")
+        places, containers = places[order], columns["container"][places][order]
+        first = np.append(True, containers[1:] != containers[:-1])
+        before = np.append(NO_ROW, places[:-1])
+        before[first] = self._last[containers[first]]
         columns["before"][places] = before
-        columns["after"][before[before != NO_PLACE]] = places[before != NO_PLACE]
+        columns["after"][before[before != NO_ROW]] = places[before != NO_ROW]
         last = np.append(first[1:], True)
-        self._last[threads[last]] = places[last]
+        self._last[containers[last]] = places[last]
 
-    def _embed(self, places: Places, rows: Sequence[Row]) -> None:
+    def _embed(self, places: Rows, rows: Sequence[Row]) -> None:
         """Set the vectors of items that had none."""
         new = np.array([row[17] is not None for row in rows]) & (self._columns["norm"][places] == 0)
         if not new.any():
@@ -172,7 +174,7 @@ class MemoryIndex:
         self._update_mean(vectors[known])
         self._set_vectors(places[known], vectors[known])
 
-    def _set_vectors(self, places: Places, vectors: Numbers) -> None:
+    def _set_vectors(self, places: Rows, vectors: Numbers) -> None:
         centred = vectors - self.mean
         norms = np.linalg.norm(centred, axis=1)
         centred /= np.maximum(norms, 1e-9)[:, None]
@@ -182,8 +184,8 @@ class MemoryIndex:
         columns["share"][places] = (
             np.minimum(1, 2 * columns["lends"][places]) * lengths / (lengths + HALF_SHARE_WORDS)
         )
-        threads = _add_rows(self._sums, columns["thread"][places], centred * columns["share"][places, None])
-        self._norms[threads] = np.linalg.norm(self._sums[threads], axis=1)
+        containers = _add_rows(self._sums, columns["container"][places], centred * columns["share"][places, None])
+        self._norms[containers] = np.linalg.norm(self._sums[containers], axis=1)
         self._nearest.replace(places, centred)
 
     def _update_mean(self, vectors: Numbers) -> None:
@@ -222,23 +224,23 @@ class MemoryIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Items and their neighbours up to two away in their threads. `every` has all their places, each once; the
-    others say for each item where in `every` it stands, and where its neighbours do: behind the end where there
-    is none."""
+class Surroundings:
+    """Items and those beside them, up to two away in their containers. `every` has all their places, each once;
+    the others say for each item where in `every` it stands, and where those beside it do: behind the end where
+    there is none."""
 
-    every: Places
-    own: Places
-    before: Places
-    after: Places
-    far_before: Places
-    far_after: Places
+    every: Rows
+    own: Rows
+    before: Rows
+    after: Rows
+    far_before: Rows
+    far_after: Rows
 
 
 class IndexView:
-    """What a search sees of a memory index."""
+    """What a search sees of the index in memory."""
 
-    def __init__(self, index: MemoryIndex) -> None:
+    def __init__(self, index: RamIndex) -> None:
         self.size = len(index._where)
         self.columns = {name: array[: self.size] for name, array in index._columns.items()}
         self.mean = index.mean
@@ -250,11 +252,11 @@ class IndexView:
         self._where = index._where
         self._stems = index._stems
         self._counts = index._counts
-        self._thread_count = len(index._threads)
+        self._container_count = len(index._containers)
         self._sums, self._norms = index._sums, index._norms
         self._nearest = index._nearest
 
-    def places(self, ids: Sequence[int]) -> tuple[Places, list[int]]:
+    def places(self, ids: Sequence[int]) -> tuple[Rows, list[int]]:
         """Return the places of these items, and the ids that are not loaded yet."""
         known = [self._where.get(id_, self.size) for id_ in ids]
         found = np.array(known, np.intp)
@@ -268,36 +270,36 @@ class IndexView:
         fits = np.append(which, True)[np.minimum(places, self.size)] if places else ()
         return [id_ for id_, fit in zip(ids, fits, strict=True) if fit]
 
-    def with_neighbours(self, places: Places, some: Places) -> Places:
-        """Return the places and the neighbours of some of them, each once."""
+    def with_surroundings(self, places: Rows, some: Rows) -> Rows:
+        """Return the places, and those beside some of them, each once."""
         return distinct((places, self._beside("before", some), self._beside("after", some)), self.size)[0]
 
-    def _beside(self, side: str, places: Places) -> Places:
+    def _beside(self, side: str, places: Rows) -> Rows:
         """Return the places before or after these. One that was loaded after this view was made is left out."""
         found = self.columns[side][places]
-        return np.where((places == NO_PLACE) | (found >= self.size), NO_PLACE, found)
+        return np.where((places == NO_ROW) | (found >= self.size), NO_ROW, found)
 
-    def neighbours(self, places: Places) -> Neighbours:
+    def surroundings(self, places: Rows) -> Surroundings:
         left, right = self._beside("before", places), self._beside("after", places)
         far_left, far_right = self._beside("before", left), self._beside("after", right)
         every, where = distinct((places, left, right, far_left, far_right), self.size)
-        return Neighbours(every, *(where[some] for some in (places, left, right, far_left, far_right)))
+        return Surroundings(every, *(where[some] for some in (places, left, right, far_left, far_right)))
 
     def count(self, stem: int) -> int:
         """Return how many items hold a stem."""
         return self._counts.get(stem, 0)
 
     def agent(self, agent_id: str) -> int:
-        return self._agents.get(agent_id, NO_PLACE)
+        return self._agents.get(agent_id, NO_ROW)
 
-    def said_by(self, places: Places, names: Set[str]) -> NDArray[np.bool_]:
+    def said_by(self, places: Rows, names: Set[str]) -> NDArray[np.bool_]:
         wanted = [number for name, number in self._names.items() if name in names]
         return np.isin(self.columns["speaker"][places], wanted)
 
     def has_speakers_besides(self, names: Set[str]) -> bool:
         return any(name not in names for name in self._names)
 
-    def holds(self, places: Places, stems: Sequence[int]) -> Numbers:
+    def holds(self, places: Rows, stems: Sequence[int]) -> Numbers:
         """Return a row for each place: 1 for each of these stems that it holds."""
         counts = self.columns["count"][places]
         ends = np.cumsum(counts)
@@ -313,14 +315,14 @@ class IndexView:
             table[row[found == stem], column] = 1
         return table
 
-    def nearest(self, query: Numbers, k: int, among: NDArray[np.bool_] | None) -> Places:
+    def nearest(self, query: Numbers, k: int, among: NDArray[np.bool_] | None) -> Rows:
         found = self._nearest.search(query, k, among)[0]
         return found[found < self.size]  # more may have been loaded
 
-    def threads(self, places: Places) -> tuple[Numbers, Numbers, Places]:
-        """Return the vectors of these items' threads, their lengths, and for each item which is its own."""
-        numbers = self.columns["thread"][places]
-        which, where = distinct((numbers,), self._thread_count)
+    def containers(self, places: Rows) -> tuple[Numbers, Numbers, Rows]:
+        """Return the vectors of these items' containers, their lengths, and for each item which is its own."""
+        numbers = self.columns["container"][places]
+        which, where = distinct((numbers,), self._container_count)
         return self._sums.take(which, axis=0), self._norms[which], where.take(numbers)
 
     def stems(self, place: int) -> bytes:
@@ -328,13 +330,13 @@ class IndexView:
         start, count = int(self.columns["stems"][place]), int(self.columns["count"][place])
         return self._stems[start : start + count].tobytes()
 
-    def vectors(self, places: Places) -> Numbers:
+    def vectors(self, places: Rows) -> Numbers:
         return self._nearest.rows(places)
 
 
-def distinct(some: Sequence[NDArray[Any]], size: int) -> tuple[Places, Places]:
+def distinct(some: Sequence[NDArray[Any]], size: int) -> tuple[Rows, Rows]:
     """Return all numbers below `size` in these, each once, ascending; and for each number its position among them:
-    for `NO_PLACE`, behind the end. Marks them in a table, which is faster than the sort of `np.unique`."""
+    for `NO_ROW`, behind the end. Marks them in a table, which is faster than the sort of `np.unique`."""
     marked = np.zeros(size + 1, np.bool_)
     for numbers in some:
         marked[numbers] = True

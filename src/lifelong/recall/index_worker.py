@@ -1,7 +1,8 @@
 """Make vectors in the background: for new and changed items, and for all items when the embedder changes.
 
 No lock is held while texts are embedded. Then one transaction stores the vectors and numbers the items, and every
-memory index loads them from there. A stop at any instant costs at most the batch under way, which is done again.
+index in memory loads them from there. A stop at any instant costs at most the batch under way, which is done
+again.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _one_at_a_time = threading.Lock()
 """Keeps several stores of a process that index one home from embedding the same."""
 
 
-class Indexer:
-    """Keep the index of the whole home. `embedders` has the configured one first, then others whose vectors can
+class IndexWorker:
+    """Embed items, sync files, and run rebuild batches, for the whole home; items are written in `index_writer`.
+    `embedders` has the configured one first, then others whose vectors can
     still be read. No vectors are made for the kinds in `words_only`. `files` are synced every few seconds.
     `backfill` does a batch of what else is to be embedded, and returns how much that was."""
 
@@ -68,15 +70,15 @@ class Indexer:
         while self.run():
             pass
 
-    def left(self) -> int:
-        """Return how many records and items of the home wait."""
-        return self._database.read(lambda tx: IndexRebuild(tx).left() + VectorRows(tx).waiting())
+    def remaining(self) -> int:
+        """Return how many records and items of the home wait to be indexed or embedded."""
+        return self._database.read(lambda tx: IndexRebuild(tx).remaining() + VectorRows(tx).waiting())
 
     def run(self) -> int:
         """Do a batch for each owner. Return how many items it worked on."""
         done = self._rebuild_batch() + self._sync_files() + self._backfill()
         for owner in self._database.read(lambda tx: VectorRows(tx).owners(waiting=True)):
-            done += self.index(owner)
+            done += self.embed_pending(owner)
         if wanted := self.wanted():
             self._choose(wanted)
             for owner in self._database.read(lambda tx: VectorRows(tx).changing_to(wanted)):
@@ -84,7 +86,7 @@ class Indexer:
         return done
 
     def _rebuild_batch(self) -> int:
-        if not self._database.read(lambda tx: IndexRebuild(tx).left()):
+        if not self._database.read(lambda tx: IndexRebuild(tx).remaining()):
             return 0
         self._database.write(lambda tx: IndexRebuild(tx).run_batch(self._clock()))
         return 1
@@ -103,19 +105,19 @@ class Indexer:
         self._files_checked = time.monotonic()
         return sum(one.sync() for one in self._files())
 
-    def index(self, owner: str, limit: int = BATCH) -> int:
+    def embed_pending(self, owner: str, limit: int = BATCH) -> int:
         """Embed the oldest of an owner's items that wait. Return how many there were."""
         with _one_at_a_time:
-            return self._index(owner, limit)
+            return self._embed_pending(owner, limit)
 
-    def _index(self, owner: str, limit: int) -> int:
+    def _embed_pending(self, owner: str, limit: int) -> int:
         waiting, state, missing = self._database.read(lambda tx: self._read_pending(tx, owner, limit))
-        serving, made = self._serving(state), list[tuple[int, bytes]]()
+        active, made = self._active(state), list[tuple[int, bytes]]()
         try:
-            made = self.embed(serving, self._texts(waiting, missing)) if serving else []
+            made = self.embed(active, self._texts(waiting, missing)) if active else []
         except LifelongError:  # `error` says so
-            serving = None
-        if not serving:  # what only changed needs no vector; the rest waits
+            active = None
+        if not active:  # what only changed needs no vector; the rest waits
             waiting = [one for one in waiting if one.item_id not in missing]
         if not waiting:
             return 0
@@ -126,8 +128,8 @@ class Indexer:
             if now.embedder_id != state.embedder_id:
                 return 0
             embedder_id = now.embedder_id
-            if embedder_id is None and serving:
-                embedder_id = rows.embedder(self.identity(serving))
+            if embedder_id is None and active:
+                embedder_id = rows.embedder(self.identity(active))
             if embedder_id is not None:
                 rows.put_vectors(embedder_id, made)
             rows.number([one.item_id for one in waiting], now.sequence + 1)
@@ -145,7 +147,7 @@ class Indexer:
         known = state.embedder_id
         return waiting, state, {*ids} if known is None else rows.without_vector(known, ids)
 
-    def _serving(self, state: IndexState) -> Embedder | None:
+    def _active(self, state: IndexState) -> Embedder | None:
         """Return the embedder for new items: the one that made the others, as long as it is available."""
         if state.embedder_id is None:
             return self._embedders[0] if self.wanted() else None
@@ -215,7 +217,7 @@ class Indexer:
         another embedder has the last word, or each would replace what the other made, without end."""
         if self._chosen != wanted:
             if others := self._database.write(lambda tx: VectorRows(tx).choose(wanted)):
-                log.warning("%s makes the vectors of user %s again", wanted, ", ".join(others))
+                log.warning("re-embedding user %s with %s", ", ".join(others), wanted)
             self._chosen = wanted
 
     def status_notes(self, owner: str) -> list[str]:
@@ -234,7 +236,7 @@ class Indexer:
         )
 
     def _replace(self, owner: str) -> int:
-        """Make a batch of vectors by the configured embedder; after the last one, these serve."""
+        """Make a batch of vectors by the configured embedder; after the last one, these are in use."""
         embedder = self._embedders[0]
         state, waiting, missing = self._database.read(lambda tx: self._read_next(tx, owner))
         embedder_id = state.next_embedder_id
@@ -256,7 +258,9 @@ class Indexer:
             else:
                 rows.set_state(owner, IndexState(now.sequence, now.version, embedder_id))
                 rows.requeue_without(embedder_id, owner)
-                log.info("the vectors of %s now serve user %s", self.identity(embedder), owner)
+                log.info(
+                    "user %s has all vectors of %s, which are in use from now on", owner, self.identity(embedder)
+                )
 
         self._database.write(work)
         if not waiting:
