@@ -75,7 +75,7 @@ def fill(home: str) -> None:
     """Make a home of RECORDS organized records, with the same commands that a person would use."""
     records = "".join(json.dumps({"text": text}) + "\n" for text in islice(turns(1), RECORDS))
     seconds([*COMMAND, "init", "--home", home])
-    seconds([*COMMAND, "add", "--jsonl", "--end", "--home", home], records)
+    seconds([*COMMAND, "add", "--end", "--home", home], records)
     seconds([*COMMAND, "worker", "--once", "--home", home])
 
 
