@@ -10,7 +10,7 @@ from pydantic import SecretStr, ValidationError
 
 from lifelong import Memory, User, UserMessage
 from lifelong.collect.descriptors import KINDS
-from lifelong.errors import ConfigError, InputError
+from lifelong.errors import ConfigError, InputError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.settings import NOT_SETTINGS, Settings, known_keys, reference, shown
 
@@ -237,6 +237,47 @@ def test_an_unknown_key_in_the_arguments_names_the_nearest(tmp_path: Path) -> No
     assert not (tmp_path / "home").exists()
 
 
+def test_a_section_that_is_given_no_keys_says_how_to_write_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K1: as an argument, in the file and in the environment."""
+    for section, example in (("collect", "collect={'turn_threshold': 5}"), ("storage", "storage={'url': ''}")):
+        with pytest.raises(ConfigError) as raised:
+            Memory.open(tmp_path / "home", **{section: 8})  # type: ignore[arg-type]
+        assert str(raised.value) == f"The section '{section}' takes keys: {example}."
+    file = tmp_path / "lifelong.toml"
+    file.write_text("collect = 8\n")
+    with pytest.raises(ConfigError, match=r"'collect' in .*\.toml takes keys, e\.g\. collect\.turn_threshold\."):
+        Settings.load(file)
+    monkeypatch.setenv("LIFELONG_COLLECT", "8")
+    with pytest.raises(ConfigError, match="'collect' in the environment takes keys"):
+        Settings.load()
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "reason"),
+    [
+        ("collect", "turn_threshold", "many", "it must be a whole number"),
+        ("collect", "turn_threshold", 1.5, "it must be a whole number"),
+        ("collect", "turn_threshold", 0, "it must be at least 1"),
+        ("collect", "idle_after", "long", "it must be a number"),
+        ("worker", "threads", 65, "it must be at most 64"),
+        ("organize", "density", 0, "it must be more than 0"),
+        ("continuity", "journal_enabled", "perhaps", "it must be true or false"),
+        ("storage", "synchronous", "off", "it must be 'full' or 'normal'"),
+        ("models", "model", 3, "it must be text"),
+        ("continuity", "inject_for", "cron", "it must be a list"),
+    ],
+)
+def test_a_value_that_does_not_fit_says_what_it_must_be(
+    section: str, key: str, value: object, reason: str
+) -> None:
+    """K1."""
+    with pytest.raises(ConfigError) as raised:
+        Settings.load(None, **{section: {key: value}})
+    assert f"cannot be {value!r}: {reason}. See" in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("section", "nearest"),
     [
@@ -443,6 +484,16 @@ def test_nothing_but_the_database_appears_in_a_home(tmp_path: Path) -> None:
             "lifelong.db-shm",
         }
     assert [path.name for path in home.rglob("*")] == ["lifelong.db"]
+
+
+def test_a_home_below_a_file_names_that_file(tmp_path: Path) -> None:
+    """K3."""
+    file = tmp_path / "file"
+    file.touch()
+    for home, what in ((file, "it"), (file / "x", file / "x"), (file / "x" / "y", file / "x" / "y")):
+        with pytest.raises(StorageUnavailable) as raised:
+            Memory.open(home)
+        assert str(raised.value) == f"{file} is a file, so {what} cannot be a home. Name a folder."
 
 
 def test_a_home_is_for_its_owner_alone(tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ class Home:
         except OSError as error:
             raise self._unusable(error) from error
         if not usable:
-            raise StorageUnavailable(f"{self.path} is a file, so it cannot be a home. Name a folder.")
+            file = next(place for place in (self.path, *self.path.parents) if place.exists())
+            what = "it" if file == self.path else self.path
+            raise StorageUnavailable(f"{file} is a file, so {what} cannot be a home. Name a folder.")
 
     def ensure(self) -> None:
         """Make the folder, for its owner alone."""

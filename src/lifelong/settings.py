@@ -19,6 +19,8 @@ PREFIX = "LIFELONG_"
 NOT_SETTINGS = {"LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_BENCH_DATA"}
 """Names in the environment that say where things are and who may come in, not how they behave."""
 
+FROM_ARGUMENTS = "the arguments"
+
 SECRET_KEYS = ("storage.url", "models.api_key", "embeddings.api_key")
 """Keys whose value is never shown."""
 
@@ -281,7 +283,7 @@ class Settings(BaseModel):
         for sections, source in (
             from_file,
             (_read_environment(), "the environment"),
-            (arguments, "the arguments"),
+            (arguments, FROM_ARGUMENTS),
         ):
             _check_known(sections, source)
             for section, keys in sections.items():
@@ -314,7 +316,7 @@ def reference() -> str:
         "",
         "An unknown key is an error that names the nearest known one.",
     ]
-    descriptions = _descriptions()
+    texts = descriptions()
     for section, model in _sections().items():
         lines += [
             "",
@@ -326,13 +328,13 @@ def reference() -> str:
             "|---|---|---|",
         ]
         lines += [
-            f"| `{name}` | {_format_default(key.default)} | {descriptions[model.__name__, name]} |"
+            f"| `{name}` | {_format_default(key.default)} | {texts[model.__name__, name]} |"
             for name, key in model.model_fields.items()
         ]
     return "\n".join(lines) + "\n"
 
 
-def _descriptions() -> dict[tuple[str, str], str]:
+def descriptions() -> dict[tuple[str, str], str]:
     """Return the text below each key in the source of this module, by class and key."""
     import ast
 
@@ -416,6 +418,9 @@ def _parse_list(name: str, value: str) -> object:
 
 def _check_known(sections: Mapping[str, object], source: str) -> None:
     known = known_keys()
+    for section, keys in sections.items():
+        if section in Settings.model_fields and (not isinstance(keys, Mapping) or "" in keys):
+            raise ConfigError(_explain_section(section, source))
     for key in _flatten(sections):
         if reason := UNSUPPORTED_KEYS.get(key):
             raise ConfigError(f"The setting {key!r} is not supported: {reason}. Remove it from {source}.")
@@ -426,11 +431,36 @@ def _check_known(sections: Mapping[str, object], source: str) -> None:
             raise ConfigError(f"Unknown setting {key!r} in {source}. Did you mean {nearest!r}?")
 
 
+def _explain_section(section: str, source: str) -> str:
+    key, field = next(iter(_sections()[section].model_fields.items()))
+    if source != FROM_ARGUMENTS:
+        return f"The section {section!r} in {source} takes keys, e.g. {section}.{key}."
+    value = field.default.get_secret_value() if isinstance(field.default, SecretStr) else field.default
+    return f"The section {section!r} takes keys: {section}={{{key!r}: {value!r}}}."
+
+
+REASONS = {
+    "int": "it must be a whole number",
+    "float": "it must be a number",
+    "finite_number": "it must be a number",
+    "bool": "it must be true or false",
+    "string": "it must be text",
+    "tuple": "it must be a list",
+    "literal_error": "it must be {expected}",
+    "greater_than": "it must be more than {gt:g}",
+    "greater_than_equal": "it must be at least {ge:,}",
+    "less_than_equal": "it must be at most {le:,}",
+}
+"""What a value must be, by the name of pydantic's error or by how that name begins."""
+
+
 def _explain(error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     value = "that" if key.startswith(SECRET_KEYS) else repr(first["input"])
-    reason = first["msg"].removeprefix("Value error, ")
+    kind = first["type"]
+    known = REASONS.get(kind) or (REASONS.get(kind.partition("_")[0]) if kind != "string_pattern_mismatch" else "")
+    reason = known.format(**first.get("ctx", {})) if known else first["msg"].removeprefix("Value error, ")
     return f"The setting {key!r} cannot be {value}: {reason}. See docs/configuration.md."
 
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from lifelong.errors import InputError
 from lifelong.home import Home
 from lifelong.memory import Memory
-from lifelong.settings import Settings
+from lifelong.settings import Settings, descriptions
 
 RECOMMENDED = {"continuity": ("journal_enabled", "memory_compaction_enabled", "experience_store_enabled")}
 """What the library leaves off, and a person who starts with the command line wants."""
@@ -43,10 +43,11 @@ def settings() -> str:
         "# The settings of this home. A line that begins with '#' shows a default: remove the '#' to change it.",
         "# LIFELONG_<SECTION>_<KEY> in the environment overrides it. See what is in force with: lifelong config",
     ]
+    texts = descriptions()
     for name, section in Settings():
         lines += ["", f"[{name}]  # {' '.join((type(section).__doc__ or '').split())}"]
         for key, field in type(section).model_fields.items():
-            lines.append(f"# {field.description}")
+            lines.append(f"# {texts[type(section).__name__, key]}")
             if key in RECOMMENDED.get(name, ()):
                 lines.append(f"{key} = true")
             else:
