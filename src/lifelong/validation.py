@@ -20,6 +20,7 @@ MAX_YEAR = 9_000
 RECORD_LIMIT_ADVICE = "Split it, or raise collect.max_record_chars."
 
 _USER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_RECORD_ID = re.compile(r"[rR]?[0-9]{1,19}")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -105,9 +106,9 @@ def validate_time(value: object, what: str) -> datetime:
 
 
 def validate_record_id(record: object) -> int:
-    """Return the number of a record that was named by it, or as "r33"."""
-    if isinstance(record, str) and record[:1] in ("r", "R") and record[1:].isascii() and record[1:].isdigit():
-        record = int(record[1:20])
+    """Return the number of a record that was named by it, as "r33" or as "33"."""
+    if isinstance(record, str) and _RECORD_ID.fullmatch(record):
+        record = int(record.lstrip("rR"))
     if isinstance(record, bool) or not isinstance(record, int) or not 0 <= record < 2**63:
         raise InputError(f"Unknown record id {_shown(record)}. Use an id like r33.")
     return record

@@ -29,8 +29,8 @@ class DocumentContent(TypedDict, total=False):
 
     slug: Required[str]
     title: Required[str]
-    description: Required[str]
     body: Required[str]
+    description: str | None
     document_id: str | None
     expected_version: int | None
     parent_id: str | None

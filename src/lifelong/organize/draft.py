@@ -262,16 +262,17 @@ class Draft:
         *,
         slug: str,
         title: str,
-        description: str,
         body: str,
+        description: str | None = None,
         document_id: str | None = None,
         expected_version: int | None = None,
         parent_id: str | None = None,
         parent_path: str | None = None,
         links: Iterable[str] | None = None,
     ) -> Document:
-        """Make a document, or (with `document_id` and the version that was read) change one. A parent or links
-        left out stay as they are; `parent_path="~"` makes it a root. A link is an id or a path."""
+        """Make a document, or (with `document_id` and the version that was read) change one.
+        A description, parent or links left out stay as they are; `parent_path="~"` makes it a root. A link is an
+        id or a path."""
         if not document_id and expected_version:
             raise InputError(
                 "expected_version belongs to a document_id. Give both, or neither for a new document."
@@ -288,7 +289,9 @@ class Draft:
                 old,
                 slug=validate_slug(slug),
                 title=redacted(title, "A title", MAX_TITLE_CHARS),
-                description=redacted(description, "A description", MAX_DESCRIPTION_CHARS),
+                description=old.description
+                if description is None
+                else redacted(description, "A description", MAX_DESCRIPTION_CHARS),
                 body=redacted(body, "A body", MAX_BODY_CHARS),
                 parent_id=old.parent_id if parent is None else parent,
                 links=old.links if given_links is None else _link_ids(rows, given_links),
