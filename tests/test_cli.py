@@ -214,7 +214,8 @@ def test_a_search_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> 
     answer = line("search", "Lisbon", "--home", home, "--user", "typo")
     assert answer.code == 1
     assert "'typo'" in answer.err
-    assert "Name one of these: default." in answer.err
+    assert answer.err == f"lifelong: Unknown user 'typo'. See: lifelong users --home {home}\n"
+    assert "Did you mean 'default'?" in line("search", "Lisbon", "--home", home, "--user", "defautl").err
     with Memory.open(home) as memory:
         memory.organize()
     nothing = ["search", "zebra", "--home", str(home), "--kind", "note"]

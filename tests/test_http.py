@@ -333,7 +333,8 @@ def test_the_queue_and_the_home_are_shown(api: Api, store: Store) -> None:
 
 def test_users_do_not_mix(api: Api) -> None:
     """C0, K3, R3: a user begins with its first agent; until then it is unknown, and none sees another's."""
-    api("list_agents", user="beta", status=404)
+    unknown = api("list_agents", user="beta", status=404)["detail"]
+    assert unknown == "Unknown user 'beta'. A user begins with the first thing that is stored for it."
     bad = {**MARA, "user_id": ""}
     api("get_or_make_agent", bad, user="beta", status=422)
     api("list_agents", user="beta", status=404)

@@ -39,9 +39,11 @@ def test_each_user_is_opened_once(store: Store) -> None:
 
 
 def test_a_typing_mistake_makes_no_user(store: Store) -> None:
-    """C0: an unknown user is an error that names the known ones; a name that is a path, too (S3)."""
-    with pytest.raises(UserNotFound, match="default"):
+    """C0: an unknown user is an error that names no other one (S1); a name that is a path, too (S3)."""
+    store.user("work").agent(MARA)
+    with pytest.raises(UserNotFound) as raised:
         store.existing_user("wrok")
+    assert str(raised.value) == "Unknown user 'wrok'. See: lifelong users"
     with pytest.raises(InputError):
         store.existing_user("../elsewhere")
 

@@ -109,8 +109,7 @@ class Store:
         if validate_user(name) not in self._known:
             self._known.update(self.users())
             if name not in self._known:
-                names = ", ".join(sorted(self._known))
-                raise UserNotFound(f"Nothing is known of the user {name!r}. Name one of these: {names}.")
+                raise UserNotFound(f"Unknown user {name!r}. See: lifelong users")  # other names stay private
         return self.user(name)
 
     def users(self) -> list[str]:

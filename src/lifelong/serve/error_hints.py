@@ -9,7 +9,9 @@ from lifelong.errors import LifelongError
 
 Face: TypeAlias = Literal["cli", "http", "mcp"]
 
+NEW_USER_HINT = "A user begins with the first thing that is stored for it."
 HINTS: Mapping[str, Mapping[Face, str]] = {
+    "UserNotFound": {"http": NEW_USER_HINT, "mcp": NEW_USER_HINT},
     "AgentNotFound": {"cli": "See: lifelong agents", "http": "See GET /api/v1/agents."},
     "SessionNotFound": {"cli": "See: lifelong sessions list", "http": "See GET /api/v1/sessions."},
     "DocumentNotFound": {

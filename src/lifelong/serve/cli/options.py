@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ from lifelong.serve.terminal import in_progress, print_json
 
 if TYPE_CHECKING:
     from lifelong.collect.descriptors import Descriptor
-    from lifelong.memory import Memory
+    from lifelong.memory import Memory, Store
     from lifelong.types import Agent
 
 DEFAULT_HOME = Path("~/.lifelong")
@@ -135,7 +137,27 @@ def open_memory(home: Path, user: str = DEFAULT_USER, *, new: bool = False) -> I
     from lifelong.memory import Store
 
     with Store.open(existing_home(home).path) as store:
-        yield store.user(user) if new else store.existing_user(user)
+        yield store.user(user) if new else _existing_user(store, user)
+
+
+def _existing_user(store: Store, name: str) -> Memory:
+    from difflib import get_close_matches
+
+    from lifelong.errors import UserNotFound
+
+    try:
+        return store.existing_user(name)
+    except UserNotFound as error:
+        near = get_close_matches(name, store.users(), n=2, cutoff=0.8)
+        question = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise UserNotFound(f"Unknown user {name!r}.{question} See: {hint('users', store.home.path)}") from error
+
+
+def hint(words: str, home: Path, user: str = DEFAULT_USER) -> str:
+    """Return a command for a person to run next, for the same home and user as this one."""
+    usual = Path(os.environ.get("LIFELONG_HOME") or DEFAULT_HOME).expanduser().absolute()
+    same_home = "" if home == usual else f" --home {shlex.quote(str(home))}"
+    return f"lifelong {words}{same_home}{'' if user == DEFAULT_USER else f' --user {user}'}"
 
 
 def parse_descriptor(name: str) -> Descriptor | None:
