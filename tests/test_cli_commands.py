@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import get_args
 from urllib.parse import quote
@@ -13,11 +13,13 @@ import pytest
 
 from lifelong import AssistantMessage, Cron, Memory, Note, ToolResult, User, UserMessage
 from lifelong.journal.records import Sensitivity
+from lifelong.organize.inbox import Inbox
 from lifelong.recall.experiences import Group
 from lifelong.recall.feedback import Verdict
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.cli import options
 from lifelong.serve.init import make_home
+from lifelong.serve.terminal import counted, not_indexed
 from lifelong.types import ItemKind, ItemState
 from tests.command_line import Line
 
@@ -144,6 +146,22 @@ def test_a_text_that_only_looks_like_json_is_a_text(home: Path, line: Line, text
     assert [getattr(one, "text", "") for one in stored] == [text.strip("\n"), json.dumps(MESSAGES[0])]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['{"role": "user", "content": "I like', '[{"role": "user"', '{\n "role": user\n}', "[{'role': 'user'}]"],
+)
+def test_broken_messages_are_not_stored_as_a_text(home: Path, line: Line, text: str) -> None:
+    """C7: from standard input and on the line; --plain stores them."""
+    for answer in (line("add", piped=text), line("add", text)):
+        assert answer.code == 1
+        assert "is not JSON, so nothing was stored" in answer.err
+        assert "--plain" in answer.err
+    with Memory.open(home) as memory:
+        assert len(memory.list("record")) == 4
+        line.done("add", text, "--plain")
+        assert memory.list("record", limit=1)[0].text == text
+
+
 def test_nothing_said_is_not_stored(home: Path, line: Line) -> None:
     """C7."""
     for words, piped in (([""], ""), (["   "], ""), ([], " \n"), (["", "--end"], "")):
@@ -164,10 +182,77 @@ def test_a_session_is_ended_and_organized(home: Path, line: Line) -> None:
     assert "cli/mara/main is over" in line.done("end-session", "--agent", "cli/mara/main").out
     with Memory.open(home) as memory:
         assert memory.agents.get(memory.agent(MARA)).state == "sleeping"
-    assert line.done("organize", "--json").json == {"organized": 1, "failed": 0, "unindexed": 0}
+    assert line.done("organize", "--json").json == {
+        "organized": 1,
+        "failed": 0,
+        "waiting": 0,
+        "unindexed": 0,
+    }
     assert f"{record} is searchable" in line.done("receipt", record).out
     assert "No agent" in line("end-session", "--agent", "cli/nobody/main").err
     assert "r999" in line("receipt", "r999").err or "999" in line("receipt", "r999").err
+
+
+def test_organize_says_what_waits_and_why(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O2: a worker that was killed holds a transcript, or an attempt failed; hints name the same memory."""
+    monkeypatch.delenv("LIFELONG_HOME")
+    here = ("--home", home, "--user", "mara")
+    line.done("add", "I like tea.", "--end", *here)
+    now = datetime.now(UTC)
+    later = now + timedelta(hours=1)
+    at = f"{later.astimezone():%H:%M:%S}"
+    with Memory.open(home, "mara") as memory:
+        shared = memory._parts.shared
+        shared.dispatcher.run(now, lambda: False)
+        lease = shared.database.write(lambda tx: Inbox(tx).claim(now, later))
+        assert lease
+        held = line.done("organize", *here)
+        assert held.out == f"1 transcript waits; a worker, which may have stopped, holds one until {at}.\n"
+        assert line.done("organize", *here, "--json").json["waiting"] == 1
+        shared.database.write(lambda tx: Inbox(tx).release(lease, "The model is busy.", later))
+        assert line.done("organize", *here).out == f"1 transcript waits; the next attempt is at {at}.\n"
+        retried = line.done("inbox", "retry", lease.item.id, *here).out
+        assert (
+            f"1 transcript waits to be organized again. Run: lifelong organize --home {home} --user mara"
+            in retried
+        )
+    organized = line.done("organize", *here).out
+    assert f"Organized 1 transcript. See: lifelong documents tree --home {home} --user mara" in organized
+    nothing = line.done("organize", *here).out
+    assert (
+        "Nothing was due. What was said is organized when its session ends: lifelong end-session --home" in nothing
+    )
+
+
+def test_what_is_counted_is_in_the_right_number() -> None:
+    assert [counted(number, "item") for number in (0, 1, 1200)] == ["0 items", "1 item", "1,200 items"]
+    assert not_indexed(1) == "1 item is not in the index yet"
+    assert not_indexed(2) == "2 items are not in the index yet"
+
+
+def test_init_describes_every_key(home: Path) -> None:
+    """K1: above each key, as docs/configuration.md does."""
+    lines = (home / "lifelong.toml").read_text().splitlines()
+    above = {line.lstrip("# ").partition(" = ")[0]: lines[at - 1] for at, line in enumerate(lines)}
+    assert above["turn_threshold"] == (
+        "# A session is marked when more than this many of its records wait to be organized."
+    )
+    assert above["journal_enabled"] == "# Keep a journal: MEMORY.md, a file a day, LONGMEMORY.md."
+    assert "# None" not in lines
+
+
+def test_a_document_needs_no_description(home: Path) -> None:
+    """O6: left out, a new one has none, and one that is changed keeps its own."""
+    with Memory.open(home) as memory:
+        made = memory.documents.write(slug="atlas", title="Atlas", body="It ships in May.")
+        assert made.description == ""
+        described = memory.documents.write(
+            document_id=made.id, expected_version=1, slug="atlas", title="Atlas", body="x", description="A ship."
+        )
+        kept = memory.documents.write(
+            document_id=made.id, expected_version=described.version, slug="atlas", title="Atlas", body="y"
+        )
+        assert kept.description == "A ship."
 
 
 def test_the_names_of_the_stages_work_as_verbs(home: Path, line: Line) -> None:
@@ -362,6 +447,9 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
         (["documents", "reed", "x"], 2, "'read'? See: lifelong documents --help"),
         (["health", "--nonsense"], 2, "See: lifelong health --help"),
         (["ledger", "--limit", "0"], 2, "--limit"),
+        (["search", "tea", "--top-k", "0"], 2, "it must be at least 1."),
+        (["search", "tea", "--top-k", "few"], 2, "it must be a whole number."),
+        (["context", "--tokens", "-1"], 2, "it must be at least 0."),
         (["list", "--kind", "turn"], 2, "'--kind': 'turn' is not one of 'record', 'fact'"),
         (["--user", "work", "list"], 2, "--user stands after the command, as in: lifelong list --user"),
         (["about", " "], 2, "There is no name"),

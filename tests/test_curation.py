@@ -598,7 +598,7 @@ def test_what_has_ended_is_not_corrected_again(memory: Memory, mara: Agent) -> N
     """R11."""
     say(memory, mara, PORTO)
     memory.correct("r1", LISBON)
-    with pytest.raises(InputError, match="ended on 2026-02-24 already"):
+    with pytest.raises(InputError, match=r"r1 ended on 2026-02-24, replaced by r2\. Correct r2 instead\."):
         memory.correct("r1", "Mara lives in Faro.")
     assert len(memory.list()) == 2
 
@@ -726,6 +726,7 @@ def test_every_verb_takes_an_id_that_can_be_typed(
     assert not [hit for hit in memory.list() if hit.pinned]
     assert memory.list(before=ids["note"][:4]) == memory.list(before=ids["note"])
     assert memory.receipt("R1").stage == memory.receipt("r1").stage == memory.receipt(1).stage
+    assert memory.receipt("1") == memory.receipt(1)
     assert memory.correct(ids["fact"].upper(), LISBON).id[0] == "f"
 
 
@@ -848,6 +849,8 @@ def test_what_is_outdated_ends_unless_it_was_said(
     assert item(memory, "experience", "harbour").until == clock.now
     memory.feedback(fact, "outdated")
     assert memory.documents.read(document.id).version == 3
+    with pytest.raises(InputError, match=r"ended on 2026-02-24\. Say what is true now: lifelong add "):
+        memory.correct(item(memory, "fact", "Porto").id, "Mara lives in Faro.")
 
 
 def test_a_persons_own_text_that_is_outdated_stays_so(memory: Memory, open_memory: OpenMemory) -> None:

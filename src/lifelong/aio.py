@@ -160,6 +160,7 @@ class AsyncAdmin(AsyncFace):
     """`memory.admin` for event loops."""
 
     health = awaited(Admin.health)
+    next_due = awaited(Admin.next_due)
     status_notes = awaited(Admin.status_notes)
     check = awaited(Admin.check)
     verify = awaited(Admin.verify)

@@ -234,6 +234,11 @@ class Admin(_Namespace):
         notes = self.status_notes()
         return self._read(lambda tx: health(tx, self._user, self._now(), overdue, notes))
 
+    def next_due(self) -> tuple[ItemState, datetime] | None:
+        """Return the state of the inbox item of the home that is organized next, and when it is due. One that is
+        leased is with a worker, and is due when its lease ends."""
+        return self._read(lambda tx: Inbox(tx).next_due())
+
     def status_notes(self) -> builtins.list[str]:
         """Return what a person should know of the work that this process does, a sentence each."""
         return self._parts.status_notes()

@@ -201,6 +201,13 @@ class Inbox:
         row = self._tx.one("SELECT count(*), min(created_at) FROM inbox WHERE due_at IS NOT NULL")
         return (row[0], from_optional_micros(row[1])) if row else (0, None)
 
+    def next_due(self) -> tuple[ItemState, datetime] | None:
+        """Return the state of the open item of the whole home that is due first, and when that is."""
+        row = self._tx.one(
+            "SELECT state, due_at FROM inbox WHERE due_at < ? ORDER BY due_at, id LIMIT 1", _NOT_FIRST
+        )
+        return (row[0], from_micros(row[1])) if row else None
+
     def silent(self, now: datetime, limit: timedelta) -> tuple[int, datetime] | None:
         """Return the item of the whole home whose worker has sent no heartbeat for longest, and when the last one
         was; none if every worker sent one within the limit, or within half its lease if that is longer."""

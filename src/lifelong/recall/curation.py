@@ -197,8 +197,11 @@ class Curation:
         if found.kind == "note":
             raise InputError(f"A note is corrected in its file: edit {found.container} in the user's folder.")
         if found.until and not self._is_text_of(found.by_record, correction):
+            ended = f"{found.short_id} ended on {found.until:%Y-%m-%d}"
             raise InputError(
-                f"{found.short_id} ended on {found.until:%Y-%m-%d} already. Correct what holds instead."
+                f"{ended}, replaced by r{found.by_record}. Correct r{found.by_record} instead."
+                if found.by_record
+                else f'{ended}. Say what is true now: lifelong add "…"'
             )
         shown = self._database.read(lambda tx: hit(tx, self._owner, found)).text
         if redact(correction) == shown:

@@ -70,6 +70,16 @@ def print_text(text: str) -> None:
     sys.stdout.write(sanitize(text).rstrip("\n") + "\n")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: "1 transcript", "2 transcripts"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def not_indexed(number: int) -> str:
+    """Return how many items search cannot find yet."""
+    return f"{counted(number, 'item')} {'is' if number == 1 else 'are'} not in the index yet"
+
+
 def print_done(text: str) -> None:
     """Print that something went well."""
     sys.stdout.write(f"{styled('✓', 'green')} {one_line(text)}\n")

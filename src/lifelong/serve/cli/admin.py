@@ -23,8 +23,10 @@ from lifelong.serve.cli.options import (
     open_memory,
 )
 from lifelong.serve.terminal import (
+    counted,
     in_progress,
     interrupts,
+    not_indexed,
     one_line,
     print_done,
     print_json,
@@ -75,8 +77,9 @@ def _health_lines(found: dict[str, Any]) -> list[str]:
     return [
         f"● {found['status']}",
         *(f"  {one_line(reason)}" for reason in found["reasons"]),
-        f"{found['marked']:,} sessions and {found['waiting']:,} transcripts wait to be organized, "
-        f"{found['dead']:,} failed for good, {found['unindexed']:,} items are not in the index yet",
+        f"{counted(found['marked'], 'session')} and {counted(found['waiting'], 'transcript')} wait to be "
+        "organized, "
+        f"{found['dead']:,} failed for good, {not_indexed(found['unindexed'])}",
     ]
 
 

@@ -38,6 +38,13 @@ SECTIONS: dict[str, dict[str, str]] = {
 SYNONYMS = {"append": "add", "recall": "search"}
 """Names that work and are not in the help."""
 
+PLAIN_WORDS = {
+    "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
+    "Input should be greater than or equal to": "it must be at least",
+    "Input should be less than or equal to": "it must be at most",
+}
+"""How typer says what a number must be, and how we do."""
+
 MODULES = {
     name: module for section in SECTIONS.values() for module, names in section.items() for name in names.split()
 }
@@ -153,6 +160,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip().replace("Value error, ", "")
+    for theirs, ours in PLAIN_WORDS.items():
+        message = message.replace(theirs, ours)
     if type(error).__name__ == "NoArgsIsHelpError":
         return message
     option = getattr(error, "option_name", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -25,13 +26,16 @@ from lifelong.serve.cli.options import (
     address,
     command,
     find_agent,
+    hint,
     open_memory,
     read_text,
     several,
     time_option,
 )
 from lifelong.serve.terminal import (
+    counted,
     in_progress,
+    not_indexed,
     one_line,
     print_done,
     print_hits,
@@ -55,6 +59,8 @@ AgentOption = Annotated[
     typer.Option(help="Which agent: connector/user/channel, or an id.", show_default="the user's default agent"),
 ]
 NOTHING_SAID = "There is no text. Write it on the line, or pipe it in."
+JSON_MESSAGES = re.compile(r'\s*(\{\s*"|\[\s*\{)')
+"""How messages in JSON begin."""
 MAX_IDS_PRINTED = 20  # of what one `add` stored
 
 
@@ -116,12 +122,13 @@ def _messages(text: str, role: Role, speaker: str, *, plain: bool) -> object:
 
 
 def _parse_json(text: str) -> object:
-    """Return the messages of a JSON document or of JSON Lines; none if the text is neither. Raise `InputError` for
-    JSON Lines of which one cannot be read."""
+    """Return the messages of a JSON document or of JSON Lines; none if the text is neither. Raise `InputError` if
+    it begins like messages and cannot be read."""
     from lifelong.errors import InputError
 
     if not text.lstrip().startswith(("{", "[")):
         return None
+    is_text = not JSON_MESSAGES.match(text)
     try:
         found = json.loads(text)
     except RecursionError:
@@ -136,9 +143,12 @@ def _parse_json(text: str) -> object:
         try:
             messages.append(json.loads(line))
         except (ValueError, RecursionError) as error:
-            if not messages:
-                return None  # the first line is not JSON, so it is a text
-            raise InputError(f"Line {number} is not JSON, so nothing was stored: {error}.") from error
+            if not messages and is_text:
+                return None
+            raise InputError(
+                f"Line {number} is not JSON, so nothing was stored: {error}. Correct it, or store all of it as a "
+                "text with --plain."
+            ) from error
     return messages
 
 
@@ -177,7 +187,7 @@ def search(
 def _why_nothing(memory: Memory) -> str:
     """Return why a question may have found nothing, and what to do."""
     if left := memory.admin.unindexed():
-        return f"Nothing was found, but {left:,} items are not in the index yet. Run: lifelong worker"
+        return f"Nothing was found, but {not_indexed(left)}. Run: {hint('worker', memory.home.path)}"
     return "Nothing is known about that yet. Store something with: lifelong add, or see: lifelong demo"
 
 
@@ -321,7 +331,8 @@ def end_session(memory: Memory, agent: AgentOption = "") -> Answer:
     """
     who = find_agent(memory, agent)
     memory.end_session(who)
-    done = f"The session of {address(who.cache_key)} is over. Organize it now with: lifelong organize"
+    next_step = hint("organize", memory.home.path, memory.user)
+    done = f"The session of {address(who.cache_key)} is over. Organize it now with: {next_step}"
     return Answer({"agent": who.cache_key}, lambda: print_done(done))
 
 
@@ -332,18 +343,39 @@ def organize(memory: Memory) -> Answer:
     Example: lifelong organize
     """
     done, left = memory.organize(), memory.admin.unindexed()
+    waiting = memory.admin.health().waiting
+    why = _why_waiting(memory) if waiting else ""
+
+    def command_for(words: str) -> str:
+        return hint(words, memory.home.path, memory.user)
 
     def show() -> None:
         if done.failed:
-            print_text(f"{done.failed} session(s) failed. See: lifelong inbox list")
+            print_text(f"{counted(done.failed, 'transcript')} failed. See: {command_for('inbox list')}")
         if done.finished:
-            print_done(f"Organized {done.finished} session(s). See: lifelong documents tree")
-        elif not done.failed:
-            print_text("Nothing was due. A session is organized when it ends: lifelong end-session")
+            print_done(f"Organized {counted(done.finished, 'transcript')}. See: {command_for('documents tree')}")
+        if waiting:
+            print_text(f"{counted(waiting, 'transcript')} {'waits' if waiting == 1 else 'wait'}{why}.")
+        elif not (done.finished or done.failed):
+            ending = command_for("end-session")
+            print_text(f"Nothing was due. What was said is organized when its session ends: {ending}")
         if left:
-            print_text(f"{left:,} items are not in the index yet. Run: lifelong worker")
+            print_text(f"{not_indexed(left)}. Run: {hint('worker', memory.home.path)}")
 
-    return Answer({"organized": done.finished, "failed": done.failed, "unindexed": left}, show)
+    counts = {"organized": done.finished, "failed": done.failed, "waiting": waiting, "unindexed": left}
+    return Answer(counts, show)
+
+
+def _why_waiting(memory: Memory) -> str:
+    """Return why transcripts wait although everything that is due was done."""
+    due = memory.admin.next_due()
+    if not due:
+        return ""
+    state, at = due
+    until = f"{at.astimezone():%H:%M:%S}"
+    if state == "leased":
+        return f"; a worker, which may have stopped, holds one until {until}"
+    return f"; the next attempt is at {until}"
 
 
 @command(verbs)

@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from lifelong.serve.cli.options import Answer, LimitOption, State, address, command, find_agent, noun, several
-from lifelong.serve.terminal import print_done, print_table, print_text
+from lifelong.serve.cli.options import (
+    Answer,
+    LimitOption,
+    State,
+    address,
+    command,
+    find_agent,
+    hint,
+    noun,
+    several,
+)
+from lifelong.serve.terminal import counted, print_done, print_table, print_text
 
 if TYPE_CHECKING:
     from lifelong.memory import Memory
@@ -118,5 +128,8 @@ def retry(
     Example: lifelong inbox retry 7
     """
     count = memory.inbox.retry(item)
-    message = f"{count} item(s) wait to be organized again. Run: lifelong organize"
+    next_step = hint("organize", memory.home.path, memory.user)
+    message = (
+        f"{counted(count, 'transcript')} wait{'s' if count == 1 else ''} to be organized again. Run: {next_step}"
+    )
     return Answer({"retried": count}, lambda: print_done(message if count else "There was nothing to try again."))
