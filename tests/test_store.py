@@ -297,3 +297,21 @@ def test_an_organizer_of_ones_own_takes_the_place_of_the_configured_one(tmp_path
         assert store.organize().finished == 2
         assert store.user("mara").documents.read("~/memory/log").body == "Said something. [r1]"
         assert store.user("tom").documents.read("~/memory/log").body == "Said something. [r2]"
+
+
+def test_the_failure_of_one_users_journal_stops_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O3, C0: what was said to the other users is organized, and theirs too."""
+    with Store.open(tmp_path, continuity={"journal_enabled": True}) as store:
+        for name in ("anna", "bert"):
+            store.user(name).add("I live in Porto.", speaker=name.title())
+            store.user(name).end_session()
+
+        def fail() -> int:
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr(store.user("anna").journal, "keep_up", fail)
+        assert store.organize().finished == 2
+        assert "the journal of user anna could not be kept" in caplog.text
+        assert store.user("bert").journal.records() != []

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lifelong.errors import LifelongError
+from lifelong.errors import TEMPORARY_ERRORS, LifelongError
 from lifelong.organize.worker import WorkDone, Worker
 from lifelong.periodic import PeriodicThread
 
@@ -74,9 +74,18 @@ class BackgroundWork:
     def _round(self, now: datetime, stopping: Callable[[], bool]) -> WorkDone:
         shared = self._shared
         for user in self._users():
-            user.journal.keep_up()
+            self._keep_journal(user)
         shared.lifecycle.advance(now)
         return WorkDone(shared.dispatcher.run(now, stopping), *shared.memory_agent.work(stopping))
+
+    def _keep_journal(self, user: UserParts) -> None:
+        """Write the turns that were completed. One user's failure stops nobody else's work."""
+        try:
+            user.journal.keep_up()
+        except TEMPORARY_ERRORS:
+            raise  # it concerns everybody
+        except Exception:
+            log.exception("the journal of user %s could not be kept; it is tried again", user.name)
 
     def _run_schedules(self) -> float:
         """Run what is due, one user after the other. Return how many seconds there are until the next."""
