@@ -306,6 +306,7 @@ def test_the_failure_of_one_users_journal_stops_nobody_else(
     with Store.open(tmp_path, continuity={"journal_enabled": True}) as store:
         for name in ("anna", "bert"):
             store.user(name).add("I live in Porto.", speaker=name.title())
+            store.user(name).end_turn()
             store.user(name).end_session()
 
         def fail() -> int:
