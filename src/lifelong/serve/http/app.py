@@ -110,7 +110,7 @@ def _metric_lines(memory: Memory, answered: Counter[int]) -> Iterator[str]:
     health, stats = memory.admin.health(), memory.admin.stats()
     waited = (datetime.now(UTC) - health.oldest).total_seconds() if health.oldest else 0.0
     yield from _metric("health", "0 green, 1 yellow, 2 red.", {"": HEALTH_LEVELS[health.status]})
-    yield from _metric("marked_sessions", "Sessions that wait to be dispatched.", {"": health.marked})
+    yield from _metric("marked_sessions", "Sessions that wait to be organized.", {"": health.marked})
     yield from _metric("queue_depth", "Transcripts that wait to be organized.", {"": health.waiting})
     yield from _metric("queue_oldest_seconds", "How long the oldest of them has waited.", {"": max(0.0, waited)})
     yield from _metric("queue_dead", "Transcripts that failed for good.", {"": health.dead})

@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, get_args, get_type_hints
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Path, Query, Request
 from pydantic import (
     AwareDatetime,
     BaseModel,
@@ -35,6 +35,8 @@ from lifelong.recall.feedback import Verdict
 from lifelong.types import Document, ItemKind, Provenance, Reference
 
 USER_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+BACKUP_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
+RECORD_PATTERN = r"^r?\d{1,19}$"
 MAX_MESSAGES = 10_000  # in one call
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(_DAY.pattern + r"[Tt ]\d", re.ASCII)
@@ -43,9 +45,26 @@ _TIME = re.compile(_DAY.pattern + r"[Tt ]\d", re.ASCII)
 # Parameters
 
 
+def _fits(pattern: str, advice: str) -> BeforeValidator:
+    """Return a check that says in words what a pattern asks for."""
+
+    def check(value: object) -> object:
+        if isinstance(value, str) and not re.fullmatch(pattern, value, re.ASCII):
+            raise ValueError(advice)
+        return value
+
+    return BeforeValidator(check)
+
+
+_NAMES_USER = _fits(
+    USER_PATTERN,
+    "A user's name has 1 to 64 of the characters a-z, 0-9, _ and -, and begins with a letter or digit",
+)
+
+
 async def _memory_of(
     request: Request,
-    user: Annotated[str, Query(pattern=USER_PATTERN, description="Whose memory.")] = "default",
+    user: Annotated[str, _NAMES_USER, Query(pattern=USER_PATTERN, description="Whose memory.")] = "default",
 ) -> Callable[..., Memory]:
     """Return a function that gives the user's memory; with `new`, also that of a user who holds nothing yet. It is
     called in the thread that answers, because it may read from the disk."""
@@ -76,6 +95,11 @@ UserMemory = Annotated[Callable[..., Memory], Depends(_memory_of)]
 Moment = Annotated[AwareDatetime, BeforeValidator(_check_time)]
 Day = Annotated[date, BeforeValidator(_check_day)]
 RecordId = Annotated[int, Field(ge=0, lt=2**63)]
+RecordName = Annotated[
+    str,
+    _fits(RECORD_PATTERN, "Give the id of a record, such as r42"),
+    Path(pattern=RECORD_PATTERN, examples=["r42"]),
+]
 Version = Annotated[int, Field(ge=1, lt=2**31)]
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 AsOf = Annotated[Moment | None, Query(description="As it was at this time.")]
@@ -158,6 +182,8 @@ class Add(Body):
     def _check_one(self) -> Self:
         if sum(given is not None for given in (self.text, self.messages, self.records)) != 1:
             raise ValueError("Give exactly one of text, messages and records")
+        if self.text is not None and not self.text.strip():
+            raise ValueError("The text is empty. Give what was said")
         return self
 
     def what(self) -> object:
@@ -360,8 +386,8 @@ class Retried(BaseModel):
 class BackupName(Body):
     """The name of the backup in the home's folder `backups`. Left out: the time."""
 
-    name: str | None = Field(
-        default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$", examples=["before-the-move"]
+    name: Annotated[str | None, _fits(BACKUP_PATTERN, "A backup's name has 1 to 100 letters, digits, _ and -")] = (
+        Field(default=None, pattern=BACKUP_PATTERN, examples=["before-the-move"])
     )
 
 

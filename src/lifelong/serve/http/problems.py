@@ -81,13 +81,7 @@ def answer(error: Exception) -> Response:
             detail = f"{error.detail}. See /openapi.json for what this address takes."
             return _answer(error.status_code, detail, headers=error.headers or {})
         case RequestValidationError():
-            faults = [
-                Fault(
-                    where=".".join(map(str, one["loc"]))[:MAX_FAULT_CHARS],
-                    what="Unknown field" if one["type"] == "extra_forbidden" else one["msg"][:MAX_FAULT_CHARS],
-                )
-                for one in error.errors()[:MAX_FAULTS]
-            ]
+            faults = [_fault(one) for one in error.errors()[:MAX_FAULTS]]
             wrong = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
             if error.body and isinstance(error.body, bytes):
                 wrong = "a body is only read with content-type: application/json"
@@ -97,6 +91,19 @@ def answer(error: Exception) -> Response:
             return _answer(status, with_hint(error, "http"), title)
     log_error(error)
     return _answer(500, INTERNAL_ERROR)
+
+
+def _fault(found: Mapping[str, Any]) -> Fault:
+    """Return what FastAPI or pydantic found wrong, in plain words."""
+    where, what = ".".join(map(str, found["loc"])), found["msg"]
+    match found["type"]:
+        case "extra_forbidden":
+            what = "Unknown field"
+        case "value_error":
+            what = what.removeprefix("Value error, ")
+        case "json_invalid":
+            where, what = "body", f"Not JSON, at character {found['loc'][-1] + 1}: {found['ctx']['error']}"
+    return Fault(where=where[:MAX_FAULT_CHARS], what=what[:MAX_FAULT_CHARS])
 
 
 def status_of(error: errors.LifelongError) -> int:

@@ -23,7 +23,7 @@ from lifelong.recall import recall_log
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.relations import Relations
 from lifelong.serve.http import models
-from lifelong.serve.http.models import AsOf, Day, Limit, Moment, RecordId, UserMemory, Version
+from lifelong.serve.http.models import AsOf, Day, Limit, Moment, RecordId, RecordName, UserMemory, Version
 from lifelong.types import Changeset, Document, Hit, InboxItem, ItemKind, ItemState, Session, Stats, Turn
 
 memory_verbs = APIRouter(tags=["memory"])
@@ -124,9 +124,7 @@ def feedback(body: models.Feedback, memory: UserMemory) -> None:
 
 
 @memory_verbs.get("/receipt/{record}")
-def receipt(
-    record: Annotated[str, Path(pattern=r"^r?\d{1,19}$", examples=["r42"])], memory: UserMemory
-) -> Receipt:
+def receipt(record: RecordName, memory: UserMemory) -> Receipt:
     """Return how far a record has come: stored, queued, organized, searchable, or failed and why."""
     return memory().receipt(f"r{record.removeprefix('r')}")
 
