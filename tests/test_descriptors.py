@@ -266,7 +266,7 @@ def test_a_part_that_is_too_long_is_refused() -> None:
     """C1: a part of an address is at most 500 bytes."""
     assert encode(Task("x" * 500))
     assert encode(Task("é" * 250))
-    with pytest.raises(InputError, match=r"Task\.id has 501 characters; the limit is 500\. Make it shorter"):
+    with pytest.raises(InputError, match=r"Task\.id takes 501 bytes; the limit is 500\. Make it shorter"):
         encode(Task("x" * 501))
     with pytest.raises(InputError, match=r"Task\.id takes 501 bytes; the limit is 500\. Make it shorter"):
         encode(Task("x" * 499 + "é"))

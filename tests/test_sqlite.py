@@ -87,7 +87,7 @@ def test_the_application_id_stands_in_the_files_header(sqlite: SQLite, path: Pat
 
 
 def test_a_reader_cannot_write(sqlite: SQLite, things_table: None) -> None:
-    with pytest.raises(StorageUnavailable, match=r"cannot be opened and written .*readonly"):
+    with pytest.raises(StorageUnavailable, match=r"written .*readonly.*reading needs too\. Nothing was changed"):
         sqlite.read(add("a"))
     assert things(sqlite) == []
 
@@ -787,7 +787,7 @@ def test_a_file_that_may_not_grow_is_said_with_what_to_do(tmp_path: Path) -> Non
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
         try:
-            with pytest.raises(StorageError, match=r"disk I/O error.*Nothing was stored; check the disk"):
+            with pytest.raises(StorageError, match=r"disk I/O error.*Nothing was changed; check the disk"):
                 memory.append(alice, UserMessage("x" * 100_000))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -43,11 +43,11 @@ def validate_text(value: object, what: str, limit: int, advice: str = "Make it s
 def validate_name(value: object, what: str, limit: int = 1_000) -> str:
     """Return text that is not blank: a part of an address, a key, an id. The limit is in bytes, as an index
     counts."""
+    if isinstance(value, str) and (size := len(value.encode(errors="surrogatepass"))) > limit:
+        raise InputError(f"{what} takes {size:,} bytes; the limit is {limit:,}. Make it shorter.")
     text = validate_text(value, what, limit)
     if not text.strip():
         raise InputError(f"{what} must not be empty. Give it at least one visible character.")
-    if (size := len(text.encode())) > limit:
-        raise InputError(f"{what} takes {size:,} bytes; the limit is {limit:,}. Make it shorter.")
     return text
 
 

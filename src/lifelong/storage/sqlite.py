@@ -414,7 +414,7 @@ def translate(error: apsw.Error, path: Path) -> LifelongError:
     match error:
         case apsw.BusyError() | apsw.LockedError():
             return StorageBusy(
-                f"Another process kept {path} busy for too long. Nothing was stored; try again, "
+                f"Another process kept {path} busy for too long. Nothing was changed; try again, "
                 "or raise storage.busy_timeout."
             )
         case apsw.FullError():
@@ -423,7 +423,7 @@ def translate(error: apsw.Error, path: Path) -> LifelongError:
             return _full(path)
         case apsw.IOError():
             return StorageError(
-                f"{path} could not be read or written ({error}). Nothing was stored; check the disk, its quota "
+                f"{path} could not be read or written ({error}). Nothing was changed; check the disk, its quota "
                 "and the largest size of a file (ulimit -f), and try again."
             )
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError() | apsw.CantOpenError():
@@ -442,7 +442,7 @@ def translate(error: apsw.Error, path: Path) -> LifelongError:
         case apsw.ConstraintError():
             return StorageConflict(f"The database refused it: {error}. Nothing was stored.")
         case _:
-            return StorageError(f"The database {path} could not do it: {error}. Nothing was stored.")
+            return StorageError(f"The database {path} could not do it: {error}. Nothing was changed.")
 
 
 def not_a_database(path: Path) -> ForeignDatabase:
@@ -457,7 +457,7 @@ def _full(path: Path) -> StorageFull:
 
 def _not_writable(path: Path, reason: str | None) -> StorageUnavailable:
     return StorageUnavailable(
-        f"{path} cannot be opened and written ({reason}). Nothing was stored; "
+        f"{path} cannot be opened and written ({reason}), which reading needs too. Nothing was changed; "
         "check that its folder exists and that both can be written."
     )
 
