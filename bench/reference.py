@@ -7,7 +7,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, get_args, is_typeddict
 
 import typer
@@ -207,7 +207,11 @@ DESCRIPTORS = ("User", "Cron", "Task", "System", "Subagent", "App", "Permanent",
 def python() -> str:
     """Return docs/python-reference.md: every public class and method with its docstring."""
     parts = [PYTHON_HEAD, "## Opening a home\n"]
-    parts += [*_class(lifelong.Store), *_class(lifelong.Memory), *_class(aio.AsyncMemory, methods=("open",))]
+    parts += [
+        *_class(lifelong.Store),
+        *_class(lifelong.Memory, attributes=NAMESPACES),
+        *_class(aio.AsyncMemory, methods=("open",)),
+    ]
     parts.append("## Namespaces of a memory\n")
     for name, (kind, awaited) in NAMESPACES.items():
         public = _methods(kind) if kind.__module__ == namespaces.__name__ else _methods(awaited)
@@ -232,11 +236,16 @@ def python() -> str:
     return "\n".join(parts)
 
 
-def _class(kind: type, title: str = "", methods: Sequence[str] | None = None) -> Iterator[str]:
+def _class(
+    kind: type, title: str = "", methods: Sequence[str] | None = None, attributes: Iterable[str] = ()
+) -> Iterator[str]:
     yield f"### {title or kind.__name__}\n"
     if title:
         yield f"The class `{kind.__name__}`.\n"
     yield f"{_prose(inspect.cleandoc(kind.__doc__ or ''))}\n"
+    if attributes:
+        linked = ", ".join(f"[`{name}`](#memory{name})" for name in attributes)
+        yield _wrapped(f"Its namespaces are attributes, described below: {linked}.") + "\n"
     if dataclasses.is_dataclass(kind):
         yield "\n".join(_dataclass_field(field) for field in dataclasses.fields(kind)) + "\n"
     elif is_typeddict(kind):

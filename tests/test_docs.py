@@ -19,6 +19,7 @@ from lifelong.settings import Settings, reference
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "bench/DATA.md"])
+FIRST_PAGES = ("README.md", "getting-started.md")
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 DIALECT = """
@@ -55,10 +56,18 @@ def prose(path: Path) -> str:
 def test_the_examples_of_a_page_run_in_order(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Those of the first pages run each on its own, because readers copy one of them."""
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "__main__"}
+    names: dict[str, object] = {}
     for block in blocks(path, "python"):
+        names = {"__name__": "__main__"} | ({} if path.name in FIRST_PAGES else names)
         exec(compile(block, page(path), "exec"), names)
+
+
+def test_examples_import_nothing_that_only_tests_have() -> None:
+    assert [
+        page(path) for path in PAGES if re.search("lifelong.testing|pytest", "".join(blocks(path, "python")))
+    ] == []
 
 
 def test_the_first_example_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
@@ -180,6 +189,14 @@ def test_every_public_call_is_in_the_python_reference(tmp_path: Path) -> None:
         if kind.__module__ == namespaces.__name__:
             assert set(public(kind)) <= described(sections[f"memory.{name}"])
     assert set(public(AsyncMemory)) >= set(public(Memory)) - {"close", "closed"}
+
+
+def test_the_python_reference_shows_examples_as_code_and_lists_the_namespaces() -> None:
+    text = python()
+    for example in ("with Store.open(", "with Memory.open(", "async with await AsyncMemory.open("):
+        assert f"```py\n{example}" in text
+    memory = text.partition("### Memory\n")[2].partition("\n####")[0]
+    assert [name for name in NAMESPACES if f"[`{name}`](#memory{name})" not in memory] == []
 
 
 def test_every_call_in_the_python_reference_says_what_it_does() -> None:

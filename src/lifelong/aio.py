@@ -195,8 +195,10 @@ class AsyncNotesDirectory(AsyncFace):
 class AsyncMemory(AsyncFace):
     """`Memory` for event loops: the same methods and namespaces, awaited.
 
-    async with await AsyncMemory.open("home", user="mara") as memory:
-        await memory.add("I moved to Lisbon in May.")
+        async with await AsyncMemory.open("home", user="mara") as memory:
+            await memory.add("I moved to Lisbon in May.")
+
+    Each call runs in a thread, so that the loop goes on meanwhile.
     """
 
     def __init__(self, memory: Memory) -> None:
