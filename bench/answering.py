@@ -1,9 +1,9 @@
 """Who answers the questions of a haystack: the whole product, and what it is compared with.
 
 The product is told every turn through `Memory.append_many`, a session of the data as a session of an agent;
-worker, memory-agent and indexer run; then it is asked through `Memory.recall`, at the time of the question. Beside
-it stand full text (FTS5's BM25 with its Porter stemmer over the question's words but for stop words), the bundled
-embedder's vectors alone, and reciprocal rank fusion of the two as most programs do it.
+worker, memory-agent and index worker run; then it is asked through `Memory.recall`, at the time of the question.
+Beside it stand full text (FTS5's BM25 with its Porter stemmer over the question's words but for stop words), the
+bundled embedder's vectors alone, and reciprocal rank fusion of the two as most programs do it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def told(home: Path, haystack: Haystack, *, organized: bool = True, **settings: 
             memory.sessions.reset(agent)
         if organized:
             cpu_seconds(memory)
-        memory._parts.shared.indexer.run_until_idle()
+        memory._parts.shared.index_worker.run_until_idle()
     return Told(haystack, home, turns, now, settings)
 
 

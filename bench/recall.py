@@ -214,7 +214,7 @@ def fill(home: Path, size: int) -> list[Asked]:
             memory.sessions.reset(agent)
             if number % max(1, size // SESSION // QUESTIONS) == 0:
                 questions.append(Asked(asked.question(session[number % SESSION]), records[number % SESSION]))
-        memory._parts.shared.indexer.run_until_idle()
+        memory._parts.shared.index_worker.run_until_idle()
     return questions
 
 
@@ -236,7 +236,7 @@ def ingest(home: Path) -> Figures:
             batch = list(islice(turns, BATCH))
             started = time.perf_counter()
             memory.append_many(agent, batch)
-            memory._parts.shared.indexer.run_until_idle()
+            memory._parts.shared.index_worker.run_until_idle()
             stored = time.perf_counter()
             embedder.embed([turn.text for turn in batch])
             storing.append(stored - started)
@@ -331,7 +331,7 @@ def add_turns(memory: Memory, seed: int) -> None:
     turns = Speech(seed).turns()
     for _ in range(ADDED // BATCH):
         memory.append_many(agent, list(islice(turns, BATCH)))
-        memory._parts.shared.indexer.run_until_idle()
+        memory._parts.shared.index_worker.run_until_idle()
 
 
 if __name__ == "__main__":

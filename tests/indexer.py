@@ -52,7 +52,7 @@ def main(home: str, storage: str, what: str, settings: str = "{}") -> None:
     repair.ROWS_PER_BATCH = index_worker.BATCH = 20
     experience_vectors.BATCH = 5
     with Memory.open(home, storage=json.loads(storage), **json.loads(settings)) as memory:
-        indexer = memory._parts.shared.indexer
+        indexer = memory._parts.shared.index_worker
         if what == "rebuild":
             memory.admin.rebuild()
         else:

@@ -69,7 +69,7 @@ class Counting(Letters):
 
 def embed_by(memory: Memory, *embedders: Embedder) -> None:
     """As if these were configured, and at hand."""
-    memory._parts.shared.indexer._embedders = embedders
+    memory._parts.shared.index_worker._embedders = embedders
 
 
 def tell(memory: Memory) -> Experiences:
@@ -223,7 +223,7 @@ def test_who_takes_over_while_one_is_added_is_asked(open_memory: OpenMemory) -> 
 
 def test_the_settings_change_the_embedder(open_memory: OpenMemory, tiny: Path) -> None:
     """R4: from the bundled one to a transformer, during which the first serves; and back, when the transformer is
-    not at hand: words find, health says so, no question embeds, and the next look of the indexer makes them."""
+    not at hand: words find, health says so, no question embeds, and the index worker makes them next."""
     before = answers(tell(open_memory(**LOCAL)))
     onnx = open_memory(**LOCAL, embeddings={"provider": "onnx", "path": str(tiny)})
     assert answers(onnx.experiences) == before

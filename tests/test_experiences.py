@@ -64,8 +64,8 @@ class Silent(StaticEmbedder):
 
 
 def embedding(database: Database, clock: FakeClock, *embedders: Embedder) -> Callable[[], IndexWorker]:
-    indexer = IndexWorker(database, embedders, clock)
-    return lambda: indexer
+    index_worker = IndexWorker(database, embedders, clock)
+    return lambda: index_worker
 
 
 def served_by(store: Experiences) -> str:
@@ -552,13 +552,13 @@ def test_nothing_is_compacted_that_was_not_looked_at(open_memory: OpenMemory, cl
     for text in (DEPLOY, TEA):
         memory.journal.remember(text, "note")
     clock.turn(days=30)
-    memory._parts.shared.indexer._embedders = (Silent(),)
+    memory._parts.shared.index_worker._embedders = (Silent(),)
     with pytest.raises(ModelError):
         memory.journal.compact()
     schedule.tick()
     assert "does not answer" in memory._parts.journal.status_notes()[0]
     assert len(memory.journal.records()) == 2
-    memory._parts.shared.indexer._embedders = (EMBEDDER,)
+    memory._parts.shared.index_worker._embedders = (EMBEDDER,)
     assert memory.journal.compact().compacted
 
 

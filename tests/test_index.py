@@ -109,7 +109,7 @@ def test_recall_goes_on_while_the_index_is_made(full: Memory, small_batches: Non
     full.admin.rebuild()
     full.append(full.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
     assert full.search("lynx", 1)[0].text == "The lynx is new."
-    full._parts.shared.indexer.run()
+    full._parts.shared.index_worker.run()
     assert 0 < len(full.search("sleeps", 200)) < len(SAID)
 
 
@@ -302,7 +302,7 @@ def test_damaged_stems_are_made_anew(tmp_path: Path, damage: str) -> None:
 
 def use_letters(memory: Memory) -> None:
     """As if another embedder were configured."""
-    indexer = memory._parts.shared.indexer
+    indexer = memory._parts.shared.index_worker
     indexer._embedders = (Letters(), *indexer._embedders)
 
 
@@ -313,13 +313,13 @@ def test_another_embedder_takes_over_when_it_is_done(
     before = answers(full)
     again = open_memory()
     use_letters(again)
-    again._parts.shared.indexer.run()
+    again._parts.shared.index_worker.run()
     assert vectors(full._parts.shared.database)["static"] >= len(SAID)
     assert vectors(full._parts.shared.database)["letters"] > 0
     assert again.admin.unindexed() > 0
     assert answers(again) == before
     again.append(again.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
-    again._parts.shared.indexer.run()
+    again._parts.shared.index_worker.run()
     assert again.search("lynx", 1)[0].text == "The lynx is new."
     again.organize()
     assert "static" not in vectors(full._parts.shared.database)
@@ -333,7 +333,7 @@ def test_two_embedders_do_not_replace_each_other_for_ever(
 ) -> None:
     """R4: whoever was opened last decides, once; the other makes no vectors, and says so in its health."""
     later, letters = open_memory(), Letters()
-    later._parts.shared.indexer._embedders = (letters,)
+    later._parts.shared.index_worker._embedders = (letters,)
     later.organize()
     assert set(vectors(database)) == {"letters"}
     full.append(full.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
@@ -359,7 +359,7 @@ def test_a_change_that_is_taken_back_is_paid_once(
     """R4: what an embedder has made is not made again; what the other one began goes."""
     begun = open_memory()
     use_letters(begun)
-    begun._parts.shared.indexer.run()
+    begun._parts.shared.index_worker.run()
     assert vectors(database)["letters"] > 0
     back = open_memory()
     asked: list[str] = []
@@ -369,7 +369,7 @@ def test_a_change_that_is_taken_back_is_paid_once(
             asked.extend(texts)
             return super().embed(texts)
 
-    back._parts.shared.indexer._embedders = (Counting(),)
+    back._parts.shared.index_worker._embedders = (Counting(),)
     back.organize()
     begun.organize()
     assert asked == []
@@ -425,7 +425,7 @@ def test_two_processes_see_what_the_other_stored(full: Memory, open_memory: Open
 
 
 def test_what_is_new_gets_its_vector_on_the_way(memory: Memory, alice: Agent, database: Database) -> None:
-    """R1: where nobody runs the indexer, a few items are embedded when somebody asks."""
+    """R1: where nobody runs the index worker, a few items are embedded when somebody asks."""
     memory.append(alice, UserMessage("I adopted a spaniel."))
     memory.search("dog")
     assert vectors(database) == {"static": 1}
@@ -443,7 +443,7 @@ def test_health_says_why_the_indexer_fails(open_memory: OpenMemory) -> None:
     memory = open_memory()
     memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE rebuild_progress RENAME TO mislaid"))
     memory.start()
-    until(lambda: "The indexer fails, and tries again: " in str(memory.admin.status_notes()))
+    until(lambda: "The index worker fails, and tries again: " in str(memory.admin.status_notes()))
     memory.stop()
     memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO rebuild_progress"))
 
@@ -462,13 +462,13 @@ class Broken(Letters):
 def test_an_embedder_that_fails_holds_up_no_question(memory: Memory, alice: Agent) -> None:
     """R1, R4: it is not asked each time; words find what is there, and health says what is wrong."""
     broken = Broken()
-    memory._parts.shared.indexer._embedders = (broken,)
+    memory._parts.shared.index_worker._embedders = (broken,)
     memory.append(alice, UserMessage("I adopted a spaniel."))
     for _ in range(5):
         assert memory.search("spaniel")
     assert broken.asked == 1
     assert "does not answer" in memory.admin.health().reasons[0]
-    memory._parts.shared.indexer._embedders = (Letters(),)
+    memory._parts.shared.index_worker._embedders = (Letters(),)
     memory.organize()
     assert memory.admin.health().status == "green"
     assert memory.admin.verify() == []
@@ -477,11 +477,11 @@ def test_an_embedder_that_fails_holds_up_no_question(memory: Memory, alice: Agen
 def test_a_rebuild_ends_where_nothing_can_be_embedded(memory: Memory, alice: Agent) -> None:
     """R1: with what words find, and says how much waits."""
     memory.append(alice, UserMessage("I adopted a spaniel."))
-    memory._parts.shared.indexer._embedders = (Broken(),)
+    memory._parts.shared.index_worker._embedders = (Broken(),)
     assert rebuild_index(memory, quiet=True) == 1
     assert memory.search("spaniel")
-    memory._parts.shared.indexer._embedders = (Letters(),)
-    memory._parts.shared.indexer._retry_at = 0.0
+    memory._parts.shared.index_worker._embedders = (Letters(),)
+    memory._parts.shared.index_worker._retry_at = 0.0
     assert rebuild_index(memory, quiet=True) == 0
 
 
@@ -498,7 +498,7 @@ def test_a_text_that_is_refused_holds_up_no_other(open_memory: OpenMemory, datab
     """R1: it is found by its words; the others, of this user and of others, by their meaning, too."""
     here, there = open_memory("aaa"), open_memory("bbb")
     for memory in (here, there):
-        memory._parts.shared.indexer._embedders = (Picky(),)
+        memory._parts.shared.index_worker._embedders = (Picky(),)
         texts = ["I saw a heron.", "I saw a zebra.", "I saw a newt."]
         memory.append_many(memory.agent(User("cli", "a", "b")), [UserMessage(text) for text in texts])
     here.organize()

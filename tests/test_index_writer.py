@@ -51,7 +51,7 @@ def test_a_row_that_is_no_record_at_all_does_not_stop_a_rebuild(tmp_path: Path, 
             lambda tx: tx.run(f"UPDATE session_history SET {damage} WHERE id = ?", ids[1])
         )
         memory.admin.rebuild()
-        memory._parts.shared.indexer.run_until_idle()
+        memory._parts.shared.index_worker.run_until_idle()
         assert {hit.record_id for hit in memory.search("lynx", 10)} == {ids[0], ids[2]}
         assert memory.admin.health().status == "green"
 
@@ -130,7 +130,7 @@ def test_what_ends_while_the_index_is_made(memory: Memory, porto: int) -> None:
     """R1, R2: is ended when it has been made."""
     memory.admin.rebuild()
     write(memory, "alice", f"Alice lives in Porto. [r{porto}, until 2026-03-05 by r{porto + 1}]")
-    memory._parts.shared.indexer.run_until_idle()
+    memory._parts.shared.index_worker.run_until_idle()
     assert has_ended(memory, porto)
 
 
@@ -178,7 +178,7 @@ def anew_or_not(memory: Memory) -> Iterator[Memory]:
     """The memory, and once more with an index made anew."""
     yield memory
     memory.admin.rebuild()
-    memory._parts.shared.indexer.run_until_idle()
+    memory._parts.shared.index_worker.run_until_idle()
     yield memory
 
 

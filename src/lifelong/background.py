@@ -45,7 +45,7 @@ class BackgroundWork:
         if continuity.memory_compaction_enabled or continuity.experience_store_enabled:
             self._schedules.start()
         _ = self._shared.memory_agent  # put together here, once, and not by each worker
-        self._shared.indexer.background.start()
+        self._shared.index_worker.background.start()
         for worker in self.workers:
             worker.start()
 

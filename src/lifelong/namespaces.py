@@ -255,17 +255,17 @@ class Admin(_Namespace):
         """Make the index of the home again from what it is derived from. `organize` or a worker does the work;
         meanwhile search goes on with what is there."""
         self._parts.shared.repair.rebuild()
-        self._parts.shared.indexer.background.wake()
+        self._parts.shared.index_worker.background.wake()
 
     def index(self) -> int:
         """Do some of the indexing that is due, in this thread. Return how much it was; 0: there is none."""
-        return self._parts.shared.indexer.run()
+        return self._parts.shared.index_worker.run()
 
     def unindexed(self) -> int:
         """Return how many records and items of the home, and experiences of the user, wait for the index."""
         parts = self._parts
         missing = parts.experiences.missing() if parts.has_experiences else 0
-        return parts.shared.indexer.remaining() + missing
+        return parts.shared.index_worker.remaining() + missing
 
     def backup(self, target: str | Path) -> None:
         """Write a whole copy of the database to a new file while work goes on."""

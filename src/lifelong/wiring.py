@@ -121,7 +121,7 @@ class SharedParts:
         return open_memory_agent(self.settings, self.database, self.organizer, self.clock)
 
     @cached_property
-    def indexer(self) -> IndexWorker:
+    def index_worker(self) -> IndexWorker:
         from lifelong.recall.index_worker import IndexWorker
 
         words_only = () if self.settings.continuity.memory_embeddings_enabled else ("journal",)
@@ -159,12 +159,12 @@ class SharedParts:
         self.on_wake()
 
     def wake_indexer(self) -> None:
-        if "indexer" in self.__dict__:
-            self.indexer.background.wake()
+        if "index_worker" in self.__dict__:
+            self.index_worker.background.wake()
 
     def stop_indexing(self) -> None:
-        if "indexer" in self.__dict__:
-            self.indexer.background.stop()
+        if "index_worker" in self.__dict__:
+            self.index_worker.background.stop()
 
     def close(self) -> None:
         """Finish what was submitted, write what waits, and let the database go."""
@@ -204,7 +204,7 @@ class UserParts:
             summarizer=partial(open_summarize, shared.settings, shared.database, shared.clock, name),
             extract=self._extract if self._settings.experience_store_enabled else None,
             ended=partial(ended_lines, shared.database, name),
-            resync=lambda: shared.indexer.sync_now(),
+            resync=lambda: shared.index_worker.sync_now(),
         )
         self.documents = DocumentStore(shared.database, name, shared.clock)
 
@@ -235,7 +235,7 @@ class UserParts:
 
         zone = ZoneInfo(self._settings.time_zone)
         return Searcher(
-            *(self._database, self.name, self._clock, self.shared.indexer, self.shared.repair),
+            *(self._database, self.name, self._clock, self.shared.index_worker, self.shared.repair),
             zone,
             on_use=self.shared.use_index,
         )
@@ -271,7 +271,7 @@ class UserParts:
         shared = self.shared
         return Experiences(
             *(self._database, self.name, self._clock),
-            lambda: shared.indexer,
+            lambda: shared.index_worker,
             lambda: open_vectors(shared.settings, shared.home, self.name, self._database),
             threshold=self._settings.experience_uniqueness_threshold,
             most=self._settings.experience_max_count,
@@ -330,7 +330,7 @@ class UserParts:
     def catch_up(self) -> None:
         """Write down what is not in the journal, the index and the recall log yet, in the calling thread."""
         self.journal.write_all()
-        self.shared.indexer.run_until_idle()
+        self.shared.index_worker.run_until_idle()
         if "_experiences" in self.__dict__:
             self._experiences.flush()
         if "recall_log_writer" in self.shared.__dict__:
@@ -355,7 +355,7 @@ class UserParts:
 
         notes = [*self.shared.status_notes(), *self.journal.status_notes()]
         notes += [self._experiences.error] if "_experiences" in self.__dict__ else []
-        notes += self.shared.indexer.status_notes(self.name) if "indexer" in self.shared.__dict__ else []
+        notes += self.shared.index_worker.status_notes(self.name) if "index_worker" in self.shared.__dict__ else []
         notes += [self.recall.error] if "recall" in self.__dict__ else []
         for whose in ("", self.name):
             notes += self.shared.worker_notes.get(whose, ())

@@ -41,14 +41,15 @@ class ActiveEmbedder(NamedTuple):
 
 
 class ExperienceVectors:
-    """`indexer` knows the embedders, and calls `backfill` in the background. Safe to use from many threads."""
+    """`index_worker` knows the embedders, and calls `backfill` in the background. Safe to use from many
+    threads."""
 
     def __init__(
-        self, database: Database, owner: str, indexer: Callable[[], IndexWorker], store: Callable[[], Vectors]
+        self, database: Database, owner: str, index_worker: Callable[[], IndexWorker], store: Callable[[], Vectors]
     ) -> None:
         self._database = database
         self._owner = owner
-        self._indexer = indexer
+        self._index_worker = index_worker
         self._open_store = store
         self._lock = threading.Lock()
         self._opened: Vectors | None = None
@@ -64,7 +65,7 @@ class ExperienceVectors:
         """Return the embedder whose vectors are in use, with every vector there. May embed: up to `most` missing
         ones are made here. None where more are missing: a worker makes them, and `error` says so."""
         choice, lacking = self._database.read(self._look)
-        identity = choice.embedder or self._indexer().wanted()
+        identity = choice.embedder or self._index_worker().wanted()
         if not (embedder := self._available(identity)):
             return None
         if lacking or choice.embedder != self._complete or not self._complete:
@@ -80,10 +81,10 @@ class ExperienceVectors:
         thread, also where another embedder has to take over."""
         while not (active := self.ensure_active(NO_LIMIT)):
             state, _ = self._database.read(self._look)
-            if state.embedder and self._indexer().find(state.embedder):
+            if state.embedder and self._index_worker().find(state.embedder):
                 continue  # a row was added meanwhile
-            if not (wanted := self._indexer().wanted()):
-                raise ModelError(self._indexer().error)
+            if not (wanted := self._index_worker().wanted()):
+                raise ModelError(self._index_worker().error)
             if not self._choose(wanted, state):
                 raise Outvoted(
                     f"{state.embedder} makes the vectors of experiences, since another process was started with "
@@ -103,7 +104,7 @@ class ExperienceVectors:
             return 0
         try:
             return self._backfill()
-        except ModelError:  # the indexer reports it, and waits before it asks again
+        except ModelError:  # the index worker reports it, and waits before it asks again
             return 0
         except LifelongError as error:
             self._retry_at = time.monotonic() + AFTER_FAILURE
@@ -113,7 +114,7 @@ class ExperienceVectors:
 
     def _backfill(self) -> int:
         choice, lacking = self._database.read(self._look)
-        wanted = self._indexer().wanted()
+        wanted = self._index_worker().wanted()
         if not wanted or not self._choose(wanted, choice):
             return 0
         if choice.embedder == wanted == self._complete and not (lacking or choice.next_embedder):
@@ -129,7 +130,7 @@ class ExperienceVectors:
         return rows.embedder_choice(), rows.lack_vectors()
 
     def _available(self, identity: str) -> Embedder | None:
-        if not (found := self._indexer().find(identity)):
+        if not (found := self._index_worker().find(identity)):
             self._report_missing(f"{identity or 'the embedder'}, whose they are, is not available")
         return found
 
@@ -181,10 +182,10 @@ class ExperienceVectors:
 
         rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(ids))
         texts = [*enumerate([PROBE_TEXT, *(one.text for one in rows.values())])]
-        indexer = self._indexer()
-        if not (embedder := indexer.find(partition.embedder)):
-            raise ModelError(indexer.error)
-        made = {place: np.frombuffer(row, "<f2") for place, row in indexer.embed(embedder, texts)}
+        index_worker = self._index_worker()
+        if not (embedder := index_worker.find(partition.embedder)):
+            raise ModelError(index_worker.error)
+        made = {place: np.frombuffer(row, "<f2") for place, row in index_worker.embed(embedder, texts)}
         found = [(id_, made[place]) for place, id_ in enumerate(rows, 1) if place in made]
         items = [VectorItem(id_, row.astype(np.float32)) for id_, row in found if row.any()]
         self.store.put(partition, items)

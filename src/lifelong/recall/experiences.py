@@ -60,7 +60,7 @@ class _EmbedderChanged(Exception):
 
 
 class Experiences:
-    """Add and find experiences. `indexer` knows the embedders, `same_meaning` which words mean the
+    """Add and find experiences. `index_worker` knows the embedders, `same_meaning` which words mean the
     same. Two are the same from the similarity `threshold` on; `most` is how many are kept. Safe to use from many
     threads and processes."""
 
@@ -69,7 +69,7 @@ class Experiences:
         database: Database,
         owner: str,
         clock: Clock,
-        indexer: Callable[[], IndexWorker],
+        index_worker: Callable[[], IndexWorker],
         vectors: Callable[[], Vectors],
         *,
         threshold: float = 0.85,
@@ -81,7 +81,7 @@ class Experiences:
         self._database = database
         self._owner = owner
         self._clock = clock
-        self._vectors = ExperienceVectors(database, owner, indexer, vectors)
+        self._vectors = ExperienceVectors(database, owner, index_worker, vectors)
         self._threshold = threshold
         self._most = most
         self._same_meaning = same_meaning

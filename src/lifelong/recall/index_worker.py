@@ -61,7 +61,9 @@ class IndexWorker:
         self._retry_at = 0.0
         self._identities: dict[int, str] = {}
         self._chosen = ""  # the embedder that this process asked to make the vectors
-        self.background = PeriodicThread("indexer", lambda: 0.0 if self.run() else IDLE_SECONDS, AFTER_FAILURE)
+        self.background = PeriodicThread(
+            "index worker", lambda: 0.0 if self.run() else IDLE_SECONDS, AFTER_FAILURE
+        )
         self.error = ""
 
     def run_until_idle(self) -> None:

@@ -92,7 +92,8 @@ class IndexRepair:
             return self._database.read(work)
 
     def drop_vectors(self, item_ids: Sequence[int]) -> None:
-        """Delete the damaged vectors of these items. The indexer makes them again; until then words find them."""
+        """Delete the damaged vectors of these items. The index worker makes them again; until then words find
+        them."""
         log.error("%d vectors were damaged, and are made again", len(item_ids))
         try:
             self._database.write(lambda tx: VectorRows(tx).drop(item_ids))
@@ -100,7 +101,7 @@ class IndexRepair:
             log.warning("damaged vectors are made again later: %s", error)
 
     def rebuild(self) -> None:
-        """Delete all that is derived; the indexer makes it again."""
+        """Delete all that is derived; the index worker makes it again."""
         self._database.write(lambda tx: IndexRebuild(tx).start_over())
 
     def verify(self, owner: str) -> list[str]:

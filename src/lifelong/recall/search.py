@@ -40,7 +40,7 @@ MAX_POSTINGS = 5_000  # items that are looked at for them; the rarest word may h
 HALF_WEIGHT_SHARE = 0.1  # a word in this share of all items counts half in the question's vector
 QUERY_CENTRING = 0.5  # how much of the mean is taken off a question: it is not like the texts, so not all
 ROWS_PER_READ = 20_000  # that the index in memory loads at a time
-MAX_INLINE_EMBEDDED = 64  # items without a vector that a search embeds itself, where no indexer runs
+MAX_INLINE_EMBEDDED = 64  # items without a vector that a search embeds itself, where no index worker runs
 RETRY_EMBEDDER_SECONDS = 30.0  # before an embedder that failed is asked again: no search waits for it
 MAX_HITS = 1_000
 MAX_QUERY_CHARS = 1_000_000
@@ -69,7 +69,7 @@ class Searcher:
         database: Database,
         owner: str,
         clock: Clock,
-        indexer: IndexWorker,
+        index_worker: IndexWorker,
         repair: IndexRepair,
         zone: tzinfo = UTC,
         *,
@@ -78,7 +78,7 @@ class Searcher:
         self._database = database
         self._owner = owner
         self._clock = clock
-        self._indexer = indexer
+        self._index_worker = index_worker
         self._repair = repair
         self._zone = zone
         self._on_use = on_use
@@ -166,7 +166,7 @@ class Searcher:
     def _vector(self, view: IndexView, parsed: ParsedQuery) -> Numbers:
         """Return the question's vector, centred; zeros where it cannot be embedded."""
         nothing = np.zeros(len(view.mean), np.float32)
-        active = self._indexer.find(view.identity)
+        active = self._index_worker.find(view.identity)
         if not active or time.monotonic() < self._retry_at:
             return nothing
         counts = dict.fromkeys(parsed.name_words, 0.0)
@@ -189,7 +189,7 @@ class Searcher:
         index, waiting = self._load_new()
         if 0 < waiting <= MAX_INLINE_EMBEDDED:
             try:
-                self._indexer.embed_pending(self._owner, MAX_INLINE_EMBEDDED)
+                self._index_worker.embed_pending(self._owner, MAX_INLINE_EMBEDDED)
             except LifelongError as error:
                 log.warning("new items are found by their words only: %s", error)
             index, _ = self._load_new()
@@ -213,7 +213,7 @@ class Searcher:
         """Return the index (a new one where another embedder is active, or all was made again), the newest number
         of the sequence, the rows that the index lacks, and how many items wait."""
         vector_rows = VectorRows(tx)
-        alone = not (self._indexer.background.running or self._indexer.error)
+        alone = not (self._index_worker.background.running or self._index_worker.error)
         waiting = vector_rows.pending_count(self._owner, MAX_INLINE_EMBEDDED + 1) if alone else 0
         state, index = vector_rows.state(self._owner), self._index
         if index is None or index.built_from != (state.embedder_id, state.version):

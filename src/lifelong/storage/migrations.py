@@ -274,8 +274,8 @@ MIGRATIONS: tuple[Migration, ...] = (
         7,
         "recall: what can be found, experiences, and what was asked",
         (
-            # Derived: everything that can be found; `thread` is what it stands in: a
-            # session, a document, a page, a worker. since/gone: when it came to be known and when it left;
+            # Derived: everything that can be found; `thread` is its container: the session, document or file that
+            # holds it. since/gone: when it came to be known, and when it is hidden; nudge: its feedback score;
             # until: when it stopped being true, and by_record what says so. text is empty for a turn: history has
             # it. sequence is null while it has no vector. public_id is what people name it by, by its
             # beginning; null for a turn, which goes by its number.
@@ -324,7 +324,7 @@ MIGRATIONS: tuple[Migration, ...] = (
                 PRIMARY KEY (embedder_id, item_id)
             )""",
             # One row an owner, locked by whoever numbers items: numbers become visible in order. version: how
-            # often all was made again. embedder_id made the vectors that serve; next_embedder_id makes the next
+            # often all was made again. embedder_id made the vectors in use; next_embedder_id makes the next
             # ones, and has come to next_embedded_until.
             """CREATE TABLE index_state (
                 owner        TEXT   NOT NULL PRIMARY KEY,
