@@ -73,7 +73,7 @@ def compiled() -> Iterator[None]:
 
 def fill(home: str) -> None:
     """Make a home of RECORDS organized records, with the same commands that a person would use."""
-    records = "".join(json.dumps({"text": text}) + "\n" for text in islice(turns(1), RECORDS))
+    records = "".join(json.dumps({"role": "user", "content": text}) + "\n" for text in islice(turns(1), RECORDS))
     seconds([*COMMAND, "init", "--home", home])
     seconds([*COMMAND, "add", "--end", "--home", home], records)
     seconds([*COMMAND, "worker", "--once", "--home", home])

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench import cli as command_line
 from bench import growth, knowledge, locomo, organize, supersede
 from bench.knowledge import Organized
 from bench.locomo import Conversation, Question, Sitting, Turn
 from bench.smalltalk import is_small_talk
 
+from lifelong import Memory
 from lifelong.organize.facts import Fact
 
 SAMPLE: dict[str, Any] = {
@@ -260,3 +262,14 @@ def test_embeds_by_the_mean_of_the_tokens() -> None:
     assert math.isclose(float(one @ again), 1, rel_tol=1e-4)
     assert float(one @ other) < 0.8
     assert not nothing.any()
+
+
+def test_the_command_line_is_measured_on_a_home_that_is_organized(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of few records here: what matters is that the commands of the benchmark are those there are."""
+    monkeypatch.setattr(command_line, "RECORDS", 5)
+    command_line.fill(str(tmp_path / "home"))
+    with Memory.open(tmp_path / "home") as memory:
+        assert len(memory.list("record")) == 5
+        assert memory.inbox.counts() == {"done": 1}
