@@ -194,7 +194,7 @@ def test_a_session_is_ended_and_organized(home: Path, line: Line) -> None:
 
 
 def test_organize_says_what_waits_and_why(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: a worker that was killed holds a transcript, or an attempt failed; hints name the same memory."""
+    """O6: a worker that was killed holds a transcript, or an attempt failed; hints name the same memory."""
     monkeypatch.delenv("LIFELONG_HOME")
     here = ("--home", home, "--user", "mara")
     line.done("add", "I like tea.", "--end", *here)
@@ -242,7 +242,7 @@ def test_init_describes_every_key(home: Path) -> None:
 
 
 def test_a_document_needs_no_description(home: Path) -> None:
-    """O6: left out, a new one has none, and one that is changed keeps its own."""
+    """O18: left out, a new one has none, and one that is changed keeps its own."""
     with Memory.open(home) as memory:
         made = memory.documents.write(slug="atlas", title="Atlas", body="It ships in May.")
         assert made.description == ""

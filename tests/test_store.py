@@ -39,7 +39,7 @@ def test_each_user_is_opened_once(store: Store) -> None:
 
 
 def test_a_typing_mistake_makes_no_user(store: Store) -> None:
-    """C0: an unknown user is an error that names no other one (S1); a name that is a path, too (S3)."""
+    """C0: an unknown user is an error that names no other one; a name that is a path, too (S3)."""
     store.user("work").agent(MARA)
     with pytest.raises(UserNotFound) as raised:
         store.existing_user("wrok")

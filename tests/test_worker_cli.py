@@ -125,7 +125,7 @@ def test_once_does_what_is_due_and_ends(tmp_path: Path) -> None:
     assert known(tmp_path) == {"~/memory/people/mara", "~/memory/people/bob"}
     again = once(tmp_path)
     assert again.returncode == 0
-    assert "0 transcript(s) organized, 0 waiting, 0 failed." in again.stderr
+    assert "0 transcripts organized, 0 waiting, 0 failed." in again.stderr
 
 
 def test_a_worker_serves_every_user_and_counts_them_all(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_what_is_under_way_is_finished_first(tmp_path: Path, spawn: Spawn) -> No
         while "Finishing what is under way" not in (line := worker.stderr.readline()):
             assert line, "it ended without a word"
         is_told.set()
-        assert "1 transcript(s) organized, 1 waiting" in worker.communicate(timeout=60)[1]
+        assert "1 transcript organized, 1 waiting" in worker.communicate(timeout=60)[1]
         assert len(server.requests) == 1
 
 

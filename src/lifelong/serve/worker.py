@@ -20,7 +20,7 @@ from lifelong.errors import LifelongError
 from lifelong.memory import Store
 from lifelong.organize.health import Health
 from lifelong.organize.worker import WorkDone
-from lifelong.serve.terminal import interrupts, show_log
+from lifelong.serve.terminal import counted, interrupts, show_log
 
 log = logging.getLogger("lifelong.serve")
 
@@ -87,7 +87,7 @@ def _status_notes(store: Store) -> dict[str, list[str]]:
 def _summary(health: Health, done: int, console: Console) -> dict[str, Any]:
     colour = {"green": "green", "yellow": "yellow", "red": "red"}[health.status]
     console.print(
-        f"[{colour}]●[/] {done} transcript(s) organized, {health.waiting} waiting, {health.dead} failed."
+        f"[{colour}]●[/] {counted(done, 'transcript')} organized, {health.waiting} waiting, {health.dead} failed."
     )
     for reason in health.reasons:
         console.print(f"  {escape(reason)}")
