@@ -114,3 +114,16 @@ def test_a_speaker_is_named_where_the_message_does_not(memory: Memory) -> None:
         ("one", "Bob"),
         ("two", "Mara"),
     ]
+
+
+def test_a_key_stands_for_the_whole_list(memory: Memory) -> None:
+    """C7, C11: a retry with more, fewer or other messages is refused, and a key of one's own never meets ours."""
+    said = ["I like tea.", "I live in Porto.", "I sail."]
+    messages = [{"role": "user", "content": text} for text in said]
+    ids = memory.add(messages, key="k" * 500)
+    assert memory.add(messages, key="k" * 500) == ids
+    for other in (messages[:1], messages[:2], [*messages, messages[0]], messages[::-1]):
+        with pytest.raises(InputError, match="was used before for another record"):
+            memory.add(other, key="k" * 500)
+    assert len(memory.add("By itself.", key="k/2")) == 1
+    assert len(memory.sessions.history(memory.agent())) == 4

@@ -239,7 +239,7 @@ def test_another_users_session_is_unknown(
         call(ours, session)
 
 
-def test_a_session_that_facts_to_be_ours_is_still_theirs(open_memory: OpenMemory) -> None:
+def test_a_session_that_claims_to_be_ours_is_still_theirs(open_memory: OpenMemory) -> None:
     """C0: what a caller wrote into a value opens nothing."""
     theirs, ours = open_memory("theirs"), open_memory("ours")
     agent, mine = theirs.agent(ALICE), ours.agent(ALICE)

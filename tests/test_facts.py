@@ -70,7 +70,7 @@ def test_any_text_is_a_fact_or_none(text: str) -> None:
         ("no space before it.[r1]", Fact("no space before it.", (1,))),
     ],
 )
-def test_what_a_paragraph_facts(paragraph: str, fact: Fact) -> None:
+def test_what_a_paragraph_states(paragraph: str, fact: Fact) -> None:
     """O10, O11: only the last bracket cites, whatever stands in the text."""
     assert parse_fact(paragraph) == fact
     assert fact.current is not bool(fact.until)

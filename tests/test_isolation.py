@@ -204,11 +204,11 @@ def test_mcp_answers_a_user_with_its_own_words_only(store: Store, user: str) -> 
                     ("document_read", {"path": path})
                     for path in ("~/memory", f"~/memory/{user}", f"~/memory/{other}")
                 ),
-                *(("list_memory", given) for given in ({"limit": 1000}, {"subject": word(other, "record")})),
-                ("get_context", {}),
-                ("get_context", {"about": "What was learned?"}),
+                *(("list", given) for given in ({"limit": 1000}, {"subject": word(other, "record")})),
+                ("context", {}),
+                ("context", {"about": "What was learned?"}),
             ]
-            writes = {"document_write", "document_edit", "remember_this", "store_memory", "add_messages"}
+            writes = {"document_write", "document_edit", "remember_this", "store_memory", "add"}
             assert {name for name, _ in calls} | writes == names
             for name, arguments in calls:
                 result = await mcp.call_tool(name, arguments)
@@ -238,7 +238,7 @@ def test_what_a_user_stores_over_mcp_stays_there(tmp_path: Path) -> None:
     async def write(store: Store) -> None:
         async with Client(make_server(store, "ada")) as mcp:
             for name, arguments in {
-                "add_messages": {"user": "I said adazq1."},
+                "add": {"user": "I said adazq1."},
                 "remember_this": {"text": "Keep adazq2."},
                 "store_memory": {"key": "k", "content": "A note of adazq3."},
                 "document_write": {"slug": "tea", "title": "Tea", "body": "About adazq4.", "description": "Tea"},

@@ -539,7 +539,7 @@ def test_the_providers_own_key_is_not_sent_to_another_server(
 # Small parts
 
 
-def test_split_lose_nothing_and_name_the_record_they_go_on_with() -> None:
+def test_parts_lose_nothing_and_name_the_record_they_go_on_with() -> None:
     """O13: a block that is cut tells in each piece which record it is."""
     heading = "## User [r12, 2026-03-05 10:00:00 UTC]"
     text = f"{heading}\n\n{'a' * 250}\n\n### Tool Call: x [r13, 2026-03-05 10:00:01 UTC]\n\nb"

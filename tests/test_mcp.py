@@ -33,7 +33,7 @@ from lifelong.serve.mcp import http_app, make_server, resources
 ROOT = Path(__file__).parent.parent
 ON = "[continuity]\njournal_enabled = true\nexperience_store_enabled = true\n"
 ALWAYS = {
-    *("get_context", "recall_memory", "relations", "add_messages", "list_memory", "store_memory"),
+    *("context", "recall_memory", "relations", "add", "list", "store_memory"),
     *("document_read", "document_write", "document_edit"),
 }
 MARA = types.Implementation(name="mara's client", version="1")
@@ -134,15 +134,15 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
         hints = listed["recall_memory"].annotations
         assert hints
         assert hints.read_only_hint
-        await call(client, "add_messages", user="I live in Porto.", assistant="Noted.", speaker="Mara")
+        await call(client, "add", user="I live in Porto.", assistant="Noted.", speaker="Mara")
         assert "I live in Porto." in await call(client, "recall_memory", query="Where does Mara live?")
         assert "Written down" in await call(
             client, "remember_this", text="Mara prefers tea to coffee.", category="user-preference"
         )
-        context = await call(client, "get_context", about="tea")
+        context = await call(client, "context", about="tea")
         assert context.startswith("<lifelong-context")
         assert "prefers tea" in context
-        assert "Nothing fits into 1 tokens" in await call(client, "get_context", tokens=1)
+        assert "Nothing fits into 1 tokens" in await call(client, "context", tokens=1)
         await call(client, "store_memory", key="plan", content="Finish by Friday.")
         assert (home / "users/default/workers/mara-s-client/memory/plan.md").read_text() == "Finish by Friday."
         written = json.loads(
@@ -182,18 +182,18 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
 def test_a_wrong_call_gets_a_useful_error(home: Path) -> None:
     """S3: what is wrong and what to do, as a tool's error; nothing leaves its folder."""
     wrong: list[tuple[str, dict[str, Any], str]] = [
-        ("recall", {"query": "x"}, "There is no tool 'recall'. The tools are: get_context"),
+        ("recall", {"query": "x"}, "There is no tool 'recall'. The tools are: context"),
         ("recall_memory", {}, "The argument 'query' is missing"),
         ("recall_memory", {"query": "x", "top_k": "five"}, "should be a valid integer"),
         ("recall_memory", {"query": "x", "limit": 5}, "Unknown argument 'limit'"),
         ("recall_memory", {"query": " "}, "The query is empty"),
-        ("list_memory", {"kind": "nope"}, "Use one of: record, fact"),
-        ("add_messages", {"user": " "}, "There is no text from the user"),
+        ("list", {"kind": "nope"}, "Use one of: record, fact"),
+        ("add", {"user": " "}, "There is no text from the user"),
         ("store_memory", {"key": "../up", "content": "x"}, "A note's key cannot be"),
         ("store_memory", {"key": "up", "content": "x", "worker": "../up"}, "A worker's name cannot be"),
         ("remember_this", {"text": "x", "sensitivity": "high"}, "'sensitivity' cannot be 'high'"),
         ("document_edit", {"document_id": "x", "expected_version": 1, "append": "y"}, "with document_read"),
-        ("get_context", {"tokens": -1}, "The budget cannot be -1"),
+        ("context", {"tokens": -1}, "The budget cannot be -1"),
     ]
 
     async def work(client: Client) -> None:
@@ -223,7 +223,7 @@ def test_what_is_off_is_not_listed_and_says_how_to_switch_it_on(tmp_path: Path) 
         assert {one.name for one in (await client.list_tools()).tools} == ALWAYS
         assert "journal_enabled = true" in await refused(client, "remember_this", text="x")
         assert "experience_store_enabled = true" in await refused(client, "query_experiences", query="x")
-        assert "journal_enabled = true" in await call(client, "get_context")
+        assert "journal_enabled = true" in await call(client, "context")
         assert not [one for one in (await client.list_resources()).resources if "journal" in one.uri]
 
     over_http(tmp_path, work)
@@ -291,8 +291,8 @@ def test_two_clients_at_once_over_http_each_in_its_user(home: Path) -> None:
     async def main(url: str) -> None:
         async with connected(f"{url}?user=work&agent=cursor") as work, connected(url, mode="legacy") as mine:
             await asyncio.gather(
-                *(call(work, "add_messages", user=f"The launch is in room {n}.") for n in range(20)),
-                *(call(mine, "add_messages", user=f"My cat is {n} years old.") for n in range(20)),
+                *(call(work, "add", user=f"The launch is in room {n}.") for n in range(20)),
+                *(call(mine, "add", user=f"My cat is {n} years old.") for n in range(20)),
             )
             assert "launch" in await call(work, "recall_memory", query="Where is the launch?")
             assert "launch" not in await call(mine, "recall_memory", query="Where is the launch?")
@@ -315,7 +315,7 @@ def test_two_processes_share_a_home(home: Path) -> None:
         async with connected(command(home)) as one, connected(command(home)) as other:
             said = [(client, n) for n in range(10) for client in (one, other)]
             await asyncio.gather(
-                *(call(client, "add_messages", user=f"Parcel {n} of {id(client)} is here.") for client, n in said)
+                *(call(client, "add", user=f"Parcel {n} of {id(client)} is here.") for client, n in said)
             )
 
     asyncio.run(main())
@@ -348,7 +348,7 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(home: Path) ->
     send("notifications/initialized", {})
     for number in range(1, 250):
         note = {"name": "store_memory", "arguments": {"key": f"n{number}", "content": f"Note {number}."}}
-        turn = {"name": "add_messages", "arguments": {"user": f"Turn {number}."}}
+        turn = {"name": "add", "arguments": {"user": f"Turn {number}."}}
         send("tools/call", note if number % 2 else turn, number)
     answered = [json.loads(process.stdout.readline()) for _ in range(60)]
     process.kill()

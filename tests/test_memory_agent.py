@@ -151,7 +151,7 @@ def test_one_agents_trouble_is_not_another_s(memory: Memory, alice: Agent, organ
     assert (done.finished, done.failed) == (1, 1)
 
 
-def test_a_bug_in_a_organizer_is_a_failure_like_any_other(
+def test_a_bug_in_an_organizer_is_a_failure_like_any_other(
     memory: Memory, alice: Agent, organizer: ScriptedOrganizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """O3."""
@@ -259,7 +259,7 @@ def test_somebody_else_s_edit_of_the_same_makes_the_run_anew(
     assert len(organizer.seen) == 3
 
 
-def test_what_a_person_corrects_while_a_organizer_learns_it_does_not_hold(
+def test_what_a_person_corrects_while_an_organizer_learns_it_does_not_hold(
     memory: Memory, alice: Agent, organizer: ScriptedOrganizer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """R11, O11: it is committed as ended, by the person's word; what held before goes on without the citation."""
@@ -310,7 +310,7 @@ def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(
     assert len(organizer.seen) == 1
 
 
-def test_a_correction_that_a_organizer_learns_while_it_is_made_holds(
+def test_a_correction_that_an_organizer_learns_while_it_is_made_holds(
     memory: Memory, alice: Agent, organizer: ScriptedOrganizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R11: the run begins when the person's word stands in its document, and before it counts as a correction."""
@@ -384,7 +384,7 @@ def test_two_who_make_the_same_document_do_not_fail(
     assert memory.inbox.list()[0].attempts == 1
 
 
-def test_a_organizer_that_loses_facts_is_refused(
+def test_an_organizer_that_loses_facts_is_refused(
     memory: Memory, alice: Agent, organizer: ScriptedOrganizer
 ) -> None:
     """S7: nothing a model says deletes for good."""

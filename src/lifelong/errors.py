@@ -69,7 +69,7 @@ class AgentNotFound(LifelongError, LookupError):
 
 
 class SessionNotFound(LifelongError, LookupError):
-    """No session of this user has that id. List them with memory.sessions(agent)."""
+    """No session of this user has that id. List them with memory.sessions.list(agent)."""
 
 
 class DocumentNotFound(LifelongError, LookupError):
@@ -81,11 +81,11 @@ class ChangesetNotFound(LifelongError, LookupError):
 
 
 class InboxItemNotFound(LifelongError, LookupError):
-    """No inbox item of this user has that id. List them with memory.inbox()."""
+    """No inbox item of this user has that id. List them with memory.inbox.list()."""
 
 
 class RecordNotFound(LifelongError, LookupError):
-    """No record of this user has that id. Use an id that append returned."""
+    """No record of this user has that id. Use an id like r33, as add returns it."""
 
 
 class ItemNotFound(LifelongError, LookupError):
@@ -93,7 +93,7 @@ class ItemNotFound(LifelongError, LookupError):
 
 
 class RecallNotFound(LifelongError, LookupError):
-    """The log has no recall of that id. See memory.recalls() for those it has."""
+    """The log has no recall of that id. See memory.admin.recall_log() for those it has."""
 
 
 class StaleWrite(LifelongError):

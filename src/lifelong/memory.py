@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import Descriptor, User, validate_descriptor
 from lifelong.collect.messages import to_records
-from lifelong.errors import MemoryClosed, UserNotFound
+from lifelong.errors import InputError, MemoryClosed, UserNotFound
 from lifelong.home import Home
 from lifelong.journal.service import JournalService
 from lifelong.namespaces import Admin, AgentDirectory, InboxView, NotesDirectory, SessionDirectory, id_of
@@ -196,13 +196,13 @@ class Memory:
     do; where none is named, the user's default agent is meant.
     """
 
-    def __init__(self, store: Store, parts: UserParts, *, owns_store: bool = False) -> None:
+    def __init__(self, store: Store, parts: UserParts) -> None:
         self.store = store
         self.home = store.home
         self.settings: Settings = store.settings
         self.user = parts.name
         self._user_parts = parts
-        self._owns_store = owns_store
+        self._owns_store = False
         self._clock = parts.shared.clock
         self.agents = AgentDirectory(self._open_parts)
         self.sessions = SessionDirectory(self._open_parts)
@@ -246,12 +246,14 @@ class Memory:
         `what` is a string (the user's word), one message or a list of messages: OpenAI chat messages and Responses
         items, Anthropic messages, LangChain messages, or records of lifelong. All of it is stored or none. `at` is
         when it was said, `speaker` who said it, where the messages do not say. With an idempotency `key`, a retry
-        stores nothing and returns the first ids."""
+        stores nothing and returns the first ids; the same key with other messages is an `InputError`."""
         records = to_records(what, at=at, speaker=speaker)
-        keys = None if key is None or not records else [key, *(f"{key}/{n}" for n in range(2, len(records) + 1))]
         if agent is None or isinstance(agent, Descriptor):
             agent = self.agent(agent)
-        return [f"r{record_id}" for record_id in self.append_many(agent, records, keys=keys)]
+        if key is None:
+            return [f"r{number}" for number in self.append_many(agent, records)]
+        numbers = self._parts.shared.recorder.append_under(self.user, id_of(agent), records, key)
+        return [f"r{number}" for number in numbers]
 
     def append(self, agent: Agent | str, record: Record, *, key: str | None = None) -> int:
         """Store one record and return its number, once it is durable. With an idempotency `key`, a retry stores
@@ -305,7 +307,10 @@ class Memory:
         self._parts.shared.background.start()
 
     def stop(self) -> WorkDone:
-        """End the background work for good: what runs is finished, and nothing follows. Return what it did."""
+        """End the background work for good: what runs is finished, and nothing follows. Return what it did. Where
+        the memory belongs to a `Store`, raise `InputError`: its other users need the work."""
+        if not self._owns_store:
+            raise InputError("This memory belongs to a Store, whose users share the work. Use store.stop().")
         return self.store.stop()
 
     # Recalling

@@ -67,7 +67,7 @@ class PeriodicThread:
                 log.error("the %s failed and is tried again in %s s: %s", self._name, wait, error)
             except Exception as error:
                 self.error = f"The {self._name} fails, and tries again: {type(error).__name__}: {error}"
-                log.exception("the %s failed in a way nobody foresaw; it is tried again in %s s", self._name, wait)
+                log.exception("unexpected error in the %s; it is tried again in %s s", self._name, wait)
             if wait > 0:
                 with suppress(Empty):
                     self._wakes.get(timeout=wait)

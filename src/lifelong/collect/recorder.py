@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
 from lifelong.collect.agents import AgentRow, Agents, agent_not_found, validate_living
@@ -25,11 +26,13 @@ MAX_KEY_BYTES = 500  # bytes
 
 
 class PendingRecord(NamedTuple):
-    """A record that is to be stored: its row, its idempotency key, and its text as the index needs it."""
+    """A record that is to be stored: its row, its idempotency key, its text as the index needs it, and the digest
+    that tells a retry: of its content, or of all records that share the key."""
 
     written: RecordRow
     key: str | None
-    analyzed: object = None
+    analyzed: object
+    digest: str
 
 
 class Batch(NamedTuple):
@@ -99,6 +102,19 @@ class Recorder:
         entries = [self._entry(record, key, arrived) for record, key in zip(records, keys, strict=True)]
         return self._submit(Batch(owner, agent_id, entries, now)) if entries else []
 
+    def append_under(self, owner: str, agent_id: str, records: Sequence[Record], key: str) -> RecordIds:
+        """Store records under one key, all or none, and return their ids. A retry with the same records stores
+        nothing; one with other records raises `InputError`."""
+        now = self._clock()
+        arrived = to_micros(now)
+        own = blake2b(key.encode(), digest_size=16).hexdigest()
+        keys = [key, *(f"{own}/{number}" for number in range(2, len(records) + 1))]
+        entries = [self._entry(record, each, arrived) for record, each in zip(records, keys, strict=True)]
+        whole = blake2b(" ".join(entry.digest for entry in entries).encode(), digest_size=12).hexdigest()
+        if len(entries) > 1:
+            entries[0] = entries[0]._replace(digest=whole)
+        return self._submit(Batch(owner, agent_id, entries, now)) if entries else []
+
     def end_turn(self, owner: str, agent_id: str) -> Turn | None:
         """End the agent's turn. Return the range of its records; none if nothing was recorded since the last
         end."""
@@ -135,7 +151,7 @@ class Recorder:
         if not validate_text(summary, "The summary", self._limit).strip():
             raise InputError("The summary must not be empty. Use reset(agent) to start without one.")
         now = self._clock()
-        opening = PendingRecord(to_row(SystemMessage(summary, summary=True), to_micros(now), self._limit), None)
+        opening = self._entry(SystemMessage(summary, summary=True), None, to_micros(now))
 
         def work(tx: Transaction) -> Session:
             agent = Agents(tx).get_for_update(owner, agent_id)
@@ -151,7 +167,7 @@ class Recorder:
     def _entry(self, record: Record, key: str | None, arrived: int) -> PendingRecord:
         written = to_row(record, arrived, self._limit)
         checked = None if key is None else validate_name(key, "The key", MAX_KEY_BYTES)
-        return PendingRecord(written, checked, analyze_record(record))
+        return PendingRecord(written, checked, analyze_record(record), digest(written))
 
     def _submit(self, batch: Batch) -> RecordIds:
         ids = self._committer.submit(batch)
@@ -261,7 +277,7 @@ class Recorder:
             index_records(tx, owner, records, rows[0][0].now)
         history.insert_keys(
             [
-                (batch.agent_id, entry.key, record_id, digest(entry.written))
+                (batch.agent_id, entry.key, record_id, entry.digest)
                 for (batch, entry), record_id in zip(rows, ids, strict=True)
                 if entry.key is not None
             ]
@@ -291,18 +307,18 @@ class _Intake:
         self.rows.append((batch, entry))
         ref = ~(len(self.rows) - 1)
         if entry.key is not None:
-            self._known[batch.agent_id, entry.key] = (ref, digest(entry.written))
+            self._known[batch.agent_id, entry.key] = (ref, entry.digest)
         return ref
 
     def _check_retries(self, batch: Batch) -> None:
         """Raise `InputError` where a key comes again with other content: that content would be lost."""
-        said: dict[str, str] = {}
+        digests: dict[str, str] = {}
         for entry in batch.entries:
             if entry.key is None:
                 continue
-            _, before = self._known.get((batch.agent_id, entry.key), (0, said.get(entry.key)))
-            said[entry.key] = digest(entry.written)
-            if before and before != said[entry.key]:
+            _, before = self._known.get((batch.agent_id, entry.key), (0, digests.get(entry.key)))
+            digests[entry.key] = entry.digest
+            if before and before != entry.digest:
                 raise InputError(
                     f"The key {entry.key!r} was used before for another record. Nothing was stored; "
                     "use a new key for a new record."

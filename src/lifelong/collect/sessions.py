@@ -235,7 +235,7 @@ class Sessions:
 
 def session_not_found(session_id: str) -> SessionNotFound:
     return SessionNotFound(
-        f"No session of this user has the id {session_id!r}. List them with memory.sessions(agent)."
+        f"No session of this user has the id {session_id!r}. List them with memory.sessions.list(agent)."
     )
 
 

@@ -51,7 +51,7 @@ def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
     session_id = History(tx).session_of(record_id)
     session = session_id and Sessions(tx).find(owner, session_id)
     if not session:
-        raise RecordNotFound(f"No record of this user has the id {record_id}. Use an id that append returned.")
+        raise RecordNotFound(f"No record of this user has the id r{record_id}. Use an id that add returned.")
     if (session.processed_until or 0) < record_id:
         return Receipt(record_id, session.id, "stored")
     item = Inbox(tx).holding(session.id, record_id)

@@ -180,7 +180,7 @@ class Inbox:
         row = self._tx.one(f"SELECT {_COLUMNS} FROM inbox i WHERE i.id = ? AND {_OF_OWNER}", item_id, owner)
         if not row:
             raise InboxItemNotFound(
-                f"No inbox item of this user has the id {item_id}. List them with memory.inbox()."
+                f"No inbox item of this user has the id {item_id}. List them with memory.inbox.list()."
             )
         return from_row(row)
 

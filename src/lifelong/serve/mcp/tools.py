@@ -16,7 +16,7 @@ from lifelong.recall.context import fenced, shortened
 from lifelong.tools import Tool, tool
 from lifelong.types import ITEM_KINDS, Agent, AssistantMessage, Hit, ItemKind, UserMessage
 
-READ_ONLY = {"recall_memory", "query_experiences", "relations", "document_read", "get_context", "list_memory"}
+READ_ONLY = {"recall_memory", "query_experiences", "relations", "document_read", "context", "list"}
 OVERWRITES = {"store_memory"}
 MAX_WORKER_NAME_CHARS = 100
 
@@ -147,7 +147,7 @@ def _add_messages(caller: Caller) -> Tool:
         caller.memory.end_turn(caller.agent)
         return f"Stored as {', '.join(ids)}."
 
-    return tool("add_messages", ADD_MESSAGES, add)
+    return tool("add", ADD_MESSAGES, add)
 
 
 def _get_context(caller: Caller) -> Tool:
@@ -159,7 +159,7 @@ def _get_context(caller: Caller) -> Tool:
     ) -> str:
         return caller.context(about, tokens)
 
-    return tool("get_context", GET_CONTEXT, context)
+    return tool("context", GET_CONTEXT, context)
 
 
 def _list_memory(caller: Caller) -> Tool:
@@ -171,7 +171,7 @@ def _list_memory(caller: Caller) -> Tool:
         hits = caller.memory.list(cast(ItemKind, kind) if kind else None, subject or None, limit=limit)
         return fenced(map(_line, hits)) if hits else "Nothing is remembered. Leave out the subject or the kind."
 
-    return tool("list_memory", LIST_MEMORY, show)
+    return tool("list", LIST_MEMORY, show)
 
 
 def _line(hit: Hit) -> str:
