@@ -214,7 +214,9 @@ def test_a_failure_stops_neither_the_tick_nor_the_others(
         assert memory.organize().dispatched == 1
     assert "fine" in items(memory)[0].text
     assert len({r.args for r in caplog.records if "stays marked" in r.message}) == 11
-    assert "A session cannot be dispatched, and stays marked: ZeroDivisionError" in memory.admin.status_notes()[1]
+    assert (
+        "cannot be dispatched, and stays marked: ZeroDivisionError. See the log." in memory.admin.status_notes()[1]
+    )
     monkeypatch.undo()
     assert memory.organize().dispatched == 11
     assert memory.admin.status_notes() == ["It waits."]

@@ -61,6 +61,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "notes.worker": ("researcher",),
     "notes.workers": (),
     "admin.health": (),
+    "admin.next_due": (),
     "admin.status_notes": (),
     "admin.check": (),
     "admin.verify": (),

@@ -706,7 +706,7 @@ def test_a_record_with_nothing_to_learn_says_so(memory: Memory, alice: Agent) ->
 
 def test_another_user_s_record_has_no_receipt_here(memory: Memory, alice: Agent, open_memory: OpenMemory) -> None:
     record = memory.append(alice, UserMessage("one"))
-    with pytest.raises(RecordNotFound, match="append returned"):
+    with pytest.raises(RecordNotFound, match="add returned"):
         open_memory("work").receipt(record)
     with pytest.raises(RecordNotFound):
         memory.receipt(record + 1)
@@ -774,7 +774,7 @@ def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
     memory.start()
     until(lambda: memory.admin.health().status == "yellow")
     (reason,) = memory.admin.health().reasons
-    assert reason.startswith("The worker fails, and tries again: ")
+    assert reason.startswith("The journal could not be kept, and is tried again: ")
     assert "journal_progress" in reason
     memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO journal_progress"))
     until(lambda: memory.admin.health().status == "green")

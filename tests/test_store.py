@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from lifelong.memory import Store
 from lifelong.models.embedders.base import Identity, Rows, Vector
 from lifelong.serve.jsonable import jsonable
 from lifelong.testing import ScriptedOrganizer, in_threads, log_records
+from lifelong.wiring import opened_once
 
 MARA = User("cli", "mara", "main")
 
@@ -316,3 +319,57 @@ def test_the_failure_of_one_users_journal_stops_nobody_else(
         assert store.organize().finished == 2
         assert "the journal of user anna could not be kept" in caplog.text
         assert store.user("bert").journal.records() != []
+
+
+def test_a_user_whose_folder_cannot_be_used_stops_nobody_else(tmp_path: Path, storage: dict[str, object]) -> None:
+    """O3, C0: the others' journals are kept, and what is stored for that user is found."""
+    (tmp_path / "users").mkdir()
+    (tmp_path / "users" / "anna").write_text("in the way")
+    with Store.open(tmp_path, storage=storage, continuity={"journal_enabled": True}) as store:
+        for name in ("anna", "bert"):
+            store.user(name).add("I live in Porto.")
+            store.user(name).end_turn()
+            store.user(name).end_session()
+        assert store.organize().finished == 2
+        assert [hit.text for hit in store.user("anna").search("Porto")] != []
+        assert store.user("bert").journal.records() != []
+        assert store.user("anna").admin.status_notes() != []
+        assert store.user("bert").admin.status_notes() == []
+
+
+def test_a_store_that_is_closed_while_users_are_opened_lets_its_database_go(tmp_path: Path) -> None:
+    """C0: whatever the threads are at, `close` finishes."""
+    for number in range(5):
+        store = Store.open(tmp_path / str(number))
+        over = threading.Event()
+
+        def ask(store: Store = store, over: threading.Event = over) -> None:
+            names = itertools.count()
+            with suppress(MemoryClosed):
+                while not over.is_set():
+                    store.user(f"y{next(names)}")
+
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        store.close()
+        over.set()
+        for thread in threads:
+            thread.join()
+        with pytest.raises(MemoryClosed):
+            store._parts.database.read(lambda tx: None)
+
+
+def test_a_part_is_opened_once_however_many_threads_ask(tmp_path: Path) -> None:
+    """C0: two index workers or two writers of one log would do the work twice."""
+    with Store.open(tmp_path) as store:
+        found = in_threads(8, lambda _: store._parts.index_worker)
+        assert len({id(one) for one in found}) == 1
+        descriptor = vars(type(store._parts))["index_worker"]
+        assert isinstance(descriptor, opened_once)
+
+
+def test_a_memory_of_a_store_does_not_stop_the_work_of_others(tmp_path: Path) -> None:
+    """C0, O1."""
+    with Store.open(tmp_path) as store, pytest.raises(InputError, match=r"store\.stop\(\)"):
+        store.user("anna").stop()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -63,9 +64,16 @@ class BackgroundWork:
             worker.wake()
         self._shared.wake_indexer()
 
-    def run_until_idle(self) -> WorkDone:
-        """Organize everything that is due, in the calling thread."""
-        return self.workers[0].run_until_idle()
+    def run_until_idle(self, *, every_user: bool = False) -> WorkDone:
+        """Organize everything that is due, in the calling thread; with `every_user`, keep every user's journal."""
+        self._every_user, before = self._every_user or every_user, self._every_user
+        self._discovered = -DISCOVER_SECONDS
+        done = self.workers[0].run_until_idle()
+        self._every_user = before
+        for user in self._shared.open_users() if every_user else []:
+            with self._alone(user, "journal"):
+                user.journal.write_all()
+        return done
 
     def status_notes(self) -> list[str]:
         """Return what a person should know of the threads, a sentence each; some are empty."""
@@ -80,12 +88,22 @@ class BackgroundWork:
 
     def _keep_journal(self, user: UserParts) -> None:
         """Write the turns that were completed. One user's failure stops nobody else's work."""
-        try:
+        with self._alone(user, "journal"):
             user.journal.keep_up()
+
+    @contextmanager
+    def _alone(self, user: UserParts, what: str) -> Iterator[None]:
+        """Log what fails for one user and put it into that user's notes. Errors of the database concern all."""
+        try:
+            yield
+            user.errors.pop(what, None)
         except TEMPORARY_ERRORS:
-            raise  # it concerns everybody
-        except Exception:
-            log.exception("the journal of user %s could not be kept; it is tried again", user.name)
+            raise
+        except Exception as error:
+            user.errors[what] = (
+                f"The {what} could not be kept, and is tried again: {type(error).__name__}: {error}"
+            )
+            log.exception("the %s of user %s could not be kept; it is tried again", what, user.name)
 
     def _run_schedules(self) -> float:
         """Run what is due, one user after the other. Return how many seconds there are until the next."""
@@ -94,18 +112,24 @@ class BackgroundWork:
             for schedule in user.journal.schedules:
                 if self._schedules.stopping():
                     return MIN_WAIT
-                wait = min(wait, schedule.tick())
+                with self._alone(user, "schedule"):
+                    wait = min(wait, schedule.tick())
         return max(wait, MIN_WAIT)
 
     def _users(self) -> list[UserParts]:
         if self._every_user and time.monotonic() >= self._discovered + DISCOVER_SECONDS:
             self._discovered = time.monotonic()
+            known = len(self._shared.open_users())
             try:
-                known = len(self._shared.open_users())
-                for name in self._shared.users():
-                    self._shared.user(name)
-                if len(self._shared.open_users()) > known:
-                    self._schedules.wake()
+                names = self._shared.users()
             except LifelongError as error:
+                names = []
                 log.warning("new users could not be looked for: %s", error)
+            for name in names:
+                try:
+                    self._shared.user(name)
+                except LifelongError as error:
+                    log.error("the work of user %s waits: %s", name, error)
+            if len(self._shared.open_users()) > known:
+                self._schedules.wake()
         return self._shared.open_users()

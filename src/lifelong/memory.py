@@ -64,6 +64,7 @@ class Store:
         self._lock = threading.Lock()
         self._known = {DEFAULT_USER}  # users that hold something
         self._closed = False
+        self._parts_closed = False
         parts.repair.check_on_open()
 
     @classmethod
@@ -96,12 +97,13 @@ class Store:
     def user(self, name: str = DEFAULT_USER) -> Memory:
         """Return the memory of a user: always the same one for the same name. A user is made by the first thing
         that is stored for it."""
-        validate_user(name)
         self._check_open()
+        if known := self._memories.get(validate_user(name)):
+            return known
+        parts = self._parts.user(name)  # without the lock: nobody waits for another user's opening
         with self._lock:
-            if name not in self._memories:
-                self._memories[name] = Memory(self, self._parts.user(name))
-            return self._memories[name]
+            self._check_open()
+            return self._memories.setdefault(name, Memory(self, parts))
 
     def existing_user(self, name: str = DEFAULT_USER) -> Memory:
         """Return the memory of a user that holds something, or of the default one. Raise `UserNotFound` for
@@ -150,21 +152,27 @@ class Store:
         self._parts.worker_notes = notes
 
     def organize(self) -> WorkDone:
-        """Do everything that is due now for every user, in this thread."""
+        """Do everything that is due now for every user, in this thread. What fails for one user is in that
+        user's health, and stops nobody else's work."""
         self._check_open()
-        done = self._parts.background.run_until_idle()
-        for name in self.users():
-            self._parts.user(name).catch_up()
+        done = self._parts.background.run_until_idle(every_user=True)
+        self._parts.catch_up()
         return done
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""
         self.stop()
-        was_open, self._closed = not self._closed, True
-        for memory in self._memories.values():
-            memory.notes.close()
-        if was_open:
+        with self._lock:
+            self._closed = True
+            memories = list(self._memories.values())
+        if self._parts_closed:
+            return
+        try:
+            for memory in memories:
+                memory.notes.close()
+        finally:
             self._parts.close()
+        self._parts_closed = True
 
     @property
     def closed(self) -> bool:
@@ -226,7 +234,11 @@ class Memory:
         place of the one that the settings name. For several users of a home, open a `Store`."""
         validate_user(user)
         store = Store.open(home, clock=clock, organizer=organizer, embedder=embedder, **settings)
-        memory = store.user(user)
+        try:
+            memory = store.user(user)
+        except BaseException:
+            store.close()
+            raise
         memory._owns_store = True
         return memory
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from lifelong.background import BackgroundWork
 from lifelong.collect.agents import Agents
@@ -54,6 +55,34 @@ if TYPE_CHECKING:
 MAX_LOADED_INDEXES = 50  # users whose index is held in memory at once
 
 
+T = TypeVar("T")
+
+
+class opened_once(Generic[T]):  # noqa: N801 - it is used as a decorator
+    """Make a part on first use, once, also when many threads ask at the same time."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, parts: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, parts: SharedParts | UserParts, owner: type) -> T: ...
+
+    def __get__(self, parts: SharedParts | UserParts | None, owner: type) -> Self | T:
+        if parts is None:
+            return self
+        with parts.opening:
+            if self._name not in parts.__dict__:
+                parts.__dict__[self._name] = self._make(parts)
+            found: T = parts.__dict__[self._name]
+            return found
+
+
 class SharedParts:
     """Hold what all users of a home share: the database, the models, what stores records, the background work."""
 
@@ -95,15 +124,12 @@ class SharedParts:
 
     def user(self, name: str) -> UserParts:
         """Return the parts of a user, put together on first use."""
-        with self.opening:
-            if name not in self._users:
-                self._users[name] = UserParts(self, name)
-            return self._users[name]
+        known = self._users.get(name)
+        return known or self._users.setdefault(name, UserParts(self, name))  # nobody waits for another's opening
 
     def open_users(self) -> list[UserParts]:
         """Return the users that were asked for in this process."""
-        with self.opening:
-            return list(self._users.values())
+        return list(self._users.values())
 
     def users(self) -> list[str]:
         """Return the users of the home that hold something: an agent, a document, an experience, files."""
@@ -112,15 +138,15 @@ class SharedParts:
         )
         return sorted(rows | {*self.home.users()})
 
-    @cached_property
+    @opened_once
     def organizer(self) -> Organizer:
         return open_organizer(self.settings, self.database, self.clock)
 
-    @cached_property
+    @opened_once
     def memory_agent(self) -> MemoryAgentRunner:
         return open_memory_agent(self.settings, self.database, self.organizer, self.clock)
 
-    @cached_property
+    @opened_once
     def index_worker(self) -> IndexWorker:
         from lifelong.recall.index_worker import IndexWorker
 
@@ -132,13 +158,13 @@ class SharedParts:
             backfill=lambda: sum(user.backfill_experiences() for user in self.open_users()),
         )
 
-    @cached_property
+    @opened_once
     def recall_log_writer(self) -> RecallLogWriter:
         from lifelong.recall.recall_log import RecallLogWriter
 
         return RecallLogWriter(self.database)
 
-    @cached_property
+    @opened_once
     def experience_uses(self) -> ExperienceUses:
         from lifelong.recall.experience_rows import ExperienceUses
 
@@ -152,6 +178,13 @@ class SharedParts:
             idle = [self._loaded.popitem(last=False)[1] for _ in range(len(self._loaded) - MAX_LOADED_INDEXES)]
         for one in idle:
             one.unload()
+
+    def catch_up(self) -> None:
+        """Index everything that is new, and write the recall log and the uses, in the calling thread."""
+        self.index_worker.run_until_idle()
+        for name in ("recall_log_writer", "experience_uses"):
+            if part := self.__dict__.get(name):
+                part.flush()
 
     def wake(self) -> None:
         """Do the background work that is due now, here and wherever else `on_wake` reaches."""
@@ -168,14 +201,14 @@ class SharedParts:
 
     def close(self) -> None:
         """Finish what was submitted, write what waits, and let the database go."""
-        for user in self.open_users():
-            user.close()
-        self.recorder.close()
-        if "recall_log_writer" in self.__dict__:
-            self.recall_log_writer.close()
-        if "experience_uses" in self.__dict__:
-            self.experience_uses.close()
-        self.database.close()
+        with ExitStack() as closing:  # what fails keeps nothing else open
+            closing.callback(self.database.close)
+            for name in ("experience_uses", "recall_log_writer"):
+                if part := self.__dict__.get(name):
+                    closing.callback(part.close)
+            closing.callback(self.recorder.close)
+            for user in self.open_users():
+                closing.callback(user.close)
 
     def status_notes(self) -> list[str]:
         """Return what a person should know of the work that this process does for every user; some are empty."""
@@ -193,6 +226,9 @@ class UserParts:
     def __init__(self, shared: SharedParts, name: str) -> None:
         self.shared = shared
         self.name = name
+        self.opening = threading.RLock()
+        self.errors: dict[str, str] = {}
+        """What went wrong in the background, by the kind of work."""
         self._settings = shared.settings.continuity
         self._database = shared.database
         self._clock = shared.clock
@@ -208,11 +244,11 @@ class UserParts:
         )
         self.documents = DocumentStore(shared.database, name, shared.clock)
 
-    @cached_property
+    @opened_once
     def query(self) -> AskModel | None:
         return open_query(self.shared.settings, self._database, self._clock, self.name)
 
-    @cached_property
+    @opened_once
     def files(self) -> list[FileSync]:
         """What lies in the user's folder and can be found."""
         root, journal = self.shared.home.user_folder(self.name), self.journal
@@ -227,7 +263,7 @@ class UserParts:
             files("note", lambda: note_paths(root), partial(note_items, root=root)),
         ]
 
-    @cached_property
+    @opened_once
     def recall(self) -> Searcher:
         from zoneinfo import ZoneInfo
 
@@ -240,19 +276,19 @@ class UserParts:
             on_use=self.shared.use_index,
         )
 
-    @cached_property
+    @opened_once
     def recall_log(self) -> RecallLog:
         from lifelong.recall.recall_log import RecallLog
 
         return RecallLog(self._database, self.name, self._clock, self.shared.recall_log_writer)
 
-    @cached_property
+    @opened_once
     def relations(self) -> RelationFinder:
         from lifelong.recall.relations import RelationFinder
 
         return RelationFinder(self.shared.repair, self.name, self._clock)
 
-    @cached_property
+    @opened_once
     def curation(self) -> Curation:
         from lifelong.recall.curation import Curation
 
@@ -263,7 +299,7 @@ class UserParts:
             repair=shared.repair,
         )
 
-    @cached_property
+    @opened_once
     def _experiences(self) -> Experiences:
         from lifelong.recall.dedup import embedder_word_match
         from lifelong.recall.experiences import Experiences
@@ -292,8 +328,7 @@ class UserParts:
                 "The store of experiences is off. Switch it on with experience_store_enabled = true in the "
                 "section [continuity] of lifelong.toml."
             )
-        with self.shared.opening:
-            return self._experiences
+        return self._experiences
 
     def _extract(self) -> None:
         self.experiences.extract()
@@ -302,7 +337,7 @@ class UserParts:
         """Make some of the experiences' vectors that are missing. Return how much there was to do."""
         return self.experiences.backfill() if self._settings.experience_store_enabled else 0
 
-    @cached_property
+    @opened_once
     def context_builder(self) -> ContextBuilder:
         from lifelong.recall.context import ContextBuilder
 
@@ -330,11 +365,9 @@ class UserParts:
     def catch_up(self) -> None:
         """Write down what is not in the journal, the index and the recall log yet, in the calling thread."""
         self.journal.write_all()
-        self.shared.index_worker.run_until_idle()
+        self.shared.catch_up()
         if "_experiences" in self.__dict__:
             self._experiences.flush()
-        if "recall_log_writer" in self.shared.__dict__:
-            self.shared.recall_log_writer.flush()
 
     def close(self) -> None:
         """Write down what is left, and let go of what is open."""
@@ -354,6 +387,7 @@ class UserParts:
         from lifelong.redaction import redact
 
         notes = [*self.shared.status_notes(), *self.journal.status_notes()]
+        notes += self.errors.values()
         notes += [self._experiences.error] if "_experiences" in self.__dict__ else []
         notes += self.shared.index_worker.status_notes(self.name) if "index_worker" in self.shared.__dict__ else []
         notes += [self.recall.error] if "recall" in self.__dict__ else []

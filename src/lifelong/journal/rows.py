@@ -82,6 +82,11 @@ class JournalRows:
             *(owner, name, to_micros(at)),
         )
 
+    def find_keeper(self, owner: str) -> tuple[str, datetime] | None:
+        """Return which home keeps the owner's journal, and since when; none where no home does."""
+        row = self._tx.one("SELECT home, began_at FROM journals WHERE owner = ?", owner)
+        return (row[0], from_micros(row[1])) if row else None
+
     def keeper(self, owner: str, home: str, now: datetime) -> tuple[str, datetime]:
         """Return which home keeps the owner's journal, and since when: the first one that asked."""
         row = self._tx.one(

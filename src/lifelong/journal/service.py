@@ -96,7 +96,8 @@ class JournalService:
             from lifelong.journal.turn_summaries import TurnSummaries
 
             self._summaries = TurnSummaries(database, owner, self, clock)
-        self.schedules: list[Schedule] = self._open_schedules(database) if database else []
+        kept_here = not (self._summaries and self._summaries.elsewhere)
+        self.schedules: list[Schedule] = self._open_schedules(database) if database and kept_here else []
 
     @property
     def enabled(self) -> bool:

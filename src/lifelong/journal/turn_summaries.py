@@ -21,7 +21,7 @@ from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import is_foreground, target
 from lifelong.collect.history import History, RecordPage
 from lifelong.collect.transcript import without_injected
-from lifelong.errors import LifelongError
+from lifelong.errors import JournalError, LifelongError
 from lifelong.journal.files import IDENTITY_FILE
 from lifelong.journal.records import JournalRecord, summary_id
 from lifelong.journal.rows import JournalRows, PendingSession
@@ -80,11 +80,17 @@ class TurnSummaries:
         self._touched: set[str] = set()
         self._looked: datetime | None = None
         now, files = clock(), journal.files
-        home = files.identity() if database.dialect == "postgres" else ""
-        keeper, self._began = database.write(lambda tx: JournalRows(tx).keeper(owner, home, now))
         self.elsewhere = ""
         """Why this home writes no summaries; empty where it does."""
-        if keeper != home:
+        try:
+            home = files.identity() if database.dialect == "postgres" else ""
+        except JournalError as error:
+            home, self.elsewhere = "", str(error)
+        keeping = database.read(lambda tx: JournalRows(tx).find_keeper(owner))
+        if not keeping and not self.elsewhere:
+            keeping = database.write(lambda tx: JournalRows(tx).keeper(owner, home, now))
+        keeper, self._began = keeping or (home, now)
+        if keeper != home and not self.elsewhere:
             self.elsewhere = (
                 f"Another home keeps the journal of {owner!r}; turn summaries are not written here. To keep it "
                 f"here, stop that one and put its id, {keeper}, into {files.root / IDENTITY_FILE}."

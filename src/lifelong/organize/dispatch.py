@@ -78,7 +78,8 @@ class Dispatcher:
             except TEMPORARY_ERRORS:
                 raise
             except Exception as error:
-                failed = f"A session cannot be dispatched, and stays marked: {type(error).__name__}: {error}"
+                reason = type(error).__name__  # its text may hold what one user said, and health is for all
+                failed = f"Session {session.id} cannot be dispatched, and stays marked: {reason}. See the log."
                 log.exception("session %s could not be dispatched and stays marked", session.id)
                 self._note_end(session)
         self.error = failed

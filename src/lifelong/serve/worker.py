@@ -79,9 +79,16 @@ def _work(store: Store, console: Console, over: SimpleQueue[int], *, beside: boo
 def _status_notes(store: Store) -> dict[str, list[str]]:
     """Return the status notes by user; where the database cannot be read, the reason, for every user."""
     try:
-        return {name: store.user(name).admin.status_notes() for name in store.users()}
+        names = store.users()
     except LifelongError as error:
         return {"": [str(error)]}
+    notes: dict[str, list[str]] = {}
+    for name in names:
+        try:
+            notes[name] = store.user(name).admin.status_notes()
+        except LifelongError as error:
+            notes[name] = [str(error)]
+    return notes
 
 
 def _summary(health: Health, done: int, console: Console) -> dict[str, Any]:
