@@ -266,7 +266,9 @@ def test_malformed_arguments_are_mended(database: Database, clock: FakeClock, ar
 def test_arguments_that_are_no_object_are_nonsense(database: Database, clock: FakeClock) -> None:
     """O8: Anthropic sends them as an object, so anything else is a broken server."""
     bench = Bench(database, clock, "anthropic")
-    bench.fails([call("document_write", ["people"])], ModelError, "arguments of document_write are no object")
+    bench.fails(
+        [call("document_write", ["people"])], ModelError, "arguments of document_write are not a JSON object"
+    )
 
 
 def test_a_model_that_never_gets_a_call_right_fails(bench: Bench) -> None:

@@ -140,7 +140,7 @@ def plain_json(value: object, what: str, limit: int, depth: int = MAX_JSON_DEPTH
             return [plain_json(part, what, limit, depth - 1) for part in value]
         case _:
             raise InputError(
-                f"{what} holds {_shown(value)}, which JSON cannot say. Use text, numbers, lists and objects."
+                f"{what} holds {_shown(value)}, which JSON cannot hold. Use text, numbers, lists and objects."
             )
 
 

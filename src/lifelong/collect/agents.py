@@ -220,7 +220,7 @@ def _to_agent_row(row: Row) -> AgentRow:
 
 def _unreadable_kind(key: str, kind: str) -> StorageCorrupt:
     return StorageCorrupt(
-        f"The agent {key} cannot be of the kind {kind!r}. Restore a backup, or resolve the agent anew with "
+        f"The agent {key} cannot be of the kind {kind!r}. Restore a backup, or resolve the agent again with "
         "memory.agent(descriptor)."
     )
 

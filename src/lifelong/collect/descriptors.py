@@ -250,7 +250,7 @@ def decode(text: str) -> Descriptor:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise StorageCorrupt(
             f"An agent's descriptor cannot be read ({error!r}): {text!r:.200}. Restore a backup, or resolve the "
-            "agent anew with memory.agent(descriptor)."
+            "agent again with memory.agent(descriptor)."
         ) from error
     return descriptor
 

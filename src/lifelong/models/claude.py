@@ -34,7 +34,7 @@ def missing() -> str:
 
 
 @dataclass(slots=True)
-class _Said:
+class _Reply:
     """What came of a call. `began`: the program ran, so that it may have asked the model."""
 
     began: bool = False
@@ -53,11 +53,11 @@ class ClaudeQuery(ModelQuery):
         label = f"claude-agent-sdk:{self._named() or MODEL}"
         call = run.start(label, BUDGET_USD)
         try:
-            said = run_in_own_loop(self._said(prompt))
+            reply = run_in_own_loop(self._query(prompt))
         except BaseException:
             run.fail(call, "The call was stopped.", free=False)
             raise
-        return self._settled(run, call, label, said)
+        return self._finish(run, call, label, reply)
 
     def options(self, folder: str) -> ClaudeAgentOptions:
         """Return the options of a query with text in and text out. The notes may hold anything:
@@ -87,45 +87,45 @@ class ClaudeQuery(ModelQuery):
             env=environment,
         )
 
-    async def _said(self, prompt: str) -> _Said:
+    async def _query(self, prompt: str) -> _Reply:
         import anyio
         from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, query
 
-        said, errors = _Said(), list[str]()
+        reply, errors = _Reply(), list[str]()
         with tempfile.TemporaryDirectory(prefix="lifelong-") as folder:
             options = self.options(folder)
             options.stderr = errors.append
             try:
                 with anyio.fail_after(self._settings.timeout_seconds):  # lets the SDK end its program
                     async for message in query(prompt=prompt, options=options):
-                        said.began = True
+                        reply.began = True
                         if isinstance(message, ResultMessage):
-                            said.result = message
+                            reply.result = message
                         elif isinstance(message, AssistantMessage):
-                            said.text += "".join(b.text for b in message.content if isinstance(b, TextBlock))
+                            reply.text += "".join(b.text for b in message.content if isinstance(b, TextBlock))
             except TimeoutError:
-                said.error = f"It did not answer within {self._settings.timeout_seconds:g} s."
+                reply.error = f"It did not answer within {self._settings.timeout_seconds:g} s."
             except Exception as error:  # some of the SDK's are plain ones
-                said.error = " ".join([str(error), *errors[-5:]])
-        return said
+                reply.error = " ".join([str(error), *errors[-5:]])
+        return reply
 
     def _named(self) -> str:
         """Return the configured model of Anthropic's; empty where there is none."""
         provider, _, name = self._settings.model.partition(":")
         return name if provider == PROVIDER else ""
 
-    def _settled(self, run: Run, call: int, label: str, said: _Said) -> str:
+    def _finish(self, run: Run, call: int, label: str, reply: _Reply) -> str:
         """Enter the cost and return the answer."""
-        told = without_secrets(" ".join(said.error.split()), self._settings)
+        error_text = without_secrets(" ".join(reply.error.split()), self._settings)
         for key in filter(None, map(os.environ.get, KEYS)):
-            told = told.replace(key, "[key]")
-        reason = f"{label} gave no usable answer. What happened: {told[:300] or 'it was cut off.'}"
-        result = said.result
+            error_text = error_text.replace(key, "[key]")
+        reason = f"{label} gave no usable answer. What happened: {error_text[:300] or 'it was cut off.'}"
+        result = reply.result
         if result is None:
-            run.fail(call, reason, free=not said.began)
+            run.fail(call, reason, free=not reply.began)
             raise ModelError(reason)
         # The program goes on after a cut by itself; its result is then the last piece alone.
-        usable = not result.is_error and result.stop_reason != "max_tokens" and said.text == result.result
+        usable = not result.is_error and result.stop_reason != "max_tokens" and reply.text == result.result
         usd = result.total_cost_usd
         if usd or usable:
             run.finish(call, _tokens(result), Cost(BUDGET_USD if usd is None else usd, estimated=usd is None))
@@ -133,7 +133,7 @@ class ClaudeQuery(ModelQuery):
             run.fail(call, reason, free=usd is not None)
         if not usable:
             raise ModelError(reason)
-        return said.text
+        return reply.text
 
 
 def _tokens(result: ResultMessage) -> Tokens:

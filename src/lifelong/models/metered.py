@@ -48,16 +48,16 @@ OLD_RESULT_CHARS = 300
 
 
 class MeteredModel(WrapperModel):
-    """Asks the wrapped model on the account of `run`, with the settings in `told`. What goes wrong with the model
-    is a `ModelError`; what goes wrong with the book comes out as it is."""
+    """Asks the wrapped model on the account of `run`, with the settings in `call_settings`. Errors of
+    the model are a `ModelError`; errors of the ledger are raised unchanged."""
 
     def __init__(self, wrapped: Model, run: Run, settings: ModelsSettings) -> None:
         super().__init__(wrapped)
         self._run = run
         self._ours = settings
-        self.told = CallSettings(request_timeout=settings.timeout_seconds)
+        self.call_settings = CallSettings(request_timeout=settings.timeout_seconds)
         if "max_retries" not in wrapped.unsupported_settings:
-            self.told["max_retries"] = 1  # who asks tries again
+            self.call_settings["max_retries"] = 1  # the caller tries again
 
     async def request(
         self,
@@ -151,7 +151,7 @@ def _cut(result: ToolReturnPart, text: str, kept: int) -> ToolReturnPart:
 
 def in_words(error: Exception, settings: ModelsSettings) -> str:
     """Return what happened in sentences that say what to do next, without secrets."""
-    model, told = settings.model, without_secrets(" ".join(str(error).split()), settings)[:300]
+    model, reason = settings.model, without_secrets(" ".join(str(error).split()), settings)[:300]
     match error:
         case ModelTimeoutError() | ModelRequestTimeout():
             return (
@@ -159,24 +159,24 @@ def in_words(error: Exception, settings: ModelsSettings) -> str:
                 "models.timeout_seconds if it needs longer."
             )
         case ModelAuthenticationError():
-            return f"{model} refused the key. Set models.api_key to one that may use it. It said: {told}"
+            return f"{model} refused the key. Set models.api_key to one that may use it. It said: {reason}"
         case ModelNotFoundError():
-            return f"{model} is not known there. Check models.model and models.base_url. It said: {told}"
+            return f"{model} is not known there. Check models.model and models.base_url. It said: {reason}"
         case ModelRateLimitError():
-            return f"{model} takes no more calls for now. It is tried again later. It said: {told}"
+            return f"{model} takes no more calls for now. It is tried again later. It said: {reason}"
         case ModelHTTPError():
-            return f"{model} failed with status {error.status_code}. It is tried again later. It said: {told}"
+            return f"{model} failed with status {error.status_code}. It is tried again later. It said: {reason}"
         case ModelConnectionError():
-            return f"{model} cannot be reached. Check models.base_url and the network. What happened: {told}"
+            return f"{model} cannot be reached. Check models.base_url and the network. What happened: {reason}"
         case _:
-            return f"{model} gave no usable answer. What happened: {type(error).__name__}: {told}"
+            return f"{model} gave no usable answer. What happened: {type(error).__name__}: {reason}"
 
 
 def _check_calls(response: ModelResponse) -> None:
-    """Refuse what could be neither run nor sent back. Text that is no JSON can: the model is told so."""
+    """Refuse what could be neither run nor sent back. Invalid JSON goes back to the model."""
     for part in response.parts:
         if isinstance(part, ToolCallPart) and not isinstance(part.args, str | dict | None):
-            raise UnexpectedModelBehavior(f"The arguments of {part.tool_name} are no object.")
+            raise UnexpectedModelBehavior(f"The arguments of {part.tool_name} are not a JSON object.")
 
 
 def _is_free(error: Exception) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OLLAMA_URL = "http://localhost:11434/v1"
 NO_KEY = "no-key"
-"""What a server of one's own is told, that asks for no key: the clients insist on one."""
+"""A placeholder for servers that ask for no key: the clients insist on one."""
 
 INSTALL = "models.model is set, but its packages are missing. Install them: pip install 'lifelong[llm]'."
 

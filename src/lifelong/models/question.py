@@ -51,7 +51,7 @@ class ModelQuery:
         try:
             async with model:
                 asked = [ModelRequest.user_text_prompt(prompt)]
-                answer = await model_request(model, asked, model_settings=model.told)
+                answer = await model_request(model, asked, model_settings=model.call_settings)
         except RunBudgetExceeded:
             raise RunBudgetExceeded(
                 f"One question of this length to {self._settings.model} may cost more than the "

@@ -112,7 +112,7 @@ class LlmOrganizer:
             instructions=memory_agent_prompt(),
             tools=tools.tools,
             retries={"tools": MAX_TOOL_RETRIES, "output": 1},
-            model_settings=model.told,
+            model_settings=model.call_settings,
         )
 
     async def _converse(

@@ -323,7 +323,7 @@ MIGRATIONS: tuple[Migration, ...] = (
                 vector      {bytes} NOT NULL,
                 PRIMARY KEY (embedder_id, item_id)
             )""",
-            # One row an owner, locked by whoever numbers items: numbers become visible in order. version: how
+            # One row an owner, locked while items are numbered: numbers become visible in order. version: how
             # often all was made again. embedder_id made the vectors in use; next_embedder_id makes the next
             # ones, and has come to next_embedded_until.
             """CREATE TABLE index_state (

@@ -366,7 +366,7 @@ def translate(error: psycopg.Error, where: str) -> LifelongError:
         case psycopg.OperationalError() | psycopg.InterfaceError() if not error.sqlstate or is_disconnect(error):
             return StorageUnavailable(
                 f"PostgreSQL at {where} does not answer ({_first_line(error)}). Nothing was stored; "
-                "start it, or mend storage.url, and try again."
+                "start it, or correct storage.url, and try again."
             )
         case _:
             return StorageError(

@@ -324,7 +324,7 @@ def check_open(connection: apsw.Connection, cause: Exception | None = None) -> N
 
 
 def _damaged(what: str) -> str:
-    """Say what is damaged: the full-text index, which is made anew from the rest, or the file."""
+    """Say what is damaged: the full-text index, which is made again from the rest, or the file."""
     if "item_words" in what:
         return f"{FULL_TEXT_DAMAGED}: {what}. Nothing that was stored is lost. Run: lifelong rebuild."
     return f"The file is damaged: {what}."

@@ -1,4 +1,4 @@
-"""The seam between recall and whoever finds what is near: vectors by id, in partitions that never meet.
+"""The seam between recall and the vector store: vectors by id, in partitions that never meet.
 
 Vectors are derived: each can be made again from the text it stands for. Only their direction counts, so they
 are kept at length 1, and every store may round their parts to 16 bits.
@@ -65,7 +65,7 @@ class Vectors(Protocol):
 
     def put(self, partition: VectorPartition, items: Sequence[VectorItem]) -> None:
         """Store them, durably and all or none for each call of up to 1,000; an id that is there is overwritten,
-        and of two items with one id the last counts. A vector of the wrong size, with a part that is no number,
+        and of two items with one id the last counts. A vector of the wrong size, with a value that is not finite,
         or of length zero is refused: it has no direction, so leave what has none out."""
         ...
 

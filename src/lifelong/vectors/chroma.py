@@ -1,7 +1,7 @@
 """Vectors in Chroma: a folder, or a server. Needs the extra `chroma`.
 
 A folder of Chroma is made for one process: another's writes stay unseen. So each call takes the folder's lock,
-and opens it anew where somebody else has written since (`lifelong.generation`). A server needs none of this;
+and opens it again where another process has written since (`lifelong.generation`). A server needs none of this;
 where several processes write often, use one.
 """
 
@@ -114,7 +114,7 @@ class ChromaVectors:
         writing: bool = False,
         making: bool = False,
     ) -> T | None:
-        """Run `work`; none where nothing was put in the partition. A collection that was deleted and made anew
+        """Run `work`; none where nothing was put in the partition. A collection that was deleted and made again
         meanwhile is looked up again."""
         from chromadb.errors import NotFoundError
 
@@ -175,7 +175,7 @@ class ChromaVectors:
         settings = Settings(anonymized_telemetry=False)
         if isinstance(self._place, Path):
             # Chroma shares what it has open among clients whose paths are spelled alike. Ours must not, because
-            # each opens the folder anew when it has to: so each spells the path in its own way.
+            # each opens the folder again when it has to: so each spells the path in its own way.
             spelling = f"{self._number:b}".replace("1", "/.").replace("0", "/")
             return cast("Client", chromadb.PersistentClient(f"{self._place.absolute()}{spelling}", settings))
         url = urlsplit(self._place)
@@ -225,7 +225,7 @@ def _translated(error: Exception, where: str) -> StorageError:
     if isinstance(error, ChromaError):
         return StorageError(f"{where} could not do it: {words:.300}. Check its log and its disk, and try again.")
     return StorageUnavailable(
-        f"{where} does not answer: {words:.300}. Start it, or mend its address, and try again."
+        f"{where} does not answer: {words:.300}. Start it, or correct vectors.chroma_url, and try again."
     )
 
 

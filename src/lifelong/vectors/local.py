@@ -2,8 +2,8 @@
 
 Each change to a partition takes the next stamps of its row in `vector_scopes`, which it holds until it commits; so
 they become visible in order, and a process that knows a partition up to a stamp reads what is newer and no more. A
-removed row stays for a while, without its vector, so that others notice; whoever slept through that (`floor`)
-reads the partition anew.
+removed row stays for a while, without its vector, so that others notice; a process that missed it (`floor`)
+reads the whole partition.
 """
 
 from __future__ import annotations

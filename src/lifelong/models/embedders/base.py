@@ -1,4 +1,4 @@
-"""The seam between recall and whoever turns text into vectors, and what all of them share.
+"""The seam between recall and the embedder, and what all of them share.
 
 numpy, tokenizers and the rest take a while to import: they are imported where they are used.
 """

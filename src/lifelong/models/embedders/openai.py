@@ -60,18 +60,18 @@ class OpenAIEmbedder(Windowed[str]):
         if not model.strip():
             raise ConfigError("embeddings.model is empty. Name one that the server knows, as 'nomic-embed-text'.")
         if not re.fullmatch(r"[!-~]*", api_key):
-            raise ConfigError("embeddings.api_key holds a character that no key has. Copy it anew.")
+            raise ConfigError("embeddings.api_key holds a character that no key has. Copy it again.")
         super().__init__(query_prefix, document_prefix, MAX_TEXT_BYTES)
         self._model, self._url, self._key = model, f"{base_url.rstrip('/')}/embeddings", api_key
         self._label = f"{model} at {address[1]}{address[2] or ''}"
         self._asked_for, self._batch, self._window = dimensions, batch, window_bytes
         self._timeout, self._sleep = timeout_seconds, sleep
         self._open = urllib.request.build_opener(_NoRedirect).open
-        self._dimensions = Lazy(lambda: dimensions or self._answered(["a"]).shape[1])
+        self._dimensions = Lazy(lambda: dimensions or self._embed_batch(["a"]).shape[1])
 
     @property
     def identity(self) -> Identity:
-        """Nobody sees the server's weights: its address stands for them."""
+        """Return an identity in which the address stands for the server's weights, which cannot be seen."""
         version = fingerprint(self._url, self._document_prefix, str(self._asked_for))
         return Identity(f"openai/{self._model}", version, self._dimensions())
 
@@ -83,15 +83,15 @@ class OpenAIEmbedder(Windowed[str]):
 
         rows = [np.zeros((0, self._dimensions()))]
         for start in range(0, len(windows), self._batch):
-            rows.append(self._answered(windows[start : start + self._batch]))
+            rows.append(self._embed_batch(windows[start : start + self._batch]))
             if rows[-1].shape[1] != self._dimensions():
                 raise ModelError(
                     f"{self._label} gave vectors of {rows[-1].shape[1]} dimensions, not of {self._dimensions()}. "
-                    "Check embeddings.dimensions; where the server's model was changed, open the memory anew."
+                    "Check embeddings.dimensions; where the server's model was changed, open the memory again."
                 )
         return np.concatenate(rows)
 
-    def _answered(self, texts: Sequence[str]) -> NDArray[Any]:
+    def _embed_batch(self, texts: Sequence[str]) -> NDArray[Any]:
         """Return the server's vector for each text, asking again where that may help."""
         until, reason = time.monotonic() + self._timeout, ""
         for attempt in range(MAX_ATTEMPTS):
@@ -99,11 +99,11 @@ class OpenAIEmbedder(Windowed[str]):
             try:
                 return self._vectors(self._post(texts, until), len(texts))
             except urllib.error.HTTPError as error:
-                reason = self._refused(error)
+                reason = self._error_text(error)
                 after = error.headers.get("Retry-After", "")
                 wait = max(wait, float(after)) if re.fullmatch(r"[0-9]{1,6}", after) else wait
             except (OSError, http.client.HTTPException) as error:
-                reason = self._told(str(error) or type(error).__name__)
+                reason = self._one_line(str(error) or type(error).__name__)
             if attempt + 1 == MAX_ATTEMPTS or time.monotonic() + wait >= until:
                 break
             self._sleep(wait)
@@ -125,19 +125,19 @@ class OpenAIEmbedder(Windowed[str]):
                 raise http.client.IncompleteRead(bytes(answer), response.length)
         return bytes(answer)
 
-    def _refused(self, error: urllib.error.HTTPError) -> str:
+    def _error_text(self, error: urllib.error.HTTPError) -> str:
         """Return what a refusal says where asking again may help; raise it otherwise."""
         try:
             with error:
-                said = f"{error.code} {self._told(error.read(2_000).decode('utf-8', 'replace'))}".strip()
+                reason = f"{error.code} {self._one_line(error.read(2_000).decode('utf-8', 'replace'))}".strip()
         except (OSError, http.client.HTTPException):
-            said = str(error.code)
+            reason = str(error.code)
         if error.code >= 500 or error.code in TEMPORARY_STATUSES:
-            return said
+            return reason
         if error.code in HINTS:
-            raise ConfigError(f"{self._label} refused: {said}. {HINTS[error.code]}") from None
+            raise ConfigError(f"{self._label} refused: {reason}. {HINTS[error.code]}") from None
         hint = "Check embeddings.model, and what length it takes (embeddings.window_bytes)."
-        raise ModelError(f"{self._label} refused: {said}. {hint}") from None
+        raise ModelError(f"{self._label} refused: {reason}. {hint}") from None
 
     def _vectors(self, answer: bytes, count: int) -> NDArray[Any]:
         import numpy as np
@@ -155,8 +155,8 @@ class OpenAIEmbedder(Windowed[str]):
             )
         return rows
 
-    def _told(self, text: str) -> str:
-        """Return what the server said, in one line, without the key."""
+    def _one_line(self, text: str) -> str:
+        """Return what the server reason, in one line, without the key."""
         text = " ".join(text.split())
         return (text.replace(self._key, "[key]") if self._key else text)[:300].rstrip(".")
 

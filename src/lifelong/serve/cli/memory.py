@@ -58,7 +58,7 @@ AgentOption = Annotated[
     str,
     typer.Option(help="Which agent: connector/user/channel, or an id.", show_default="the user's default agent"),
 ]
-NOTHING_SAID = "There is no text. Write it on the line, or pipe it in."
+NO_TEXT = "There is no text. Write it on the line, or pipe it in."
 JSON_MESSAGES = re.compile(r'\s*(\{\s*"|\[\s*\{)')
 """How messages in JSON begin."""
 MAX_IDS_PRINTED = 20  # of what one `add` stored
@@ -110,7 +110,7 @@ def _messages(text: str, role: Role, speaker: str, *, plain: bool) -> object:
     from lifelong.types import Note
 
     if not text.strip():
-        raise InputError(NOTHING_SAID)
+        raise InputError(NO_TEXT)
     found = None if plain else _parse_json(text)
     if found is not None:
         return found
