@@ -65,6 +65,7 @@ def test_an_overlap_would_be_noticed(seen: set[str]) -> None:
     assert plain(json.loads(line)["old"].rstrip(".").upper()) in seen
 
 
+@pytest.mark.soak
 def test_the_shipped_weights_of_intents_are_those_that_fitting_gives() -> None:
     assert intents.lines(intents.weights()) == intents.TARGET.read_text(encoding="utf-8")
 
