@@ -424,7 +424,7 @@ def test_what_is_no_session_is_a_clear_error(
 
 def test_an_id_that_nothing_has_is_unknown(memory: Memory, alice: Agent) -> None:
     """C5, C7: where an agent or a session will do, it is neither."""
-    with pytest.raises(SessionNotFound, match=r"the id 'nothing'.*List them with memory\.sessions\(agent\)"):
+    with pytest.raises(SessionNotFound, match=r"the id 'nothing'.*List them with memory\.sessions\.list\(agent\)"):
         memory.sessions.get("nothing")
     with pytest.raises(SessionNotFound, match="No session of this user"):
         memory.sessions.get(alice.id)

@@ -301,7 +301,7 @@ HOSTILE = """
 from datetime import UTC, datetime
 from lifelong import StoredRecord, UserMessage
 from lifelong.collect.transcript import transcript
-from lifelong.recall.context import safe, shortened
+from lifelong.recall.context import shortened, without_fence
 
 n, now = 500_000, datetime.now(UTC)
 words = [*"-#=>*+`~1 <", "\\n", "a ", "- ", "> ", "1.", "-\\t", "- -\\n", "``` `\\n", "~~~\\n"]
@@ -310,7 +310,7 @@ for word in words:
     text = word * (n // len(word))
     said = StoredRecord(1, "s", now, now, UserMessage(f"{text}x\\n> {text}`"))
     assert transcript([said], foreground=True)
-    assert shortened(safe(text + "x"), "x a 1")
+    assert shortened(without_fence(text + "x"), "x a 1")
 print(len(words))
 """
 

@@ -112,8 +112,10 @@ class BackgroundWork:
             for schedule in user.journal.schedules:
                 if self._schedules.stopping():
                     return MIN_WAIT
+                due_in = AFTER_FAILURE
                 with self._alone(user, "schedule"):
-                    wait = min(wait, schedule.tick())
+                    due_in = schedule.tick()
+                wait = min(wait, due_in)
         return max(wait, MIN_WAIT)
 
     def _users(self) -> list[UserParts]:
