@@ -76,7 +76,7 @@ def circle() -> dict[str, Any]:
 
 NUL = r"has a NUL character.*Remove it and try again"
 SURROGATE = r"has a lone surrogate at position \d+.*Decode it with errors='replace' and try again"
-NO_JSON = "which JSON cannot say. Use text, numbers, lists and objects"
+NO_JSON = "which JSON cannot hold. Use text, numbers, lists and objects"
 TOO_DEEP = r"ToolCall\.arguments is nested more than 64 levels deep\. Flatten it, or pass it as text"
 ZONE = r"Give a datetime with a time zone, e\.g\. datetime\.now\(UTC\)"
 
