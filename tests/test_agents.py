@@ -386,7 +386,7 @@ def test_a_single_agent_that_cannot_be_read_is_said_to_be_corrupt(memory: Memory
     agent = memory.agent(ALICE)
     break_descriptor(database, agent)
     with pytest.raises(
-        StorageCorrupt, match=r"cannot be read.*resolve the agent anew with memory\.agent\(descriptor"
+        StorageCorrupt, match=r"cannot be read.*resolve the agent again with memory\.agent\(descriptor"
     ):
         memory.agents.get(agent)
 
