@@ -195,6 +195,7 @@ def test_sessions_end_and_go_on(api: Api) -> None:
     api("end_session", {"agent": agent})
     assert api("get_agent", agent_id=agent)["state"] == "sleeping"
     assert api("receipt", record=f"r{first}")["session_id"] == recent[2]["id"]
+    assert api("receipt", record=f"R{first}")["session_id"] == recent[2]["id"]
 
 
 def test_a_record_is_found_at_once(api: Api) -> None:

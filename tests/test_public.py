@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import operator
 import re
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import lifelong
-from lifelong import errors
+from lifelong import Memory, errors
 from lifelong.errors import LifelongError
 
 PUBLIC = [
@@ -169,3 +171,21 @@ def test_importing_it_brings_no_heavy_part_along() -> None:
     loaded = f"import sys, lifelong; print([name for name in {heavy} if name in sys.modules])"
     told = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+CALL_IN_A_MESSAGE = re.compile(r"\bmemory\.([a-z_]+(?:\.[a-z_]+)?)\(")
+
+
+def test_the_calls_that_messages_advise_exist(tmp_path: Path) -> None:
+    """An error says what to do next, so what it names must be there."""
+    source = Path(lifelong.__file__).parent
+    advised = {
+        call
+        for path in source.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for call in CALL_IN_A_MESSAGE.findall(node.value)
+    }
+    assert {"sessions.list", "inbox.list", "agent"} <= advised
+    with Memory.open(tmp_path, continuity={"experience_store_enabled": True}) as memory:
+        assert [call for call in sorted(advised) if not callable(operator.attrgetter(call)(memory))] == []

@@ -136,19 +136,19 @@ def wishes(table: str) -> list[str]:
 
 def test_most_wishes_that_last_are_found() -> None:
     """O10: 25 of these 27 were at first sight."""
-    assert len(wishes(STANDING)) >= 22
+    assert len(wishes(STANDING)) >= 25
 
 
 def test_hardly_anything_else_is_taken_for_a_wish_that_lasts() -> None:
     """O10: four of these 40 were at first sight."""
     taken = wishes(FOR_NOW) + wishes(NO_WISHES)
-    assert len(taken) <= 5, taken
+    assert len(taken) <= 4, taken
 
 
 def test_most_of_what_is_asked_for_now_is_not_kept_at_all() -> None:
     """O10: where no answer is heard; all but four of these 24 were left out at first sight."""
     kept = [said for said in FOR_NOW.strip().splitlines() if find(UserMessage(said, "Ann"))]
-    assert len(kept) <= 6, kept
+    assert len(kept) <= 4, kept
 
 
 def test_a_description_of_some_work_makes_no_preferences() -> None:

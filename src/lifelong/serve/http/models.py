@@ -36,7 +36,7 @@ from lifelong.types import Document, ItemKind, Provenance, Reference
 
 USER_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 BACKUP_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
-RECORD_PATTERN = r"^r?\d{1,19}$"
+RECORD_PATTERN = r"^[rR]?\d{1,19}$"
 MAX_MESSAGES = 10_000  # in one call
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(_DAY.pattern + r"[Tt ]\d", re.ASCII)

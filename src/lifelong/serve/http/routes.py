@@ -126,7 +126,7 @@ def feedback(body: models.Feedback, memory: UserMemory) -> None:
 @memory_verbs.get("/receipt/{record}")
 def receipt(record: RecordName, memory: UserMemory) -> Receipt:
     """Return how far a record has come: stored, queued, organized, searchable, or failed and why."""
-    return memory().receipt(f"r{record.removeprefix('r')}")
+    return memory().receipt(record)
 
 
 @memory_verbs.post("/end_turn")
