@@ -325,11 +325,16 @@ class Item(NamedTuple):
     by_record: int | None = None
 
 
+Confidence = Literal["low", "fair", "high"]
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """Something that was found. `id` is what every verb takes: "r33", or a letter for its kind and
     digits; `path` is where a person finds it, if it has a place; `trust`
-    is who said it; `until` is when it stopped being true (none: it holds); `parts` is what makes the score."""
+    is who said it; `until` is when it stopped being true (none: it holds); `confidence` is how sure it is that the
+    hit answers the question; `sources` are other items that say the same: the records behind a fact, a record's
+    journal line or experience; `parts` is what makes the score."""
 
     id: str
     kind: ItemKind
@@ -344,4 +349,6 @@ class Hit:
     path: str = ""
     until: datetime | None = None
     pinned: bool = False
+    confidence: Confidence = "fair"
+    sources: tuple[Hit, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
