@@ -18,7 +18,7 @@ import numpy as np
 
 from lifelong import Memory
 from lifelong.models.embedders.base import Identity, Rows, Vector
-from lifelong.recall import experience_vectors, index_worker, repair
+from lifelong.recall import index_worker, repair
 
 
 class Letters:
@@ -50,7 +50,6 @@ class Deadly(Letters):
 
 def main(home: str, storage: str, what: str, settings: str = "{}") -> None:
     repair.ROWS_PER_BATCH = index_worker.BATCH = 20
-    experience_vectors.BATCH = 5
     with Memory.open(home, storage=json.loads(storage), **json.loads(settings)) as memory:
         indexer = memory._parts.shared.index_worker
         if what == "rebuild":

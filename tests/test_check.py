@@ -183,7 +183,7 @@ def test_an_error_of_the_full_text_index_does_not_ask_for_a_backup(home: Path) -
     def read_all_words(tx: Transaction) -> None:
         for owner, stems in tx.all("SELECT owner, stems FROM items WHERE length > 0"):
             for stem in memoryview(stems).cast("I"):
-                Items(tx, owner).holding(stem, 1)
+                Items(tx, owner).holding([stem], 1)
 
     with pytest.raises(IndexCorrupt, match=r"full-text index of .* is damaged .* Run: lifelong rebuild\.$"):
         sqlite.read(read_all_words)

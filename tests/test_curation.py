@@ -71,7 +71,7 @@ def experience(database: Database, clock: FakeClock, id_: str, text: str, owner:
 
     def work(tx: Any) -> None:
         tx.run(
-            "INSERT INTO experiences VALUES (?, ?, ?, 'learned', '', '', 'user', 0, '[]', 0, 0, NULL, 0)",
+            "INSERT INTO experiences VALUES (?, ?, ?, 'learned', '', '', 'user', 0, '[]', 0, 0, NULL)",
             *(owner, id_, text),
         )
         Items(tx, owner).put([Item("experience", id_, text, clock.now, trust="user")], clock.now)

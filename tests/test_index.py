@@ -24,7 +24,7 @@ from lifelong.errors import (
 )
 from lifelong.models.embedders.base import Identity, Rows
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall import index_worker, repair, search
+from lifelong.recall import index_worker, repair
 from lifelong.recall.repair import IndexRepair
 from lifelong.serve.cli.admin import rebuild_index
 from lifelong.storage.base import Database, Transaction
@@ -51,7 +51,6 @@ def full(memory: Memory, alice: Agent) -> Memory:
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair, "ROWS_PER_BATCH", 20)
     monkeypatch.setattr(index_worker, "BATCH", 20)
-    monkeypatch.setattr(search, "ROWS_PER_READ", 30)
 
 
 QUESTIONS = ("Where does the badger sleep?", "Which animal is in the bath?", "heron 5", "water animals")
@@ -208,7 +207,7 @@ def test_a_database_that_is_busy_is_not_damaged(
     full: Memory, database: Database, error: StorageError, times: int, is_damage: bool
 ) -> None:
     """R1: the full-text index is emptied only where it cannot be read."""
-    assert IndexRepair(Ailing(database, error, times)).repair_fulltext() is is_damage  # type: ignore[arg-type]
+    assert IndexRepair(Ailing(database, error, times), full._parts.shared.vectors).repair_fulltext() is is_damage  # type: ignore[arg-type]
     assert bool(full.admin.verify()) is is_damage
 
 
@@ -289,7 +288,6 @@ def test_damaged_stems_are_made_anew(tmp_path: Path, damage: str) -> None:
         memory.organize()
         before = found_by(memory)
         memory._parts.shared.database.write(lambda tx: tx.run(f"UPDATE items SET stems = {damage}"))
-        memory._parts.recall._index = None
         assert memory.search("Where does the badger sleep?")
     with Memory.open(tmp_path) as memory:
         assert "is rebuilt" in memory.admin.health().reasons[0]

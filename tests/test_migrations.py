@@ -168,9 +168,22 @@ def fill_12(tx: Transaction) -> None:
     tx.run("UPDATE inbox SET lease_length = 120000000")
 
 
+def fill_13(tx: Transaction) -> None:
+    """What version 13 added."""
+    tx.run("INSERT INTO item_vectors VALUES (1, 1, ?, 'default', 7)", b"vector")
+    tx.run("UPDATE index_state SET number = 7, size = 1, first_item = 1, mean = ?, mean_of = 1", b"mean")
+
+
+def fill_14(tx: Transaction) -> None:
+    """What version 14 added: nothing, it drops tables."""
+
+
 FILL = dict(
     enumerate(
-        (fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
+        (
+            *(fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
+            *(fill_13, fill_14),
+        ),
         start=1,
     )
 )

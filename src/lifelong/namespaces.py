@@ -262,10 +262,8 @@ class Admin(_Namespace):
         return self._parts.shared.index_worker.run()
 
     def unindexed(self) -> int:
-        """Return how many records and items of the home, and experiences of the user, wait for the index."""
-        parts = self._parts
-        missing = parts.experiences.missing() if parts.has_experiences else 0
-        return parts.shared.index_worker.remaining() + missing
+        """Return how many records and items of the home wait for the index."""
+        return self._parts.shared.index_worker.remaining()
 
     def backup(self, target: str | Path) -> None:
         """Write a whole copy of the database to a new file while work goes on."""

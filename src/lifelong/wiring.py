@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -28,10 +27,10 @@ from lifelong.organize.inbox import Inbox
 from lifelong.organize.memory_agent import MemoryAgentRunner, RetryPolicy
 from lifelong.organize.organizer import Organizer
 from lifelong.recall.feedback import ended_lines
+from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_writer import FileSync
 from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
-from lifelong.recall.vector_rows import VectorRows
 from lifelong.storage.base import Database, Transaction
 from lifelong.tools import Tool
 from lifelong.types import Clock
@@ -51,9 +50,6 @@ if TYPE_CHECKING:
     from lifelong.recall.tools import LogSearch
     from lifelong.settings import Settings, StorageSettings
     from lifelong.vectors.base import Vectors
-
-MAX_LOADED_INDEXES = 50  # users whose index is held in memory at once
-
 
 T = TypeVar("T")
 
@@ -103,7 +99,7 @@ class SharedParts:
         if settings.continuity.notes_query != "auto":
             open_query(settings, database, clock, "")  # what is asked for by name must be usable
         self.lifecycle = open_lifecycle(settings, database)
-        self.repair = IndexRepair(database)
+        self.repair = IndexRepair(database, self.vectors)
         self.recorder = Recorder(
             *(database, self.lifecycle, self.repair, clock),
             turn_threshold=settings.collect.turn_threshold,
@@ -119,8 +115,7 @@ class SharedParts:
         self.on_wake: Callable[[], None] = lambda: None
         self._users: dict[str, UserParts] = {}
         self.opening = threading.RLock()
-        self._loaded: OrderedDict[str, Searcher] = OrderedDict()
-        self._loading = threading.Lock()
+        self._vectors: dict[str, Vectors] = {}
 
     def user(self, name: str) -> UserParts:
         """Return the parts of a user, put together on first use."""
@@ -134,7 +129,7 @@ class SharedParts:
     def users(self) -> list[str]:
         """Return the users of the home that hold something: an agent, a document, an experience, files."""
         rows = self.database.read(
-            lambda tx: {*Agents(tx).owners(), *DocumentRows(tx, "").owners(), *VectorRows(tx).owners()}
+            lambda tx: {*Agents(tx).owners(), *DocumentRows(tx, "").owners(), *IndexStates(tx).owners()}
         )
         return sorted(rows | {*self.home.users()})
 
@@ -152,10 +147,9 @@ class SharedParts:
 
         words_only = () if self.settings.continuity.memory_embeddings_enabled else ("journal",)
         return IndexWorker(
-            *(self.database, self.embedders, self.clock),
+            *(self.database, self.embedders, self.vectors, self.clock),
             words_only=words_only,
             files=lambda: [one for user in self.open_users() for one in user.files],
-            backfill=lambda: sum(user.backfill_experiences() for user in self.open_users()),
         )
 
     @opened_once
@@ -170,14 +164,14 @@ class SharedParts:
 
         return ExperienceUses(self.database)
 
-    def use_index(self, owner: str, searcher: Searcher) -> None:
-        """Note that a user's index in memory is in use; of too many, the one that was not used longest goes."""
-        with self._loading:
-            self._loaded[owner] = searcher
-            self._loaded.move_to_end(owner)
-            idle = [self._loaded.popitem(last=False)[1] for _ in range(len(self._loaded) - MAX_LOADED_INDEXES)]
-        for one in idle:
-            one.unload()
+    def vectors(self, owner: str) -> Vectors:
+        """Return the store of a user's vectors; all users share one, unless each has a folder of Chroma."""
+        own_folder = self.settings.vectors.store == "chroma" and not self.settings.vectors.chroma_url
+        with self.opening:
+            key = owner if own_folder else ""
+            if key not in self._vectors:
+                self._vectors[key] = open_vectors(self.settings, self.home, owner, self.database)
+            return self._vectors[key]
 
     def catch_up(self) -> None:
         """Index everything that is new, and write the recall log and the uses, in the calling thread."""
@@ -206,6 +200,8 @@ class SharedParts:
             for name in ("experience_uses", "recall_log_writer"):
                 if part := self.__dict__.get(name):
                     closing.callback(part.close)
+            for store in self._vectors.values():
+                closing.callback(store.close)
             closing.callback(self.recorder.close)
             for user in self.open_users():
                 closing.callback(user.close)
@@ -273,7 +269,6 @@ class UserParts:
         return Searcher(
             *(self._database, self.name, self._clock, self.shared.index_worker, self.shared.repair),
             zone,
-            on_use=self.shared.use_index,
         )
 
     @opened_once
@@ -308,7 +303,6 @@ class UserParts:
         return Experiences(
             *(self._database, self.name, self._clock),
             lambda: shared.index_worker,
-            lambda: open_vectors(shared.settings, shared.home, self.name, self._database),
             threshold=self._settings.experience_uniqueness_threshold,
             most=self._settings.experience_max_count,
             same_meaning=embedder_word_match(shared.embedders[-1]),
@@ -332,10 +326,6 @@ class UserParts:
 
     def _extract(self) -> None:
         self.experiences.extract()
-
-    def backfill_experiences(self) -> int:
-        """Make some of the experiences' vectors that are missing. Return how much there was to do."""
-        return self.experiences.backfill() if self._settings.experience_store_enabled else 0
 
     @opened_once
     def context_builder(self) -> ContextBuilder:
@@ -372,8 +362,6 @@ class UserParts:
     def close(self) -> None:
         """Write down what is left, and let go of what is open."""
         self.journal.close()
-        if "_experiences" in self.__dict__:
-            self._experiences.close()
 
     def receipt(self, tx: Transaction, record_id: int) -> Receipt:
         """Return where a record is now."""
@@ -531,7 +519,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
 
 def open_vectors(settings: Settings, home: Home, user: str, database: Database) -> Vectors:
-    """Return the store of the vectors of experiences."""
+    """Return the store of a user's vectors."""
     store = settings.vectors.store
     if store == "chroma":
         from lifelong.vectors.chroma import ChromaVectors
@@ -544,4 +532,4 @@ def open_vectors(settings: Settings, home: Home, user: str, database: Database) 
         return PgVectors(database)
     from lifelong.vectors.local import LocalVectors
 
-    return LocalVectors(database)
+    return LocalVectors(database, lambda owner: home.user_folder(owner) / "index")

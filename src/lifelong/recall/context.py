@@ -19,10 +19,11 @@ from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError, LifelongError
 from lifelong.journal.service import JournalService
 from lifelong.journal.session_context import CHARS_PER_TOKEN, token_thirds
+from lifelong.recall.candidates import SearchFilter
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.items import Items
 from lifelong.recall.recall_log import RecallLog
-from lifelong.recall.search import Searcher, SearchFilter, hit
+from lifelong.recall.search import Searcher, hit
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.stems import stem
 from lifelong.text.words import content_words, fold

@@ -111,7 +111,7 @@ class Curation:
         for document_id, _, slug, title in DocumentRows(tx, self._owner).titles():
             if name in (fold(title), fold(slug)):
                 found.update(one.id for one in items.facts_in(document_id))
-        holding = [set(items.holding(stem, NO_LIMIT)) for stem in extract_terms(subject).stems]
+        holding = [set(items.holding([stem], NO_LIMIT)) for stem in extract_terms(subject).stems]
         return found | set.intersection(*holding) if holding else found
 
     # Judging

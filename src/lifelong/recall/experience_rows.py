@@ -1,5 +1,4 @@
-"""The rows of `experiences`; of `experience_vectors`: which embedder's vectors are in use; of `extractions`: how
-far the journal was read for them."""
+"""The rows of `experiences`; of `extractions`: how far the journal was read for them."""
 
 from __future__ import annotations
 
@@ -47,11 +46,12 @@ class ReadUntil(NamedTuple):
     at: datetime
 
 
-class EmbedderChoice(NamedTuple):
-    """The embedder whose vectors are in use, and the one whose will be next; empty where there is none."""
+class ExperienceItem(NamedTuple):
+    """The item of an experience: its id, its time in microseconds, and whether it has its vector."""
 
-    embedder: str = ""
-    next_embedder: str = ""
+    id: int
+    at: int
+    is_embedded: bool
 
 
 class ExperienceRows:
@@ -95,9 +95,9 @@ class ExperienceRows:
         Items(self._tx, self._owner).end(KIND, ids, until, known, by_record)
 
     def revive(self, record: str) -> None:
-        """Let what was made of this journal line hold again, unless a person ended it. Its vector may be gone."""
+        """Let what was made of this journal line hold again, unless a person ended it."""
         self._tx.run(
-            "UPDATE experiences SET until = NULL, without_vector = 1 WHERE owner = ? AND record = ? "
+            "UPDATE experiences SET until = NULL WHERE owner = ? AND record = ? "
             "AND until IS NOT NULL AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner "
             "AND c.item = ? || experiences.id) "
             "AND NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = experiences.owner "
@@ -120,30 +120,41 @@ class ExperienceRows:
         rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND record = ?", self._owner, record)
         return [row[0] for row in rows]
 
-    def lack_vectors(self) -> bool:
-        """Return whether some that hold may lack their vectors."""
+    def item(self, id_: str) -> ExperienceItem:
+        """Return the item of an experience that was added."""
         row = self._tx.one(
-            "SELECT 1 FROM experiences WHERE owner = ? AND without_vector = 1 AND until IS NULL LIMIT 1",
-            self._owner,
+            "SELECT id, at, embedded FROM items WHERE owner = ? AND kind = ? AND ref = ?", self._owner, KIND, id_
         )
-        return row is not None
+        assert row, "each has one"
+        return ExperienceItem(row[0], row[1], row[2] is not None)
 
-    def mark_embedded(self, ids: Iterable[str]) -> None:
-        """Note that these have their vectors."""
-        self._tx.many(
-            "UPDATE experiences SET without_vector = 0 WHERE owner = ? AND id = ? AND without_vector = 1",
-            [(self._owner, id_) for id_ in ids],
+    def item_ids(self) -> list[int]:
+        """Return the ids of the items of all that hold."""
+        rows = self._tx.all(
+            "SELECT i.id FROM experiences e JOIN items i ON i.owner = e.owner AND i.kind = ? AND i.ref = e.id "
+            "WHERE e.owner = ? AND e.until IS NULL",
+            *(KIND, self._owner),
         )
+        return [row[0] for row in rows]
 
     def waiting(self) -> int:
-        """Return how many that hold may lack a vector of the active embedder, or of the next one."""
+        """Return how many that hold have no vector yet, nor an item."""
         row = self._tx.one(
-            "SELECT count(*) FROM experiences e LEFT JOIN experience_vectors v ON v.owner = e.owner "
-            "WHERE e.owner = ? AND e.until IS NULL AND (e.without_vector = 1 OR v.owner IS NULL "
-            "OR v.embedder = '' OR v.next_embedder <> '')",
-            self._owner,
+            "SELECT count(*) FROM experiences e LEFT JOIN items i ON i.owner = e.owner AND i.kind = ? "
+            "AND i.ref = e.id WHERE e.owner = ? AND e.until IS NULL AND i.embedded IS NULL",
+            *(KIND, self._owner),
         )
         return int(row[0]) if row else 0
+
+    def of_items(self, item_ids: Iterable[int]) -> dict[int, Experience]:
+        """Return those of these items that hold."""
+        columns = ", ".join(f"e.{name}" for name in _COLUMNS.split(", "))
+        rows = self._tx.many(
+            f"SELECT i.id, {columns} FROM items i JOIN experiences e ON e.owner = i.owner AND e.id = i.ref "
+            "WHERE i.owner = ? AND i.kind = ? AND i.id = ? AND i.gone IS NULL AND e.until IS NULL",
+            [(self._owner, KIND, id_) for id_ in item_ids],
+        )
+        return {row[0]: _experience(row[1:]) for row in rows}
 
     def get(self, ids: Iterable[str]) -> dict[str, Experience]:
         rows = self._tx.many(
@@ -159,11 +170,6 @@ class ExperienceRows:
             *(self._owner, to_micros(since) if since else 0, category, category, session_id, session_id, limit),
         )
         return [_experience(row) for row in rows]
-
-    def ids(self) -> set[str]:
-        """Return the ids of those that hold."""
-        rows = self._tx.all("SELECT id FROM experiences WHERE owner = ? AND until IS NULL", self._owner)
-        return {row[0] for row in rows}
 
     def use(self, ids: Iterable[str], now: datetime) -> None:
         """Count that these came back to somebody. The beginning of an id will do, as a hit shows it."""
@@ -198,28 +204,6 @@ class ExperienceRows:
             *(self._owner, KIND),
         )
         self._index([_experience(row) for row in rows], now, rebuilding=True)
-
-    # The embedder whose vectors are in use
-
-    def embedder_choice(self, *, lock: bool = False) -> EmbedderChoice:
-        """Return which embedder is active. With `lock`, nobody else changes it until the transaction ends."""
-        if lock:
-            self._tx.run(
-                "INSERT INTO experience_vectors (owner, embedder, next_embedder) VALUES (?, '', '') "
-                "ON CONFLICT (owner) DO NOTHING",
-                self._owner,
-            )
-        locked = self._tx.for_update if lock else ""
-        row = self._tx.one(
-            f"SELECT embedder, next_embedder FROM experience_vectors WHERE owner = ?{locked}", self._owner
-        )
-        return EmbedderChoice(*row) if row else EmbedderChoice()
-
-    def set_embedder_choice(self, choice: EmbedderChoice) -> None:
-        self._tx.run(
-            "UPDATE experience_vectors SET embedder = ?, next_embedder = ? WHERE owner = ?",
-            *(*choice, self._owner),
-        )
 
     # How far the journal was read
 

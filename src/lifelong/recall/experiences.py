@@ -1,8 +1,8 @@
 """The experiences of one user: each stored once, found by meaning, the least used deleted when there are too many.
 
-Texts are rows; vectors are derived from them (`experience_vectors.py`), and live where the settings say. A row is
-written before its vector, and deleted before it, so a stop at any instant leaves vectors that are missing or left
-over: `repair` makes the former and removes the latter. `extract` makes experiences of new journal records.
+Texts are rows. Each experience is also an item, whose vector it shares. The row is written before the vector, so a
+stop at any instant leaves at most one that is missing: `repair` or the index worker makes it. `extract` makes
+experiences of new journal records.
 """
 
 from __future__ import annotations
@@ -23,10 +23,16 @@ from lifelong.journal.records import JournalRecord, first_record_of
 from lifelong.journal.service import JournalService
 from lifelong.recall.analyzer import extract_terms
 from lifelong.recall.dedup import SameMeaning, calibrated, is_same, never_same
-from lifelong.recall.experience_rows import Experience, ExperienceRows, ExperienceUses, ReadUntil
-from lifelong.recall.experience_vectors import ActiveEmbedder, ExperienceVectors
+from lifelong.recall.experience_rows import (
+    Experience,
+    ExperienceItem,
+    ExperienceRows,
+    ExperienceUses,
+    ReadUntil,
+)
 from lifelong.recall.feedback import has_ended
-from lifelong.recall.index_worker import IndexWorker
+from lifelong.recall.index_state import IndexStates
+from lifelong.recall.index_worker import ActiveEmbedder, IndexWorker
 from lifelong.redaction import has_secret, redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.names import names
@@ -35,13 +41,13 @@ from lifelong.validation import validate_count, validate_name, validate_text, va
 
 if TYPE_CHECKING:
     from lifelong.models.embedders.base import Vector
-    from lifelong.vectors.base import Vectors
 
 log = logging.getLogger("lifelong.recall")
 
 MIN_CHARS, MAX_CHARS = 20, 100_000  # of an experience
 DEDUP_CANDIDATES = 10  # nearest that a new one is compared with: the nearest need not be the one it repeats
 QUERY_CANDIDATES = 50  # nearest to a question, of which words choose
+MAX_INLINE_EMBEDDED = 64  # missing vectors that a query makes itself
 MAX_RESULTS = 1_000
 MIN_SUCCESSOR_SHARE = 0.5  # of the score of a partly superseded one, from which on its successor ranks above it
 CATEGORIES = frozenset(("note", "learned", "turn-summary", "user-preference", "decision"))
@@ -51,7 +57,7 @@ EXTRACTION_OVERLAP = timedelta(days=1)  # a turn is written down after it was ov
 
 Group = Literal["category", "session", "entity"]
 ExperienceList: TypeAlias = list[Experience]  # `list` is a method of Experiences
-ExperienceIds: TypeAlias = list[str]
+ExperiencesNear: TypeAlias = list[tuple[Experience, float]]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
@@ -60,9 +66,9 @@ class _EmbedderChanged(Exception):
 
 
 class Experiences:
-    """Add and find experiences. `index_worker` knows the embedders, `same_meaning` which words mean the
-    same. Two are the same from the similarity `threshold` on; `most` is how many are kept. Safe to use from many
-    threads and processes."""
+    """Add and find experiences. `index_worker` makes vectors and knows their store, `same_meaning` which words
+    mean the same. Two are the same from the similarity `threshold` on; `most` is how many are kept. Safe to use
+    from many threads and processes."""
 
     def __init__(
         self,
@@ -70,7 +76,6 @@ class Experiences:
         owner: str,
         clock: Clock,
         index_worker: Callable[[], IndexWorker],
-        vectors: Callable[[], Vectors],
         *,
         threshold: float = 0.85,
         most: int = 5_000,
@@ -81,13 +86,14 @@ class Experiences:
         self._database = database
         self._owner = owner
         self._clock = clock
-        self._vectors = ExperienceVectors(database, owner, index_worker, vectors)
+        self._index_worker = index_worker
         self._threshold = threshold
         self._most = most
         self._same_meaning = same_meaning
         self._journal = journal
         self._lock = threading.Lock()
         self._uses = uses or ExperienceUses(database)
+        self.error = ""
 
     # Adding
 
@@ -117,7 +123,7 @@ class Experiences:
         """Add several prepared experiences, embedded together."""
         if not prepared:
             return []
-        active = self._vectors.ensure_complete()
+        active = self._complete()
         self.flush()  # so that what was used just now is not evicted
         rows = active.embedder.embed([one.text for one in prepared])
         return [self._add(one, row, active) for one, row in zip(prepared, rows, strict=True)]
@@ -127,36 +133,79 @@ class Experiences:
             with self._lock:
                 if self._is_known(one, vector, active):
                     return None
-                gone = self._database.write(lambda tx: self._insert(tx, one, active))
-                if gone is None:
+                item = self._database.write(lambda tx: self._insert(tx, one, active))
+                if item is None:
                     return None
-                self._vectors.change(active, one.id, vector, gone)
+                if not item.is_embedded:
+                    self._put(item, vector, active)
                 return one.id
         except _EmbedderChanged:
             return self.add_all([one])[0]
 
     def _is_known(self, one: Experience, vector: Vector, active: ActiveEmbedder) -> bool:
-        near = {found.id: found.similarity for found in self._vectors.near(active, vector, DEDUP_CANDIDATES)}
-        rows = self._database.read(lambda tx: ExperienceRows(tx, self._owner).get(near))
-        if ended := [other.id for other in rows.values() if other.until]:
-            self._vectors.remove(active, ended)  # they would hide one that still holds
-            return self._is_known(one, vector, active)
-        scaled = {id_: calibrated(cosine, active.identity) for id_, cosine in near.items()}
         return any(
-            is_same(one.text, other.text, scaled[other.id], self._threshold, self._same_meaning)
-            for other in rows.values()
+            is_same(one.text, other.text, calibrated(cosine, active.identity), self._threshold, self._same_meaning)
+            for other, cosine in self._near(active, vector, DEDUP_CANDIDATES)
         )
 
-    def _insert(self, tx: Transaction, one: Experience, active: ActiveEmbedder) -> ExperienceIds | None:
-        """Insert a row. Return the ids that were evicted for it; none where it is known."""
-        rows, now = ExperienceRows(tx, self._owner), self._clock()
-        if rows.embedder_choice(lock=True).embedder != active.identity:
+    def _insert(self, tx: Transaction, one: Experience, active: ActiveEmbedder) -> ExperienceItem | None:
+        """Insert a row, and evict others for it. Return its item; none where it is known."""
+        rows, states, now = ExperienceRows(tx, self._owner), IndexStates(tx), self._clock()
+        if states.identity(states.lock(self._owner).embedder_id) not in ("", active.identity):
             raise _EmbedderChanged
         if has_ended(tx, self._owner, one.record, now):
             return None
         if (one.record and rows.made_of(one.record)) or not rows.add(one, now):
             return None
-        return rows.evict(self._most, now, but=one.id)
+        rows.evict(self._most, now, but=one.id)
+        return rows.item(one.id)
+
+    def _put(self, item: ExperienceItem, vector: Vector, active: ActiveEmbedder) -> None:
+        """Store the vector of a new experience. Where that fails, the index worker makes it again."""
+        from lifelong.vectors.base import VectorRow
+
+        worker, made = self._index_worker(), {item.id: vector} if vector.any() else {}
+        try:
+            partition = worker.partition(self._owner, active.identity)
+            rows = [VectorRow(item.id, "experience", "", item.at, vector)] if made else []
+            worker.vectors(self._owner).put(partition, rows)
+            worker.mark_embedded(self._owner, active.identity, made, [item.id])
+        except LifelongError as error:
+            log.warning("an experience is kept, but gets its vector later: %s", error)
+
+    # Vectors
+
+    def _complete(self) -> ActiveEmbedder:
+        """Return the embedder whose vectors are in use, after every experience got its vector, whatever that
+        takes, also where another embedder has to take over."""
+        worker = self._index_worker()
+        while not (active := worker.active(self._owner)):
+            worker.take_over(self._owner)
+        while worker.embed_pending(self._owner, kind="experience"):
+            pass
+        self.error = ""
+        return active
+
+    def _near(self, active: ActiveEmbedder, vector: Vector, count: int) -> ExperiencesNear:
+        """Return the nearest that hold, each with its cosine."""
+        import numpy as np
+
+        from lifelong.vectors.base import VectorFilter
+
+        vectors = self._index_worker().vectors(self._owner)
+        partition = self._index_worker().partition(self._owner, active.identity)
+        asked, only = count, VectorFilter(kinds=("experience",))
+        while True:
+            ids = vectors.nearest(partition, vector, asked, only)
+            found = self._database.read(
+                lambda tx, ids=ids: ExperienceRows(tx, self._owner).of_items(ids)  # type: ignore[misc]
+            )
+            if len(found) >= count or len(ids) < asked:
+                break
+            asked *= 4  # others have ended, or were evicted
+        rows = vectors.get(partition, [*found])
+        cosines = np.vecdot(rows, vector / max(float(np.linalg.norm(vector)), 1e-9))
+        return list(zip(found.values(), cosines.tolist(), strict=True))
 
     # Finding
 
@@ -167,9 +216,15 @@ class Experiences:
         validate_text(question, "The question", 1_000_000)
         validate_count(top_k, "top_k", 1, MAX_RESULTS)
         near = self._nearest(question, max(QUERY_CANDIDATES, 2 * top_k))
-        found, superseded = self._database.read(lambda tx: self._candidates(tx, near))
+        found = [one for one, _ in near]
+        if not near:
+            found = self.list(limit=self._most)
+        superseded = self._database.read(
+            lambda tx: ExperienceRows(tx, self._owner).partly_superseded(one.id for one in found)
+        )
+        cosines = {one.id: cosine for one, cosine in near}
         asked = set(extract_terms(question).stems)
-        scores = {one.id: (near.get(one.id, 0.0) + _share(asked, one.text)) / 2 for one in found}
+        scores = {one.id: (cosines.get(one.id, 0.0) + _share(asked, one.text)) / 2 for one in found}
         made_of = {first_record_of(one.record): one.id for one in found}
         for id_, by in sorted(superseded.items(), key=lambda pair: -pair[1]):
             newer = scores.get(made_of.get(by, ""), 0.0)
@@ -180,25 +235,24 @@ class Experiences:
         self.use(one.id for one in best)
         return best
 
-    def _nearest(self, question: str, count: int) -> dict[str, float]:
-        """Return the ids near a question, and how near each is."""
+    def _nearest(self, question: str, count: int) -> ExperiencesNear:
+        """Return those near a question, and how near each is; none where too many lack their vectors. A few are
+        made here."""
+        worker = self._index_worker()
         try:
-            if not (active := self._vectors.ensure_active()):
-                return {}
-            vector = active.embedder.embed_query(question, {})
-            return {found.id: found.similarity for found in self._vectors.near(active, vector, count)}
+            if not (active := worker.active(self._owner)):
+                why = "the embedder that made the others is not available"
+            else:
+                worker.embed_pending(self._owner, MAX_INLINE_EMBEDDED, "experience")
+                if not self._database.read(lambda tx: ExperienceRows(tx, self._owner).waiting()):
+                    self.error = ""
+                    return self._near(active, active.embedder.embed_query(question, {}), count)
+                why = "some are missing"
         except LifelongError as error:
-            log.warning("experiences are found by their words only: %s", error)
-            return {}
-
-    def _candidates(self, tx: Transaction, near: dict[str, float]) -> tuple[ExperienceList, dict[str, int]]:
-        """Return those that hold, and of those that are partly superseded the record that says so."""
-        rows = ExperienceRows(tx, self._owner)
-        if near:
-            found = [one for one in rows.get(near).values() if one.until is None]
-        else:
-            found = rows.newest("", "", None, self._most)
-        return found, rows.partly_superseded(one.id for one in found)
+            why = str(error)
+        self.error = f"Experiences are found by words only until their vectors are made: {why}. Let a worker run."
+        log.warning("experiences are found by their words only: %s", why)
+        return []
 
     def list(
         self, category: str = "", *, session_id: str = "", since: datetime | None = None, limit: int = 100
@@ -224,8 +278,7 @@ class Experiences:
     # Repairing
 
     def repair(self) -> None:
-        """Make the vectors that rows lack, remove those without a row, make an item for each row, and delete rows
-        beyond the limit."""
+        """Make an item for each row and the vectors that are missing, and delete rows beyond the limit."""
 
         def work(tx: Transaction) -> None:
             rows = ExperienceRows(tx, self._owner)
@@ -233,8 +286,12 @@ class Experiences:
             rows.reindex(self._clock())
 
         self._database.write(work)
-        self._vectors.recheck()
-        self._vectors.ensure_complete()
+        active, worker = self._complete(), self._index_worker()
+        ids = self._database.read(lambda tx: ExperienceRows(tx, self._owner).item_ids())
+        rows = worker.vectors(self._owner).get(worker.partition(self._owner, active.identity), ids)
+        if missing := [id_ for id_, row in zip(ids, rows, strict=True) if not row.any()]:
+            self._database.write(lambda tx: IndexStates(tx).requeue(missing))
+            self._complete()
 
     # Extracting
 
@@ -276,23 +333,6 @@ class Experiences:
         rows = ExperienceRows(tx, self._owner)
         if known := rows.read_until():
             rows.set_read_until(known._replace(record=""))
-
-    def backfill(self) -> int:
-        """Make some of the vectors that are missing. Return how much there was to do. Never fails."""
-        return self._vectors.backfill()
-
-    def missing(self) -> int:
-        """Return how many experiences wait for their vectors."""
-        return self._database.read(lambda tx: ExperienceRows(tx, self._owner).waiting())
-
-    @property
-    def error(self) -> str:
-        """What a person should know about the vectors."""
-        return self._vectors.error
-
-    def close(self) -> None:
-        """Close the vectors."""
-        self._vectors.close()
 
 
 def prepare_experience(given: Experience) -> Experience:

@@ -1,8 +1,8 @@
-"""Make vectors in the background: for new and changed items, and for all items when the embedder changes.
+"""Make vectors in the background: for new items, and for all items when the embedder changes.
 
-No lock is held while texts are embedded. Then one transaction stores the vectors and numbers the items, and every
-index in memory loads them from there. A stop at any instant costs at most the batch under way, which is done
-again.
+No lock is held while texts are embedded. Then the vectors are stored, and one transaction notes which items have
+theirs. A stop at any instant costs at most the batch under way, which is done again. Another embedder makes its
+vectors in the order of the items, while the old ones are in use; then one transaction switches to them.
 """
 
 from __future__ import annotations
@@ -10,18 +10,24 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from lifelong.errors import LifelongError, ModelError
+from lifelong.errors import LifelongError, ModelError, Outvoted
 from lifelong.models.embedders.base import Embedder
 from lifelong.periodic import PeriodicThread
 from lifelong.recall.analyzer import SECRET
+from lifelong.recall.index_state import IndexState, IndexStates, ItemText
 from lifelong.recall.index_writer import FileSync, text_of
 from lifelong.recall.repair import IndexRebuild
-from lifelong.recall.vector_rows import IndexState, ItemText, VectorRows
 from lifelong.redaction import redact
-from lifelong.storage.base import Database, Transaction
-from lifelong.types import Clock
+from lifelong.storage.base import NO_LIMIT, Database, Transaction
+from lifelong.types import Clock, ItemKind
+
+if TYPE_CHECKING:
+    from lifelong.models.embedders.base import Rows, Vector
+    from lifelong.vectors.base import VectorPartition, Vectors
 
 log = logging.getLogger("lifelong.recall")
 
@@ -35,28 +41,35 @@ _one_at_a_time = threading.Lock()
 """Keeps several stores of a process that index one home from embedding the same."""
 
 
+class ActiveEmbedder(NamedTuple):
+    """The embedder that made the vectors in use, and embeds what is compared with them."""
+
+    identity: str
+    embedder: Embedder
+
+
 class IndexWorker:
     """Embed items, sync files, and run rebuild batches, for the whole home; items are written in `index_writer`.
-    `embedders` has the configured one first, then others whose vectors can
-    still be read. No vectors are made for the kinds in `words_only`. `files` are synced every few seconds.
-    `backfill` does a batch of what else is to be embedded, and returns how much that was."""
+    `embedders` has the configured one first, then others whose vectors can still be read. `vectors` returns the
+    store of an owner's vectors. None are made for the kinds in `words_only`. `files` are synced every few
+    seconds."""
 
     def __init__(
         self,
         database: Database,
         embedders: Sequence[Embedder],
+        vectors: Callable[[str], Vectors],
         clock: Clock,
         *,
         words_only: Collection[str] = (),
         files: Callable[[], Sequence[FileSync]] = tuple,
-        backfill: Callable[[], int] = lambda: 0,
     ) -> None:
         self._database = database
         self._embedders = embedders
+        self.vectors = vectors
         self._clock = clock
         self._words_only = words_only
         self._files = files
-        self._backfill = backfill
         self._files_checked = -FILE_CHECK_SECONDS
         self._retry_at = 0.0
         self._identities: dict[int, str] = {}
@@ -74,16 +87,16 @@ class IndexWorker:
 
     def remaining(self) -> int:
         """Return how many records and items of the home wait to be indexed or embedded."""
-        return self._database.read(lambda tx: IndexRebuild(tx).remaining() + VectorRows(tx).waiting())
+        return self._database.read(lambda tx: IndexRebuild(tx).remaining() + IndexStates(tx).waiting())
 
     def run(self) -> int:
         """Do a batch for each owner. Return how many items it worked on."""
-        done = self._rebuild_batch() + self._sync_files() + self._backfill()
-        for owner in self._database.read(lambda tx: VectorRows(tx).owners(waiting=True)):
+        done = self._rebuild_batch() + self._sync_files()
+        for owner in self._database.read(lambda tx: IndexStates(tx).owners(waiting=True)):
             done += self.embed_pending(owner)
         if wanted := self.wanted():
             self._choose(wanted)
-            for owner in self._database.read(lambda tx: VectorRows(tx).changing_to(wanted)):
+            for owner in self._database.read(lambda tx: IndexStates(tx).changing_to(wanted)):
                 done += self._replace(owner)
         return done
 
@@ -107,53 +120,105 @@ class IndexWorker:
         self._files_checked = time.monotonic()
         return sum(one.sync() for one in self._files())
 
-    def embed_pending(self, owner: str, limit: int = BATCH) -> int:
-        """Embed the oldest of an owner's items that wait. Return how many there were."""
+    def embed_pending(self, owner: str, limit: int = BATCH, kind: ItemKind | None = None) -> int:
+        """Embed the oldest of an owner's items that wait, of one kind if named. Return how many there were."""
         with _one_at_a_time:
-            return self._embed_pending(owner, limit)
+            return self._embed_pending(owner, limit, kind)
 
-    def _embed_pending(self, owner: str, limit: int) -> int:
-        waiting, state, missing = self._database.read(lambda tx: self._read_pending(tx, owner, limit))
-        active, made = self._active(state), list[tuple[int, bytes]]()
-        try:
-            made = self.embed(active, self._texts(waiting, missing)) if active else []
-        except LifelongError:  # `error` says so
-            active = None
-        if not active:  # what only changed needs no vector; the rest waits
-            waiting = [one for one in waiting if one.item_id not in missing]
-        if not waiting:
+    def _embed_pending(self, owner: str, limit: int, kind: ItemKind | None) -> int:
+        waiting = self._database.read(lambda tx: IndexStates(tx).pending(owner, limit, kind))
+        if not waiting or not (active := self.active(owner)):
             return 0
+        partition = self.partition(owner, active.identity)
+        try:
+            made = self._make(partition, active.embedder, waiting)
+        except ModelError:  # `error` says so, and it is tried again later
+            return 0
+        if not self.mark_embedded(owner, active.identity, made, [one.item_id for one in waiting]):
+            return 0
+        self._maintain(partition)
+        return len(waiting)
 
-        def work(tx: Transaction) -> int:
-            rows = VectorRows(tx)
-            now = rows.lock_state(owner)
-            if now.embedder_id != state.embedder_id:
-                return 0
-            embedder_id = now.embedder_id
-            if embedder_id is None and active:
-                embedder_id = rows.embedder(self.identity(active))
-            if embedder_id is not None:
-                rows.put_vectors(embedder_id, made)
-            rows.number([one.item_id for one in waiting], now.sequence + 1)
-            rows.set_state(owner, now._replace(sequence=now.sequence + len(waiting), embedder_id=embedder_id))
-            return len(waiting)
+    def _make(
+        self, partition: VectorPartition, embedder: Embedder, waiting: Sequence[ItemText]
+    ) -> dict[int, Vector]:
+        """Make and store the vectors of these items. Return them; those without a direction are left out."""
+        from lifelong.vectors.base import VectorRow
+
+        made = {id_: row for id_, row in self.embed(embedder, self._texts(waiting)) if row.any()}
+        rows = [
+            VectorRow(one.item_id, one.kind, one.agent_id, one.at, made[one.item_id])
+            for one in waiting
+            if one.item_id in made
+        ]
+        self.vectors(partition.owner).put(partition, rows)
+        return made
+
+    def mark_embedded(self, owner: str, identity: str, made: Mapping[int, Vector], ids: Sequence[int]) -> bool:
+        """Note that these items have vectors of an embedder, or can have none. Return false, and note nothing,
+        where another embedder's are in use now."""
+        import numpy as np
+
+        def work(tx: Transaction) -> bool:
+            states = IndexStates(tx)
+            state = states.lock(owner)
+            if state.embedder_id is None:
+                state = state._replace(embedder_id=states.embedder(identity))
+            if states.identity(state.embedder_id) != identity:
+                return False
+            mean, count = np.frombuffer(state.mean or b"", "<f4"), state.mean_of + len(made)
+            if made:
+                total = np.sum([*made.values()], axis=0) + (mean * state.mean_of if len(mean) else 0)
+                mean = (total / count).astype("<f4")
+            states.mark_embedded(made, has_vector=True)
+            states.mark_embedded({*ids} - {*made}, has_vector=False)
+            first = min(state.first_item or ids[0], *ids)
+            size = state.size + len(ids)
+            states.set(
+                owner, state._replace(size=size, first_item=first, mean=mean.tobytes() or None, mean_of=count)
+            )
+            return True
 
         return self._database.write(work)
 
-    def _read_pending(
-        self, tx: Transaction, owner: str, limit: int
-    ) -> tuple[list[ItemText], IndexState, set[int]]:
-        rows = VectorRows(tx)
-        waiting, state = rows.pending(owner, limit), rows.state(owner)
-        ids = [one.item_id for one in waiting]
-        known = state.embedder_id
-        return waiting, state, {*ids} if known is None else rows.without_vector(known, ids)
+    def _maintain(self, partition: VectorPartition) -> None:
+        try:
+            self.vectors(partition.owner).maintain(partition)
+        except LifelongError as error:
+            log.warning("files of vectors are made later: %s", error)
 
-    def _active(self, state: IndexState) -> Embedder | None:
-        """Return the embedder for new items: the one that made the others, as long as it is available."""
-        if state.embedder_id is None:
-            return self._embedders[0] if self.wanted() else None
-        return self.find(self._database.read(lambda tx: VectorRows(tx).identity(state.embedder_id)))
+    def active(self, owner: str) -> ActiveEmbedder | None:
+        """Return the embedder whose vectors are in use, or would be if there were any; none where it is not
+        available."""
+        identity = self._database.read(lambda tx: self.active_identity(tx, owner))
+        embedder = self.find(identity)
+        return ActiveEmbedder(identity, embedder) if embedder else None
+
+    def active_identity(self, tx: Transaction, owner: str) -> str:
+        """Return whose vectors are in use, or would be if there were any."""
+        states = IndexStates(tx)
+        return states.identity(states.get(owner).embedder_id) or self.wanted()
+
+    def take_over(self, owner: str) -> None:
+        """Make all vectors of an owner by the configured embedder, in the calling thread. Raise `ModelError`
+        where it fails, `Outvoted` where another process has asked for another embedder since."""
+        if not (wanted := self.wanted()):
+            raise ModelError(self.error)
+        self._choose(wanted)
+        while self._database.read(lambda tx: self.active_identity(tx, owner)) != wanted:
+            chosen = self._database.read(lambda tx: IndexStates(tx).chosen(owner))
+            if chosen != wanted:
+                raise Outvoted(
+                    f"{chosen} makes the vectors of this user, since another process was started with it. Restart "
+                    f"this one, with that embedder or to have them made by {wanted}."
+                )
+            if not self._replace(owner):
+                raise ModelError(self.error or f"{wanted} made no vectors.")
+
+    def partition(self, owner: str, identity: str) -> VectorPartition:
+        from lifelong.vectors.base import VectorPartition
+
+        return VectorPartition(owner, identity)
 
     def find(self, identity: str) -> Embedder | None:
         """Return the embedder of this identity, if it is available."""
@@ -172,22 +237,22 @@ class IndexWorker:
                 self._failed(error)
         return self._identities.get(id(embedder), "")
 
-    def embed(self, embedder: Embedder, waiting: Sequence[tuple[int, str]]) -> list[tuple[int, bytes]]:
+    def embed(self, embedder: Embedder, waiting: Sequence[tuple[int, str]]) -> list[tuple[int, Vector]]:
         """Return the vectors of these texts, by their ids. A text that the embedder refuses gets none."""
         if waiting and time.monotonic() < self._retry_at:
             raise ModelError(self.error)
         try:
-            rows = embedder.embed([text for _, text in waiting]).astype("<f2")
+            rows = embedder.embed([text for _, text in waiting])
         except ModelError as error:
             if len(waiting) > 1:
                 return self._one_by_one(embedder, waiting)
             self._failed(error)
             raise
         self.error = ""
-        return [(id_, row.tobytes()) for (id_, _), row in zip(waiting, rows, strict=True)]
+        return [(id_, row) for (id_, _), row in zip(waiting, rows, strict=True)]
 
-    def _one_by_one(self, embedder: Embedder, waiting: Sequence[tuple[int, str]]) -> list[tuple[int, bytes]]:
-        made: list[tuple[int, bytes]] = []
+    def _one_by_one(self, embedder: Embedder, waiting: Sequence[tuple[int, str]]) -> list[tuple[int, Vector]]:
+        made: list[tuple[int, Vector]] = []
         for place, one in enumerate(waiting, 1):
             try:
                 made += self.embed(embedder, [one])
@@ -202,9 +267,8 @@ class IndexWorker:
         self.error = f"New items are found by their words only, since they cannot be embedded: {error}"
         self._retry_at = time.monotonic() + AFTER_FAILURE
 
-    def _texts(self, waiting: Iterable[ItemText], missing: Set[int]) -> list[tuple[int, str]]:
-        """Return the texts of the items that have no vector."""
-        return [(one.item_id, self._text(one)) for one in waiting if one.item_id in missing]
+    def _texts(self, waiting: Iterable[ItemText]) -> list[tuple[int, str]]:
+        return [(one.item_id, self._text(one)) for one in waiting]
 
     def _text(self, one: ItemText) -> str:
         if one.kind in self._words_only:
@@ -218,9 +282,11 @@ class IndexWorker:
         """Have the vectors of all owners made by this embedder. Asked once: a process that was opened later with
         another embedder has the last word, or each would replace what the other made, without end."""
         if self._chosen != wanted:
-            if others := self._database.write(lambda tx: VectorRows(tx).choose(wanted)):
+            if others := self._database.write(lambda tx: IndexStates(tx).choose(wanted)):
                 log.warning("re-embedding user %s with %s", ", ".join(others), wanted)
             self._chosen = wanted
+            for owner in self._database.read(lambda tx: IndexStates(tx).owners()):
+                self._drop_others(owner)  # what a process that was killed has left
 
     def status_notes(self, owner: str) -> list[str]:
         """Return what a person should know about the index of an owner; some are empty."""
@@ -229,7 +295,7 @@ class IndexWorker:
     def _outvoted(self, owner: str) -> str:
         """Return a note if another embedder than the one configured here makes an owner's vectors; else empty."""
         mine = self._identities.get(id(self._embedders[0]), "")
-        theirs = self._database.read(lambda tx: VectorRows(tx).chosen(owner)) if mine else ""
+        theirs = self._database.read(lambda tx: IndexStates(tx).chosen(owner)) if mine else ""
         if theirs in ("", mine):
             return ""
         return (
@@ -240,38 +306,74 @@ class IndexWorker:
     def _replace(self, owner: str) -> int:
         """Make a batch of vectors by the configured embedder; after the last one, these are in use."""
         embedder = self._embedders[0]
-        state, waiting, missing = self._database.read(lambda tx: self._read_next(tx, owner))
+        state, waiting = self._database.read(lambda tx: self._read_next(tx, owner))
         embedder_id = state.next_embedder_id
         if embedder_id is None:
             return 0
+        partition = self.partition(owner, self.identity(embedder))
         try:
-            made = self.embed(embedder, self._texts(waiting, missing))
-        except LifelongError:  # `error` says so, and it is tried again later
+            rows = self.vectors(owner).get(partition, [one.item_id for one in waiting])
+            self._make(partition, embedder, [one for one, row in zip(waiting, rows, strict=True) if not row.any()])
+        except ModelError:  # `error` says so, and it is tried again later
             return 0
 
-        def work(tx: Transaction) -> None:
-            rows = VectorRows(tx)
-            now = rows.lock_state(owner)
+        def work(tx: Transaction) -> bool:
+            states = IndexStates(tx)
+            now = states.lock(owner)
             if now.next_embedder_id != embedder_id:
-                return
-            rows.put_vectors(embedder_id, made)
+                return False
             if waiting:
-                rows.set_state(owner, now._replace(next_embedded_until=waiting[-1].item_id))
+                states.set(owner, now._replace(next_embedded_until=waiting[-1].item_id))
             else:
-                rows.set_state(owner, IndexState(now.sequence, now.version, embedder_id))
-                rows.requeue_without(embedder_id, owner)
-                log.info(
-                    "user %s has all vectors of %s, which are in use from now on", owner, self.identity(embedder)
+                states.set(
+                    owner,
+                    now._replace(
+                        embedder_id=embedder_id, next_embedder_id=None, next_embedded_until=0, mean=None, mean_of=0
+                    ),
                 )
+            return not waiting
 
-        self._database.write(work)
-        if not waiting:
-            while self._database.write(lambda tx: VectorRows(tx).drop_others(embedder_id, owner, BATCH)):
-                pass
+        if self._database.write(work):
+            log.info("user %s has all vectors of %s, which are in use from now on", owner, partition.embedder)
+            self._drop_others(owner)
+            self._requeue_missing(partition)
+            self._maintain(partition)
         return len(waiting) or 1
 
-    def _read_next(self, tx: Transaction, owner: str) -> tuple[IndexState, list[ItemText], set[int]]:
-        rows = VectorRows(tx)
-        state = rows.state(owner)
-        waiting = rows.after(owner, state.next_embedded_until, BATCH)
-        return state, waiting, rows.without_vector(state.next_embedder_id or 0, [one.item_id for one in waiting])
+    def _requeue_missing(self, partition: VectorPartition) -> None:
+        """Have items embedded that came in while the embedder changed, and compute the mean of the newest."""
+        owner, before = partition.owner, NO_LIMIT
+        while ids := self._database.read(
+            lambda tx, before=before: IndexStates(tx).with_vector(owner, before, BATCH)  # type: ignore[misc]
+        ):
+            vectors = self.vectors(owner).get(partition, ids)
+            self._database.write(partial(self._note_missing, owner, ids, vectors))
+            before = ids[-1]
+
+    def _note_missing(self, owner: str, ids: Sequence[int], vectors: Rows, tx: Transaction) -> None:
+        states = IndexStates(tx)
+        state = states.lock(owner)
+        has = [row for row in vectors if row.any()]
+        if has and not state.mean:
+            state = state._replace(mean=(sum(has) / len(has)).astype("<f4").tobytes(), mean_of=len(has))
+        states.set(owner, state._replace(size=state.size - len(ids) + len(has)))
+        states.requeue([id_ for id_, row in zip(ids, vectors, strict=True) if not row.any()])
+
+    def _drop_others(self, owner: str) -> None:
+        """Delete the vectors of embedders that this owner uses no longer, and will not use next."""
+
+        def others(tx: Transaction) -> set[str]:
+            states = IndexStates(tx)
+            state = states.get(owner)
+            return {*states.identities()} - {*map(states.identity, (state.embedder_id, state.next_embedder_id))}
+
+        for identity in self._database.read(others):
+            try:
+                self.vectors(owner).clear(self.partition(owner, identity))
+            except LifelongError as error:
+                log.warning("old vectors are deleted later: %s", error)
+
+    def _read_next(self, tx: Transaction, owner: str) -> tuple[IndexState, list[ItemText]]:
+        states = IndexStates(tx)
+        state = states.get(owner)
+        return state, states.after(owner, state.next_embedded_until, BATCH)

@@ -30,8 +30,8 @@ from lifelong.organize.facts import PEOPLE, Fact, paragraphs, parse_fact, senten
 from lifelong.recall.analyzer import AnalyzedText, analyze
 from lifelong.recall.citations import Citations, Cited
 from lifelong.recall.feedback import FeedbackRows, update_ended, update_ended_lines
+from lifelong.recall.index_state import IndexStates
 from lifelong.recall.items import Items
-from lifelong.recall.vector_rows import VectorRows
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import (
     PROVENANCES,
@@ -273,7 +273,7 @@ class FileSync:
     def sync(self) -> int:
         """Update the items from the files. Return how many were added, changed or hidden."""
         found = {path: change for path in self._files() if (change := _change(path))}
-        version = self._database.read(lambda tx: VectorRows(tx).state(self._owner).version)
+        version = self._database.read(lambda tx: IndexStates(tx).get(self._owner).version)
         if self._synced == (version, found):
             return 0
         self._read = {path: self._read_file(path, change) for path, change in found.items()}

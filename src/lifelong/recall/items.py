@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lifelong.errors import ItemNotFound
 from lifelong.recall.analyzer import ASSISTANT, PERSON, AnalyzedText, analyze
@@ -22,6 +22,12 @@ from lifelong.storage.base import NO_LIMIT, Param, Row, Transaction
 from lifelong.text.names import NAMELESS
 from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
 
+if TYPE_CHECKING:
+    from lifelong.vectors.base import VectorFilter
+
+MAX_SPEAKERS = 1_000  # that a question may name
+ID_STEP = 64  # ids are looked up in multiples of this, so that few statements need to be prepared
+FOUND_COLUMNS = 21  # of a row, that `found_item` reads
 SHORT_ID = 9  # characters of an id that are shown: the letter of its kind, and eight digits
 
 _RECORD_ID = re.compile(r"r[0-9]{1,19}", re.ASCII)
@@ -115,7 +121,7 @@ class Items:
         given = {(item.kind, item.ref): item for item in items}
         known = {key: id_ for key, (id_, _) in self._known(given).items()}
         self._tx.many(
-            "UPDATE items SET gone = NULL, until = ?, by_record = ?, sequence = NULL, "
+            "UPDATE items SET gone = NULL, until = ?, by_record = ?, "
             "end_known = CASE WHEN ? = 1 THEN COALESCE(end_known, ?) END WHERE id = ?",
             [
                 (*_end(given[key]), int(given[key].until is not None), to_micros(now), id_)
@@ -135,8 +141,8 @@ class Items:
         return [item._replace(since=min(stored_at.get(item.record_id or 0, item.at), now)) for item in items]
 
     def replace(self, items: Iterable[Item], now: datetime) -> set[str]:
-        """Replace items whose text has changed. The old one is hidden under another ref, since indexes in memory
-        rely on an item's text to stay the same. Return the refs of the replaced."""
+        """Replace items whose text has changed. The old one is hidden under another ref, since an item's
+        vector and words rely on its text to stay the same. Return the refs of the replaced."""
         given = {(item.kind, item.ref): item for item in items}
         other = {
             key: id_
@@ -144,8 +150,7 @@ class Items:
             if given[key].text != text and find_secrets(given[key].text).text != text
         }
         self._tx.many(
-            "UPDATE items SET ref = ref || '@' || id, public_id = NULL, gone = COALESCE(gone, ?), sequence = NULL "
-            "WHERE id = ?",
+            "UPDATE items SET ref = ref || '@' || id, public_id = NULL, gone = COALESCE(gone, ?) WHERE id = ?",
             [(to_micros(now), id_) for id_ in other.values()],
         )
         self.add([given[key] for key in other], now)
@@ -154,7 +159,7 @@ class Items:
     def hide(self, kind: ItemKind, refs: Iterable[str], now: datetime) -> None:
         """Hide items from now on; a search as of an earlier time still finds them."""
         self._tx.many(
-            "UPDATE items SET gone = ?, sequence = NULL WHERE owner = ? AND kind = ? AND ref = ? AND gone IS NULL",
+            "UPDATE items SET gone = ? WHERE owner = ? AND kind = ? AND ref = ? AND gone IS NULL",
             [(to_micros(now), self._owner, kind, ref) for ref in refs],
         )
 
@@ -166,7 +171,7 @@ class Items:
         end = (to_micros(until) if until else None, to_micros(known), by)
         later = to_micros(known) if until else NO_LIMIT
         self._tx.many(
-            "UPDATE items SET until = ?, end_known = ?, by_record = ?, sequence = NULL "
+            "UPDATE items SET until = ?, end_known = ?, by_record = ? "
             "WHERE owner = ? AND kind = ? AND ref = ? AND (until IS NULL OR end_known > ?)",
             [(*end, self._owner, kind, ref, later) for ref in refs],
         )
@@ -175,7 +180,7 @@ class Items:
         """Let these hold again, except those that a person corrected, or called outdated (a record ends only by a
         correction). Return the refs that became current again."""
         revived = self._tx.many(
-            "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL, sequence = NULL "
+            "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL "
             "WHERE owner = ? AND kind = ? AND ref = ? AND end_known IS NOT NULL AND NOT EXISTS (SELECT 1 "
             "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref) "
             "AND (kind = 'record' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
@@ -189,7 +194,7 @@ class Items:
     ) -> None:
         """Set the feedback score of an item, or whether it is pinned."""
         self._tx.run(
-            "UPDATE items SET nudge = COALESCE(?, nudge), pinned = COALESCE(?, pinned), sequence = NULL "
+            "UPDATE items SET nudge = COALESCE(?, nudge), pinned = COALESCE(?, pinned) "
             "WHERE owner = ? AND kind = ? AND ref = ?",
             *(score, None if pinned is None else int(pinned), self._owner, kind, ref),
         )
@@ -197,7 +202,7 @@ class Items:
     def is_embedded(self, record_id: int) -> bool:
         """Return whether a record can be found by meaning, too, or is not searchable at all."""
         row = self._tx.one(
-            "SELECT sequence FROM items WHERE owner = ? AND kind = 'record' AND ref = ?",
+            "SELECT embedded FROM items WHERE owner = ? AND kind = 'record' AND ref = ?",
             self._owner,
             str(record_id),
         )
@@ -211,13 +216,20 @@ class Items:
 
     # Reading
 
-    def holding(self, stem: int, limit: int, *, records: bool = True) -> list[int]:
-        """Return the ids of the newest items with this stem; without `records`, of the other kinds only."""
-        made = "SELECT 1 FROM items i WHERE i.id = item_words.rowid AND i.kind <> 'record'"
-        which = self._tx.fulltext_match if records else f"{self._tx.fulltext_match} AND EXISTS ({made})"
+    def holding(
+        self, stems: Sequence[int], limit: int, only: VectorFilter | None = None, *, records: bool = True
+    ) -> list[int]:
+        """Return the ids of the newest items with all of these stems that pass the filter; without `records`, of
+        the other kinds only."""
+        which, params = only.conditions() if only else ("", ())
+        which += "" if records else " AND i.kind <> 'record'"
+        if which:
+            which = f" AND EXISTS (SELECT 1 FROM items i WHERE i.id = item_words.rowid{which})"
+        prefix = _prefix(self._owner)
         rows = self._tx.all(
-            f"SELECT rowid FROM item_words WHERE {which} ORDER BY {self._tx.fulltext_newest} LIMIT ?",
-            *(f"{_prefix(self._owner)}{stem:08x}", limit),
+            f"SELECT rowid FROM item_words WHERE {self._tx.fulltext_match}{which} "
+            f"ORDER BY {self._tx.fulltext_newest} LIMIT ?",
+            *(self._tx.fulltext_and.join(f"{prefix}{stem:08x}" for stem in stems), *params, limit),
         )
         return [row[0] for row in rows]
 
@@ -229,13 +241,44 @@ class Items:
         )
         return [row[0] for row in rows]
 
+    def speakers(self) -> list[str]:
+        """Return who speaks, in the order of names. Skips through the index, a step each."""
+        rows = self._tx.all(
+            "WITH RECURSIVE s(name) AS (SELECT (SELECT min(speaker) FROM items WHERE owner = ? AND speaker > '') "
+            "UNION ALL SELECT (SELECT min(speaker) FROM items WHERE owner = ? AND speaker > s.name) FROM s "
+            "WHERE s.name IS NOT NULL) SELECT name FROM s WHERE name IS NOT NULL LIMIT ?",
+            *(self._owner, self._owner, MAX_SPEAKERS),
+        )
+        return [row[0] for row in rows]
+
+    def newest_id(self) -> int:
+        """Return the id of the item that was said last; 0 where there is none."""
+        row = self._tx.one("SELECT id FROM items WHERE owner = ? ORDER BY at DESC, id DESC LIMIT 1", self._owner)
+        return int(row[0]) if row else 0
+
     def get(self, ids: Sequence[int]) -> dict[int, FoundItem]:
-        """Return items by id, in one statement. The expression on the owner makes both databases use the ids."""
+        """Return items by id, in one statement."""
+        return {id_: found_item(row[:FOUND_COLUMNS]) for id_, row in self.rows(ids).items()}
+
+    def rows(self, ids: Sequence[int]) -> dict[int, Row]:
+        """Return the rows of items by id, in one statement: what `found_item` reads, then their stems, their
+        length and their flags. The expression on the owner makes both databases use the ids."""
         if not ids:
             return {}
-        which = _FOUND.replace("i.owner = ?", "i.owner || '' = ?")
-        rows = self._tx.all(f"{which} AND i.id IN ({', '.join('?' * len(ids))})", self._owner, *ids)
-        return {row[0]: _found(row) for row in rows}
+        which = _FOUND.replace("i.owner = ?", "i.owner || '' = ?").replace(
+            "h.data", "h.data, i.stems, i.length, i.flags"
+        )
+        padded = [*ids, *[0] * (-len(ids) % ID_STEP)]
+        rows = self._tx.all(f"{which} AND i.id IN ({', '.join('?' * len(padded))})", self._owner, *padded)
+        return {row[0]: row for row in rows}
+
+    def ids_of(self, kind: ItemKind, refs: Iterable[str]) -> list[int]:
+        """Return the ids of the items of a kind with these refs."""
+        rows = self._tx.many(
+            "SELECT id FROM items WHERE owner = ? AND kind = ? AND ref = ?",
+            [(self._owner, kind, ref) for ref in refs],
+        )
+        return [row[0] for row in rows]
 
     def find(self, kind: ItemKind, ref: str) -> FoundItem | None:
         return next(iter(self._select("i.kind = ? AND i.ref = ?", kind, ref)), None)
@@ -324,7 +367,7 @@ class Items:
         return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
 
     def _select(self, which: str, *params: Param) -> list[FoundItem]:
-        return [_found(row) for row in self._tx.all(f"{_FOUND} AND {which}", self._owner, *params)]
+        return [found_item(row) for row in self._tx.all(f"{_FOUND} AND {which}", self._owner, *params)]
 
     def ends(self, kind: ItemKind, container: str) -> dict[str, datetime | None]:
         """Return the refs of a container's items that are not hidden, and when each stopped being true. Not for
@@ -413,7 +456,8 @@ def _place(before: FoundItem | None) -> tuple[int, int]:
     return (to_micros(before.at), before.id) if before else (NO_LIMIT, NO_LIMIT)
 
 
-def _found(row: Row) -> FoundItem:
+def found_item(row: Row) -> FoundItem:
+    """Return an item from its row, as the statements here select it."""
     id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, container = row[:11]
     since, until, end_known, hidden_at, feedback_score, pinned, by_record, public_id, type_, data = row[11:]
     times = from_micros(since), *map(from_optional_micros, (until, end_known, hidden_at))

@@ -217,7 +217,7 @@ class _Query:
     def _holding(self, name: str) -> list[int]:
         """Return the items, records aside, that hold the rarest of the name's words."""
         stems = extract_terms(name).stems
-        return min((self._items.holding(stem, MAX_FACTS, records=False) for stem in stems), key=len, default=[])
+        return min((self._items.holding([stem], MAX_FACTS, records=False) for stem in stems), key=len, default=[])
 
     def _named(self, fact: FoundItem) -> set[str]:
         """Return the entities that a fact is about: its document's, and those it names or refers to."""

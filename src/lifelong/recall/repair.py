@@ -9,22 +9,25 @@ that is older than recall begins with the first part.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from itertools import groupby
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lifelong.collect.history import IndexableRecord
-from lifelong.errors import IndexCorrupt, StorageCorrupt, StorageError
+from lifelong.errors import IndexCorrupt, LifelongError, StorageCorrupt, StorageError
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.analyzer import analyze
 from lifelong.recall.experience_rows import reindex_all_experiences
 from lifelong.recall.feedback import apply_all
+from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_writer import is_searchable, reindex_document, reindex_records, text_of
 from lifelong.recall.items import Items
-from lifelong.recall.vector_rows import VectorRows
 from lifelong.storage.base import NO_LIMIT, Database, Row, Transaction
 from lifelong.types import from_micros
+
+if TYPE_CHECKING:
+    from lifelong.vectors.base import VectorPartition, Vectors
 
 log = logging.getLogger("lifelong.recall")
 
@@ -42,8 +45,9 @@ Fault = Literal["words", "missing"]
 class IndexRepair:
     """Look after the index of a whole home. Damage never stops anything from being stored or asked."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, vectors: Callable[[str], Vectors]) -> None:
         self._database = database
+        self._vectors = vectors
         self._noticed = ""
 
     def status_notes(self) -> list[str]:
@@ -91,24 +95,22 @@ class IndexRepair:
                 raise
             return self._database.read(work)
 
-    def drop_vectors(self, item_ids: Sequence[int]) -> None:
-        """Delete the damaged vectors of these items. The index worker makes them again; until then words find
-        them."""
-        log.error("%d vectors were damaged, and are made again", len(item_ids))
-        try:
-            self._database.write(lambda tx: VectorRows(tx).drop(item_ids))
-        except StorageError as error:
-            log.warning("damaged vectors are made again later: %s", error)
-
     def rebuild(self) -> None:
         """Delete all that is derived; the index worker makes it again."""
+        old = self._database.read(_partitions)
         self._database.write(lambda tx: IndexRebuild(tx).start_over())
+        for owner, identity in old:
+            try:
+                self._vectors(owner).clear(_partition(owner, identity))
+            except LifelongError as error:
+                log.warning("old vectors of user %s were not deleted: %s", owner, error)
 
     def verify(self, owner: str) -> list[str]:
         """Read the whole index of an owner, and return what is wrong with it, a sentence each."""
         if remaining := self._database.read(lambda tx: IndexRebuild(tx).remaining()):
             return [f"The index is being made: {remaining:,} rows remain. Let a worker run, and look again."]
-        return self._database.read(lambda tx: _faults(tx, owner))
+        faults, (identity, ids) = self._database.read(lambda tx: (_faults(tx, owner), _embedded(tx, owner)))
+        return faults + (self._vectors(owner).verify(_partition(owner, identity), ids) if identity else [])
 
     def _fault(self) -> Fault | None:
         """Return what is wrong. A database that is busy, full or away says nothing about the index."""
@@ -141,19 +143,28 @@ def _faults(tx: Transaction, owner: str) -> list[str]:
         "SELECT count(*) FROM items i LEFT JOIN item_words w ON w.rowid = i.id "
         "WHERE i.owner = ? AND i.length > 0 AND w.rowid IS NULL"
     )
-    without_vector = (
-        "SELECT count(*) FROM items i JOIN index_state s ON s.owner = i.owner LEFT JOIN item_vectors v "
-        "ON v.embedder_id = s.embedder_id AND v.item_id = i.id "
-        "WHERE i.owner = ? AND i.sequence IS NOT NULL AND s.embedder_id IS NOT NULL AND v.item_id IS NULL"
-    )
-    orphans = "SELECT count(*) FROM item_vectors v LEFT JOIN items i ON i.id = v.item_id WHERE i.id IS NULL"
     counts = {
         "records cannot be found": sum(is_searchable(row[0], row[1:]) for row in missing),
         "items are not in the full-text index": tx.all(without_words, owner)[0][0],
-        "items have no vector": tx.all(without_vector, owner)[0][0],
-        "vectors belong to nothing": tx.all(orphans)[0][0],
     }
     return [f"{count:,} {what}. Run: lifelong rebuild." for what, count in counts.items() if count]
+
+
+def _embedded(tx: Transaction, owner: str) -> tuple[str, list[int]]:
+    """Return whose vectors are in use, and the ids of the items that should have one."""
+    states = IndexStates(tx)
+    return states.identity(states.get(owner).embedder_id), states.with_vector(owner)
+
+
+def _partitions(tx: Transaction) -> list[tuple[str, str]]:
+    states = IndexStates(tx)
+    return [(owner, identity) for owner in states.owners() for identity in states.identities()]
+
+
+def _partition(owner: str, identity: str) -> VectorPartition:
+    from lifelong.vectors.base import VectorPartition  # numpy takes a while, and few processes repair
+
+    return VectorPartition(owner, identity)
 
 
 class IndexRebuild:
@@ -170,7 +181,7 @@ class IndexRebuild:
             self._tx.run(f"DELETE FROM {table}")
         self._tx.run(
             "UPDATE index_state SET version = version + 1, embedder_id = NULL, next_embedder_id = NULL, "
-            "next_embedded_until = 0"
+            "next_embedded_until = 0, size = 0, first_item = 0, mean = NULL, mean_of = 0"
         )
         self._open(RECORDS, "session_history")
 
@@ -183,14 +194,14 @@ class IndexRebuild:
 
     def probe(self) -> Fault | None:
         """Return what is wrong with the index at first sight. Raise where it cannot be read at all."""
-        Items(self._tx, "").holding(0, 1)
+        Items(self._tx, "").holding([0], 1)
         if self._tx.one("SELECT 1 FROM rebuild_progress"):
             return None
         row = self._tx.one("SELECT id, owner, stems FROM items WHERE length > 0 ORDER BY id DESC LIMIT 1")
         if row and (len(row[2]) % 4 or not row[2]):
             return "missing"  # the source of the words is damaged
         if row:
-            newest = Items(self._tx, row[1]).holding(memoryview(row[2]).cast("I")[0], 1)
+            newest = Items(self._tx, row[1]).holding([memoryview(row[2]).cast("I")[0]], 1)
             return None if newest == [row[0]] else "words"
         if self._tx.one("SELECT 1 FROM items LIMIT 1"):
             return None
@@ -247,14 +258,12 @@ class IndexRebuild:
         return None
 
     def _write_words(self, after: int, until: int, now: datetime) -> int | None:
-        """Analyze the next items again, since an older version may have done it otherwise, and write their words.
-        With the last, the indexes in memory are told to load again."""
+        """Analyze the next items again, since an older version may have done it otherwise, and write their
+        words."""
         rows = self._tx.all(
             "SELECT id, owner, stems FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
             *(after, until, ROWS_PER_BATCH),
         )
-        if len(rows) < ROWS_PER_BATCH:
-            self._tx.run("UPDATE index_state SET version = version + 1")
         for id_, owner, stored in rows:
             stems, text = bytes(stored), self._text(id_)
             if text and (analyzed := analyze(text)).stems.tobytes() != stems:

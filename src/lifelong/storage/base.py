@@ -52,6 +52,11 @@ class Transaction(Protocol):
         ...
 
     @property
+    def fulltext_and(self) -> str:
+        """Return what stands between several words in that parameter, so that all of them must be held."""
+        ...
+
+    @property
     def fulltext_newest(self) -> str:
         """Return the ORDER BY of `fulltext_match`, newest first, that uses the index on words."""
         ...

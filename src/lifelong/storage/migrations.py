@@ -489,6 +489,44 @@ MIGRATIONS: tuple[Migration, ...] = (
             "ALTER TABLE inbox ADD COLUMN lease_length BIGINT",
         ),
     ),
+    Migration(
+        13,
+        "vectors by owner and number, so that files can be made of them; what a search reads instead of all items",
+        (
+            # embedded: null while it waits for its vector, 1 where it has one, 0 where it can have none.
+            "DROP INDEX idx_items_sequence",
+            "ALTER TABLE items RENAME COLUMN sequence TO embedded",
+            "CREATE INDEX idx_items_speaker ON items (owner, speaker)",
+            # number: the order in which vectors become visible. Those from before count in the order of items.
+            "ALTER TABLE item_vectors ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE item_vectors ADD COLUMN number BIGINT NOT NULL DEFAULT 0",
+            "DELETE FROM item_vectors WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.id = item_vectors.item_id)",
+            "UPDATE item_vectors SET number = item_id, "
+            "owner = (SELECT i.owner FROM items i WHERE i.id = item_vectors.item_id)",
+            "CREATE INDEX idx_item_vectors_number ON item_vectors (owner, embedder_id, number)",
+            # number: the newest that was handed out. version: which files of vectors count. size and first_item:
+            # how many items are embedded, and the oldest; mean: of their vectors, and of how many.
+            "ALTER TABLE index_state RENAME COLUMN sequence TO number",
+            "ALTER TABLE index_state ADD COLUMN size BIGINT NOT NULL DEFAULT 0",
+            "ALTER TABLE index_state ADD COLUMN first_item BIGINT NOT NULL DEFAULT 0",
+            "ALTER TABLE index_state ADD COLUMN mean {bytes}",
+            "ALTER TABLE index_state ADD COLUMN mean_of BIGINT NOT NULL DEFAULT 0",
+            "UPDATE index_state SET number = COALESCE((SELECT max(id) FROM items), 0), "
+            "size = (SELECT count(*) FROM items i WHERE i.owner = index_state.owner), "
+            "first_item = COALESCE((SELECT min(id) FROM items i WHERE i.owner = index_state.owner), 0)",
+        ),
+    ),
+    Migration(
+        14,
+        "an experience has the vector of its item",
+        (
+            "DROP INDEX idx_experiences_without_vector",
+            "ALTER TABLE experiences DROP COLUMN without_vector",
+            "DROP TABLE experience_vectors",
+            "DROP TABLE vectors",
+            "DROP TABLE vector_scopes",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

@@ -289,6 +289,7 @@ class _Transaction:
     skip_locked = " FOR NO KEY UPDATE SKIP LOCKED"
     fulltext_value = "array_to_tsvector(string_to_array(?, ' '))"
     fulltext_match = "words @@ CAST(? AS tsquery)"
+    fulltext_and = " & "
     fulltext_newest = "rowid + 0 DESC"  # by the key alone it would read every row until it has enough
     reset_fulltext = ("DELETE FROM item_words",)
 

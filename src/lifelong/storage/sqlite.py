@@ -285,6 +285,7 @@ class _Transaction:
     skip_locked = ""
     fulltext_value = "?"
     fulltext_match = "item_words MATCH ?"
+    fulltext_and = " "
     fulltext_newest = "rowid DESC"
     reset_fulltext = ("DROP TABLE IF EXISTS item_words", FULL_TEXT)
 

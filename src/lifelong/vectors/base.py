@@ -1,7 +1,7 @@
-"""The seam between recall and the vector store: vectors by id, in partitions that never meet.
+"""The seam between recall and the vector store: the vectors of items, in partitions that never meet.
 
-Vectors are derived: each can be made again from the text it stands for. Only their direction counts, so they
-are kept at length 1, and every store may round their parts to 16 bits.
+Vectors are derived: each can be made again from the text it stands for, and an item's text never changes. Only
+their direction counts, so they are kept at length 1, and every store may round their parts to 16 bits.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lifelong.errors import InputError
+from lifelong.storage.base import Param
+from lifelong.types import ItemKind
 from lifelong.validation import validate_name
 
 Vector: TypeAlias = NDArray[np.float32]
@@ -23,13 +25,10 @@ MAX_NAME_BYTES = 500  # bytes: an index of PostgreSQL holds no more
 
 @dataclass(frozen=True, slots=True)
 class VectorPartition:
-    """Whose vectors, of what, made by whom. The three together: no search ever crosses one of them.
-
-    `embedder` is its identity, `name/version/dimensions`.
-    """
+    """Whose vectors, made by whom. No search ever crosses one of the two. `embedder` is its identity,
+    `name/version/dimensions`."""
 
     owner: str
-    collection: str
     embedder: str
 
     def __post_init__(self) -> None:
@@ -47,15 +46,41 @@ class VectorPartition:
         return int(self.embedder.rpartition("/")[2])
 
 
-class VectorItem(NamedTuple):
-    id: str
+class VectorRow(NamedTuple):
+    """The vector of an item, and what of the item a search may be limited to; `at` is in microseconds."""
+
+    id: int
+    kind: ItemKind
+    agent_id: str
+    at: int
     vector: Vector
 
 
-class Near(NamedTuple):
-    id: str
-    similarity: float
-    """The cosine, from -1 to 1, to six places."""
+class VectorFilter(NamedTuple):
+    """What a search is limited to; by default nothing. `since` and `until` bound `at`, in microseconds: from
+    `since` on, and before `until`."""
+
+    kinds: tuple[ItemKind, ...] = ()
+    agent_id: str = ""
+    since: int | None = None
+    until: int | None = None
+
+    def conditions(self) -> tuple[str, tuple[Param, ...]]:
+        """Return the conditions on the table `items`, named i, to be put behind others, and their parameters."""
+        which = [f" AND i.kind IN ({', '.join('?' * len(self.kinds))})"] if self.kinds else []
+        params: list[Param] = [*self.kinds]
+        for condition, value in (
+            ("i.agent_id = ?", self.agent_id or None),
+            ("i.at >= ?", self.since),
+            ("i.at < ?", self.until),
+        ):
+            if value is not None:
+                which.append(f" AND {condition}")
+                params.append(value)
+        return "".join(which), tuple(params)
+
+
+EVERYTHING = VectorFilter()
 
 
 class Vectors(Protocol):
@@ -63,28 +88,38 @@ class Vectors(Protocol):
     other finds as soon as the call has returned. Bad input is an `InputError`, and nothing was changed; all
     other errors are `StorageError`s. After `close` each call raises `MemoryClosed`."""
 
-    def put(self, partition: VectorPartition, items: Sequence[VectorItem]) -> None:
-        """Store them, durably and all or none for each call of up to 1,000; an id that is there is overwritten,
-        and of two items with one id the last counts. A vector of the wrong size, with a value that is not finite,
-        or of length zero is refused: it has no direction, so leave what has none out."""
+    def put(self, partition: VectorPartition, rows: Sequence[VectorRow]) -> None:
+        """Store the vectors of items that exist, durably and all or none for each call of up to 1,000; an id that
+        is there is overwritten, and of two rows with one id the last counts. A vector of the wrong size, with a
+        value that is not finite, or of length zero is refused: it has no direction, so leave what has none out."""
         ...
 
-    def remove(self, partition: VectorPartition, ids: Sequence[str]) -> None:
-        """Forget them. An id that is not there is passed over."""
+    def nearest(
+        self, partition: VectorPartition, query: Vector, k: int, only: VectorFilter = EVERYTHING
+    ) -> list[int]:
+        """Return the ids of the `k` nearest that pass the filter, or all where there are fewer: best first, equal
+        ones by id. Nothing is near a query of length zero. A large partition may be searched approximately: of
+        texts, 95 of 100 are right, or more."""
         ...
 
-    def search(self, partition: VectorPartition, query: Vector, k: int) -> list[Near]:
-        """Return the `k` nearest, or all where there are fewer: best first, equal ones by id. Nothing is near a
-        query of length zero. A large partition may be searched approximately: of texts, 95 of 100 are right, or
-        more."""
+    def get(self, partition: VectorPartition, ids: Sequence[int]) -> Vector:
+        """Return the vectors of these items, a row each; zeros where there is none."""
         ...
 
-    def ids(self, partition: VectorPartition) -> list[str]:
-        """Return every id, in any order."""
+    def remove(self, partition: VectorPartition, ids: Sequence[int]) -> None:
+        """Forget them, wherever they are stored. An id that is not there is passed over."""
         ...
 
     def clear(self, partition: VectorPartition) -> None:
         """Forget everything in the partition."""
+        ...
+
+    def maintain(self, partition: VectorPartition) -> None:
+        """Do what keeps searches quick, in the background, after vectors were put."""
+        ...
+
+    def verify(self, partition: VectorPartition, ids: Sequence[int]) -> list[str]:
+        """Compare what is stored with the ids that should be, and return what is wrong, a sentence each."""
         ...
 
     def close(self) -> None:
@@ -92,17 +127,25 @@ class Vectors(Protocol):
         ...
 
 
-def validate_items(partition: VectorPartition, items: Iterable[VectorItem]) -> tuple[list[str], Vector]:
-    """Return the ids, each once, and their vectors as rows of length 1."""
-    latest = {validate_name(item.id, "The id of a vector", MAX_NAME_BYTES): item.vector for item in items}
-    rows = np.empty((len(latest), partition.dims), np.float32)
-    for place, (id_, vector) in enumerate(latest.items()):
-        rows[place] = _checked(vector, partition, f"The vector of {id_!r:.100}")
-        if not rows[place].any():
-            raise InputError(
-                f"The vector of {id_!r:.100} has the length zero, so nothing is near it. Leave it out."
-            )
-    return list(latest), rows
+def have_direction(rows: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Return for each row whether it is more than zeros."""
+    return np.asarray(rows.any(axis=1), np.bool_)
+
+
+def missing_fault(missing: int) -> list[str]:
+    """Return what `verify` says of items that should have a vector."""
+    return [f"{missing:,} items have no vector. Run: lifelong rebuild."] if missing else []
+
+
+def validate_rows(partition: VectorPartition, rows: Iterable[VectorRow]) -> tuple[list[VectorRow], Vector]:
+    """Return the rows, each id once, and their vectors at length 1."""
+    latest = list({row.id: row for row in rows}.values())
+    vectors = np.empty((len(latest), partition.dims), np.float32)
+    for place, row in enumerate(latest):
+        vectors[place] = _checked(row.vector, partition, f"The vector of item {row.id!r:.100}")
+        if not vectors[place].any():
+            raise InputError(f"The vector of item {row.id!r:.100} has the length zero. Leave it out.")
+    return latest, vectors
 
 
 def validate_query(partition: VectorPartition, query: Vector, k: int) -> Vector | None:
@@ -111,20 +154,6 @@ def validate_query(partition: VectorPartition, query: Vector, k: int) -> Vector 
         raise InputError(f"k cannot be {k!r:.50}. Ask for 1 or more.")
     row = _checked(query, partition, "The query")
     return row if row.any() else None
-
-
-def unpacked(blobs: Sequence[object], dims: int) -> Vector:
-    """Return vectors as rows of a database have them, 16 bits a part; zeros for damaged ones."""
-    whole = (blob if isinstance(blob, bytes) and len(blob) == 2 * dims else bytes(2 * dims) for blob in blobs)
-    rows = np.frombuffer(b"".join(whole), "<f2").reshape(-1, dims).astype(np.float32)
-    rows[~np.isfinite(rows).all(axis=1)] = 0
-    return rows
-
-
-def ranked(found: Iterable[tuple[str, float]]) -> list[Near]:
-    """Return the best first, equal ones by id. The sixth decimal is the last that every store computes alike."""
-    near = [Near(id_, round(float(similarity), 6)) for id_, similarity in found]
-    return sorted(near, key=lambda one: (-one.similarity, one.id))
 
 
 def _checked(vector: Vector, partition: VectorPartition, what: str) -> Vector:

@@ -22,10 +22,20 @@ from filelock import FileLock
 
 from lifelong.errors import ConfigError, LifelongError, MemoryClosed, StorageError, StorageUnavailable
 from lifelong.types import new_id
-from lifelong.vectors.base import Near, Vector, VectorItem, VectorPartition, ranked, validate_items, validate_query
+from lifelong.vectors.base import (
+    EVERYTHING,
+    Vector,
+    VectorFilter,
+    VectorPartition,
+    VectorRow,
+    missing_fault,
+    validate_query,
+    validate_rows,
+)
 
 if TYPE_CHECKING:
     import httpx
+    from chromadb import Metadata, Where
     from chromadb.api.client import Client
     from chromadb.api.models.Collection import Collection
 
@@ -53,18 +63,57 @@ class ChromaVectors:
         self._closed = False
         self._call(lambda client: client.heartbeat())
 
-    def put(self, partition: VectorPartition, items: Sequence[VectorItem]) -> None:
-        ids, rows = validate_items(partition, items)
+    def put(self, partition: VectorPartition, rows: Sequence[VectorRow]) -> None:
+        given, vectors = validate_rows(partition, rows)
+        metadata: list[Metadata] = [{"kind": row.kind, "agent": row.agent_id, "at": row.at} for row in given]
+        ids = [str(row.id) for row in given]
 
         def work(collection: Collection) -> None:
             for start in range(0, len(ids), PAGE_ROWS):
-                collection.upsert(ids=ids[start : start + PAGE_ROWS], embeddings=rows[start : start + PAGE_ROWS])
+                page = slice(start, start + PAGE_ROWS)
+                collection.upsert(ids=ids[page], embeddings=vectors[page], metadatas=metadata[page])
 
         if ids:
             self._in(partition, work, writing=True, making=True)
 
-    def remove(self, partition: VectorPartition, ids: Sequence[str]) -> None:
-        gone = list(dict.fromkeys(ids))
+    def nearest(
+        self, partition: VectorPartition, query: Vector, k: int, only: VectorFilter = EVERYTHING
+    ) -> list[int]:
+        row = validate_query(partition, query, k)
+        if row is None:
+            return []
+
+        def work(collection: Collection) -> list[int]:
+            found = _insisting(
+                lambda: collection.query(
+                    query_embeddings=row[np.newaxis], n_results=k, where=_where(only), include=["distances"]
+                )
+            )
+            distances = (found["distances"] or [[]])[0]
+            near = sorted(
+                (round(float(far), 6), int(id_)) for id_, far in zip(found["ids"][0], distances, strict=True)
+            )
+            return [id_ for _, id_ in near]
+
+        return self._in(partition, work) or []
+
+    def get(self, partition: VectorPartition, ids: Sequence[int]) -> Vector:
+        vectors = np.zeros((len(ids), partition.dims), np.float32)
+        where = {str(id_): place for place, id_ in enumerate(ids)}
+
+        def work(collection: Collection) -> None:
+            for start in range(0, len(ids), PAGE_ROWS):
+                page = [*where][start : start + PAGE_ROWS]
+                found = collection.get(ids=page, include=["embeddings"])
+                for id_, row in zip(found["ids"], found["embeddings"], strict=True):  # type: ignore[arg-type]
+                    vectors[where[id_]] = row
+
+        if ids:
+            self._in(partition, work)
+        return vectors
+
+    def remove(self, partition: VectorPartition, ids: Sequence[int]) -> None:
+        gone = [str(id_) for id_ in dict.fromkeys(ids)]
 
         def work(collection: Collection) -> None:
             for start in range(0, len(gone), PAGE_ROWS):
@@ -72,22 +121,12 @@ class ChromaVectors:
 
         self._in(partition, work, writing=True)
 
-    def search(self, partition: VectorPartition, query: Vector, k: int) -> list[Near]:
-        row = validate_query(partition, query, k)
-        if row is None:
-            return []
+    def maintain(self, partition: VectorPartition) -> None:
+        """Do nothing: Chroma keeps its index."""
 
-        def work(collection: Collection) -> list[Near]:
-            found = _insisting(
-                lambda: collection.query(query_embeddings=row[np.newaxis], n_results=k, include=["distances"])
-            )
-            distances = (found["distances"] or [[]])[0]
-            return ranked((id_, 1 - far) for id_, far in zip(found["ids"][0], distances, strict=True))
-
-        return self._in(partition, work) or []
-
-    def ids(self, partition: VectorPartition) -> list[str]:
-        return self._in(partition, lambda collection: collection.get(include=[])["ids"]) or []
+    def verify(self, partition: VectorPartition, ids: Sequence[int]) -> list[str]:
+        there = self._in(partition, lambda collection: collection.get(include=[])["ids"]) or []
+        return missing_fault(len({*ids} - {*map(int, there)}))
 
     def clear(self, partition: VectorPartition) -> None:
         from chromadb.errors import NotFoundError
@@ -202,8 +241,17 @@ def _made(client: Client, partition: VectorPartition) -> Collection:
         _name(partition),
         embedding_function=None,  # the default one downloads a model
         configuration={"hnsw": {"space": "cosine", "ef_search": SEARCH_CANDIDATES}},
-        metadata={"owner": partition.owner, "collection": partition.collection, "embedder": partition.embedder},
+        metadata={"owner": partition.owner, "embedder": partition.embedder},
     )
+
+
+def _where(only: VectorFilter) -> Where | None:
+    """Return the filter as Chroma takes it."""
+    given: list[dict[str, object]] = [{"kind": {"$in": [*only.kinds]}}] if only.kinds else []
+    given += [{"agent": only.agent_id}] if only.agent_id else []
+    given += [{"at": {"$gte": only.since}}] if only.since is not None else []
+    given += [{"at": {"$lt": only.until}}] if only.until is not None else []
+    return cast("Where | None", {"$and": given} if len(given) > 1 else given[0] if given else None)
 
 
 def _sessions(client: Client) -> list[httpx.Client]:
@@ -214,7 +262,7 @@ def _sessions(client: Client) -> list[httpx.Client]:
 
 def _name(partition: VectorPartition) -> str:
     """Chroma takes 3 to 512 letters, digits, '.', '_' and '-'. The metadata say it in words."""
-    words = json.dumps([partition.owner, partition.collection, partition.embedder])
+    words = json.dumps([partition.owner, partition.embedder])
     return f"lifelong-{hashlib.sha256(words.encode()).hexdigest()}"
 
 

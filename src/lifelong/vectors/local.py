@@ -1,110 +1,208 @@
-"""Vectors as rows of the database, whichever it is, with a copy in memory to search in.
+"""Vectors as rows of the database, whichever it is, and as segments: files in the user's folder, made of the rows.
 
-Each change to a partition takes the next stamps of its row in `vector_scopes`, which it holds until it commits; so
-they become visible in order, and a process that knows a partition up to a stamp reads what is newer and no more. A
-removed row stays for a while, without its vector, so that others notice; a process that missed it (`floor`)
-reads the whole partition.
+Each row has a number, in the order of which rows become visible: the owner's row in `index_state` is locked from
+the moment a number is handed out until it is committed. Segments follow each other by these numbers without a gap;
+the rows above the last segment's, the tail, are read from the database and kept in memory while they are used.
+
+Segments are derived. A damaged one is deleted; what it held is then a part of the tail, of which `maintain`, or a
+search that would have to read too much, makes the next segment. `version` in `index_state` says which segments
+count: when vectors are removed or all are made again, it changes, and those of another version are deleted.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from lifelong.errors import MemoryClosed
-from lifelong.storage.base import Database, Row, Transaction
+from lifelong.storage.base import NO_LIMIT, Database, Row, Transaction
+from lifelong.types import ITEM_KINDS
 from lifelong.vectors.base import (
-    Near,
+    EVERYTHING,
     Vector,
-    VectorItem,
+    VectorFilter,
     VectorPartition,
-    ranked,
-    unpacked,
-    validate_items,
+    VectorRow,
+    have_direction,
+    missing_fault,
     validate_query,
+    validate_rows,
+)
+from lifelong.vectors.numbering import next_numbers
+from lifelong.vectors.segments import (
+    Block,
+    Segment,
+    SegmentDamaged,
+    SegmentName,
+    SegmentWriter,
+    agent_hash,
+    unpacked,
 )
 
-MAX_KEPT_REMOVALS = 10_000  # removed rows that a partition keeps for others to notice
+log = logging.getLogger("lifelong.recall")
+
+SEGMENT_ROWS = 4_000  # rows in no segment of which one is made; a search makes one of twice as many
+MERGE_RATIO = 3  # a segment that is not this many times larger than what follows it is merged with that
+ROWS_PER_READ = 10_000  # when a segment is made
+MAX_CACHED_BYTES = 16 << 20  # of all tails together
+MAX_OPEN_PARTITIONS = 200  # whose segments are mapped
+LOCK_SECONDS = 60.0  # that another process may take to write a segment
+DELETED_PER_WRITE = 1_000  # rows: other writers wait as long
+
+_ROWS = (
+    "SELECT v.number, v.item_id, i.at, i.agent_id, i.kind, v.vector FROM item_vectors v "
+    "JOIN items i ON i.id = v.item_id WHERE v.owner = ? AND v.embedder_id = ? AND v.number > ? AND v.number <= ? "
+    "ORDER BY v.number LIMIT ?"
+)
 
 
 class LocalVectors:
-    """`Vectors` over a `Database`. The copy of a partition stays in memory until `clear` or `close`."""
+    """`Vectors` over a `Database`. `folder` returns the folder of an owner's segments; each embedder gets one of
+    its own in there, once there are enough vectors. Of many partitions, those stay open that were used last."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, folder: Callable[[str], Path]) -> None:
         self._database = database
+        self._folder = folder
         self._lock = threading.Lock()
-        self._copies: dict[VectorPartition, _Copy] = {}
+        self._partitions: OrderedDict[VectorPartition, _Partition] = OrderedDict()
         self._closed = False
 
-    def put(self, partition: VectorPartition, items: Sequence[VectorItem]) -> None:
-        ids, rows = validate_items(partition, items)
-        blobs = [row.tobytes() for row in rows.astype("<f2")]
+    def put(self, partition: VectorPartition, rows: Sequence[VectorRow]) -> None:
+        given, vectors = validate_rows(partition, rows)
+        blobs = [row.tobytes() for row in vectors.astype("<f2")]
 
         def work(tx: Transaction) -> None:
-            scope_id, stamp = _next_stamps(tx, partition, len(ids))
+            tx.run(
+                "INSERT INTO embedders (identity) VALUES (?) ON CONFLICT (identity) DO NOTHING", partition.embedder
+            )
+            first = next_numbers(tx, partition.owner, len(given))
+            embedder = embedder_id(tx, partition)
             tx.many(
-                "INSERT INTO vectors (scope_id, id, stamp, vector) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (scope_id, id) DO UPDATE SET stamp = excluded.stamp, vector = excluded.vector",
-                [(scope_id, id_, stamp + n, blob) for n, (id_, blob) in enumerate(zip(ids, blobs, strict=True))],
+                "INSERT INTO item_vectors (embedder_id, item_id, owner, number, vector) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (embedder_id, item_id) DO UPDATE SET number = excluded.number, "
+                "vector = excluded.vector",
+                [
+                    (embedder, row.id, partition.owner, first + place, blobs[place])
+                    for place, row in enumerate(given)
+                ],
             )
 
-        if ids:
+        if given:
             self._open.write(work)
 
-    def remove(self, partition: VectorPartition, ids: Sequence[str]) -> None:
-        gone = list(dict.fromkeys(ids))
-
-        def work(tx: Transaction) -> None:
-            if _state(tx, partition).stamp:
-                scope_id, stamp = _next_stamps(tx, partition, len(gone))
-                tx.many(
-                    "UPDATE vectors SET vector = NULL, stamp = ? "
-                    "WHERE scope_id = ? AND id = ? AND vector IS NOT NULL",
-                    [(stamp + n, scope_id, id_) for n, id_ in enumerate(gone)],
-                )
-                _forget_removed(tx, scope_id)
-
-        if gone:
-            self._open.write(work)
-
-    def search(self, partition: VectorPartition, query: Vector, k: int) -> list[Near]:
+    def nearest(
+        self, partition: VectorPartition, query: Vector, k: int, only: VectorFilter = EVERYTHING
+    ) -> list[int]:
         row = validate_query(partition, query, k)
         if row is None:
             return []
-        with self._lock:
-            copy = self._copies.setdefault(partition, _Copy(partition.dims))
-        with copy.lock:
-            state, start, rows = self._open.read(lambda tx: _newer(tx, partition, copy.known))
-            if start < copy.known:
-                copy.clear()
-            copy.apply(rows, state.stamp)
-            return copy.search(row, k)
+        found = [block.nearest(row, k, only) for block in self._blocks(partition)]
+        ids, near = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.lexsort((ids, -near.round(6)))
+        return list(dict.fromkeys(ids[order].tolist()))[:k]
 
-    def ids(self, partition: VectorPartition) -> list[str]:
-        sql = "SELECT id, vector FROM vectors WHERE scope_id = ? AND vector IS NOT NULL"
-        rows = self._open.read(lambda tx: tx.all(sql, _state(tx, partition).scope_id))
-        vectors = unpacked([blob for _, blob in rows], partition.dims)
-        return [id_ for (id_, _), row in zip(rows, vectors, strict=True) if row.any()]  # none that is damaged
+    def get(self, partition: VectorPartition, ids: Sequence[int]) -> Vector:
+        wanted = np.array(ids, np.int64)
+        vectors = np.zeros((len(wanted), partition.dims), np.float32)
+        for block in self._blocks(partition):
+            places, known = block.places(wanted)
+            vectors[known] = block.vectors(places[known])
+        return vectors
 
-    def clear(self, partition: VectorPartition) -> None:
+    def remove(self, partition: VectorPartition, ids: Sequence[int]) -> None:
+        gone = sorted(set(ids))
+
         def work(tx: Transaction) -> None:
-            if _state(tx, partition).stamp:
-                scope_id, stamp = _next_stamps(tx, partition, 1)
-                tx.run("DELETE FROM vectors WHERE scope_id = ?", scope_id)
-                tx.run("UPDATE vector_scopes SET floor = ? WHERE id = ?", stamp, scope_id)
+            number = embedder_id(tx, partition)
+            tx.many(
+                "DELETE FROM item_vectors WHERE embedder_id = ? AND item_id = ? AND owner = ?",
+                [(number, id_, partition.owner) for id_ in gone],
+            )
+            _outdate(tx, partition.owner)
 
         self._open.write(work)
+        self.maintain(partition)
+
+    def clear(self, partition: VectorPartition) -> None:
+        def work(tx: Transaction) -> int:
+            rows = tx.all(
+                "SELECT embedder_id, item_id FROM item_vectors WHERE owner = ? AND embedder_id = ? LIMIT ?",
+                *(partition.owner, embedder_id(tx, partition), DELETED_PER_WRITE),
+            )
+            tx.many("DELETE FROM item_vectors WHERE embedder_id = ? AND item_id = ?", rows)
+            return len(rows)
+
+        while self._open.write(work):
+            pass
+        self._open.write(lambda tx: _outdate(tx, partition.owner))
         with self._lock:
-            self._copies.pop(partition, None)
+            mine = self._partitions.pop(partition, None)
+        folder = mine.folder if mine else self._partition_folder(partition)
+        for name in _names(folder):
+            _delete(folder / str(name))
+
+    def maintain(self, partition: VectorPartition) -> None:
+        """Make a segment of the tail where it is long enough, and check those that nobody checked yet."""
+        self._partition(partition).maintain(self._open)
+
+    def verify(self, partition: VectorPartition, ids: Sequence[int]) -> list[str]:
+        def read(tx: Transaction) -> tuple[list[Row], int]:
+            rows = tx.all(
+                "SELECT item_id, vector FROM item_vectors WHERE owner = ? AND embedder_id = ?",
+                *(partition.owner, embedder_id(tx, partition)),
+            )
+            orphans = tx.one(
+                "SELECT count(*) FROM item_vectors v LEFT JOIN items i ON i.id = v.item_id WHERE i.id IS NULL"
+            )
+            return rows, orphans[0] if orphans else 0
+
+        rows, orphans = self._open.read(read)
+        whole = have_direction(unpacked([row[1] for row in rows], partition.dims))
+        missing = {*ids} - {row[0] for row, is_whole in zip(rows, whole, strict=True) if is_whole}
+        faults = missing_fault(len(missing))
+        if orphans:
+            faults.append(f"{orphans:,} vectors belong to nothing. Run: lifelong rebuild.")
+        if damaged := self._partition(partition).check_segments(self._open):
+            faults.append(f"{damaged:,} files of vectors were damaged. They are made again from the database.")
+        return faults
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._copies.clear()
+            self._partitions.clear()
+
+    def _blocks(self, partition: VectorPartition) -> list[Block]:
+        mine = self._partition(partition)
+        blocks = mine.blocks(self._open)
+        with self._lock:
+            excess = sum(one.cached_bytes for one in self._partitions.values()) - MAX_CACHED_BYTES
+            while excess > 0 and len(self._partitions) > 1:
+                excess -= self._partitions.popitem(last=False)[1].cached_bytes
+        return blocks
+
+    def _partition(self, partition: VectorPartition) -> _Partition:
+        with self._lock:
+            if self._closed:
+                raise MemoryClosed
+            if partition not in self._partitions:
+                self._partitions[partition] = _Partition(partition, self._partition_folder(partition))
+            self._partitions.move_to_end(partition)
+            if len(self._partitions) > MAX_OPEN_PARTITIONS:
+                self._partitions.popitem(last=False)
+            return self._partitions[partition]
+
+    def _partition_folder(self, partition: VectorPartition) -> Path:
+        name = blake2b(partition.embedder.encode(), digest_size=8).hexdigest()
+        return self._folder(partition.owner) / name
 
     @property
     def _open(self) -> Database:
@@ -113,223 +211,248 @@ class LocalVectors:
         return self._database
 
 
-class _Copy:
-    """A partition in memory, as the database had it at the stamp `known`. Whoever uses it holds its lock."""
+class _Partition:
+    """The open segments of a partition, and its tail."""
 
-    def __init__(self, dims: int) -> None:
-        self.lock, self._dims = threading.Lock(), dims
-        self.clear()
+    def __init__(self, partition: VectorPartition, folder: Path) -> None:
+        self.folder = folder
+        self._partition = partition
+        self._lock = threading.RLock()
+        self._version = -1
+        self._segments: list[Segment] = []
+        self._tail = _block([], partition.dims)
+        self._numbers = np.zeros(0, np.int64)  # of the tail's rows
+        self._known = 0  # up to this number, all is in the segments or the tail
+        self._checked: set[SegmentName] = set()
+        self.cached_bytes = 0
 
-    def clear(self) -> None:
-        self.known = 0
-        self._nearest = Nearest(self._dims)
-        self._ids: list[str] = []  # whose each place is
-        self._where: dict[str, int] = {}
-        self._alive = np.zeros(0, np.bool_)
-        self._free: list[int] = []
+    def blocks(self, database: Database) -> list[Block]:
+        """Return everything there is, oldest first."""
+        with self._lock:
+            if not self._read_tail(database, 2 * SEGMENT_ROWS):
+                self._write_segment(database)
+                self._read_tail(database, NO_LIMIT)
+            self.cached_bytes = self._tail.rows.nbytes
+            return [*(segment.block for segment in self._segments), self._tail]
 
-    def apply(self, rows: Sequence[Row], stamp: int) -> None:
-        """Take in (id, vector) in the order of their stamps; without a vector that is whole, the id is gone."""
-        vectors = unpacked([blob or b"" for _, blob in rows], self._dims)
-        has = np.count_nonzero(vectors, axis=1) > 0
-        for number in np.flatnonzero(~has).tolist():
-            if (place := self._where.pop(rows[number][0], None)) is not None:
-                self._alive[place] = False
-                self._free.append(place)
-        for number in np.flatnonzero(has).tolist():
-            if (id_ := rows[number][0]) not in self._where:
-                place = self._free.pop() if self._free else len(self._ids)
-                self._ids[place : place + 1] = [id_]
-                self._where[id_] = place
-        new = len(self._ids) - len(self._nearest)
-        self._nearest.add(np.zeros((new, self._dims), np.float32))
-        places = np.array([self._where[id_] for (id_, _), held in zip(rows, has, strict=True) if held], np.intp)
-        self._nearest.replace(places, vectors[has])
-        self._alive = with_room(self._alive, len(self._ids))
-        self._alive[places] = True
-        self.known = stamp
+    def maintain(self, database: Database) -> None:
+        with self._lock:
+            self.check_segments(database)
+            waiting = database.read(lambda tx: _count(tx, self._partition, self._covered, SEGMENT_ROWS))
+            if waiting >= SEGMENT_ROWS or _names(self.folder) - {*self._segment_names}:
+                self._write_segment(database)
 
-    def search(self, query: Vector, k: int) -> list[Near]:
-        among = self._alive[: len(self._ids)] if self._free else None
-        places, near = self._nearest.search(query, k, among)
-        return ranked((self._ids[place], one) for place, one in zip(places, near, strict=True))
+    def check_segments(self, database: Database) -> int:
+        """Read the segments that were not read yet, and delete the damaged ones. Return how many there were."""
+        with self._lock:
+            damaged = self._open_segments(*database.read(lambda tx: _state(tx, self._partition)))
+            for segment in self._segments:
+                if segment.name not in self._checked and not segment.is_whole():
+                    self._drop(segment.name)
+                    damaged += 1
+                self._checked.add(segment.name)
+            if damaged:
+                self._version = -1
+                self._open_segments(*database.read(lambda tx: _state(tx, self._partition)))
+            return damaged
+
+    @property
+    def _segment_names(self) -> list[SegmentName]:
+        return [segment.name for segment in self._segments]
+
+    @property
+    def _covered(self) -> int:
+        return self._segments[-1].name.last if self._segments else 0
+
+    def _read_tail(self, database: Database, limit: int) -> bool:
+        """Bring segments and tail up to date. Return whether that took fewer rows than the limit."""
+        version, number = database.read(lambda tx: _state(tx, self._partition))
+        self._open_segments(version, number)
+        if self._known >= number:
+            return True
+        rows = database.read(lambda tx: _read(tx, self._partition, self._known, NO_LIMIT, limit))
+        if len(rows) >= limit and len(self._tail) + len(rows) >= limit:
+            return False
+        self._add(database, rows)
+        self._known = max(number, self._known, *(row[0] for row in rows[-1:]))
+        return True
+
+    def _add(self, database: Database, rows: Sequence[Row]) -> None:
+        if not rows:
+            return
+        new = self._readable(database, rows)
+        numbers = np.array([row[0] for row in rows], np.int64)
+        whole = have_direction(new.rows)
+        both = self._tail.followed_by(new.only(whole))
+        _, last = np.unique(both.ids[::-1], return_index=True)  # of two with one id, the newer counts
+        keep = len(both) - 1 - last
+        self._tail = both.only(keep)
+        self._numbers = np.concatenate([self._numbers, numbers[whole]])[keep]
+
+    def _readable(self, database: Database, rows: Sequence[Row]) -> Block:
+        """Return the rows as a block. Damaged vectors are deleted, and made again by the index worker."""
+        block = _block(rows, self._partition.dims)
+        damaged = block.ids[~have_direction(block.rows)].tolist()
+        if damaged:
+            log.error("%d vectors were damaged, and are made again", len(damaged))
+            database.write(lambda tx: _drop_rows(tx, self._partition, damaged))
+        return block
+
+    def _open_segments(self, version: int, number: int) -> int:
+        """Map the segments that count: those of this version that follow each other from the first number on.
+        Return how many were damaged, and are deleted."""
+        names, damaged = _names(self.folder), 0
+        opened = {segment.name: segment for segment in self._segments}
+        while True:
+            chain = _chain(names, version, number)
+            if (version, chain) == (self._version, self._segment_names):
+                return damaged
+            name = next((name for name in chain if name not in opened), None)
+            if name is None:
+                break
+            try:
+                opened[name] = Segment(self.folder / str(name), name, self._partition.dims)
+            except FileNotFoundError:  # it was merged into another meanwhile
+                names = _names(self.folder)
+            except SegmentDamaged as error:
+                log.error("a file of vectors was damaged, and is made again: %s", error)
+                self._drop(name)
+                names.discard(name)
+                damaged += 1
+        before, self._segments = self._covered, [opened[name] for name in chain]
+        if version != self._version or self._covered < before:
+            self._tail, self._numbers, self._known = _block([], self._partition.dims), np.zeros(0, np.int64), 0
+            self._version = version
+        self._tail = self._tail.only(self._numbers > self._covered)
+        self._numbers = self._numbers[self._numbers > self._covered]
+        self._known = max(self._known, self._covered)
+        return damaged
+
+    def _drop(self, name: SegmentName) -> None:
+        _delete(self.folder / str(name))
+        self._checked.discard(name)
+
+    # Writing segments
+
+    def _write_segment(self, database: Database) -> None:
+        """Make a segment of the tail, and of the segments before it that are not much larger. One process at a
+        time does; what cannot be written is searched in memory."""
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with FileLock(self.folder / "lock", LOCK_SECONDS, mode=0o600):
+                self._write_alone(database)
+        except (OSError, Timeout) as error:
+            log.warning("vectors are searched in memory, since no file can be written: %s", error)
+
+    def _write_alone(self, database: Database) -> None:
+        version, number = database.read(lambda tx: _state(tx, self._partition))
+        self._open_segments(version, number)
+        ids = database.read(lambda tx: _ids(tx, self._partition, self._covered, number))
+        if len(ids) >= SEGMENT_ROWS:
+            merged: list[Segment] = []
+            size = len(ids)
+            for segment in reversed(self._segments):
+                if len(segment.block) >= MERGE_RATIO * size:
+                    break
+                merged.insert(0, segment)
+                size += len(segment.block)
+            first = merged[0].name.first if merged else self._covered
+            name = SegmentName(version, first, number)
+            every = np.concatenate([ids, *(segment.block.ids for segment in merged)])
+            writer = SegmentWriter(self.folder, name, self._partition.dims, every)
+            for segment in merged:
+                writer.add(segment.block)
+            for rows in self._batches(database, number):
+                writer.add(self._readable(database, rows))
+            writer.finish()
+            self._checked.add(name)
+        self._open_segments(version, number)
+        for left in {*self.folder.glob("*.segment"), *self.folder.glob("*.tmp")}:
+            if SegmentName.parse(left.name) not in self._segment_names:
+                _delete(left)
+
+    def _batches(self, database: Database, number: int) -> Iterator[list[Row]]:
+        """Yield the rows of the tail up to this number."""
+        after = self._covered
+        while rows := database.read(
+            lambda tx, after=after: _read(tx, self._partition, after, number, ROWS_PER_READ)  # type: ignore[misc]
+        ):
+            yield rows
+            after = rows[-1][0]
 
 
-class _State(NamedTuple):
-    scope_id: int
-    stamp: int
-    floor: int
+def embedder_id(tx: Transaction, partition: VectorPartition) -> int:
+    """Return the id of the partition's embedder; 0 where it has made nothing yet."""
+    row = tx.one("SELECT id FROM embedders WHERE identity = ?", partition.embedder)
+    return int(row[0]) if row else 0
 
 
-def _state(tx: Transaction, partition: VectorPartition) -> _State:
-    sql = "SELECT id, stamp, floor FROM vector_scopes WHERE owner = ? AND collection = ? AND embedder = ?"
-    return _State(*(tx.one(sql, partition.owner, partition.collection, partition.embedder) or (0, 0, 0)))
+def _state(tx: Transaction, partition: VectorPartition) -> tuple[int, int]:
+    """Return the version, and the newest number."""
+    row = tx.one("SELECT version, number FROM index_state WHERE owner = ?", partition.owner)
+    return (row[0], row[1]) if row else (0, 0)
 
 
-def _next_stamps(tx: Transaction, partition: VectorPartition, count: int) -> tuple[int, int]:
-    """Return the partition's id and the first of `count` stamps. Others who change the partition wait until this
-    transaction has committed."""
-    row = tx.one(
-        "INSERT INTO vector_scopes (owner, collection, embedder, stamp, floor) VALUES (?, ?, ?, ?, 0) "
-        "ON CONFLICT (owner, collection, embedder) DO UPDATE SET stamp = vector_scopes.stamp + excluded.stamp "
-        "RETURNING id, stamp",
-        *(partition.owner, partition.collection, partition.embedder, count),
+def _outdate(tx: Transaction, owner: str) -> None:
+    tx.run("UPDATE index_state SET version = version + 1 WHERE owner = ?", owner)
+
+
+def _read(tx: Transaction, partition: VectorPartition, after: int, until: int, limit: int) -> list[Row]:
+    return tx.all(_ROWS, partition.owner, embedder_id(tx, partition), after, until, limit)
+
+
+def _ids(tx: Transaction, partition: VectorPartition, after: int, until: int) -> NDArray[np.int64]:
+    rows = tx.all(
+        "SELECT v.item_id FROM item_vectors v JOIN items i ON i.id = v.item_id "
+        "WHERE v.owner = ? AND v.embedder_id = ? AND v.number > ? AND v.number <= ?",
+        *(partition.owner, embedder_id(tx, partition), after, until),
     )
-    assert row
-    return row[0], row[1] - count + 1
+    return np.array([row[0] for row in rows], np.int64)
 
 
-def _forget_removed(tx: Transaction, scope_id: int) -> None:
+def _count(tx: Transaction, partition: VectorPartition, after: int, limit: int) -> int:
     row = tx.one(
-        "SELECT stamp FROM vectors WHERE scope_id = ? AND vector IS NULL ORDER BY stamp DESC LIMIT 1 OFFSET ?",
-        *(scope_id, MAX_KEPT_REMOVALS),
+        "SELECT count(*) FROM (SELECT 1 FROM item_vectors WHERE owner = ? AND embedder_id = ? AND number > ? "
+        "LIMIT ?) AS few",
+        *(partition.owner, embedder_id(tx, partition), after, limit),
     )
-    if row:
-        tx.run("DELETE FROM vectors WHERE scope_id = ? AND vector IS NULL AND stamp <= ?", scope_id, row[0])
-        tx.run("UPDATE vector_scopes SET floor = ? WHERE id = ?", row[0], scope_id)
+    return int(row[0]) if row else 0
 
 
-def _newer(tx: Transaction, partition: VectorPartition, known: int) -> tuple[_State, int, list[Row]]:
-    """Return what is newer than `known`; or all, where removals were dropped since, or the database was
-    restored."""
-    state = _state(tx, partition)
-    start = known if state.floor <= known <= state.stamp else 0
-    if state.stamp == start:
-        return state, start, []
-    sql = "SELECT id, vector FROM vectors WHERE scope_id = ? AND stamp > ? ORDER BY stamp"
-    return state, start, tx.all(sql, state.scope_id, start)
+def _drop_rows(tx: Transaction, partition: VectorPartition, ids: Sequence[int]) -> None:
+    number = embedder_id(tx, partition)
+    tx.many("DELETE FROM item_vectors WHERE embedder_id = ? AND item_id = ?", [(number, id_) for id_ in ids])
+    tx.many("UPDATE items SET embedded = NULL WHERE id = ?", [(id_,) for id_ in ids])
 
 
-# Rows of numbers in memory, and how the nearest of them are found
-
-Rows: TypeAlias = NDArray[np.intp]
-Mask: TypeAlias = NDArray[np.bool_]
-
-MAX_EXACT_ROWS = 20_000  # 1.2 ms at 256 dimensions
-MIN_CANDIDATES = (
-    1_000  # at least, and at least `CANDIDATES_PER_RESULT` for each one asked for; more where a code has few bits
-)
-CANDIDATES_PER_RESULT = 12
-BLOCK_ROWS = 1 << 15  # rows at a time, so that what lies between two steps stays in the cache
-
-_WIDE = np.float32(2.0**112)
-_HALF = np.int32(0x8FFFFFFF - (1 << 32))
+def _block(rows: Sequence[Row], dims: int) -> Block:
+    return Block(
+        np.array([row[1] for row in rows], np.int64),
+        np.array([row[2] for row in rows], np.int64),
+        np.array([agent_hash(row[3]) for row in rows], np.uint64),
+        np.array([ITEM_KINDS.index(row[4]) for row in rows], np.uint8),
+        unpacked([row[5] for row in rows], dims),
+    )
 
 
-class Nearest:
-    """Rows of length 1 in memory, and which of them are nearest to a query.
-
-    A row of zeros is similar to nothing. Safe to use from many threads; who searches while a row is replaced may
-    find it between the two.
-    """
-
-    def __init__(self, dims: int) -> None:
-        self._lock = threading.Lock()
-        self._dims, self._count = dims, 0
-        self._rows: NDArray[Any] = np.zeros((0, dims), np.float32)
-        self._codes = np.zeros((-(-dims // 64), 0), np.uint64)
-
-    def __len__(self) -> int:
-        return self._count
-
-    def add(self, rows: NDArray[Any]) -> int:
-        """Append them; the place of the first one."""
-        with self._lock:
-            start, end = self._count, self._count + len(rows)
-            if end > MAX_EXACT_ROWS and self._rows.dtype != np.float16:
-                self._rows = self._rows.astype(np.float16)
-                self._codes = _codes(self._rows)
-            self._rows = with_room(self._rows, end)
-            self._rows[start:end] = rows
-            if self._rows.dtype == np.float16:
-                self._codes = with_room(self._codes, end, axis=1)
-                self._codes[:, start:end] = _codes(rows)
-            self._count = end
-            return start
-
-    def replace(self, places: Rows, rows: NDArray[Any]) -> None:
-        with self._lock:
-            self._rows[places] = rows
-            if self._rows.dtype == np.float16:
-                self._codes[:, places] = _codes(rows)
-
-    def rows(self, places: Rows) -> Vector:
-        """Return copies of the rows."""
-        rows = self._rows[places]
-        return np.asarray(rows if rows.dtype == np.float32 else _to_float32(rows) * _WIDE, np.float32)
-
-    def search(self, query: Vector, k: int, among: Mask | None = None) -> tuple[Rows, Vector]:
-        """Return the places of the `k` nearest and how similar they are, best first. `among` says of each place
-        whether it may be found."""
-        with self._lock:
-            count = self._count if among is None else min(self._count, len(among))
-            rows, codes = self._rows[:count], self._codes[:, :count]
-            among = None if among is None else among[:count]
-        wanted = max(MIN_CANDIDATES, CANDIDATES_PER_RESULT * k) * max(256, self._dims) // self._dims
-        if rows.dtype == np.float16 and wanted < (count if among is None else np.count_nonzero(among)):
-            distances = _distances(codes, query)
-            if among is not None:
-                distances |= np.left_shift(~among, 15, dtype=np.uint16)  # farther than any
-            found = np.flatnonzero(distances <= np.partition(distances, wanted)[wanted])
-        else:
-            found = np.arange(count) if among is None else np.flatnonzero(among)
-        near = _similarities(rows, found, query)
-        if k < len(found):
-            best = np.argpartition(near, len(found) - k)[len(found) - k :]
-            found, near = found[best], near[best]
-        order = np.lexsort((found, -near))
-        return found[order], near[order]
+def _names(folder: Path) -> set[SegmentName]:
+    try:
+        return {name for entry in folder.iterdir() if (name := SegmentName.parse(entry.name))}
+    except OSError:
+        return set()
 
 
-def with_room(array: NDArray[Any], length: int, axis: int = 0) -> NDArray[Any]:
-    """Return the array, or a copy with room for `length` and half as much again. Room takes no memory until
-    used."""
-    if length <= array.shape[axis]:
-        return array
-    shape = list(array.shape)
-    shape[axis] = length + length // 2
-    larger = np.zeros(shape, array.dtype)
-    larger[tuple(slice(size) for size in array.shape)] = array
-    return larger
+def _chain(names: set[SegmentName], version: int, number: int) -> list[SegmentName]:
+    """Return the segments that follow each other from 0 on, each the longest there is."""
+    chain: list[SegmentName] = []
+    longest = {name.first: name for name in sorted(names) if name.version == version and name.last <= number}
+    reached = 0
+    while reached in longest:
+        chain.append(longest[reached])
+        reached = chain[-1].last
+    return chain
 
 
-def _codes(rows: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return a column of 64-bit words for each row, so that a word of all rows is contiguous."""
-    packed = np.packbits(rows > 0, axis=1)
-    words = np.zeros((len(rows), -(-rows.shape[1] // 64) * 8), np.uint8)
-    words[:, : packed.shape[1]] = packed
-    return np.ascontiguousarray(words.view(np.uint64).T)
-
-
-def _distances(codes: NDArray[np.uint64], query: Vector) -> NDArray[np.uint16]:
-    """Return in how many bits each code differs from the query's; twice for the third of them where it is
-    largest."""
-    size = np.abs(query)
-    large = size >= np.partition(size, -(len(size) // 3 or 1))[-(len(size) // 3 or 1)]
-    query_codes, large_codes = _codes(np.array([query, large], np.float32)).T
-    distances = np.zeros(codes.shape[1], np.uint16)
-    for start in range(0, len(distances), BLOCK_ROWS):
-        part = distances[start : start + BLOCK_ROWS]
-        for word, bits, weighty in zip(codes, query_codes, large_codes, strict=True):
-            differ = word[start : start + BLOCK_ROWS] ^ bits
-            part += np.bitwise_count(differ)
-            part += np.bitwise_count(differ & weighty)
-    return distances
-
-
-def _similarities(rows: NDArray[Any], places: Rows, query: Vector) -> Vector:
-    """`vecdot` and not `@`, which on few cores under load waits 10 ms for its other threads."""
-    if rows.dtype == np.float32:
-        if 4 * len(places) > len(rows):
-            return np.asarray(np.vecdot(rows, query)[places], np.float32)
-        return np.asarray(np.vecdot(rows[places], query), np.float32)
-    blocks = [places[start : start + BLOCK_ROWS] for start in range(0, len(places) or 1, BLOCK_ROWS)]
-    return np.concatenate([np.vecdot(_to_float32(rows[block]), query * _WIDE) for block in blocks])
-
-
-def _to_float32(halves: NDArray[Any]) -> Vector:
-    """Return the numbers over 2^112: their bits, moved to where a float32 has them. Twice as fast as `astype`."""
-    bits = halves.view(np.int16).astype(np.int32)
-    bits <<= 13
-    bits &= _HALF
-    return bits.view(np.float32)
+def _delete(path: Path) -> None:
+    with suppress(OSError):  # another process did, or has it open; then the next one to write does
+        path.unlink()

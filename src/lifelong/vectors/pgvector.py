@@ -1,25 +1,38 @@
-"""Vectors in PostgreSQL with the extension pgvector: an HNSW index for each partition.
+"""Vectors in PostgreSQL with the extension pgvector: a table with an HNSW index for each number of dimensions.
 
-A partition is a table of its own, made with its first vector, so that an index never has to look past other
-partitions' vectors. Its comment says whose it is. `halfvec` holds 16-bit numbers, as the local store does.
+No process holds any state. `halfvec` holds 16-bit numbers, as the local store does. The index knows nothing of
+owners, and goes on searching until enough of what it found is the owner's; the vectors of an owner who has few are
+all compared instead.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from lifelong.errors import ConfigError, MemoryClosed, StorageError, StorageUnavailable
-from lifelong.storage.base import NO_LIMIT, Database, Transaction
-from lifelong.vectors.base import Near, Vector, VectorItem, VectorPartition, ranked, validate_items, validate_query
+from lifelong.storage.base import Database, Param, Transaction
+from lifelong.vectors.base import (
+    EVERYTHING,
+    Vector,
+    VectorFilter,
+    VectorPartition,
+    VectorRow,
+    missing_fault,
+    validate_query,
+    validate_rows,
+)
 
 T = TypeVar("T")
 
-MIN_VERSION = (0, 8)  # the first that goes on searching when what it found is gone
-MAX_INDEXED_DIMENSIONS = 4_000  # more, HNSW does not take: such a partition is searched one by one
+MIN_VERSION = (0, 8)  # the first that goes on searching when what it found does not fit
+MAX_INDEXED_DIMENSIONS = 4_000  # more, HNSW does not take: all vectors are compared
+MAX_EXACT_ROWS = 20_000  # of an owner, that are all compared
 SEARCH_CANDIDATES = 200  # how many candidates a search follows: 40, pgvector's own, finds too few
+MAX_SCANNED = 200_000  # vectors that a search looks at, of whatever owner
 TABLE_LOCK = 0x4C464C56  # one process makes a table at a time
 
 
@@ -33,54 +46,84 @@ class PgVectors:
             )
         self._database = database
         self._closed = False
-        self._made: set[VectorPartition] = set()
+        self._made: set[int] = set()
         self._prefix = _extension(database)
 
-    def put(self, partition: VectorPartition, items: Sequence[VectorItem]) -> None:
-        ids, rows = validate_items(partition, items)
+    def put(self, partition: VectorPartition, rows: Sequence[VectorRow]) -> None:
+        given, vectors = validate_rows(partition, rows)
 
         def work(tx: Transaction) -> None:
-            if partition not in self._made:
-                self._make(tx, partition)
+            if partition.dims not in self._made:
+                self._make(tx, partition.dims)
             tx.many(
-                f"INSERT INTO {_table(partition)} (id, vector) VALUES (?, CAST(? AS {self._prefix}.halfvec)) "
-                "ON CONFLICT (id) DO UPDATE SET vector = excluded.vector",
-                sorted((id_, _text(row)) for id_, row in zip(ids, rows, strict=True)),
+                f"INSERT INTO {_table(partition)} (owner, embedder, item_id, vector) "
+                f"VALUES (?, ?, ?, CAST(? AS {self._prefix}.halfvec)) "
+                "ON CONFLICT (owner, embedder, item_id) DO UPDATE SET vector = excluded.vector",
+                sorted(
+                    (partition.owner, partition.embedder, row.id, json.dumps(vector.tolist()))
+                    for row, vector in zip(given, vectors, strict=True)
+                ),
             )
 
-        if ids:
+        if given:
             self._open.write(work)
-            self._made.add(partition)
+            self._made.add(partition.dims)
 
-    def remove(self, partition: VectorPartition, ids: Sequence[str]) -> None:
-        sql = f"DELETE FROM {_table(partition)} WHERE id = ?"
-        rows = [(id_,) for id_ in sorted(set(ids))]
-        self._in(partition, lambda tx: tx.many(sql, rows), writing=True)
-
-    def search(self, partition: VectorPartition, query: Vector, k: int) -> list[Near]:
+    def nearest(
+        self, partition: VectorPartition, query: Vector, k: int, only: VectorFilter = EVERYTHING
+    ) -> list[int]:
         row = validate_query(partition, query, k)
         if row is None:
             return []
+        which, params = only.conditions()
+        joined = "JOIN items i ON i.id = v.item_id " if which else ""
         sql = (
-            f"SELECT id, 1 - distance FROM (SELECT id, vector OPERATOR({self._prefix}.<=>) "
-            f"CAST(? AS {self._prefix}.halfvec) AS distance FROM {_table(partition)} "
-            f"ORDER BY distance LIMIT {min(k, NO_LIMIT)}) AS near"
+            f"SELECT item_id FROM (SELECT v.item_id, v.vector OPERATOR({self._prefix}.<=>) "
+            f"CAST(? AS {self._prefix}.halfvec) AS distance FROM {_table(partition)} v {joined}"
+            f"WHERE v.owner = ? AND v.embedder = ?{which} ORDER BY distance LIMIT ?) AS near "
+            "ORDER BY round(CAST(distance AS numeric), 6), item_id"
         )
 
-        def work(tx: Transaction) -> list[Near]:
+        def work(tx: Transaction) -> list[int]:
+            size = tx.one("SELECT size FROM index_state WHERE owner = ?", partition.owner)
+            if not size or size[0] <= MAX_EXACT_ROWS:  # the key still finds them, as a bitmap
+                tx.one("SELECT set_config('enable_indexscan', 'off', true)")
             tx.one("SELECT set_config('hnsw.ef_search', ?, true)", str(min(max(SEARCH_CANDIDATES, 2 * k), 1_000)))
             tx.one("SELECT set_config('hnsw.iterative_scan', 'strict_order', true)")
-            return ranked(tx.all(sql, _text(row)))
+            tx.one("SELECT set_config('hnsw.max_scan_tuples', ?, true)", str(MAX_SCANNED))
+            asked = json.dumps(row.tolist())
+            return [id_ for (id_,) in tx.all(sql, asked, *_key(partition), *params, k)]
 
         return self._in(partition, work) or []
 
-    def ids(self, partition: VectorPartition) -> list[str]:
-        sql = f"SELECT id FROM {_table(partition)}"
-        return [id_ for (id_,) in self._in(partition, lambda tx: tx.all(sql)) or []]
+    def get(self, partition: VectorPartition, ids: Sequence[int]) -> Vector:
+        sql = (
+            f"SELECT {self._prefix}.halfvec_send(vector), item_id FROM {_table(partition)} "
+            f"WHERE owner = ? AND embedder = ? AND item_id IN ({', '.join('?' * len(ids))})"
+        )
+        rows = self._in(partition, lambda tx: tx.all(sql, *_key(partition), *ids)) if ids else None
+        where = {id_: place for place, id_ in enumerate(ids)}
+        vectors = np.zeros((len(ids), partition.dims), np.float32)
+        for packed, id_ in rows or []:
+            vectors[where[id_]] = np.frombuffer(packed, ">f2", offset=4)
+        return vectors
+
+    def remove(self, partition: VectorPartition, ids: Sequence[int]) -> None:
+        sql = f"DELETE FROM {_table(partition)} WHERE owner = ? AND embedder = ? AND item_id = ?"
+        rows: list[tuple[Param, ...]] = [(*_key(partition), id_) for id_ in sorted(set(ids))]
+        self._in(partition, lambda tx: tx.many(sql, rows), writing=True)
 
     def clear(self, partition: VectorPartition) -> None:
-        sql = f"DELETE FROM {_table(partition)}"
-        self._in(partition, lambda tx: tx.run(sql), writing=True)
+        sql = f"DELETE FROM {_table(partition)} WHERE owner = ? AND embedder = ?"
+        self._in(partition, lambda tx: tx.run(sql, *_key(partition)), writing=True)
+
+    def maintain(self, partition: VectorPartition) -> None:
+        """Do nothing: the database keeps its index."""
+
+    def verify(self, partition: VectorPartition, ids: Sequence[int]) -> list[str]:
+        sql = f"SELECT item_id FROM {_table(partition)} WHERE owner = ? AND embedder = ?"
+        there = self._in(partition, lambda tx: tx.all(sql, *_key(partition)))
+        return missing_fault(len({*ids} - {row[0] for row in there or []}))
 
     def close(self) -> None:
         self._closed = True
@@ -88,10 +131,10 @@ class PgVectors:
     def _in(
         self, partition: VectorPartition, work: Callable[[Transaction], T], *, writing: bool = False
     ) -> T | None:
-        """Run `work`; none where nothing was ever put in the partition."""
+        """Run `work`; none where nothing was ever put in the table."""
 
         def if_made(tx: Transaction) -> T | None:
-            return work(tx) if partition in self._made or _is_made(tx, partition) else None
+            return work(tx) if partition.dims in self._made or _is_made(tx, partition.dims) else None
 
         return (self._open.write if writing else self._open.read)(if_made)
 
@@ -101,36 +144,32 @@ class PgVectors:
             raise MemoryClosed
         return self._database
 
-    def _make(self, tx: Transaction, partition: VectorPartition) -> None:
+    def _make(self, tx: Transaction, dims: int) -> None:
         tx.one("SELECT pg_advisory_xact_lock(?)", TABLE_LOCK)
-        if _is_made(tx, partition):
+        if _is_made(tx, dims):
             return
-        table, title = _table(partition), _title(partition).replace("'", "''").replace("?", "\\u003f")
+        table = f"vectors_{dims}"
         tx.run(
-            f"CREATE TABLE {table} (id TEXT PRIMARY KEY, vector {self._prefix}.halfvec({partition.dims}) NOT NULL)"
+            f"CREATE TABLE {table} (owner TEXT NOT NULL, embedder TEXT NOT NULL, item_id BIGINT NOT NULL, "
+            f"vector {self._prefix}.halfvec({dims}) NOT NULL, PRIMARY KEY (owner, embedder, item_id))"
         )
-        tx.run(f"COMMENT ON TABLE {table} IS '{title}'")
-        if partition.dims <= MAX_INDEXED_DIMENSIONS:
+        if dims <= MAX_INDEXED_DIMENSIONS:
             tx.run(f"CREATE INDEX ON {table} USING hnsw (vector {self._prefix}.halfvec_cosine_ops)")
 
 
-def _title(partition: VectorPartition) -> str:
-    return json.dumps([partition.owner, partition.collection, partition.embedder])
+def _key(partition: VectorPartition) -> tuple[str, str]:
+    return partition.owner, partition.embedder
 
 
 def _table(partition: VectorPartition) -> str:
-    return f"vectors_{hashlib.sha256(_title(partition).encode()).hexdigest()[:40]}"
+    return f"vectors_{partition.dims}"
 
 
-def _is_made(tx: Transaction, partition: VectorPartition) -> bool:
+def _is_made(tx: Transaction, dims: int) -> bool:
     """Return whether the table exists in our schema; `public`, where names are looked up too, may belong to
     another home."""
     sql = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?"
-    return tx.one(sql, _table(partition)) is not None
-
-
-def _text(row: Vector) -> str:
-    return json.dumps(row.tolist())
+    return tx.one(sql, f"vectors_{dims}") is not None
 
 
 def _extension(database: Database) -> str:

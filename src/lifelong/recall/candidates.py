@@ -1,0 +1,308 @@
+"""The candidates of a question: items that hold its words or are near it in meaning, with all that ranking needs.
+
+No index is kept in memory. Words come from the full-text index, the newest items with each; meaning from the store
+of vectors. Then one query reads the rows of the candidates, as they are now: what was hidden, ended or pinned
+since counts at once, and what was stored a moment ago is found by its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lifelong.errors import StorageError
+from lifelong.recall.index_state import IndexStates
+from lifelong.recall.index_worker import IndexWorker
+from lifelong.recall.index_writer import text_of
+from lifelong.recall.items import FoundItem, Items, found_item
+from lifelong.recall.query import ParsedQuery
+from lifelong.recall.repair import IndexRepair
+from lifelong.storage.base import Database, Row, Transaction
+from lifelong.text.names import NAMELESS
+from lifelong.text.words import fold
+from lifelong.types import ITEM_KINDS, PROVENANCES, ItemKind, to_micros
+from lifelong.vectors.base import VectorFilter
+
+Places: TypeAlias = NDArray[np.intp]
+"""Places of candidates in the columns."""
+Numbers: TypeAlias = NDArray[np.float32]
+Integers: TypeAlias = NDArray[np.int64]
+
+NEVER = np.iinfo(np.int64).max
+MAX_LOOKED_UP_WORDS = 12  # of a question
+FIRST_POSTINGS = 500  # items that are looked up for each word, the newest
+MAX_POSTINGS = 5_000  # and for the rarest word
+MAX_COMMON_WORDS = 3  # of those with more, the rarest, which are looked up together
+ENOUGH = 0.75  # share of the candidates asked for that must pass the filter, or more are read
+MAX_ROUNDS = 4  # of reading more, four times as many each
+MEAN_DAMPING = 10  # items' worth of trust in a mean of zero
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    """What a search is limited to; by default nothing. `as_of` a past time: what was known then."""
+
+    agent_id: str = ""
+    kinds: tuple[ItemKind, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+
+    @property
+    def of_vectors(self) -> VectorFilter:
+        """What of it does not change about an item."""
+        since = to_micros(self.since) if self.since else None
+        ends = [to_micros(self.until)] if self.until else []
+        ends += [to_micros(self.as_of) + 1] if self.as_of else []
+        return VectorFilter(self.kinds, self.agent_id, since, min(ends) if ends else None)
+
+
+class Corpus(NamedTuple):
+    """What is known of all items of an owner: about how many there are, the first and the newest id, who made the
+    vectors in use, their mean, and who speaks."""
+
+    size: int
+    first: int
+    newest: int
+    identity: str
+    mean: Numbers
+    speakers: Sequence[str]
+
+    @property
+    def named(self) -> dict[str, frozenset[str]]:
+        """For each word of a speaker's name, the speakers who have it."""
+        named: dict[str, frozenset[str]] = {}
+        for name in self.speakers:
+            for word in fold(name).split():
+                if word not in NAMELESS:
+                    named[word] = named.get(word, frozenset()) | {name}
+        return named
+
+
+def read_corpus(tx: Transaction, owner: str, waiting: int = 0) -> Corpus:
+    """Return what is known of an owner's items; so many of them wait for a vector."""
+    states, items = IndexStates(tx), Items(tx, owner)
+    state = states.get(owner)
+    identity = states.identity(state.embedder_id)
+    mean = np.zeros(int(identity.rpartition("/")[2] or 0), np.float32)
+    if state.mean:
+        mean += np.frombuffer(state.mean, "<f4") * (state.mean_of / (state.mean_of + MEAN_DAMPING))
+    return Corpus(
+        *(state.size + waiting, state.first_item or 1, items.newest_id(), identity, mean, items.speakers())
+    )
+
+
+class Postings(NamedTuple):
+    """The newest items that hold a stem, and in how many it occurs: exactly, where these are all."""
+
+    ids: Integers
+    total: int
+
+
+class Candidates:
+    """The candidates of a question, each at its place in columns: `id`, `kind` and `trust` (as numbers), the times
+    `at` said, `since` known from, `hidden_at`, `until` no longer true from, `end_known`; `by` the record that
+    ended it (0: none), the `record` it comes from (0: none), its `length` in content words, `flags`, `feedback`;
+    and in lists `ref`, `container`, `agent_id`, `speaker` and `stems`. `vectors` has their vectors at length 1,
+    zeros where there is none, and `mean` that of all items."""
+
+    def __init__(self, corpus: Corpus, postings: Mapping[int, Postings], rows: Sequence[Row], vectors: Numbers):
+        self._rows = rows
+        self._postings = postings
+        self.corpus = corpus
+        self.size = max([corpus.size, len(rows), *(one.total for one in postings.values())])
+        self.mean = corpus.mean
+        self.vectors = vectors
+        ids, kinds, refs, _, at, trusts, speakers, agents, _, records, containers = _columns(rows, 0, 11)
+        since, until, end_known, hidden, feedback, _, by = _columns(rows, 11, 18)
+        stems, lengths, flags = _columns(rows, 21, 24)
+        self.id = np.array(ids, np.int64)
+        self.kind = np.array([*map(ITEM_KINDS.index, kinds)], np.uint8)
+        self.trust = np.array([*map(PROVENANCES.index, trusts)], np.uint8)
+        self.at, self.since = np.array(at, np.int64), np.array(since, np.int64)
+        self.hidden_at, self.until = _times(hidden, NEVER), _times(until, NEVER)
+        self.end_known, self.by, self.record = _times(end_known, 0), _times(by, 0), _times(records, 0)
+        self.length, self.flags = np.array(lengths, np.int64), np.array(flags, np.int64)
+        self.feedback = np.array(feedback, np.float32)
+        self.ref, self.container, self.agent_id, self.speaker = refs, containers, agents, speakers
+        self.stems = [_stems(one) for one in stems]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def count(self, stem: int) -> int:
+        """Return in how many of the owner's items a stem of the question occurs; an estimate for common ones."""
+        return self._postings[stem].total if stem in self._postings else 0
+
+    def holds(self, stems: Sequence[int]) -> Numbers:
+        """Return a row for each candidate: 1 for each of these stems that it holds."""
+        lengths = [len(one) for one in self.stems]
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        every = np.concatenate([np.zeros(0, np.uint32), *self.stems])
+        table = np.zeros((len(lengths), len(stems)), np.float32)
+        for column, stem in enumerate(stems):
+            table[row[every == stem], column] = 1
+        return table
+
+    def said_by(self, names: Set[str]) -> NDArray[np.bool_]:
+        return np.array([name in names for name in self.speaker], np.bool_)
+
+    def found(self, place: int) -> FoundItem:
+        """Return a candidate as its row has it."""
+        return found_item(self._rows[place][:21])
+
+    def text(self, place: int) -> str:
+        """Return the text of a candidate."""
+        _, _, _, text, *_ = row = self._rows[place]
+        return text_of(row[19], row[20] or "") if row[19] else str(text)
+
+
+def _columns(rows: Sequence[Row], start: int, end: int) -> list[list[object]]:
+    return [[row[column] for row in rows] for column in range(start, end)]
+
+
+def _times(values: Sequence[object], missing: int) -> Integers:
+    return np.array([missing if value is None else value for value in values], np.int64)
+
+
+def _stems(packed: object) -> NDArray[np.uint32]:
+    """Return the stems of an item; none where its row is damaged."""
+    whole = packed if isinstance(packed, bytes) and len(packed) % 4 == 0 else b""
+    return np.frombuffer(whole, "<u4")
+
+
+class CandidateReader:
+    """Collect the candidates of questions to one owner's items."""
+
+    def __init__(self, database: Database, owner: str, index_worker: IndexWorker, repair: IndexRepair) -> None:
+        self._database = database
+        self._owner = owner
+        self._index_worker = index_worker
+        self._repair = repair
+
+    def postings(self, corpus: Corpus, parsed: ParsedQuery) -> dict[int, Postings]:
+        """Return the newest items of each of the question's words. Nothing is found by words for the moment where
+        the full-text index is damaged; it is made again."""
+        stems = list(dict(parsed.words.values()))[:MAX_LOOKED_UP_WORDS]
+        try:
+            return self._database.read(lambda tx: self._postings(tx, corpus, stems))
+        except StorageError as error:
+            if not self._repair.repair_fulltext(error):
+                raise
+            return {}
+
+    def _postings(self, tx: Transaction, corpus: Corpus, stems: Sequence[int]) -> dict[int, Postings]:
+        items, found = Items(tx, self._owner), {}
+        for stem in stems:
+            ids = np.array(items.holding([stem], FIRST_POSTINGS), np.int64)
+            found[stem] = Postings(ids, _estimate(corpus, ids, FIRST_POSTINGS))
+        rarest = sorted(stems, key=lambda stem: found[stem].total)
+        common = [stem for stem in rarest if len(found[stem].ids) == FIRST_POSTINGS]
+        if common and common[0] == rarest[0]:
+            ids = np.array(items.holding(common[:1], MAX_POSTINGS), np.int64)
+            found[common[0]] = Postings(ids, _estimate(corpus, ids, MAX_POSTINGS))
+        if len(common) > 1:
+            together = np.array(items.holding(common[:MAX_COMMON_WORDS], FIRST_POSTINGS), np.int64)
+            for stem in common[:MAX_COMMON_WORDS]:
+                found[stem] = found[stem]._replace(ids=np.union1d(found[stem].ids, together)[::-1])
+        return found
+
+    def collect(
+        self,
+        corpus: Corpus,
+        parsed: ParsedQuery,
+        postings: Mapping[int, Postings],
+        query: Numbers,
+        filters: SearchFilter,
+        pool: int,
+    ) -> Candidates:
+        """Return the candidates that pass the filter: about `pool` by words, and as many by meaning, and the
+        records that superseded any of them. Where many do not pass, more are read."""
+        only = filters.of_vectors
+        if only != VectorFilter():
+            narrow = self._database.read(lambda tx: self._narrow(tx, [*postings], only, pool))
+            postings = {stem: one._replace(ids=narrow[stem]) for stem, one in postings.items()}
+        by_words = self._by_words(corpus, parsed, postings)
+        partition = self._index_worker.partition(self._owner, corpus.identity) if query.any() else None
+        vectors, known, count = self._index_worker.vectors(self._owner), dict[int, Row](), pool
+        passing: set[int] = set()
+        for _ in range(MAX_ROUNDS):
+            near = vectors.nearest(partition, query, count, only) if partition else []
+            new = [id_ for id_ in dict.fromkeys([*by_words[:count], *near]) if id_ not in known]
+            known |= self._database.read(lambda tx, new=new: Items(tx, self._owner).rows(new))  # type: ignore[misc]
+            passing = {id_ for id_, row in known.items() if _passes(row, filters)}
+            if _enough(by_words[:count], passing, pool, count) and _enough(near, passing, pool, count):
+                break
+            count *= 4
+        successors = {str(known[id_][17]) for id_ in passing if known[id_][17]}
+        if successors:
+            newer = self._database.read(lambda tx: self._records(tx, successors))
+            known |= newer
+            passing |= {id_ for id_, row in newer.items() if _passes(row, filters)}
+        rows = [known[id_] for id_ in sorted(passing)]
+        ids = [row[0] for row in rows]
+        found = vectors.get(partition, ids) if partition else np.zeros((len(ids), 0), np.float32)
+        return Candidates(corpus, postings, rows, found)
+
+    def _records(self, tx: Transaction, record_ids: Set[str]) -> dict[int, Row]:
+        items = Items(tx, self._owner)
+        return items.rows(items.ids_of("record", record_ids))
+
+    def _narrow(self, tx: Transaction, stems: Sequence[int], only: VectorFilter, pool: int) -> dict[int, Integers]:
+        """Return the newest items of each stem that pass the filter."""
+        items = Items(tx, self._owner)
+        return {stem: np.array(items.holding([stem], 4 * pool, only), np.int64) for stem in stems}
+
+    def _by_words(self, corpus: Corpus, parsed: ParsedQuery, postings: Mapping[int, Postings]) -> list[int]:
+        """Return the items that hold most of the question's rare words first, of equals the newest."""
+        weights = dict(parsed.words.values())
+        size = max([corpus.size, *(one.total for one in postings.values())], default=0)
+        each = [(weights[stem] * rarity(one.total, size), one.ids) for stem, one in postings.items()]
+        ids = np.concatenate([np.zeros(0, np.int64), *(found for _, found in each)])
+        which, where = np.unique(ids, return_inverse=True)
+        scores = np.bincount(
+            where, np.repeat([weight for weight, _ in each], [len(found) for _, found in each]), len(which)
+        )
+        best: list[int] = which[np.lexsort((-which, -scores))].tolist()
+        return best
+
+
+def rarity(count: int, size: int) -> float:
+    """Return how much a word counts that occurs in so many of `size` items."""
+    return float(np.log(1 + (max(size - count, 0) + 0.5) / (count + 0.5)))
+
+
+def _estimate(corpus: Corpus, ids: Integers, limit: int) -> int:
+    """Return in how many items a word occurs: the newest `limit` of them cover a range of ids, and before it they
+    are taken to be as dense."""
+    if len(ids) < limit:
+        return len(ids)
+    newest = max(corpus.newest, int(ids[0]))
+    share = (newest - int(ids[-1]) + 1) / max(newest - corpus.first + 1, 1)
+    return max(len(ids), min(round(len(ids) / share), corpus.size))
+
+
+def _enough(ids: Sequence[int], passing: Set[int], pool: int, count: int) -> bool:
+    """Return whether there are enough that pass, or no more to read."""
+    return len(ids) < count or sum(id_ in passing for id_ in ids) >= ENOUGH * pool
+
+
+def _passes(row: Row, filters: SearchFilter) -> bool:
+    """Return whether it passes the filter, and is not hidden."""
+    _, kind, _, _, at, _, _, agent_id, _, _, _, since, _, _, hidden_at, *_ = row
+    then = to_micros(filters.as_of) if filters.as_of else None
+    if hidden_at is not None and (then is None or hidden_at <= then):
+        return False
+    if then is not None and (since > then or at > then):
+        return False
+    return (
+        (not filters.agent_id or agent_id == filters.agent_id)
+        and (not filters.kinds or kind in filters.kinds)
+        and (not filters.since or at >= to_micros(filters.since))
+        and (not filters.until or at < to_micros(filters.until))
+    )
