@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -20,14 +21,15 @@ from lifelong.settings import Settings
 from lifelong.storage.base import Database, Row, Transaction
 from lifelong.storage.postgres import Postgres
 from lifelong.storage.sqlite import SQLite
-from lifelong.vectors import local
-from lifelong.vectors.base import VectorItem, VectorPartition, Vectors
+from lifelong.testing import in_threads
+from lifelong.vectors import local, segments
+from lifelong.vectors.base import Vector, VectorFilter, VectorPartition, VectorRow, Vectors
 from lifelong.vectors.chroma import ChromaVectors
-from lifelong.vectors.local import LocalVectors, Nearest
+from lifelong.vectors.local import LocalVectors
 from lifelong.vectors.pgvector import PgVectors
 from lifelong.wiring import open_vectors
 from tests.conftest import absent
-from tests.vectors_contract import PARTITION, OpenVectors, VectorsContract, X, Y, found, items, unit_rows
+from tests.vectors_contract import PARTITION, OpenVectors, VectorsContract, X, Y, ids_of, make_items, unit_rows
 
 TABLES = (
     "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND starts_with(tablename, 'vectors_')"
@@ -44,13 +46,13 @@ def one_postgres(postgres_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def postgres(one_postgres: Database) -> Database:
-    """Without vectors. A schema for each test would cost a second when the server stops."""
+    """Without items and vectors. A schema for each test would cost a second when the server stops."""
 
     def empty(tx: Transaction) -> None:
         for (table,) in tx.all(TABLES):
             tx.run(f"DROP TABLE {table}")
-        tx.run("DELETE FROM vectors")
-        tx.run("DELETE FROM vector_scopes")
+        for table in ("item_vectors", "index_state", "items"):
+            tx.run(f"DELETE FROM {table}")
 
     one_postgres.write(empty)
     return one_postgres
@@ -59,29 +61,34 @@ def postgres(one_postgres: Database) -> Database:
 class OnFiles(VectorsContract):
     """Where two processes meet in files."""
 
-    def test_another_process_is_seen_and_sees(self, vectors: Vectors, elsewhere: str) -> None:
-        vectors.put(PARTITION, items(a=X, b=Y))
-        assert found(vectors) == ["a", "b"]
+    def test_another_process_is_seen_and_sees(self, vectors: Vectors, items_in: Database, elsewhere: str) -> None:
+        rows = make_items(items_in, [X, Y, X])
+        a, b, c = ids_of(rows)
+        vectors.put(PARTITION, rows[:2])
+        assert vectors.nearest(PARTITION, X, 9) == [a, b]
         script = f"""
 import numpy as np
-from lifelong.vectors.base import VectorItem, VectorPartition
+from lifelong.vectors.base import VectorPartition, VectorRow
 {elsewhere}
-partition = VectorPartition({PARTITION.owner!r}, {PARTITION.collection!r}, {PARTITION.embedder!r})
+partition = VectorPartition({PARTITION.owner!r}, {PARTITION.embedder!r})
 x = np.eye(4, dtype=np.float32)[0]
-assert [near.id for near in vectors.search(partition, x, 5)] == ["a", "b"]
-vectors.put(partition, [VectorItem("c", x)])
-vectors.remove(partition, ["b"])
+assert vectors.nearest(partition, x, 5) == [{a}, {b}]
+vectors.put(partition, [VectorRow({c}, "note", "", {rows[2].at}, x)])
+vectors.remove(partition, [{b}])
 vectors.close()
 """
         subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
-        assert found(vectors) == ["a", "c"]
-        assert len(vectors.ids(PARTITION)) == 2
+        assert vectors.nearest(PARTITION, X, 9) == [a, c]
 
 
 class TestLocalOnSQLite(OnFiles):
     @pytest.fixture
-    def open_vectors(self, sqlite: SQLite) -> OpenVectors:
-        return lambda: LocalVectors(sqlite)
+    def items_in(self, sqlite: SQLite) -> Database:
+        return sqlite
+
+    @pytest.fixture
+    def open_vectors(self, sqlite: SQLite, tmp_path: Path) -> OpenVectors:
+        return lambda: LocalVectors(sqlite, lambda owner: tmp_path / owner)
 
     @pytest.fixture
     def elsewhere(self, tmp_path: Path) -> str:
@@ -89,30 +96,36 @@ class TestLocalOnSQLite(OnFiles):
 from pathlib import Path
 from lifelong.storage.sqlite import SQLite
 from lifelong.vectors.local import LocalVectors
-vectors = LocalVectors(SQLite(Path({str(tmp_path / "lifelong.db")!r})))
+folder = Path({str(tmp_path)!r})
+vectors = LocalVectors(SQLite(folder / "lifelong.db"), lambda owner: folder / owner)
 """
 
 
-class TestLocalInTwoSteps(VectorsContract):
-    """The same, with a partition that has always outgrown exact search."""
+class TestLocalInSegments(TestLocalOnSQLite):
+    """The same, with segments of a few rows, of which only a part is compared exactly."""
 
     @pytest.fixture(autouse=True)
     def _small(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(local, "MAX_EXACT_ROWS", 1)
-        monkeypatch.setattr(local, "MAX_KEPT_REMOVALS", 2)
-
-    @pytest.fixture
-    def open_vectors(self, sqlite: SQLite) -> OpenVectors:
-        return lambda: LocalVectors(sqlite)
+        monkeypatch.setattr(local, "SEGMENT_ROWS", 2)
+        monkeypatch.setattr(segments, "MIN_CANDIDATES", 40)
+        monkeypatch.setattr(local, "ROWS_PER_READ", 3)
 
 
 class TestLocalOnPostgres(VectorsContract):
     @pytest.fixture
-    def open_vectors(self, postgres: Database) -> OpenVectors:
-        return lambda: LocalVectors(postgres)
+    def items_in(self, postgres: Database) -> Database:
+        return postgres
+
+    @pytest.fixture
+    def open_vectors(self, postgres: Database, tmp_path: Path) -> OpenVectors:
+        return lambda: LocalVectors(postgres, lambda owner: tmp_path / owner)
 
 
 class TestPgvector(VectorsContract):
+    @pytest.fixture
+    def items_in(self, postgres: Database) -> Database:
+        return postgres
+
     @pytest.fixture
     def open_vectors(self, postgres: Database) -> OpenVectors:
         return lambda: PgVectors(postgres)
@@ -163,6 +176,10 @@ def answers(url: str, server: subprocess.Popen[bytes]) -> bool:
 
 class TestChromaFolder(OnFiles):
     @pytest.fixture
+    def items_in(self, sqlite: SQLite) -> Database:
+        return sqlite
+
+    @pytest.fixture
     def open_vectors(self, chroma: None, tmp_path: Path) -> OpenVectors:
         return lambda: ChromaVectors(tmp_path / "chroma")
 
@@ -176,6 +193,10 @@ vectors = ChromaVectors(Path({str(tmp_path / "chroma")!r}))
 
 
 class TestChromaServer(VectorsContract):
+    @pytest.fixture
+    def items_in(self, sqlite: SQLite) -> Database:
+        return sqlite
+
     @pytest.fixture
     def open_vectors(self, chroma_url: str) -> OpenVectors:
         vectors = ChromaVectors(chroma_url)
@@ -192,90 +213,209 @@ class TestChromaServer(VectorsContract):
 )
 def test_an_embedder_that_says_no_dimensions_is_refused(embedder: str) -> None:
     with pytest.raises(InputError):
-        VectorPartition("alice", "turns", embedder)
+        VectorPartition("alice", embedder)
 
 
 def test_a_scope_has_an_owner() -> None:
     with pytest.raises(InputError, match="owner"):
-        VectorPartition("", "turns", "static/1/4")
+        VectorPartition("", "static/1/4")
 
 
 # The local store
 
 
-@pytest.mark.parametrize("exact", [True, False])
-def test_nearest_finds_the_places_of_the_nearest(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    count, dims = 6_000, 70
-    monkeypatch.setattr(local, "MAX_EXACT_ROWS", count if exact else 100)
-    about = np.tile(unit_rows(60, dims, seed=3), (count // 60, 1))  # as texts do, they speak of something
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments of a few hundred rows, of which a part is compared exactly."""
+    monkeypatch.setattr(local, "SEGMENT_ROWS", 200)
+    monkeypatch.setattr(segments, "MIN_CANDIDATES", 150)
+
+
+WIDE = VectorPartition("alice", "texts/1/70")
+
+
+def like_texts(count: int, dims: int = 70) -> Vector:
+    """Vectors that crowd, since as texts they are about something."""
+    about = np.tile(unit_rows(20, dims, seed=3), (count // 20 + 1, 1))[:count]
     rows = about + 0.7 * unit_rows(count, dims)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    rows = rows.astype(np.float16).astype(np.float32)
-    searched = Nearest(dims)
-    assert [searched.add(rows[start : start + 50]) for start in range(0, count, 50)] == list(range(0, count, 50))
-    assert len(searched) == count
-    odd = np.arange(count) % 2 == 1
-    few = np.arange(count) < 20
-    for query in unit_rows(10, dims, seed=2):
-        truth = rows @ query
-        for k, among in ((10, None), (200, None), (200, odd), (10, few), (30, few)):
-            places, near = searched.search(query, k, among)
-            expected = np.argsort(-truth if among is None else np.where(among, -truth, 9))[:k]
-            expected = expected[: 20 if among is few else k]
-            assert len(places) == len(near) == len(expected)
-            assert list(near) == sorted(near, reverse=True)
-            assert near == pytest.approx(truth[places], abs=1e-5)
-            assert len(set(places.tolist()) & set(expected.tolist())) >= (
-                1.0 if exact or among is few else 0.9
-            ) * len(expected)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
-def test_nearest_replaces_a_row_and_takes_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
-    for exact in (100, 1):
-        monkeypatch.setattr(local, "MAX_EXACT_ROWS", exact)
-        searched = Nearest(4)
-        assert [len(found) for found in searched.search(X, 3)] == [0, 0]
-        searched.add(np.array([Y, 0 * X, -X]))
-        searched.replace(np.array([0]), X[np.newaxis])
-        places, near = searched.search(X, 3)
-        assert (places.tolist(), near.tolist()) == ([0, 1, 2], [1, 0, -1])
-        assert np.array_equal(searched.rows(np.array([2, 0])), [-X, X])
-        assert searched.rows(np.array([0])).dtype == np.float32
+def opened(sqlite: SQLite, folder: Path) -> LocalVectors:
+    return LocalVectors(sqlite, lambda owner: folder / owner)
 
 
-def test_a_store_that_slept_through_removals_reads_anew(sqlite: SQLite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "MAX_KEPT_REMOVALS", 3)
-    writer, sleeper = LocalVectors(sqlite), LocalVectors(sqlite)
-    writer.put(PARTITION, [VectorItem(f"n{place}", X) for place in range(20)])
-    assert len(found(sleeper, k=50)) == 20
-    for place in range(18):
-        writer.remove(PARTITION, [f"n{place}"])
-    assert sqlite.read(lambda tx: tx.one("SELECT count(*) FROM vectors WHERE vector IS NULL")) == (3,)
-    assert found(sleeper, k=50) == ["n18", "n19"] == found(writer, k=50)
-    assert len(writer.ids(PARTITION)) == 2
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("alice/*/*.segment"))
 
 
-def test_a_database_that_went_back_in_time_is_read_anew(sqlite: SQLite) -> None:
-    vectors = LocalVectors(sqlite)
-    vectors.put(PARTITION, items(a=X, b=Y))
-    assert found(vectors) == ["a", "b"]
+def test_below_a_few_thousand_rows_there_is_no_file(sqlite: SQLite, tmp_path: Path) -> None:
+    """K2, R16."""
+    vectors = opened(sqlite, tmp_path / "index")
+    vectors.put(WIDE, make_items(sqlite, [*like_texts(500)]))
+    vectors.maintain(WIDE)
+    assert len(vectors.nearest(WIDE, like_texts(1)[0], 9)) == 9
+    assert not (tmp_path / "index").exists()
 
-    sqlite.write(lambda tx: tx.run("DELETE FROM vectors WHERE id = 'b'"))
-    sqlite.write(lambda tx: tx.run("UPDATE vector_scopes SET stamp = 1"))
-    assert found(vectors) == ["a"]
+
+def test_segments_are_few_and_hold_everything(sqlite: SQLite, tmp_path: Path, few: None) -> None:
+    """R16: merged as they grow; whoever opens them finds the nearest of all, with and without a filter."""
+    vectors = opened(sqlite, tmp_path)
+    matrix = like_texts(3_000)
+    rows = make_items(sqlite, [*matrix], kinds=("note", "journal"), agents=("a", "b", "c"))
+    for start in range(0, 3_000, 150):
+        vectors.put(WIDE, rows[start : start + 150])
+        vectors.maintain(WIDE)
+    assert 1 <= len(files(tmp_path)) <= 5
+    assert not [*tmp_path.glob("alice/*/*.tmp")]
+    ids = np.array(ids_of(rows))
+    for searched in (vectors, opened(sqlite, tmp_path)):
+        assert searched.get(WIDE, ids.tolist()) == pytest.approx(matrix, abs=1e-3)
+        assert searched.verify(WIDE, ids.tolist()) == []
+        for query in like_texts(40)[20:]:
+            order = ids[np.argsort(-(matrix @ query))].tolist()
+            assert len({*order[:10]} & {*searched.nearest(WIDE, query, 10)}) >= 9
+            odd = [id_ for id_ in order if (id_ - ids[0]) % 6 == 0]
+            found = searched.nearest(WIDE, query, 10, VectorFilter(kinds=("note",), agent_id="a"))
+            assert len({*odd[:10]} & {*found}) >= 9
+
+
+@pytest.mark.parametrize("damage", ["cut", "header", "columns", "rows", "empty", "gone", "nonsense"])
+def test_a_damaged_segment_is_made_again(sqlite: SQLite, tmp_path: Path, few: None, damage: str) -> None:
+    """R1, R16: noticed when it is opened, or by whoever verifies or indexes; everything is found all the same."""
+    matrix = like_texts(1_000)
+    rows = make_items(sqlite, [*matrix])
+    writer = opened(sqlite, tmp_path)
+    writer.put(WIDE, rows)
+    writer.maintain(WIDE)
+    [file] = files(tmp_path)
+    data = bytearray(file.read_bytes())
+    place = {"header": 10, "columns": 200, "rows": len(data) - 3}.get(damage, 0)
+    data[place] ^= 0x40
+    if damage in ("cut", "empty"):
+        data = data[: len(data) // 2 if damage == "cut" else 0]
+    file.unlink()
+    if damage == "nonsense":
+        file.write_bytes(b"nonsense" * 100)
+    elif damage != "gone":
+        file.write_bytes(data)
+    vectors = opened(sqlite, tmp_path)
+    if damage == "rows":
+        assert "damaged" in vectors.verify(WIDE, ids_of(rows))[0]
+    assert len(vectors.nearest(WIDE, matrix[7], 1_000)) == 1_000
+    vectors.maintain(WIDE)
+    assert vectors.verify(WIDE, ids_of(rows)) == []
+    assert vectors.get(WIDE, ids_of(rows)) == pytest.approx(matrix, abs=1e-3)
+    assert len(files(tmp_path)) == 1
+
+
+def test_a_kill_while_a_segment_is_written_costs_nothing(sqlite: SQLite, tmp_path: Path) -> None:
+    """R16, C10: the process dies with the file half written; what it held is found, and the next one writes it."""
+    rows = make_items(sqlite, [*like_texts(1_000)])
+    vectors = opened(sqlite, tmp_path)
+    vectors.put(WIDE, rows)
+    script = f"""
+import os, signal
+from pathlib import Path
+from lifelong.storage.sqlite import SQLite
+from lifelong.vectors import local, segments
+from lifelong.vectors.base import VectorPartition
+local.SEGMENT_ROWS, local.ROWS_PER_READ = 200, 100
+added = []
+add = segments.SegmentWriter.add
+def die(self, block):
+    add(self, block)
+    added.append(block)
+    if len(added) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+segments.SegmentWriter.add = die
+folder = Path({str(tmp_path)!r})
+vectors = local.LocalVectors(SQLite(folder / "lifelong.db"), lambda owner: folder / owner)
+vectors.maintain(VectorPartition({WIDE.owner!r}, {WIDE.embedder!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=False, timeout=300)
+    assert done.returncode == -signal.SIGKILL
+    assert [*tmp_path.glob("alice/*/*.tmp")]
+    again = opened(sqlite, tmp_path)
+    assert sorted(again.nearest(WIDE, rows[0].vector, 1_000)) == ids_of(rows)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(local, "SEGMENT_ROWS", 200)
+        again.maintain(WIDE)
+    assert len(files(tmp_path)) == 1
+    assert not [*tmp_path.glob("alice/*/*.tmp")]
+    assert sorted(again.nearest(WIDE, rows[0].vector, 1_000)) == ids_of(rows)
+
+
+def test_processes_write_one_segment_at_a_time(postgres: Database, tmp_path: Path, few: None) -> None:
+    """R16: many put, maintain and search at once; nothing is lost, and the files are whole."""
+    rows = make_items(postgres, [*like_texts(1_600)])
+    stores = [LocalVectors(postgres, lambda owner: tmp_path / owner) for _ in range(4)]
+
+    def work(number: int) -> None:
+        for start in range(number * 400, number * 400 + 400, 50):
+            stores[number].put(WIDE, rows[start : start + 50])
+            stores[number].maintain(WIDE)
+            assert {*ids_of(rows[start : start + 50])} <= {
+                *stores[number].nearest(WIDE, rows[start].vector, 1_600)
+            }
+
+    in_threads(4, work)
+    for store in stores:
+        assert sorted(store.nearest(WIDE, rows[0].vector, 1_600)) == ids_of(rows)
+        assert store.verify(WIDE, ids_of(rows)) == []
+
+
+def test_segments_of_another_database_do_not_count(tmp_path: Path, few: None) -> None:
+    """R16: a home whose database was replaced finds what is in the new one."""
+    for name in ("one.db", "other.db"):
+        database = SQLite(tmp_path / name)
+        rows = make_items(database, [*unit_rows(500, 70, seed=len(name))])
+        vectors = opened(database, tmp_path)
+        vectors.put(WIDE, rows)
+        vectors.maintain(WIDE)
+        assert vectors.nearest(WIDE, rows[3].vector, 1) == [rows[3].id]
+        assert len(files(tmp_path)) == 1
+        database.close()
+
+
+def test_what_is_removed_leaves_the_files(sqlite: SQLite, tmp_path: Path, few: None) -> None:
+    """S6: its bytes are in no segment any more."""
+    rows = make_items(sqlite, [*like_texts(600)])
+    vectors = opened(sqlite, tmp_path)
+    vectors.put(WIDE, rows)
+    vectors.maintain(WIDE)
+    packed = vectors.get(WIDE, [rows[5].id])[0].astype("<f2").tobytes()
+    assert packed in files(tmp_path)[0].read_bytes()
+    vectors.remove(WIDE, [rows[5].id])
+    assert not any(packed in file.read_bytes() for file in files(tmp_path))
+    assert len(vectors.nearest(WIDE, rows[5].vector, 600)) == 599
+
+
+def test_many_partitions_share_a_bounded_memory(sqlite: SQLite, tmp_path: Path) -> None:
+    """R16: those that were not used longest are let go, and read again when they are asked for."""
+    vectors = opened(sqlite, tmp_path)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(local, "MAX_CACHED_BYTES", 4 * 50 * 140)
+        for number in range(12):
+            partition = VectorPartition(f"user-{number}", "texts/1/70")
+            vectors.put(partition, make_items(sqlite, [*like_texts(50)], owner=partition.owner))
+            assert len(vectors.nearest(partition, like_texts(1)[0], 99)) == 50
+        assert sum(one.cached_bytes for one in vectors._partitions.values()) <= local.MAX_CACHED_BYTES
+        assert len(vectors.nearest(VectorPartition("user-0", "texts/1/70"), like_texts(1)[0], 99)) == 50
 
 
 @pytest.mark.parametrize("damage", ["x'00'", "zeroblob(100)", "'text'", "x'007e007e007e007e'"])
-def test_a_damaged_row_is_not_there(sqlite: SQLite, damage: str) -> None:
-    """R1: so it is made anew, and others are found meanwhile."""
-    vectors = LocalVectors(sqlite)
-    vectors.put(PARTITION, items(a=X, b=Y))
-    sqlite.write(lambda tx: tx.run(f"UPDATE vectors SET vector = {damage}, stamp = 3 WHERE id = 'a'"))
-    sqlite.write(lambda tx: tx.run("UPDATE vector_scopes SET stamp = 3"))
-    assert found(vectors) == found(LocalVectors(sqlite)) == ["b"]
-    assert vectors.ids(PARTITION) == ["b"]
-    vectors.put(PARTITION, items(a=X))
-    assert found(vectors) == ["a", "b"]
+def test_a_damaged_row_is_not_there(sqlite: SQLite, tmp_path: Path, damage: str) -> None:
+    """R1: so it is made again, and others are found meanwhile."""
+    rows = make_items(sqlite, [X, Y])
+    opened(sqlite, tmp_path).put(PARTITION, rows)
+    sqlite.write(lambda tx: tx.run("UPDATE items SET embedded = 1"))
+    sqlite.write(lambda tx: tx.run(f"UPDATE item_vectors SET vector = {damage} WHERE item_id = ?", rows[0].id))
+    vectors = opened(sqlite, tmp_path)
+    assert vectors.nearest(PARTITION, X, 9) == [rows[1].id]
+    assert sqlite.read(lambda tx: tx.all("SELECT id FROM items WHERE embedded IS NULL")) == [(rows[0].id,)]
+    vectors.put(PARTITION, rows[:1])
+    assert vectors.nearest(PARTITION, X, 9) == ids_of(rows)
 
 
 # Chroma
@@ -299,9 +439,9 @@ def test_a_folder_that_chroma_cannot_use_is_said(chroma: None, tmp_path: Path) -
 
 def test_chroma_says_whose_a_collection_is(chroma: None, tmp_path: Path) -> None:
     vectors = ChromaVectors(tmp_path)
-    vectors.put(PARTITION, items(a=X))
+    vectors.put(PARTITION, [VectorRow(1, "note", "", 0, X)])
     metadata = vectors._call(lambda client: client.list_collections()[0].metadata)
-    assert metadata == {"owner": "alice", "collection": "turns", "embedder": "static/1/4"}
+    assert metadata == {"owner": "alice", "embedder": "static/1/4"}
     vectors.close()
 
 
@@ -310,24 +450,42 @@ def test_chroma_says_whose_a_collection_is(chroma: None, tmp_path: Path) -> None
 
 def test_pgvector_searches_by_its_index(postgres: Database) -> None:
     vectors = PgVectors(postgres)
-    partition = VectorPartition("alice", "turns", "random/1/16")
-    vectors.put(partition, [VectorItem(str(place), row) for place, row in enumerate(unit_rows(100, 16))])
+    partition = VectorPartition("alice", "random/1/16")
+    vectors.put(partition, make_items(postgres, [*unit_rows(100, 16)]))
 
     def plan(tx: Transaction) -> list[Row]:
         ((table,),) = tx.all(TABLES)
         tx.run("SET LOCAL enable_seqscan = off")
-        query = f"SELECT id FROM {table} ORDER BY vector <=> CAST(? AS halfvec) LIMIT 5"
+        query = f"SELECT item_id FROM {table} ORDER BY vector <=> CAST(? AS halfvec) LIMIT 5"
         return tx.all(f"EXPLAIN {query}", str([1] * 16))
 
     assert any("Index Scan" in row[0] for row in postgres.write(plan))
 
 
+def test_pgvector_finds_by_its_index_what_is_an_owners(
+    postgres: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R3, R16: among many more of another's, also by a filter."""
+    monkeypatch.setattr("lifelong.vectors.pgvector.MAX_EXACT_ROWS", -1)
+    vectors, matrix = PgVectors(postgres), unit_rows(300, 16)
+    vectors.put(VectorPartition("bob", "random/1/16"), make_items(postgres, [*unit_rows(900, 16, 4)], owner="bob"))
+    rows = make_items(postgres, [*matrix], kinds=("note", "experience"))
+    partition = VectorPartition("alice", "random/1/16")
+    vectors.put(partition, rows)
+    assert {*vectors.nearest(partition, matrix[0], 50)} <= {*ids_of(rows)}
+    assert vectors.nearest(partition, matrix[0], 50)[0] == rows[0].id
+    found = vectors.nearest(partition, matrix[1], 20, VectorFilter(kinds=("experience",)))
+    assert len(found) == 20
+    assert found[0] == rows[1].id
+    assert {*found} <= {*ids_of(rows[1::2])}
+
+
 def test_pgvector_takes_more_dimensions_than_its_index_does(postgres: Database) -> None:
     vectors = PgVectors(postgres)
-    partition = VectorPartition("alice", "turns", "wide/1/4100")
-    rows = unit_rows(3, 4_100)
-    vectors.put(partition, [VectorItem(str(place), row) for place, row in enumerate(rows)])
-    assert found(vectors, rows[2], 1, partition) == ["2"]
+    partition = VectorPartition("alice", "wide/1/4100")
+    rows = make_items(postgres, [*unit_rows(3, 4_100)])
+    vectors.put(partition, rows)
+    assert vectors.nearest(partition, rows[2].vector, 1) == [rows[2].id]
 
 
 def test_where_pgvector_is_missing_the_next_step_is_said(postgres_url: str) -> None:

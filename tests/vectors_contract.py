@@ -2,33 +2,61 @@
 
 class TestMine(VectorsContract):
     @pytest.fixture
+    def items_in(self) -> Database: ...          # where the items are that have the vectors
+    @pytest.fixture
     def open_vectors(self) -> OpenVectors: ...   # each call opens one more on the same, still empty, store
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 import numpy as np
 import pytest
 
 from lifelong.errors import InputError, MemoryClosed
+from lifelong.recall.items import Items
+from lifelong.storage.base import Database, Transaction
 from lifelong.testing import in_threads
-from lifelong.vectors.base import Vector, VectorItem, VectorPartition, Vectors
+from lifelong.types import Item, ItemKind, new_id, to_micros
+from lifelong.vectors.base import Vector, VectorFilter, VectorPartition, VectorRow, Vectors
 
 OpenVectors: TypeAlias = Callable[[], Vectors]
 
-PARTITION = VectorPartition("alice", "turns", "static/1/4")
+PARTITION = VectorPartition("alice", "static/1/4")
 X, Y, Z = (np.eye(4, dtype=np.float32)[axis] for axis in range(3))
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def items(**vectors: Vector) -> list[VectorItem]:
-    return [VectorItem(id_, vector) for id_, vector in vectors.items()]
+def make_items(
+    database: Database,
+    vectors: Sequence[Vector],
+    owner: str = "alice",
+    kinds: Sequence[ItemKind] = ("note",),
+    agents: Sequence[str] = ("",),
+) -> list[VectorRow]:
+    """Store items, an hour apart, of these kinds and agents in turn; and return a row for each vector."""
+    given = [
+        Item(kinds[n % len(kinds)], new_id(), "word", NOON + timedelta(hours=n), agent_id=agents[n % len(agents)])
+        for n in range(len(vectors))
+    ]
+
+    def work(tx: Transaction) -> list[int]:
+        items = Items(tx, owner)
+        items.add(given, NOON)
+        return [found.id for one in given if (found := items.find(one.kind, one.ref))]
+
+    ids = database.write(work)
+    return [
+        VectorRow(id_, one.kind, one.agent_id, to_micros(one.at), vector)
+        for id_, one, vector in zip(ids, given, vectors, strict=True)
+    ]
 
 
-def found(vectors: Vectors, query: Vector = X, k: int = 10, partition: VectorPartition = PARTITION) -> list[str]:
-    return [near.id for near in vectors.search(partition, query, k)]
+def ids_of(rows: Sequence[VectorRow]) -> list[int]:
+    return [row.id for row in rows]
 
 
 def unit_rows(count: int, dims: int, seed: int = 1) -> Vector:
@@ -45,164 +73,178 @@ class VectorsContract:
         yield vectors
         vectors.close()
 
-    def test_an_empty_scope_holds_nothing(self, vectors: Vectors) -> None:
-        assert found(vectors) == []
-        assert len(vectors.ids(PARTITION)) == 0
-        assert vectors.ids(PARTITION) == []
-        vectors.remove(PARTITION, ["a"])
+    def test_an_empty_partition_holds_nothing(self, vectors: Vectors) -> None:
+        assert vectors.nearest(PARTITION, X, 10) == []
+        assert vectors.get(PARTITION, [1, 2]).tolist() == [[0] * 4] * 2
+        assert vectors.get(PARTITION, []).shape == (0, 4)
+        vectors.remove(PARTITION, [1])
         vectors.clear(PARTITION)
         vectors.put(PARTITION, [])
-        assert len(vectors.ids(PARTITION)) == 0
+        vectors.maintain(PARTITION)
+        assert vectors.verify(PARTITION, []) == []
 
-    def test_the_best_comes_first_with_its_cosine(self, vectors: Vectors) -> None:
-        vectors.put(PARTITION, items(far=-X, near=X + Y, same=3 * X, across=Z))
-        near = vectors.search(PARTITION, 5 * X, 10)
-        assert [one.id for one in near] == ["same", "near", "across", "far"]
-        assert [one.similarity for one in near] == pytest.approx([1, 0.5**0.5, 0, -1], abs=1e-3)
+    def test_the_best_comes_first_equal_ones_by_id(self, vectors: Vectors, items_in: Database) -> None:
+        rows = make_items(items_in, [-X, X + Y, 3 * X, Z, X])
+        far, near, same, across, equal = ids_of(rows)
+        vectors.put(PARTITION, rows)
+        assert vectors.nearest(PARTITION, 5 * X, 10) == [same, equal, near, across, far]
+        assert vectors.nearest(PARTITION, X, 2) == [same, equal]
 
-    def test_k_cuts_and_may_be_more_than_there_are(self, vectors: Vectors) -> None:
-        vectors.put(PARTITION, items(a=X, b=X + Y, c=Y))
-        assert found(vectors, k=2) == ["a", "b"]
-        assert found(vectors, k=5_000) == ["a", "b", "c"]
+    def test_vectors_come_back_at_length_one(self, vectors: Vectors, items_in: Database) -> None:
+        rows = make_items(items_in, [3 * X, Y + Z])
+        vectors.put(PARTITION, rows)
+        got = vectors.get(PARTITION, [rows[1].id, 10**9, rows[0].id])
+        assert got == pytest.approx(np.array([(Y + Z) / 2**0.5, 0 * X, X]), abs=1e-3)
+        assert got.dtype == np.float32
 
-    def test_equal_ones_come_by_id(self, vectors: Vectors) -> None:
-        vectors.put(PARTITION, items(c=X, a=2 * X, d=Y, b=X))
-        assert found(vectors) == ["a", "b", "c", "d"]
+    def test_an_id_is_overwritten(self, vectors: Vectors, items_in: Database) -> None:
+        first, other = make_items(items_in, [X, Y])
+        vectors.put(PARTITION, [first, other])
+        vectors.put(PARTITION, [first._replace(vector=Z), first._replace(vector=-X)])
+        assert vectors.nearest(PARTITION, X, 9) == [other.id, first.id]
 
-    def test_an_id_is_overwritten(self, vectors: Vectors) -> None:
-        vectors.put(PARTITION, items(a=X, b=Y))
-        vectors.put(PARTITION, items(a=-X))
-        assert found(vectors) == ["b", "a"]
-        assert len(vectors.ids(PARTITION)) == 2
-        vectors.put(PARTITION, [VectorItem("c", X), VectorItem("c", Z)])
-        assert found(vectors, Z, k=1) == ["c"]
-        assert len(vectors.ids(PARTITION)) == 3
+    def test_a_filter_lets_pass_what_fits(self, vectors: Vectors, items_in: Database) -> None:
+        """R3: kinds, agent and times; also where little fits."""
+        rows = make_items(
+            items_in, [*unit_rows(60, 4)], kinds=("note", "journal", "experience"), agents=("a", "b", "c", "d")
+        )
+        vectors.put(PARTITION, rows)
+        cases = [
+            VectorFilter(kinds=("experience",)),
+            VectorFilter(kinds=("note", "journal"), agent_id="b"),
+            VectorFilter(agent_id="nobody"),
+            VectorFilter(since=rows[20].at),
+            VectorFilter(until=rows[20].at),
+            VectorFilter(("note",), "a", rows[3].at, rows[40].at),
+        ]
+        for only in cases:
+            fits = [
+                row.id
+                for row in rows
+                if (not only.kinds or row.kind in only.kinds)
+                and only.agent_id in ("", row.agent_id)
+                and (only.since is None or row.at >= only.since)
+                and (only.until is None or row.at < only.until)
+            ]
+            assert sorted(vectors.nearest(PARTITION, X, 60, only)) == fits
+            assert len(vectors.nearest(PARTITION, X, 3, only)) == min(3, len(fits))
 
-    def test_what_is_removed_is_gone_and_may_come_back(self, vectors: Vectors) -> None:
-        vectors.put(PARTITION, items(a=X, b=Y, c=Z))
-        vectors.remove(PARTITION, ["a", "unknown", "a"])
-        assert sorted(found(vectors)) == ["b", "c"]
-        assert sorted(vectors.ids(PARTITION)) == ["b", "c"]
-        assert len(vectors.ids(PARTITION)) == 2
-        vectors.put(PARTITION, items(a=X))
-        assert found(vectors, k=1) == ["a"]
+    def test_what_is_removed_is_gone_and_may_come_back(self, vectors: Vectors, items_in: Database) -> None:
+        rows = make_items(items_in, [X, Y, Z])
+        vectors.put(PARTITION, rows)
+        vectors.remove(PARTITION, [rows[0].id, 10**9, rows[0].id])
+        assert vectors.nearest(PARTITION, X, 9) == ids_of(rows[1:])
+        assert not vectors.get(PARTITION, [rows[0].id]).any()
+        vectors.put(PARTITION, rows[:1])
+        assert vectors.nearest(PARTITION, X, 1) == [rows[0].id]
 
-    def test_clear_empties_a_scope_and_no_other(self, vectors: Vectors) -> None:
-        other = VectorPartition("alice", "documents", "static/1/4")
-        vectors.put(PARTITION, items(a=X))
-        vectors.put(other, items(a=X))
-        assert found(vectors) == ["a"]
-        vectors.clear(PARTITION)
-        assert (found(vectors), vectors.ids(PARTITION)) == ([], [])
-        assert found(vectors, partition=other) == ["a"]
-        vectors.put(PARTITION, items(b=X))
-        assert found(vectors) == ["b"]
+    def test_verify_says_what_is_missing(self, vectors: Vectors, items_in: Database) -> None:
+        rows = make_items(items_in, [X, Y, Z])
+        vectors.put(PARTITION, rows[:2])
+        assert vectors.verify(PARTITION, ids_of(rows[:2])) == []
+        assert "1 items have no vector" in vectors.verify(PARTITION, ids_of(rows))[0]
 
-    def test_any_text_is_an_id(self, vectors: Vectors) -> None:
-        ids = ["学 \U0001f600", "a'b\"c\\d", "100 %s ?", "x" * 500, "A", "a", "-1"]
-        vectors.put(PARTITION, [VectorItem(id_, X) for id_ in ids])
-        assert found(vectors) == sorted(ids)
-        assert set(vectors.ids(PARTITION)) == set(ids)
-        vectors.remove(PARTITION, ids[:3])
-        assert len(vectors.ids(PARTITION)) == 4
-
-    def test_what_no_store_can_take_is_refused(self, vectors: Vectors) -> None:
+    def test_what_no_store_can_take_is_refused(self, vectors: Vectors, items_in: Database) -> None:
+        good, row = make_items(items_in, [X, X])
         for bad in (np.zeros(4), X * np.nan, X + np.inf, np.ones(3), np.ones((1, 4)), np.ones(0)):
             with pytest.raises(InputError):
-                vectors.put(PARTITION, [VectorItem("good", X), VectorItem("bad", np.asarray(bad, np.float32))])
-        for id_ in ("", "a\0b", "\ud800", "x" * 501):
-            with pytest.raises(InputError):
-                vectors.put(PARTITION, [VectorItem("good", X), VectorItem(id_, X)])
-        assert len(vectors.ids(PARTITION)) == 0
+                vectors.put(PARTITION, [good, row._replace(vector=np.asarray(bad, np.float32))])
+        assert vectors.nearest(PARTITION, X, 9) == []
 
-    def test_a_query_is_checked_too(self, vectors: Vectors) -> None:
-        vectors.put(PARTITION, items(a=X))
-        assert found(vectors, np.zeros(4, np.float32)) == []
+    def test_a_query_is_checked_too(self, vectors: Vectors, items_in: Database) -> None:
+        vectors.put(PARTITION, make_items(items_in, [X]))
+        assert vectors.nearest(PARTITION, np.zeros(4, np.float32), 10) == []
         for query, k in ((X * np.nan, 1), (np.ones(5, np.float32), 1), (X, 0)):
             with pytest.raises(InputError):
-                vectors.search(PARTITION, query, k)
+                vectors.nearest(PARTITION, query, k)
 
-    def test_lengths_at_the_edge_of_the_numbers_are_fine(self, vectors: Vectors) -> None:
-        vectors.put(PARTITION, items(large=X * np.float32(1e38), small=Y * np.float32(1e-40)))
-        assert found(vectors, Y * np.float32(1e-40)) == ["small", "large"]
+    def test_lengths_at_the_edge_of_the_numbers_are_fine(self, vectors: Vectors, items_in: Database) -> None:
+        rows = make_items(items_in, [X * np.float32(1e38), Y * np.float32(1e-40)])
+        vectors.put(PARTITION, rows)
+        assert vectors.nearest(PARTITION, Y * np.float32(1e-40), 9) == ids_of(rows[::-1])
 
-    def test_owners_collections_and_embedders_stay_apart(self, vectors: Vectors) -> None:
-        """R4: vectors of two embedders never meet in one search; and nobody sees another's."""
+    def test_owners_and_embedders_stay_apart(self, vectors: Vectors, items_in: Database) -> None:
+        """R3, R4: vectors of two embedders never meet in one search; and nobody sees another's."""
         partitions = [
-            VectorPartition(owner, collection, embedder)
-            for owner in ("alice", "a?%'b")
-            for collection in ("turns", 'd"]["')
+            VectorPartition(owner, embedder)
+            for owner in ("alice", "a.b-c_d")
             for embedder in ("static/1/4", "static/2/4", "org/onnx/1/8")
         ]
-        for number, partition in enumerate(partitions):
-            vectors.put(
-                partition,
-                [VectorItem(id_, np.ones(partition.dims, np.float32)) for id_ in ("same", f"own{number}")],
-            )
-        vectors.remove(partitions[0], ["same"])
-        for number, partition in enumerate(partitions):
-            expected = [f"own{number}"] + ["same"] * (number > 0)
-            assert found(vectors, np.ones(partition.dims, np.float32), partition=partition) == expected
-            assert sorted(vectors.ids(partition)) == expected
+        put = {
+            one: make_items(items_in, [np.ones(one.dims, np.float32)] * 2, owner=one.owner) for one in partitions
+        }
+        for partition, rows in put.items():
+            vectors.put(partition, rows)
+        first = partitions[0]
+        vectors.remove(first, ids_of(put[first])[:1])
+        vectors.remove(first, ids_of(put[partitions[3]]))
+        vectors.clear(partitions[1])
+        put[first] = put[first][1:]
+        put[partitions[1]] = []
+        for partition, rows in put.items():
+            assert vectors.nearest(partition, np.ones(partition.dims, np.float32), 9) == ids_of(rows)
 
-    def test_of_1000_at_least_95_in_100_are_found(self, vectors: Vectors) -> None:
-        partition = VectorPartition("alice", "turns", "random/1/32")
-        rows, queries = unit_rows(1_000, 32), unit_rows(20, 32, seed=2)
-        vectors.put(partition, [VectorItem(str(place), row) for place, row in enumerate(rows)])
-        assert len(vectors.ids(partition)) == 1_000
-        right = [{str(place) for place in np.argsort(-(rows @ query))[:10]} for query in queries]
-        assert (
-            sum(len(ids & set(found(vectors, q, 10, partition))) for ids, q in zip(right, queries, strict=True))
-            >= 190
-        )
-        vectors.remove(partition, [str(place) for place in range(500)])
-        left = found(vectors, queries[0], 50, partition)
+    def test_of_1000_at_least_95_in_100_are_found(self, vectors: Vectors, items_in: Database) -> None:
+        partition = VectorPartition("alice", "random/1/32")
+        matrix, queries = unit_rows(1_000, 32), unit_rows(20, 32, seed=2)
+        rows = make_items(items_in, [*matrix])
+        vectors.put(partition, rows)
+        vectors.maintain(partition)
+        ids = np.array(ids_of(rows))
+        right = [{*ids[np.argsort(-(matrix @ query))[:10]].tolist()} for query in queries]
+        found = [{*vectors.nearest(partition, query, 10)} for query in queries]
+        assert sum(len(one & other) for one, other in zip(right, found, strict=True)) >= 190
+        vectors.remove(partition, ids[:500].tolist())
+        left = vectors.nearest(partition, queries[0], 50)
         assert len(left) == 50
-        assert all(int(id_) >= 500 for id_ in left)
+        assert min(left) >= ids[500]
 
-    def test_another_instance_has_it_after_a_restart(self, vectors: Vectors, open_vectors: OpenVectors) -> None:
-        vectors.put(PARTITION, items(a=X, b=Y))
+    def test_another_instance_has_it_after_a_restart(
+        self, vectors: Vectors, open_vectors: OpenVectors, items_in: Database
+    ) -> None:
+        rows = make_items(items_in, [X, Y])
+        vectors.put(PARTITION, rows)
         vectors.close()
         again = open_vectors()
-        assert found(again) == ["a", "b"]
+        assert again.nearest(PARTITION, X, 9) == ids_of(rows)
         again.close()
 
-    def test_two_instances_see_what_the_other_did(self, vectors: Vectors, open_vectors: OpenVectors) -> None:
+    def test_two_instances_see_what_the_other_did(
+        self, vectors: Vectors, open_vectors: OpenVectors, items_in: Database
+    ) -> None:
         other = open_vectors()
-        for round_ in range(3):
-            vectors.put(PARTITION, items(a=X, b=Y))
-            assert found(other) == ["a", "b"], round_
-            other.put(PARTITION, items(c=X + Y))
-            assert found(vectors) == ["a", "c", "b"]
-            vectors.remove(PARTITION, ["a"])
-            assert found(other) == ["c", "b"]
-            other.put(PARTITION, items(b=X))
-            assert found(vectors) == ["b", "c"]
+        for _ in range(3):
+            a, b, c = make_items(items_in, [X, Y, X + Y])
+            vectors.put(PARTITION, [a, b])
+            assert other.nearest(PARTITION, X, 9) == [a.id, b.id]
+            other.put(PARTITION, [c])
+            assert vectors.nearest(PARTITION, X, 9) == [a.id, c.id, b.id]
+            vectors.remove(PARTITION, [a.id])
+            assert other.nearest(PARTITION, X, 9) == [c.id, b.id]
             other.clear(PARTITION)
-            assert (found(vectors), len(vectors.ids(PARTITION))) == ([], 0)
+            assert vectors.nearest(PARTITION, X, 9) == []
         other.close()
 
-    def test_threads_put_search_and_remove_at_once(self, vectors: Vectors) -> None:
-        rows = unit_rows(400, 4)
+    def test_threads_put_and_search_at_once(self, vectors: Vectors, items_in: Database) -> None:
+        rows = make_items(items_in, [*unit_rows(400, 4)])
 
         def work(number: int) -> None:
-            mine = range(number * 50, number * 50 + 50)
-            for start in range(mine.start, mine.stop, 10):
-                vectors.put(PARTITION, [VectorItem(str(place), rows[place]) for place in range(start, start + 10)])
-                near = vectors.search(PARTITION, rows[start], 400)
-                assert {str(place) for place in range(start, start + 10)} <= {one.id for one in near}
-                vectors.remove(PARTITION, [str(start)])
-                assert str(start) not in found(vectors, rows[start], 400)
+            for start in range(number * 50, number * 50 + 50, 10):
+                mine = rows[start : start + 10]
+                vectors.put(PARTITION, mine)
+                assert {*ids_of(mine)} <= {*vectors.nearest(PARTITION, mine[0].vector, 400)}
+                assert vectors.get(PARTITION, ids_of(mine)).any(axis=1).all()
 
         in_threads(8, work)
-        assert {int(id_) for id_ in vectors.ids(PARTITION)} == {place for place in range(400) if place % 10}
+        assert sorted(vectors.nearest(PARTITION, X, 400)) == ids_of(rows)
 
-    def test_a_closed_one_says_so(self, vectors: Vectors) -> None:
+    def test_a_closed_one_says_so(self, vectors: Vectors, items_in: Database) -> None:
+        rows = make_items(items_in, [X])
         vectors.close()
         vectors.close()
         for call in (
-            lambda: vectors.put(PARTITION, items(a=X)),
-            lambda: found(vectors),
+            lambda: vectors.put(PARTITION, rows),
+            lambda: vectors.nearest(PARTITION, X, 1),
             lambda: vectors.clear(PARTITION),
         ):
             with pytest.raises(MemoryClosed):

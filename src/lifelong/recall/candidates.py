@@ -130,7 +130,10 @@ class Candidates:
         self.length, self.flags = np.array(lengths, np.int64), np.array(flags, np.int64)
         self.feedback = np.array(feedback, np.float32)
         self.ref, self.container, self.agent_id, self.speaker = refs, containers, agents, speakers
-        self.stems = [_stems(one) for one in stems]
+        packed = [one if isinstance(one, bytes) and len(one) % 4 == 0 else b"" for one in stems]
+        every = np.frombuffer(b"".join(packed), "<u4")
+        ends = np.cumsum([len(one) // 4 for one in packed]).tolist()
+        self.stems = [every[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -170,12 +173,6 @@ def _times(values: Sequence[object], missing: int) -> Integers:
     return np.array([missing if value is None else value for value in values], np.int64)
 
 
-def _stems(packed: object) -> NDArray[np.uint32]:
-    """Return the stems of an item; none where its row is damaged."""
-    whole = packed if isinstance(packed, bytes) and len(packed) % 4 == 0 else b""
-    return np.frombuffer(whole, "<u4")
-
-
 class CandidateReader:
     """Collect the candidates of questions to one owner's items."""
 
@@ -209,7 +206,9 @@ class CandidateReader:
         if len(common) > 1:
             together = np.array(items.holding(common[:MAX_COMMON_WORDS], FIRST_POSTINGS), np.int64)
             for stem in common[:MAX_COMMON_WORDS]:
-                found[stem] = found[stem]._replace(ids=np.union1d(found[stem].ids, together)[::-1])
+                ids = found[stem].ids
+                older = together[together < ids[-1]]  # the newer ones are among them
+                found[stem] = found[stem]._replace(ids=np.concatenate([ids, older]))
         return found
 
     def collect(
