@@ -49,7 +49,7 @@ class Deadly(Letters):
 
 
 def main(home: str, storage: str, what: str, settings: str = "{}") -> None:
-    repair.ROWS_PER_BATCH = index_worker.BATCH = 20
+    repair.ROWS_PER_BATCH = index_worker.BATCH = 20 if what != "die" else 5
     with Memory.open(home, storage=json.loads(storage), **json.loads(settings)) as memory:
         indexer = memory._parts.shared.index_worker
         if what == "rebuild":

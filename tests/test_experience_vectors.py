@@ -18,13 +18,14 @@ from lifelong import Memory
 from lifelong.errors import ModelError, StorageUnavailable
 from lifelong.models.embedders.base import Embedder, Rows
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall import experience_vectors
-from lifelong.recall.experiences import Experiences
+from lifelong.recall import index_worker
+from lifelong.recall.experiences import MAX_INLINE_EMBEDDED, Experiences
 from lifelong.testing import FakeClock
+from lifelong.vectors.base import VectorPartition
 from tests.conftest import OpenMemory
 from tests.indexer import Letters
 from tests.test_embedders import tiny
-from tests.test_experiences import DEPLOY, DEPLOY_AGAIN, JOURNAL, TEA, is_whole, row_ids, served_by
+from tests.test_experiences import DEPLOY, DEPLOY_AGAIN, JOURNAL, TEA, is_whole, made_by, row_ids, served_by
 
 __all__ = ["tiny"]  # a fixture
 
@@ -53,7 +54,7 @@ LOCAL = {"continuity": {"experience_store_enabled": True}}
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experience_vectors, "BATCH", 10)
+    monkeypatch.setattr(index_worker, "BATCH", 10)
 
 
 class Counting(Letters):
@@ -82,10 +83,6 @@ def answers(store: Experiences) -> list[list[tuple[str, float]]]:
     return [[(one.id, one.score) for one in store.query(question, 5)] for question in QUESTIONS]
 
 
-def made_by(store: Experiences, identity: str) -> set[str]:
-    return set(store._vectors.store.ids(store._vectors.partition(identity)))
-
-
 def test_old_vectors_serve_until_the_new_ones_are_made(open_memory: OpenMemory, on: dict[str, Any]) -> None:
     """R4, R5: who asks and who adds goes on with the old ones, nobody who asks embeds, and what comes in meanwhile
     is caught up before the new ones serve; then the old ones go. On every store."""
@@ -99,7 +96,7 @@ def test_old_vectors_serve_until_the_new_ones_are_made(open_memory: OpenMemory, 
     assert memory.admin.index()
     assert len(made_by(store, LETTERS)) == 10
     assert (answers(store), served_by(store)) == (before, STATIC)
-    assert memory.admin.unindexed() >= len(store.list()), "all of them are to be made anew"
+    assert memory.admin.unindexed() == len(store.list()) - 10, "all of them are to be made anew"
     assert store.add(DEPLOY_AGAIN) is None, "unique as ever"
     new = store.add("Marta is allergic to peanuts and to hazelnuts.")
     assert store.query("Who must not eat nuts?", 1)[0].id == new, "by meaning, too"
@@ -108,8 +105,7 @@ def test_old_vectors_serve_until_the_new_ones_are_made(open_memory: OpenMemory, 
     assert (served_by(store), made_by(store, STATIC), memory.admin.unindexed()) == (LETTERS, set(), 0)
     assert is_whole(store)
     assert new in made_by(store, LETTERS)
-    here = [text for text in letters.given if text != experience_vectors.PROBE_TEXT]
-    assert len(here) == 2 * len(store.list()), "each once here, and once as an item"
+    assert len(letters.given) == len(store.list()), "each once"
     assert answers(store) != before
     assert store.add(DEPLOY) is None
 
@@ -120,7 +116,7 @@ def test_nobody_waits_while_vectors_are_made(
 ) -> None:
     """R4, S2: no lock is held while they are embedded; what is added then, and what goes, counts, also while the
     last batch is made."""
-    monkeypatch.setattr(experience_vectors, "BATCH", batch)
+    monkeypatch.setattr(index_worker, "BATCH", batch)
     memory = open_memory(continuity={"experience_store_enabled": True, "experience_max_count": len(ROOMS) + 2})
     before = answers(tell(memory))
     began, free = threading.Event(), threading.Event()
@@ -132,7 +128,7 @@ def test_nobody_waits_while_vectors_are_made(
             return super().embed(texts)
 
     embed_by(memory, Slow(), StaticEmbedder())
-    maker = threading.Thread(target=memory.experiences.backfill)
+    maker = threading.Thread(target=memory.admin.index)
     maker.start()
     assert began.wait(30)
     assert answers(memory.experiences) == before
@@ -154,7 +150,6 @@ def test_a_kill_in_the_middle_goes_on_where_it_was(
     """R4, C10: the old ones serve until then, and only what is missing is embedded again."""
     store = tell(open_memory(**on))
     before, told = answers(store), row_ids(store)
-    store.close()
     command = [
         sys.executable,
         str(INDEXER),
@@ -171,11 +166,9 @@ def test_a_kill_in_the_middle_goes_on_where_it_was(
     store = memory.experiences
     assert (answers(store), served_by(store), row_ids(store)) == (before, STATIC, told)
     had = made_by(store, LETTERS)
-    assert 5 < len(had) < len(told), "the second went on where the first was"
-    while store.backfill():
-        pass
-    given = [text for text in letters.given if text != experience_vectors.PROBE_TEXT]
-    assert len(given) == len(told) - len(had)
+    assert 0 < len(had) < len(told), "the second went on where the first was"
+    memory.organize()
+    assert len(letters.given) == len(told) - len(had)
     assert (served_by(store), made_by(store, LETTERS), made_by(store, STATIC)) == (LETTERS, told, set())
 
 
@@ -188,7 +181,7 @@ def test_a_kill_before_the_old_ones_went_leaves_none(open_memory: OpenMemory) ->
     def die(partition: object) -> None:
         raise StorageUnavailable
 
-    store._vectors.store.clear = die  # type: ignore[method-assign]
+    memory._parts.shared.vectors("default").clear = die  # type: ignore[method-assign]
     memory.organize()
     assert (served_by(store), made_by(store, STATIC)) == (LETTERS, row_ids(store))
     again = open_memory(**LOCAL)
@@ -207,7 +200,7 @@ def test_who_takes_over_while_one_is_added_is_asked(open_memory: OpenMemory) -> 
 
         def embed(self, texts: Sequence[str]) -> Rows:
             rows = super().embed(texts)
-            while store.backfill():
+            while memory.admin.index():
                 pass
             return rows
 
@@ -337,10 +330,11 @@ def test_no_question_makes_them_all(open_memory: OpenMemory) -> None:
     """R4, R5: where the vectors are gone, one who asks makes a few; where that is not all, words find."""
     store = tell(open_memory(**LOCAL))
     assert all(store.add(f"Ada has met {n} people and {n + 1} dogs in the park.") for n in range(60))
-    store._vectors.store.clear(store._vectors.partition(STATIC))
+    store._database.write(lambda tx: tx.run("UPDATE items SET embedded = NULL"))
+    store._index_worker().vectors("default").clear(VectorPartition("default", STATIC))
     memory = open_memory(**LOCAL)
     assert memory.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
-    assert len(made_by(memory.experiences, STATIC)) == experience_vectors.MAX_INLINE_EMBEDDED
+    assert len(made_by(memory.experiences, STATIC)) == MAX_INLINE_EMBEDDED
     assert "by words only" in memory.admin.health().reasons[0]
     assert memory.experiences.query("Who is scared at night?", 1)
     assert is_whole(memory.experiences)
@@ -352,7 +346,7 @@ def test_a_text_that_is_refused_holds_up_no_change(
 ) -> None:
     """R4: nor does one without a direction; words find both. An embedder that fails leaves the old ones as they
     are, and health says so."""
-    monkeypatch.setattr(experience_vectors, "BATCH", 1)
+    monkeypatch.setattr(index_worker, "BATCH", 1)
     memory = open_memory(**LOCAL)
     store = tell(memory)
     bare = store.add("1 + 1 = 2, 2 + 2 = 4, 4 + 4 = 8, 8 + 8 = 16")

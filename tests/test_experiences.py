@@ -27,14 +27,14 @@ from lifelong.journal.indexing import trust_of
 from lifelong.journal.records import JournalRecord
 from lifelong.models.embedders.base import Embedder, Rows
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.recall.experience_rows import ExperienceRows
 from lifelong.recall.experiences import GROUPS, Experiences, grouped, is_candidate
+from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.items import Items
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock
 from lifelong.types import new_id
-from lifelong.vectors.base import VectorItem, VectorPartition, Vectors
+from lifelong.vectors.base import VectorPartition, Vectors
 from lifelong.vectors.chroma import ChromaVectors
 from lifelong.vectors.local import LocalVectors
 from tests.conftest import OpenMemory, until
@@ -63,32 +63,39 @@ class Silent(StaticEmbedder):
         raise ModelError("It does not answer.")
 
 
-def embedding(database: Database, clock: FakeClock, *embedders: Embedder) -> Callable[[], IndexWorker]:
-    index_worker = IndexWorker(database, embedders, clock)
+def embedding(
+    database: Database, clock: FakeClock, vectors: Vectors, *embedders: Embedder
+) -> Callable[[], IndexWorker]:
+    index_worker = IndexWorker(database, embedders, lambda owner: vectors, clock)
     return lambda: index_worker
 
 
 def served_by(store: Experiences) -> str:
-    return store._database.read(lambda tx: ExperienceRows(tx, store._owner).embedder_choice().embedder)
+    """Whose vectors are in use."""
+
+    def work(tx: Transaction) -> str:
+        states = IndexStates(tx)
+        return states.identity(states.get(store._owner).embedder_id)
+
+    return store._database.read(work)
 
 
-def partition(store: Experiences) -> VectorPartition:
-    return store._vectors.partition(served_by(store))
-
-
-def vector_ids(store: Experiences) -> set[str]:
-    """Of the vectors that serve."""
-    return set(store._vectors.store.ids(partition(store)))
+def made_by(store: Experiences, identity: str) -> set[str]:
+    """The ids of those that hold and have a vector of this embedder."""
+    worker = store._index_worker()
+    items = store._database.read(lambda tx: Items(tx, store._owner).newest(("experience",), None, None, 10_000))
+    rows = worker.vectors(store._owner).get(VectorPartition(store._owner, identity), [one.id for one in items])
+    return {one.ref for one, row in zip(items, rows, strict=True) if row.any() and one.until is None}
 
 
 def row_ids(store: Experiences) -> set[str]:
-    return store._database.read(lambda tx: ExperienceRows(tx, store._owner).ids())
+    return {one.id for one in store.list(limit=10_000)}
 
 
 def is_whole(store: Experiences) -> bool:
-    """Each row has its vector and its item, and there are no others."""
-    items = store._database.read(lambda tx: Items(tx, store._owner).newest(("experience",), None, None, 10_000))
-    return vector_ids(store) == row_ids(store) == {item.ref for item in items}
+    """Each that holds has its vector and its item, and there are no others."""
+    identity = served_by(store)
+    return (made_by(store, identity) if identity else set()) == row_ids(store)
 
 
 # Off
@@ -278,7 +285,8 @@ def test_what_has_ended_is_near_nothing(open_memory: OpenMemory, monkeypatch: py
     assert store.add(DEPLOY_AGAIN) is None
     memory.feedback(str(store.add(TEA)), "outdated")
     store.repair()
-    assert vector_ids(store) == {one.id for one in store.list()}
+    assert store.add("Because the server's disk was full, the deploy failed.") is None
+    assert is_whole(store)
 
 
 def test_list_narrows(experiences: Experiences, clock: FakeClock) -> None:
@@ -297,16 +305,30 @@ def test_list_narrows(experiences: Experiences, clock: FakeClock) -> None:
 
 
 def test_vectors_heal(open_memory: OpenMemory) -> None:
-    """R1, R5: what is missing is made, what belongs to nothing goes; the rows are the truth."""
+    """R1, R5: what is missing is made again; the rows are the truth."""
     store = open_memory(continuity=ON).experiences
-    ids = [store.add(text) for text in (DEPLOY, TEA)]
-    vectors = store._vectors.store
-    vectors.clear(partition(store))
-    stray = "no row has this id"
-    vectors.put(partition(store), [VectorItem(stray, EMBEDDER.embed([TEA])[0])])
+    ids = {store.add(text) for text in (DEPLOY, TEA)}
+    worker = store._index_worker()
+    worker.vectors("default").clear(VectorPartition("default", served_by(store)))
     fresh = open_memory(continuity=ON).experiences
-    assert fresh.query("green tea", 1)[0].text == TEA, "the first use heals"
-    assert vector_ids(fresh) == set(ids)
+    assert fresh.query("green tea", 1)[0].text == TEA, "by its words"
+    fresh.repair()
+    assert made_by(fresh, served_by(fresh)) == ids
+    assert fresh.query("Who likes hot drinks?", 1)[0].text == TEA
+
+
+def test_a_store_that_was_emptied_is_filled_again(open_memory: OpenMemory) -> None:
+    """R1, R4: by the next process that indexes; as where the settings name another store."""
+    memory = open_memory(continuity=ON)
+    memory.append(memory.agent(User("cli", "ada", "main")), UserMessage("I adopted a spaniel."))
+    memory.experiences.add(TEA)
+    memory.organize()
+    memory._parts.shared.vectors("default").clear(VectorPartition("default", served_by(memory.experiences)))
+    assert memory.admin.verify()
+    again = open_memory(continuity=ON)
+    again.organize()
+    assert again.admin.verify() == []
+    assert is_whole(again.experiences)
 
 
 def test_a_rebuilt_index_has_experiences(open_memory: OpenMemory) -> None:
@@ -324,7 +346,8 @@ def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: 
     memory = open_memory(continuity=ON)
     store = memory.experiences
     store.add(DEPLOY)
-    works = store._vectors.store
+    worker = store._index_worker()
+    works = worker.vectors("default")
 
     class Down:
         def __getattr__(self, name: str) -> Any:
@@ -332,25 +355,24 @@ def test_without_a_vector_store_nothing_is_lost(open_memory: OpenMemory, clock: 
                 raise StorageUnavailable
             return getattr(works, name)
 
-    store._vectors._opened = Down()
+    worker.vectors = lambda owner: Down()
     assert store.add(TEA), "durable on return"
     assert len(row_ids(store)) == 2
-    store._vectors._opened = works
+    worker.vectors = lambda owner: works
     assert store.query("green tea", 1)[0].text == TEA
     assert is_whole(store)
 
 
 def test_without_an_embedder_words_find_and_nothing_is_added(memory: Memory, clock: FakeClock) -> None:
     """R5, R7: an endpoint that does not answer."""
-    vectors = LocalVectors(memory._parts.shared.database)
-    speaking, mute = (embedding(memory._parts.shared.database, clock, one) for one in (EMBEDDER, Silent()))
-    Experiences(memory._parts.shared.database, "default", clock, speaking, lambda: vectors).add(DEPLOY)
-    silent = Experiences(memory._parts.shared.database, "default", clock, mute, lambda: vectors)
+    database, vectors = memory._parts.shared.database, memory._parts.shared.vectors("default")
+    speaking, mute = (embedding(database, clock, vectors, one) for one in (EMBEDDER, Silent()))
+    Experiences(database, "default", clock, speaking).add(DEPLOY)
+    silent = Experiences(database, "default", clock, mute)
     with pytest.raises(ModelError):
         silent.add(TEA)
     assert len(row_ids(silent)) == 1
     assert silent.query("Why did the deploy fail?", 1)[0].text == DEPLOY
-    silent.close()
 
 
 @pytest.mark.parametrize("kind", ["chroma", "pgvector"])
@@ -707,7 +729,11 @@ NUMBERS = count()
 def backend(request: pytest.FixtureRequest, database: Database, tmp_path: Path) -> Iterator[Vectors]:
     if request.param == "chroma" and database.dialect == "postgres":
         pytest.skip("one database is enough for Chroma")
-    store: Vectors = LocalVectors(database) if request.param == "local" else ChromaVectors(tmp_path / "chroma")
+    store: Vectors = (
+        LocalVectors(database, lambda owner: tmp_path / owner)
+        if request.param == "local"
+        else ChromaVectors(tmp_path / "chroma")
+    )
     yield store
     store.close()
 
@@ -725,8 +751,7 @@ def test_no_user_ever_sees_anothers(
     example = next(NUMBERS)
     stores = {
         name: Experiences(
-            *(database, f"{name}-{example}", clock, embedding(database, clock, EMBEDDER), lambda: backend),
-            most=3,
+            *(database, f"{name}-{example}", clock, embedding(database, clock, backend, EMBEDDER)), most=3
         )
         for name in OWNERS
     }
@@ -740,7 +765,7 @@ def test_no_user_ever_sees_anothers(
             assert {one.text for one in store.query(words, 50)} <= mine[name]
         assert {one.text for one in store.list()} <= mine[name]
         assert len(store.list()) == min(3, len(mine[name]))
-        assert vector_ids(store) == row_ids(store)
+        assert is_whole(store)
         store._uses.close()  # but not the vectors, which the next one has, too
 
 

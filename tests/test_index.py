@@ -480,6 +480,7 @@ def test_a_rebuild_ends_where_nothing_can_be_embedded(memory: Memory, alice: Age
     assert memory.search("spaniel")
     memory._parts.shared.index_worker._embedders = (Letters(),)
     memory._parts.shared.index_worker._retry_at = 0.0
+    memory._parts.shared.index_worker._silent.clear()
     assert rebuild_index(memory, quiet=True) == 0
 
 

@@ -227,11 +227,13 @@ class CandidateReader:
             narrow = self._database.read(lambda tx: self._narrow(tx, [*postings], only, pool))
             postings = {stem: one._replace(ids=narrow[stem]) for stem, one in postings.items()}
         by_words = self._by_words(corpus, parsed, postings)
-        partition = self._index_worker.partition(self._owner, corpus.identity) if query.any() else None
-        vectors, known, count = self._index_worker.vectors(self._owner), dict[int, Row](), pool
-        passing: set[int] = set()
+        vectors, partition = None, None
+        if query.any():
+            vectors = self._index_worker.vectors(self._owner)
+            partition = self._index_worker.partition(self._owner, corpus.identity)
+        known, count, passing = dict[int, Row](), pool, set[int]()
         for _ in range(MAX_ROUNDS):
-            near = vectors.nearest(partition, query, count, only) if partition else []
+            near = vectors.nearest(partition, query, count, only) if vectors and partition else []
             new = [id_ for id_ in dict.fromkeys([*by_words[:count], *near]) if id_ not in known]
             known |= self._database.read(lambda tx, new=new: Items(tx, self._owner).rows(new))  # type: ignore[misc]
             passing = {id_ for id_, row in known.items() if _passes(row, filters)}
@@ -245,7 +247,11 @@ class CandidateReader:
             passing |= {id_ for id_, row in newer.items() if _passes(row, filters)}
         rows = [known[id_] for id_ in sorted(passing)]
         ids = [row[0] for row in rows]
-        found = vectors.get(partition, ids) if partition else np.zeros((len(ids), 0), np.float32)
+        found = (
+            vectors.get(partition, ids)
+            if vectors and partition
+            else np.zeros((len(ids), len(corpus.mean)), np.float32)
+        )
         return Candidates(corpus, postings, rows, found)
 
     def _records(self, tx: Transaction, record_ids: Set[str]) -> dict[int, Row]:

@@ -241,7 +241,8 @@ class Experiences:
         worker = self._index_worker()
         try:
             if not (active := worker.active(self._owner)):
-                why = "the embedder that made the others is not available"
+                made_by = self._database.read(lambda tx: worker.active_identity(tx, self._owner))
+                why = f"{made_by or 'the embedder'}, whose they are, is not available"
             else:
                 worker.embed_pending(self._owner, MAX_INLINE_EMBEDDED, "experience")
                 if not self._database.read(lambda tx: ExperienceRows(tx, self._owner).waiting()):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifelong.errors import LifelongError, ModelError, Outvoted
+from lifelong.errors import LifelongError, ModelError, Outvoted, StorageError
 from lifelong.models.embedders.base import Embedder
 from lifelong.periodic import PeriodicThread
 from lifelong.recall.analyzer import SECRET
@@ -35,7 +35,7 @@ BATCH = 1_000
 FILE_CHECK_SECONDS = 5.0  # between two looks at files
 IDLE_SECONDS = 1.0  # between two rounds; an append in this process wakes it
 AFTER_FAILURE = 30.0  # seconds in which an embedder that failed is not asked again
-MAX_REFUSED_IN_ROW = 3  # texts that an embedder may refuse; after that it is not the texts
+PROBE_TEXT = "The sun shines."  # if even this is refused, the embedder is at fault, not the texts
 
 _one_at_a_time = threading.Lock()
 """Keeps several stores of a process that index one home from embedding the same."""
@@ -73,6 +73,7 @@ class IndexWorker:
         self._files_checked = -FILE_CHECK_SECONDS
         self._retry_at = 0.0
         self._identities: dict[int, str] = {}
+        self._silent: dict[int, float] = {}  # until when embedders that did not answer are not asked who they are
         self._chosen = ""  # the embedder that this process asked to make the vectors
         self.background = PeriodicThread(
             "index worker", lambda: 0.0 if self.run() else IDLE_SECONDS, AFTER_FAILURE
@@ -82,6 +83,7 @@ class IndexWorker:
     def run_until_idle(self) -> None:
         """Do everything there is to do, in the calling thread."""
         self._files_checked, self._retry_at = -FILE_CHECK_SECONDS, 0.0
+        self._silent.clear()
         while self.run():
             pass
 
@@ -92,10 +94,11 @@ class IndexWorker:
     def run(self) -> int:
         """Do a batch for each owner. Return how many items it worked on."""
         done = self._rebuild_batch() + self._sync_files()
-        for owner in self._database.read(lambda tx: IndexStates(tx).owners(waiting=True)):
-            done += self.embed_pending(owner)
         if wanted := self.wanted():
             self._choose(wanted)
+        for owner in self._database.read(lambda tx: IndexStates(tx).owners(waiting=True)):
+            done += self.embed_pending(owner)
+        if wanted:
             for owner in self._database.read(lambda tx: IndexStates(tx).changing_to(wanted)):
                 done += self._replace(owner)
         return done
@@ -133,6 +136,9 @@ class IndexWorker:
         try:
             made = self._make(partition, active.embedder, waiting)
         except ModelError:  # `error` says so, and it is tried again later
+            return 0
+        except StorageError as error:
+            self._failed(error)
             return 0
         if not self.mark_embedded(owner, active.identity, made, [one.item_id for one in waiting]):
             return 0
@@ -230,11 +236,12 @@ class IndexWorker:
 
     def identity(self, embedder: Embedder) -> str:
         """Return its identity; empty while a server that must be asked for it does not answer."""
-        if not self._identities.get(id(embedder)) and time.monotonic() >= self._retry_at:
+        if not self._identities.get(id(embedder)) and time.monotonic() >= self._silent.get(id(embedder), 0.0):
             try:
                 self._identities[id(embedder)] = str(embedder.identity)
             except LifelongError as error:
                 self._failed(error)
+                self._silent[id(embedder)] = self._retry_at
         return self._identities.get(id(embedder), "")
 
     def embed(self, embedder: Embedder, waiting: Sequence[tuple[int, str]]) -> list[tuple[int, Vector]]:
@@ -244,24 +251,23 @@ class IndexWorker:
         try:
             rows = embedder.embed([text for _, text in waiting])
         except ModelError as error:
+            if not self._works(embedder):
+                self._failed(error)
+                raise
             if len(waiting) > 1:
-                return self._one_by_one(embedder, waiting)
-            self._failed(error)
-            raise
+                return [made for one in waiting for made in self.embed(embedder, [one])]
+            log.warning("item %s is found by its words only: %s", waiting[0][0], error)
+            return []
         self.error = ""
         return [(id_, row) for (id_, _), row in zip(waiting, rows, strict=True)]
 
-    def _one_by_one(self, embedder: Embedder, waiting: Sequence[tuple[int, str]]) -> list[tuple[int, Vector]]:
-        made: list[tuple[int, Vector]] = []
-        for place, one in enumerate(waiting, 1):
-            try:
-                made += self.embed(embedder, [one])
-            except ModelError as error:
-                if not made and place in (MAX_REFUSED_IN_ROW, len(waiting)):
-                    raise  # the embedder is at fault, not the text
-                self._retry_at, self.error = 0.0, ""
-                log.warning("item %s is found by its words only: %s", one[0], error)
-        return made
+    def _works(self, embedder: Embedder) -> bool:
+        """Return whether an embedder that refused texts embeds at all."""
+        try:
+            embedder.embed([PROBE_TEXT])
+        except ModelError:
+            return False
+        return True
 
     def _failed(self, error: LifelongError) -> None:
         self.error = f"New items are found by their words only, since they cannot be embedded: {error}"
@@ -287,6 +293,7 @@ class IndexWorker:
             self._chosen = wanted
             for owner in self._database.read(lambda tx: IndexStates(tx).owners()):
                 self._drop_others(owner)  # what a process that was killed has left
+                self._check_store(owner)
 
     def status_notes(self, owner: str) -> list[str]:
         """Return what a person should know about the index of an owner; some are empty."""
@@ -316,6 +323,9 @@ class IndexWorker:
             self._make(partition, embedder, [one for one, row in zip(waiting, rows, strict=True) if not row.any()])
         except ModelError:  # `error` says so, and it is tried again later
             return 0
+        except StorageError as error:
+            self._failed(error)
+            return 0
 
         def work(tx: Transaction) -> bool:
             states = IndexStates(tx)
@@ -339,6 +349,23 @@ class IndexWorker:
             self._requeue_missing(partition)
             self._maintain(partition)
         return len(waiting) or 1
+
+    def _check_store(self, owner: str) -> None:
+        """Have all vectors made again where the newest item's is gone: the store was emptied, or replaced."""
+        state, newest = self._database.read(
+            lambda tx: (IndexStates(tx).get(owner), IndexStates(tx).with_vector(owner, limit=1))
+        )
+        if not newest:
+            return
+        partition = self.partition(
+            owner, self._database.read(lambda tx: IndexStates(tx).identity(state.embedder_id))
+        )
+        try:
+            if not self.vectors(owner).get(partition, newest).any():
+                log.error("the vectors of user %s are gone, and are made again", owner)
+                self._requeue_missing(partition)
+        except StorageError as error:
+            self._failed(error)
 
     def _requeue_missing(self, partition: VectorPartition) -> None:
         """Have items embedded that came in while the embedder changed, and compute the mean of the newest."""
