@@ -13,11 +13,11 @@ from rich.console import Console
 from bench.answering import Told
 from bench.goals import Figures
 from bench.scoring import means, scores
-from lifelong.recall import query, ram_index, ranking, search
+from lifelong.recall import candidates, query, ranking, search
 
 Change = tuple[ModuleType, str, Any]
 
-WEIGHED = ("vector", "thread", "previous", "words", "subject", "tells", "answer", "when")
+WEIGHED = ("vector", "words", "subject", "tells", "answer", "when")
 NOTHING, EVERYTHING = 1e-9, 1e12
 
 SHOWN = {
@@ -31,15 +31,13 @@ def variants() -> Iterator[tuple[str, Sequence[Change]]]:
     yield "everything", ()
     for part in WEIGHED:
         yield f"without `{part}`", ((ranking, "WEIGHTS", {**ranking.WEIGHTS, part: 0.0}),)
-    yield "without words lent by neighbours", ((ranking, "LENT_TO_NEXT", 0.0), (ranking, "LENT_TWO_AWAY", 0.0))
-    yield "without words lent by the one two away", ((ranking, "LENT_TWO_AWAY", 0.0),)
     yield "without shrinking what is short", ((ranking, "HALF_SIMILARITY_WORDS", NOTHING),)
     yield "without the second sum", ((ranking, "EXPANSION", 0.0),)
     yield "without the gate on `answer` and `when`", ((ranking, "_GATED", slice(0, 0)),)
     yield "without superseded ones standing below", ((ranking, "_below_successor", lambda *given: given[-1]),)
     yield "without less weight for frame words", ((query, "FRAME_WORD_WEIGHT", 1.0),)
     yield "without less weight for common words in the vector", ((search, "HALF_WEIGHT_SHARE", EVERYTHING),)
-    yield "without centring on the mean", ((ram_index, "MEAN_DAMPING", EVERYTHING),)
+    yield "without centring on the mean", ((candidates, "MEAN_DAMPING", EVERYTHING),)
     yield "without folding near-copies", ((search, "_sameness", lambda *_: None),)
 
 
@@ -56,17 +54,13 @@ def run(console: Console, everything: Mapping[str, Sequence[Told]]) -> None:
 
 
 def _figures(some: Sequence[Told]) -> dict[str, Figures]:
-    """Of each variant. A memory is opened once for all those that change nothing of how it is read."""
+    """Of each variant."""
     rows: dict[str, list[dict[str, float]]] = {}
     for one in some:
         with one.opened() as answers:
             for name, changes in variants():
                 with _changed(changes):
-                    if any(module is ram_index for module, *_ in changes):
-                        with one.opened() as anew:
-                            rows.setdefault(name, []).extend(scores(one.haystack, anew))
-                    else:
-                        rows.setdefault(name, []).extend(scores(one.haystack, answers))
+                    rows.setdefault(name, []).extend(scores(one.haystack, answers))
     return {name: means(mine) for name, mine in rows.items()}
 
 

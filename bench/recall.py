@@ -9,13 +9,16 @@ also 1,000,000. Everything that is compared takes turns on the same questions:
   The goal is judged in blocks, where a part finds in the caches what its last call left there; in turns call by
   call, as a part finds them within a recall, it is printed too;
 - **vectors over Chroma**: that vector search over Chroma's, persistent, with the same vectors and as many hits;
+- **recall over FTS5**: recall over FTS5 on every word of the question, by median;
+- **a new process**: the time of its first search, imports included, and the memory of its own then (pages that no
+  file backs), at 100,000 turns over at 1,000: the median of several processes that take turns;
 - **1,000,000 over 10,000**: recall, by median;
 - **embedder over ingest**: the time to embed 1,000 turns over that to store and index them with `append_many`; and
   both beside the floor: the very same rows, ready-made, by plain statements in one transaction, and the vectors;
 - **ingesting over idle**: recall while another process ingests 10,000 turns over before and after; the figure for
   a thread of the same process, where the two share one interpreter, is printed too.
 
-FTS5 over every word of the question and an exact search by numpy stand beside them. What leaving out frequent
+An exact search by numpy stands beside them. What leaving out frequent
 words costs in quality is told by `pruning`.
 """
 
@@ -48,10 +51,12 @@ from bench.speech import SESSION, Speech
 from lifelong import Memory, User
 from lifelong.home import Home
 from lifelong.models.embedders.static import StaticEmbedder
+from lifelong.recall.candidates import Corpus, Numbers
+from lifelong.recall.index_state import IndexStates
 from lifelong.recall.query import parse_query
-from lifelong.recall.ram_index import IndexView, Numbers
 from lifelong.recall.search import MIN_CANDIDATES
 from lifelong.types import utc_now
+from lifelong.vectors.base import VectorPartition
 
 SIZES = {"1k": 1_000, "10k": 10_000, "100k": 100_000}
 LARGE = {"1m": 1_000_000}
@@ -59,6 +64,7 @@ MOST_CHROMA = 100_000  # turns; more take Chroma too long to index
 BUSY = "10k"  # the size at which others write
 ADDED = 10_000
 QUESTIONS = 200
+COLD_RUNS = 7
 BLOCKS, BLOCK = 10, 20
 HERE = Path(__file__).parent.parent
 BATCH, BATCHES = 1_000, 10
@@ -67,6 +73,9 @@ ROWS = ("session_history", "items", "item_vectors")  # of a turn; its words stan
 GOALS = {
     "p50_10k_over_parts": Goal("recall over its parts at 10,000", "≤", 2),
     "p50_100k_over_parts": Goal("recall over its parts at 100,000", "≤", 2),
+    "p50_100k_over_fts5": Goal("recall over FTS5 on every word at 100,000", "≤", 0.6),
+    "cold_100k_over_1k": Goal("first search of a new process at 100,000 over at 1,000", "≤", 1.5),
+    "cold_memory_100k_over_1k": Goal("its own memory then, at 100,000 over at 1,000", "≤", 1.3),
     "vector_100k_over_chroma": Goal("vector search over Chroma's at 100,000", "≤", 1),
     "p50_1m_over_10k": Goal("recall at 1,000,000 over at 10,000", "≤", 20),
     "ingest_over_embedder": Goal("the embedder's time over that of ingest", "≥", 0.5),
@@ -83,8 +92,8 @@ OF_A_SIZE = {
     "fts5_{}_us": "FTS5 over every word, µs",
     "found_{}": "questions whose turn is among five hits, %",
     "disk_{}_bytes": "bytes a turn on disk",
-    "resident_{}_mb": "resident memory of a process that has recalled, MB",
-    "load_{}_s": "first search, which loads the index, s",
+    "cold_{}_ms": "first search of a new process, ms",
+    "cold_memory_{}_mb": "own memory of a process that has recalled once, MB",
 }
 ALSO = {
     "p50_10k_over_parts_one_by_one": "recall over its parts at 10,000, in turns call by call",
@@ -113,9 +122,14 @@ def run() -> Figures:
         for key, size in sizes.items():
             with step(console, f"{size:,} turns"):
                 figures |= at_size(folder / key, folder / f"{key}-rivals", key, size)
+        with step(console, "new processes"):
+            figures |= cold({key: folder / key for key in sizes})
         with step(console, "ingesting meanwhile"):
             figures |= meanwhile(folder / BUSY)
     figures |= pruning.run(console)
+    figures["p50_100k_over_fts5"] = figures["recall_100k_us"] / figures["fts5_100k_us"]
+    for name, unit in (("cold", "ms"), ("cold_memory", "mb")):
+        figures[f"{name}_100k_over_1k"] = figures[f"{name}_100k_{unit}"] / figures[f"{name}_1k_{unit}"]
     figures["vector_100k_over_chroma"] = figures["vector_100k_us"] / figures["chroma_100k_us"]
     if "1m" in sizes:
         figures["p50_1m_over_10k"] = figures["recall_1m_us"] / figures["recall_10k_us"]
@@ -140,12 +154,9 @@ class Asked:
 def at_size(home: Path, beside: Path, key: str, size: int) -> Figures:
     asked = fill(home, size)
     with Memory.open(home) as memory:
-        started = time.perf_counter()
-        memory.search(asked[0].text)
+        files = [*home.glob("*.db*"), *home.glob("users/*/index/*/*.segment")]
         figures = {
-            f"load_{key}_s": time.perf_counter() - started,
-            f"resident_{key}_mb": float(_child(home, "resident")) / 2**20,
-            f"disk_{key}_bytes": sum(file.stat().st_size for file in home.glob("*.db*")) / size,
+            f"disk_{key}_bytes": sum(file.stat().st_size for file in files) / size,
             f"found_{key}": 100 * fmean(_finds(memory, one) for one in asked),
         }
         beside.mkdir()
@@ -168,23 +179,26 @@ def _finds(memory: Memory, one: Asked) -> bool:
 
 def parts(memory: Memory, questions: Sequence[str]) -> dict[str, Call]:
     """Whole recalls, and each part by itself."""
-    recall = memory._parts.recall
-    view, queries = _asked_of(memory, questions)
+    reader, vectors = memory._parts.recall._reader, memory._parts.shared.vectors("default")
+    corpus, queries = _asked_of(memory, questions)
+    partition = VectorPartition("default", corpus.identity)
     embedder = StaticEmbedder()
-    asks = [parse_query(question, utc_now(), view.speakers) for question in questions]
+    asks = [parse_query(question, utc_now(), corpus.named) for question in questions]
     return {
         "recall": in_turn(memory.search, questions),
         "embedder": in_turn(lambda text: embedder.embed_query(text, {}), questions),
-        "pruned": in_turn(lambda one: recall._by_words(view, one, None, MIN_CANDIDATES), asks),
-        "vector": in_turn(lambda query: view.nearest(query, MIN_CANDIDATES, None), queries),
+        "pruned": in_turn(lambda one: reader._by_words(corpus, one, reader.postings(corpus, one)), asks),
+        "vector": in_turn(lambda query: vectors.nearest(partition, query, MIN_CANDIDATES), queries),
     }
 
 
 def others(memory: Memory, folder: Path, size: int, asked: Sequence[Asked]) -> dict[str, Call]:
     """The same by other means."""
     questions = [one.text for one in asked]
-    view, queries = _asked_of(memory, questions)
-    rows = view.vectors(np.arange(view.size))
+    corpus, queries = _asked_of(memory, questions)
+    shared = memory._parts.shared
+    ids = shared.database.read(lambda tx: IndexStates(tx).with_vector("default"))
+    rows = shared.vectors("default").get(VectorPartition("default", corpus.identity), ids)
     texts = (turn.text for turn in islice(Speech(size).turns(), size))
     calls = {
         "exact": rivals.exact(rows, queries, MIN_CANDIDATES),
@@ -195,12 +209,29 @@ def others(memory: Memory, folder: Path, size: int, asked: Sequence[Asked]) -> d
     return calls
 
 
-def _asked_of(memory: Memory, questions: Sequence[str]) -> tuple[IndexView, Numbers]:
-    """What a search sees, and the questions as vectors."""
+def _asked_of(memory: Memory, questions: Sequence[str]) -> tuple[Corpus, Numbers]:
+    """What a search knows of all items, and the questions as vectors."""
     recall = memory._parts.recall
-    view = recall._up_to_date().view()
-    asks = (parse_query(question, utc_now(), view.speakers) for question in questions)
-    return view, np.array([recall._vector(view, one) for one in asks])
+    corpus = recall._corpus()
+    asks = [parse_query(question, utc_now(), corpus.named) for question in questions]
+    return corpus, np.array([recall._vector(corpus, one, recall._reader.postings(corpus, one)) for one in asks])
+
+
+# A new process
+
+
+def cold(homes: Mapping[str, Path]) -> Figures:
+    """New processes that search once, in turns."""
+    taken: dict[str, list[tuple[float, float]]] = {key: [] for key in homes}
+    for _ in range(COLD_RUNS):
+        for key, home in homes.items():
+            milliseconds, megabytes = _child(home, "cold").split()
+            taken[key].append((float(milliseconds), float(megabytes)))
+    return {
+        f"{name}_{key}_{unit}": median(one[place] for one in mine)
+        for key, mine in taken.items()
+        for place, (name, unit) in enumerate((("cold", "ms"), ("cold_memory", "mb")))
+    }
 
 
 def fill(home: Path, size: int) -> list[Asked]:
@@ -216,11 +247,6 @@ def fill(home: Path, size: int) -> list[Asked]:
                 questions.append(Asked(asked.question(session[number % SESSION]), records[number % SESSION]))
         memory._parts.shared.index_worker.run_until_idle()
     return questions
-
-
-def resident() -> int:
-    """Bytes of memory this process has now."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 # Writing
@@ -311,7 +337,8 @@ def _in_process(home: Path) -> Iterator[Callable[[], bool]]:
 
 
 def _command(home: Path, what: str) -> list[str]:
-    return [sys.executable, "-m", "bench.recall", str(home), what]
+    module = "bench.cold" if what == "cold" else "bench.recall"
+    return [sys.executable, "-m", module, str(home), what]
 
 
 def _child(home: Path, what: str) -> str:
@@ -336,9 +363,5 @@ def add_turns(memory: Memory, seed: int) -> None:
 
 if __name__ == "__main__":
     with Memory.open(Path(sys.argv[1])) as opened:
-        if sys.argv[2] == "ingest":
-            print("begins", flush=True)
-            add_turns(opened, 9)
-        else:
-            opened.search("What did Ada say about the last week?")
-            print(resident())
+        print("begins", flush=True)
+        add_turns(opened, 9)

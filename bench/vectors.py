@@ -10,8 +10,10 @@ from statistics import mean
 import numpy as np
 
 from bench.measure import medians
+from lifelong.recall.items import Items
 from lifelong.storage.sqlite import SQLite
-from lifelong.vectors.base import Vector, VectorItem, VectorPartition
+from lifelong.types import Item, utc_now
+from lifelong.vectors.base import Vector, VectorPartition, VectorRow
 from lifelong.vectors.local import LocalVectors
 
 DIMS, K, QUERIES = 256, 10, 100
@@ -31,14 +33,19 @@ def run() -> dict[str, float]:
 def _measure(folder: Path, size: int) -> dict[str, float]:
     rows = like_texts(size + QUERIES)
     queries, rows = rows[:QUERIES], np.ascontiguousarray(rows[QUERIES:])
-    partition = VectorPartition("bench", "turns", f"like-texts/1/{DIMS}")
+    partition = VectorPartition("bench", f"like-texts/1/{DIMS}")
     database = SQLite(folder / "bench.db")
-    vectors = LocalVectors(database)
+    vectors = LocalVectors(database, lambda owner: folder / owner)
+    now = utc_now()
     for start in range(0, size, BATCH):
-        vectors.put(partition, [VectorItem(str(place), rows[place]) for place in range(start, start + BATCH)])
+        items = [Item("note", str(place), "word", now) for place in range(start, start + BATCH)]
+        database.write(lambda tx, items=items: Items(tx, "bench").add(items, now))  # type: ignore[misc]
+        some = range(start, start + BATCH)  # the first item has the id 1
+        vectors.put(partition, [VectorRow(place + 1, "note", "", 0, rows[place]) for place in some])
+        vectors.maintain(partition)
 
     def ours(query: Vector) -> list[int]:
-        return [int(near.id) for near in vectors.search(partition, query, K)]
+        return [id_ - 1 for id_ in vectors.nearest(partition, query, K)]
 
     def exact(query: Vector) -> list[int]:
         similarities = np.vecdot(rows, query)

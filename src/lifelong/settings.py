@@ -198,7 +198,7 @@ class EmbeddingsSettings(Section):
 
 
 class VectorsSettings(Section):
-    """Where the vectors of experiences live. They are derived: whatever happens to them, they are made again."""
+    """Where the vectors of items live. They are derived: whatever happens to them, they are made again."""
 
     store: Literal["local", "chroma", "pgvector"] = "local"
     """`local`: in the database. `chroma`: in Chroma. `pgvector`: in PostgreSQL, by an index of its own."""

@@ -2,16 +2,16 @@
 
 analyzer            the stems and flags of a text
 items               what can be found: rows, words, ids
-vector_rows         vectors of items, and whose are in use
+index_state         whose vectors are in use, and which items wait for theirs
 citations, feedback what has ended, and what people said about it
 index_writer        records, documents and files become items
 index_worker, repair  vectors in the background; damage, rebuild, verify
-ram_index           a user's items in memory
+candidates          the items that may answer a question, with what ranking needs
 query, ranking      what a question asks for, and how well an item answers it
 search              a question in, hits out
 context, tools      what an agent gets before its turn, and by its tools
 curation            list, correct, pin, feedback
-experience_rows, experience_vectors, experiences, dedup   experiences, each stored once
+experience_rows, experiences, dedup   experiences, each stored once
 relations           how entities are related
 recall_log          what was asked, and what came back
 """
