@@ -268,6 +268,7 @@ class UserParts:
         zone = ZoneInfo(self._settings.time_zone)
         return Searcher(
             *(self._database, self.name, self._clock, self.shared.index_worker, self.shared.repair),
+            self.shared.embedders[-1],
             zone,
         )
 

@@ -113,6 +113,18 @@ class History:
         row = self._tx.one("SELECT at FROM session_history WHERE id = ?", record_id)
         return from_micros(row[0]) if row else None
 
+    def texts_before(self, record_ids: Sequence[int]) -> dict[int, tuple[str, str]]:
+        """Return type and data of what was said just before each of these in its session. Tool calls are passed
+        over."""
+        marks = ", ".join("?" * len(record_ids))
+        rows = self._tx.all(
+            "SELECT h.id, p.type, p.data FROM session_history h JOIN session_history p ON p.id = (SELECT x.id FROM "
+            "session_history x WHERE x.session_id = h.session_id AND x.id < h.id AND x.type <> 'tool_call' "
+            f"ORDER BY x.id DESC LIMIT 1) WHERE h.id IN ({marks})",
+            *record_ids,
+        )
+        return {row[0]: (row[1], row[2]) for row in rows}
+
     def size(self, session_id: str) -> int:
         """Return how many characters the session's records hold."""
         row = self._tx.one("SELECT sum(length(data)) FROM session_history WHERE session_id = ?", session_id)

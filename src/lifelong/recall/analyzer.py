@@ -1,21 +1,25 @@
 """Analyze a text for the index: the stems of its words, and flags for what kind of text it is.
 
-Words lose case and accents, and English ones are stemmed; runs of a script without blanks between words count by
-overlapping pairs of characters, and characters that may be words also by themselves. A stem is kept as a number of
-32 bits. A change to how words are read needs a migration, like migration 11, that has all texts analyzed again.
+Words lose case and accents, and are stemmed: as English words, and in a German, Spanish or French text also as words
+of that language. What is written as one ("src/app.py", "TW-218", "RateLimit") is found by its parts and as a whole,
+however it is separated. Runs of a script without blanks between words count by overlapping pairs of characters, and
+characters that may be words also by themselves. A stem is kept as a number of 32 bits. A change to how words are
+read needs a migration, like migration 11, that has all texts analyzed again.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Sequence
 from typing import NamedTuple
 from zlib import crc32
 
 from lifelong.redaction import find_secrets, suspicion
 from lifelong.text.dates import MONTHS, WEEKDAYS
-from lifelong.text.stems import stem
-from lifelong.text.words import FIRST_PERSON, FOLDED_WORD, BoundedCache, contents, fold, word_set
+from lifelong.text.languages import FOREIGN_WORDS, STOP_WORDS, guess_language
+from lifelong.text.stems import stem, stem_in
+from lifelong.text.words import FIRST_PERSON, FOLDED_WORD, BoundedCache, contents, fold, is_stop, word_set
 
 MAX_ANALYZED_CHARS = 100_000
 
@@ -35,6 +39,10 @@ _TIMES = frozenset((*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS))) | wor
 _SUSPICIOUS = 1 << 8
 MAX_QUESTION_WORDS = 12  # content words of a text that is a question and nothing else
 _QUESTION_END = re.compile(r"[?\u061f\uff1f]\s*$")
+_IDENTIFIER = re.compile(r"[^\W_][-_./:\\@#][^\W_]|[a-z][A-Z]|[^\W\d_]\d|\d[^\W\d_]")
+_IDENTIFIER_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_NOT_WORD = re.compile(r"[\W_]+")
+MAX_IDENTIFIER_CHARS, MIN_PART_CHARS = 60, 2
 _DIGIT = re.compile(r"\d")
 _DATE = re.compile(r"\b(?:\d{4}|\d+(?:st|nd|rd|th))\b")
 _NAME = re.compile(r"[a-z,;] [A-Z][a-z]")
@@ -50,22 +58,37 @@ class TextTerms(NamedTuple):
     suspicious: bool
 
 
+class _Piece(NamedTuple):
+    """What stands between two blanks: its content words, the numbers of their stems, flags, and whether it is a
+    small word of another language than English."""
+
+    words: tuple[str, ...]
+    stems: tuple[int, ...]
+    flags: int
+    is_foreign: bool
+
+
 def extract_terms(text: str) -> TextTerms:
     """Return the terms of a text as it is, secrets included (see `analyze`)."""
     suspicious = len(text) > MAX_ANALYZED_CHARS
     text = text[:MAX_ANALYZED_CHARS]
     stems: list[int] = []
     flags = 0
-    for numbers, piece_flags in map(_pieces.__getitem__, text.lower().split()):
-        stems += numbers
-        flags |= piece_flags
+    pieces = [_pieces[piece] for piece in text.split()]
+    for piece in pieces:
+        stems += piece.stems
+        flags |= piece.flags
+    length = len(stems)
+    if any(piece.is_foreign for piece in pieces) and (language := guess_language(_small_words(text))):
+        said = {word for piece in pieces for word in piece.words} - STOP_WORDS[language]
+        stems = [number for word in said for number in (stem_number(word), _foreign_stem(language, word))]
     if flags & _SUSPICIOUS:
         flags, suspicious = flags ^ _SUSPICIOUS, True
     if _NAME.search(text):
         flags |= NAMED
-    if ends_in_question(text) and len(stems) <= MAX_QUESTION_WORDS:
+    if ends_in_question(text) and length <= MAX_QUESTION_WORDS:
         flags |= IS_QUESTION
-    return TextTerms(array("I", sorted(set(stems))), len(stems), flags, suspicious)
+    return TextTerms(array("I", sorted(set(stems))), length, flags, suspicious)
 
 
 class AnalyzedText(NamedTuple):
@@ -86,22 +109,55 @@ def analyze(text: str) -> AnalyzedText:
     return AnalyzedText(text, stems, length, flags)
 
 
-def _analyze_piece(piece: str) -> tuple[tuple[int, ...], int]:
-    """Return the stem numbers and the flags of what stands between two blanks, in lower case."""
+def _analyze_piece(piece: str) -> _Piece:
     folded = fold(piece)
     words = [folded] if folded.isalpha() else FOLDED_WORD.findall(folded)
     digits = None if folded.isalpha() else _DIGIT.search(folded)
-    flags = _SUSPICIOUS if suspicion(piece) else 0
+    flags = _SUSPICIOUS if suspicion(piece.lower()) else 0
     if not FIRST_PERSON.isdisjoint(words):
         flags |= IN_FIRST_PERSON
     if digits or not _NUMBERS.isdisjoint(words):
         flags |= NUMBER
     if not _TIMES.isdisjoint(words) or (digits and _DATE.search(folded)):
         flags |= DATED
-    return tuple(map(stem_number, contents(words, folded))), flags
+    said = (*contents(words, folded), *_identifier_words(piece, words))
+    return _Piece(said, tuple(map(stem_number, said)), flags, not FOREIGN_WORDS.isdisjoint(words))
+
+
+def _identifier_words(piece: str, words: Sequence[str]) -> list[str]:
+    """Return by which other words a piece is found that is written as one: the whole without what separates its
+    parts, and the parts that only capitals and digits separate."""
+    core = _NOT_WORD.sub(" ", piece).strip()
+    if len(core) > MAX_IDENTIFIER_CHARS or not _IDENTIFIER.search(piece):
+        return []
+    whole = fold(core.replace(" ", ""))
+    parts = (fold(part) for part in _IDENTIFIER_PART.findall(core) if len(part) >= MIN_PART_CHARS)
+    return [word for word in dict.fromkeys((whole, *parts)) if word not in words and not is_stop(word)]
 
 
 _pieces = BoundedCache(_analyze_piece)
+
+
+def text_words(text: str) -> set[str]:
+    """Return the content words of a text, folded, each once, also those by which parts of it are found."""
+    return {word for piece in text[:MAX_ANALYZED_CHARS].split() for word in _pieces[piece].words}
+
+
+def query_words(text: str) -> list[str]:
+    """Return the content words of a question, folded, in order, each once."""
+    words = list(dict.fromkeys(word for piece in text.split() for word in _pieces[piece].words))
+    language = guess_language(_small_words(text))
+    return [word for word in words if word not in STOP_WORDS[language]] if language else words
+
+
+def query_stems(word: str) -> tuple[int, ...]:
+    """Return the numbers of all stems under which a folded word may be found, the English one first."""
+    every = (stem_number(word), *(_foreign_stem(language, word) for language in STOP_WORDS))
+    return tuple(dict.fromkeys(every))
+
+
+def _small_words(text: str) -> list[str]:
+    return FOLDED_WORD.findall(fold(text))
 
 
 def ends_in_question(text: str) -> bool:
@@ -112,3 +168,7 @@ def ends_in_question(text: str) -> bool:
 def stem_number(word: str) -> int:
     """Return the number of a folded word's stem."""
     return crc32(stem(word).encode())
+
+
+def _foreign_stem(language: str, word: str) -> int:
+    return crc32(stem_in(language, word).encode())

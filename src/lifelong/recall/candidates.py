@@ -15,12 +15,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from lifelong.collect.history import History
 from lifelong.errors import StorageError
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.index_writer import text_of
 from lifelong.recall.items import FoundItem, Items, found_item
-from lifelong.recall.query import ParsedQuery
+from lifelong.recall.query import ParsedQuery, QueryWord
 from lifelong.recall.repair import IndexRepair
 from lifelong.storage.base import Database, Row, Transaction
 from lifelong.text.names import NAMELESS
@@ -40,6 +41,7 @@ MAX_POSTINGS = 5_000  # and for the rarest word
 MAX_COMMON_WORDS = 3  # of those with more, the rarest, which are looked up together
 ENOUGH = 0.75  # share of the candidates asked for that must pass the filter, or more are read
 MAX_ROUNDS = 4  # of reading more, four times as many each
+_RECORD = ITEM_KINDS.index("record")
 MEAN_DAMPING = 10  # items' worth of trust in a mean of zero
 
 
@@ -138,18 +140,19 @@ class Candidates:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def count(self, stem: int) -> int:
-        """Return in how many of the owner's items a stem of the question occurs; an estimate for common ones."""
-        return self._postings[stem].total if stem in self._postings else 0
+    def count(self, word: QueryWord) -> int:
+        """Return in how many of the owner's items a word of the question occurs; an estimate for common ones."""
+        return max((self._postings[stem].total for stem in word.stems if stem in self._postings), default=0)
 
-    def holds(self, stems: Sequence[int]) -> Numbers:
-        """Return a row for each candidate: 1 for each of these stems that it holds."""
+    def holds(self, words: Sequence[QueryWord]) -> Numbers:
+        """Return a row for each candidate: 1 for each of these words that it holds."""
         lengths = [len(one) for one in self.stems]
         row = np.repeat(np.arange(len(lengths)), lengths)
         every = np.concatenate([np.zeros(0, np.uint32), *self.stems])
-        table = np.zeros((len(lengths), len(stems)), np.float32)
-        for column, stem in enumerate(stems):
-            table[row[every == stem], column] = 1
+        table = np.zeros((len(lengths), len(words)), np.float32)
+        for column, word in enumerate(words):
+            for stem in word.stems:
+                table[row[every == stem], column] = 1
         return table
 
     def said_by(self, names: Set[str]) -> NDArray[np.bool_]:
@@ -185,7 +188,7 @@ class CandidateReader:
     def postings(self, corpus: Corpus, parsed: ParsedQuery) -> dict[int, Postings]:
         """Return the newest items of each of the question's words. Nothing is found by words for the moment where
         the full-text index is damaged; it is made again."""
-        stems = list(dict(parsed.words.values()))[:MAX_LOOKED_UP_WORDS]
+        stems = list(dict.fromkeys(stem for one in parsed.words[:MAX_LOOKED_UP_WORDS] for stem in one.stems))
         try:
             return self._database.read(lambda tx: self._postings(tx, corpus, stems))
         except StorageError as error:
@@ -258,6 +261,17 @@ class CandidateReader:
         items = Items(tx, self._owner)
         return items.rows(items.ids_of("record", record_ids))
 
+    def previous(self, candidates: Candidates) -> list[str]:
+        """Return for each candidate what was said just before it in its session; empty where nothing was."""
+        records = [int(record) for record in candidates.record[candidates.kind == _RECORD]]
+        texts = self._database.read(lambda tx: History(tx).texts_before(records)) if records else {}
+        found = {record: text_of(*row) for record, row in texts.items()}
+        is_record = (candidates.kind == _RECORD).tolist()
+        return [
+            found.get(record, "") if itself else ""
+            for record, itself in zip(candidates.record.tolist(), is_record, strict=True)
+        ]
+
     def _narrow(self, tx: Transaction, stems: Sequence[int], only: VectorFilter, pool: int) -> dict[int, Integers]:
         """Return the newest items of each stem that pass the filter."""
         items = Items(tx, self._owner)
@@ -265,9 +279,14 @@ class CandidateReader:
 
     def _by_words(self, corpus: Corpus, parsed: ParsedQuery, postings: Mapping[int, Postings]) -> list[int]:
         """Return the items that hold most of the question's rare words first, of equals the newest."""
-        weights = dict(parsed.words.values())
         size = max([corpus.size, *(one.total for one in postings.values())], default=0)
-        each = [(weights[stem] * rarity(one.total, size), one.ids) for stem, one in postings.items()]
+        each = []
+        for one in parsed.words:
+            found = [postings[stem] for stem in one.stems if stem in postings]
+            total = max((some.total for some in found), default=0)
+            if total:
+                ids = np.unique(np.concatenate([some.ids for some in found]))
+                each.append((one.weight * rarity(total, size), ids))
         ids = np.concatenate([np.zeros(0, np.int64), *(found for _, found in each)])
         which, where = np.unique(ids, return_inverse=True)
         scores = np.bincount(

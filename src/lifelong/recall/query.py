@@ -1,18 +1,21 @@
-"""Parse a question: its topic, the people it names, the kind of answer it wants, and the time it is about."""
+"""Parse a question: its words, the people it names, whose words it asks for, the kind of answer it wants, and the
+time it is about."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from lifelong.recall.analyzer import DATED, NAMED, NUMBER, stem_number
+from lifelong.recall.analyzer import DATED, NUMBER, query_stems, query_words
 from lifelong.text.stems import stem
 from lifelong.text.time_ranges import Period, parse_period
-from lifelong.text.words import content_words, fold, is_stop
+from lifelong.text.words import fold, is_stop
 
 MAX_PARSED_CHARS = 4_000  # of a question
+MAX_LOOKUP_WORDS = 3  # content words of a look-up; more of them, or a question mark, make a question
 FRAME_WORD_WEIGHT = 0.4  # of a word that says how is asked, and not about what
 
 FRAME = frozenset(
@@ -28,12 +31,13 @@ _FRAME_STEMS = frozenset(map(stem, FRAME))
 _ASKS_NUMBER = re.compile(
     r"\bhow (?:many|much|old|long|far|often|big|tall)\b"
     r"|\b(?:total|number|amount|average|percentage|cost|price|size)\b"
+    r"|\bwie (?:viel|viele|oft|lange|alt|gross|hoch|weit)\b|\bcuant[oa]s?\b|\bcombien\b"
 )
 _ASKS_TIME = re.compile(
     r"\bwhen\b|\bhow long\b|\bwhat (?:date|day|time|year|month)\b|\bfirst\b"
     r"|\bhow (?:many|much) (?:days|weeks|months|years|time)\b"
+    r"|\bwann\b|\bcuando\b|\bquand\b|\bwelche[mnrs]? (?:tag|datum|jahr|monat)\b|\bque dia\b|\bquel jour\b"
 )
-_ASKS_NAME = re.compile(r"\b(?:who|where|which|name)\b")
 _ASKS_ASSISTANT = re.compile(
     r"\b(?:you|we)\b[^.?!]{0,30}\b(?:said|told|gave|provided?|recommended|suggested|mentioned|listed|wrote|explained"
     r"|discussed|talked|described|shared|created|made|generated)\b"
@@ -42,21 +46,49 @@ _ASKS_ASSISTANT = re.compile(
     r"|\bremind me\b|\b(?:our|your) (?:previous|last|earlier|past)\b"
     r"|\byour (?:list|answer|suggestion|recommendation|advice|response)s?\b"
 )
+_ASKS_OWN = re.compile(
+    r"\b(?:i|my|me|mine|we|our|us|ich|mein\w*|mir|mich|wir|unser\w*|uns|mi|mis|yo|nuestr\w+|je|mon|ma|mes|nous|notre"
+    r"|nos)\b"
+)
+_ASKS_PAST = re.compile(
+    r"\b(?:did|was|were|had|went|used to|last|ago|first|before|yesterday|happened|when|war|waren|hatte\w*|wurde\w*"
+    r"|fue|fueron|era|eran|habia|etait|avait)\b"
+)
+_ASKS_NOW = re.compile(
+    r"\b(?:now|current\w*|latest|still|these days|today|nowadays|at the moment|jetzt|aktuell\w*|derzeit|noch|momentan"
+    r"|zurzeit|heute|ahora|actual\w*|todavia|aun|hoy|maintenant|actuel\w*|encore|aujourd'hui)\b"
+)
+_BEGINS_QUESTION = re.compile(
+    r"\W*(?:what|which|who|whom|whose|when|where|why|how|is|are|am|do|does|did|was|were|can|could|may|should|has"
+    r"|have|will|would|tell|remind|welche\w*|wer|wem|wen|wann|wo|warum|wie|wieso|hat|haben|ist|sind|que|cual\w*"
+    r"|quien\w*|cuando|donde|como|cuant\w+|qui|quel\w*|quand|pourquoi|comment|combien)\b"
+)
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+
+
+class QueryWord(NamedTuple):
+    """A content word, the numbers of the stems under which it may be found, and how much it counts before its
+    rarity."""
+
+    word: str
+    stems: tuple[int, ...]
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """`words` has the content words, each with its stem's number and weight, without `name_words`, the names of
-    speakers; `people` are the speakers it names; `wants` has the flags of an answer; `of_assistant`: it asks what
-    the assistant said."""
+    """`people` are the speakers it names; `wants` has the flags of an answer. `of_user`, `of_assistant`: it asks
+    what the user, or what the assistant said. `is_lookup`: it is no question, but a few words to be found.
+    `is_past`: it asks what was, and not what is now."""
 
     text: str
-    words: Mapping[str, tuple[int, float]]
+    words: Sequence[QueryWord]
     people: Set[str]
-    name_words: Set[str]
     wants: int
+    of_user: bool
     of_assistant: bool
+    is_lookup: bool
+    is_past: bool
     period: Period | None
 
 
@@ -64,20 +96,18 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]])
     """Parse a question. `speakers` has, for each word of a speaker's name, the speakers who have it."""
     text = text[:MAX_PARSED_CHARS]
     folded = fold(text)
-    people, name_words = _people(text, speakers)
-    found = {word: (stem_number(word), question_weight(word)) for word in content_words(text)}
-    words = {word: counted for word, counted in found.items() if word not in name_words}
-    wants = NUMBER * bool(_ASKS_NUMBER.search(folded)) | DATED * bool(_ASKS_TIME.search(folded))
-    wants |= NAMED * bool(_ASKS_NAME.search(folded))
-    if not words or (len(people) == 1 and not wants and all(counted < 1 for _, counted in words.values())):
-        words, name_words = found, set()  # it asks only about the person it names
+    words = [QueryWord(word, query_stems(word), question_weight(word)) for word in query_words(text)]
+    is_question = "?" in text or len(words) > MAX_LOOKUP_WORDS or _BEGINS_QUESTION.match(folded) is not None
+    of_assistant = bool(_ASKS_ASSISTANT.search(folded))
     return ParsedQuery(
         text=text,
         words=words,
-        people=people,
-        name_words=name_words,
-        wants=wants,
-        of_assistant=bool(_ASKS_ASSISTANT.search(folded)),
+        people=_people(text, speakers),
+        wants=NUMBER * bool(_ASKS_NUMBER.search(folded)) | DATED * bool(_ASKS_TIME.search(folded)),
+        of_user=bool(_ASKS_OWN.search(folded)) and not of_assistant,
+        of_assistant=of_assistant,
+        is_lookup=not is_question,
+        is_past=bool(_ASKS_PAST.search(folded)) and not _ASKS_NOW.search(folded),
         period=parse_period(text, asked_at),
     )
 
@@ -87,11 +117,9 @@ def question_weight(word: str) -> float:
     return FRAME_WORD_WEIGHT if word in FRAME or stem(word) in _FRAME_STEMS else 1.0
 
 
-def _people(text: str, speakers: Mapping[str, Set[str]]) -> tuple[Set[str], Set[str]]:
-    """Return the speakers that are named, and the words that name them. "Mel" is Melanie if only her name begins
-    so."""
+def _people(text: str, speakers: Mapping[str, Set[str]]) -> Set[str]:
+    """Return the speakers that are named. "Mel" is Melanie if only her name begins so."""
     found: set[str] = set()
-    used: set[str] = set()
     for place, raw in enumerate(_WORD.findall(text)):
         word = re.sub(r"'s?$", "", fold(raw))
         who = speakers.get(word)
@@ -102,8 +130,7 @@ def _people(text: str, speakers: Mapping[str, Set[str]]) -> tuple[Set[str], Set[
             who = longer[0] if len(longer) == 1 else None
         if who:
             found |= who
-            used.add(word)
-    return found, used
+    return found
 
 
 def _is_meant(raw: str, word: str, who: Set[str], *, first: bool) -> bool:

@@ -1,72 +1,84 @@
-"""How well an item answers a question: a weighted sum of parts, each between about 0 and 1.
+"""How well a candidate answers a question: a weighted sum of parts, each between about 0 and 1.
 
-    vector    how near the item is to the question in meaning
-    words     the share of the question's words, rare ones counting more, that it holds
-    subject   it was said by the person that the question names; else by the user, or by the assistant where the
-              question asks what that said. Where it asks who somebody is, it names them, or is by them
-    tells     it is in the first person
-    answer    it holds what is asked for: a number, a time, a name
-    when      it was said in, or soon after, the time the question speaks of
-    feedback  what people said of it
-    ended     it has stopped being true, and is not a record
-    data      it came from a tool or from the web
-    asks      it is itself a question, and says nothing else
+    words      the share of the question's words, rare ones counting more, that it holds or comes near
+    exact      the share that it holds as they are, where the question is a look-up
+    vector     how near it is to the question in meaning
+    session    the share of the words that its session holds
+    previous   `words` of what was said just before it: a reply is about what it replies to
+    speaker    it was said by the person that the question names
+    user       it was said by the user, where the question is about "I" and "my"
+    assistant  it was said by the assistant, where the question asks what that said
+    number     it holds a number, where one is asked for
+    date       it holds a time, where one is asked for
+    when       it was said in, or soon after, the time that the question speaks of
+    recent     it is one of the newer candidates
+    question   it is itself a question, and says nothing else
+    feedback   what people said of it
+    ended      it has stopped being true, and is not a record
 
-The first two say what an item is about. `answer` and `when` count only as far as an item is about the question at
-all: in proportion to those two, in full from the tenth best on. The sum is made twice: the second time with the
-question's vector moved towards the three best items of the first.
+`number`, `date` and `when` count only as far as a candidate is about the question at all. The weights were fitted on
+all benchmarks at once (docs/recall-figures.md); the parts that did not earn their place there are gone.
+
+Three rules follow the sum. Of two that say something about the same, and are nearly equal, the newer comes first,
+unless the question is about the past. What holds every rare word of the question never ranks below what holds none.
+What was superseded ranks below what replaced it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lifelong.recall.analyzer import ASSISTANT, IN_FIRST_PERSON, IS_QUESTION, PERSON
+from lifelong.recall.analyzer import ASSISTANT, IS_QUESTION, NUMBER, PERSON, text_words
+from lifelong.recall.analyzer import DATED as DATE
 from lifelong.recall.candidates import NEVER, Candidates, Numbers, Places, rarity
 from lifelong.recall.query import ParsedQuery
+from lifelong.recall.word_match import WordEmbedder, match_words
 from lifelong.text.time_ranges import Period
-from lifelong.types import ITEM_KINDS, PROVENANCES, to_micros
+from lifelong.types import ITEM_KINDS, to_micros
 from lifelong.vectors.base import have_direction
 
 WEIGHTS: Mapping[str, float] = {
-    "vector": 5.0,
-    "words": 4.0,
-    "subject": 4.0,
-    "tells": 0.5,
-    "answer": 1.5,
+    "words": 5.0,
+    "exact": 3.6,
+    "vector": 7.4,
+    "session": 1.6,
+    "previous": 2.6,
+    "speaker": 3.7,
+    "user": 3.7,
+    "assistant": 5.3,
+    "number": 1.9,
+    "date": 2.0,
     "when": 2.0,
+    "recent": 1.1,
+    "question": -2.7,
     "feedback": 1.0,
     "ended": -3.0,
-    "data": -0.5,
-    "asks": -1.0,
 }
 _ROW = {name: row for row, name in enumerate(WEIGHTS)}
-_TOPICAL = slice(0, 2)  # vector and words
-_GATED = slice(_ROW["answer"], _ROW["when"] + 1)
+_GATED = ("number", "date", "when")
 
-HALF_SIMILARITY_WORDS = 1.0  # an item of this many content words keeps half of its similarity
+HALF_SIMILARITY_WORDS = 2.0  # a candidate of this many content words keeps half of its similarity
+HALF_LENT_WORDS = 30.0  # what was said before counts half if it has this many
+MAX_MATCHED = 200  # candidates, the best by words and vector, whose texts are read word by word
+MAX_MATCHED_CHARS = 8_000  # of each text
+FULL_TOPIC_RANK = 10  # the one that is this well placed by its words is fully about the question
 TOLD_WITHIN_DAYS = 30.0  # an event is told within about this time after it
 DAY_BESIDE_WEIGHT = 0.95  # what a day beside the time counts that a question speaks of
-EXPANSION = 0.6  # how far the question's vector moves
-EXPANSION_ITEMS = 3  # towards this many of the best
-FULL_TOPIC_RANK = 10  # the one that is this well placed by topic is fully about the question
-MIN_SIMILARITY = 0.1  # what holds no word of the question must be this near to be found
-SUMMARY_NAME_WEIGHT = (
-    0.5  # what the name in a line that sums up a turn is worth, where it is asked who somebody is
-)
-MIN_SUCCESSOR_SHARE = (
-    0.5  # what ends a part of an item stands above it if it is as much about the question, or half
-)
+NEAR_TIE = 1.0  # a difference of scores below which the newer of two comes first
+TIED_CANDIDATES = 10  # of the best, that are compared with one another
+MIN_COMMON_WEIGHT = 3.0  # of the rare words that two share if they are about the same
+RARE_SHARE, RARE_COUNT = 0.01, 3  # a word is rare in this share of all items, or in so many
+COMMON_RARE_SHARE = 0.05  # and among the candidates
+MIN_SIMILARITY = 0.1  # what matches no word of the question must be this near to be found
+MIN_SUCCESSOR_SHARE = 0.5  # what ends a part of a candidate stands above it if it is half as much about the question
 DAY = 86_400_000_000  # microseconds
 
 _RECORD = ITEM_KINDS.index("record")
-_LINES = [ITEM_KINDS.index("journal"), ITEM_KINDS.index("experience")]
-_TOOL, _WEB = map(PROVENANCES.index, ("tool", "web"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,75 +89,70 @@ class Ranked:
     scores: Numbers
     _parts: Numbers
 
-    def explain(self, at: int) -> dict[str, float]:
-        """Return the parts of the score of the one that stands there."""
-        parts = self._parts[:, self.places[at]].tolist()
+    def explain(self, place: int) -> dict[str, float]:
+        """Return the parts of a candidate's score."""
+        parts = self._parts[:, place].tolist()
         return {name: round(part, 3) for name, part in zip(WEIGHTS, parts, strict=True) if part}
 
+    def part(self, name: str, place: int) -> float:
+        """Return one part of a candidate's score, without its weight."""
+        return float(self._parts[_ROW[name], place]) / WEIGHTS[name]
 
-def rank(candidates: Candidates, parsed: ParsedQuery, query: Numbers, now: int, *, known: int = NEVER) -> Ranked:
-    """Return the candidates by how well they answer the question; `query` is its vector, centred, or zeros. An end
-    that became known after `known` does not count."""
-    rows, kept = _centred(candidates), _kept(candidates)
+
+def rank(
+    candidates: Candidates,
+    parsed: ParsedQuery,
+    query: Numbers,
+    now: int,
+    embedder: WordEmbedder,
+    previous: Sequence[str],
+    *,
+    known: int = NEVER,
+) -> Ranked:
+    """Return the candidates by how well they answer the question; `query` is its vector, centred, or zeros.
+    `previous` has what was said before each candidate. An end that became known after `known` does not count."""
+    holds = candidates.holds(parsed.words)
+    rare = np.array([rarity(candidates.count(one), candidates.size) for one in parsed.words], np.float32)
+    weights = rare * np.array([one.weight for one in parsed.words], np.float32)
+    known_words = np.array([candidates.count(one) > 0 for one in parsed.words], np.bool_)
+    exact = _share(holds, weights * known_words)
+    parts = np.zeros((len(WEIGHTS), len(candidates)), np.float32)
+
+    def put(name: str, values: NDArray[np.generic]) -> None:
+        parts[_ROW[name]] = WEIGHTS[name] * np.asarray(values, np.float32)
+
+    put("vector", _similarity(candidates, query))
+    best = heaviest(parts[_ROW["vector"]] + WEIGHTS["words"] * exact, MAX_MATCHED)
+    words, before = _matched(candidates, parsed, embedder, previous, best, holds, weights)
+    put("words", words)
+    put("previous", before)
+    if parsed.is_lookup:
+        put("exact", exact)
+    put("session", _of_session(candidates, holds, weights * known_words))
+    put("speaker", candidates.said_by(parsed.people) if parsed.people else np.zeros(len(candidates)))
+    put("user", (candidates.flags & PERSON != 0) & parsed.of_user)
+    put("assistant", (candidates.flags & ASSISTANT != 0) & parsed.of_assistant)
+    about = _about(words)
+    put("number", (candidates.flags & parsed.wants & NUMBER != 0) * about)
+    put("date", (candidates.flags & parsed.wants & DATE != 0) * about)
+    if parsed.period:
+        put("when", _when(parsed.period, candidates.at) * about)
+    put("recent", _recency(candidates.at))
+    put("question", candidates.flags & IS_QUESTION != 0)
+    put("feedback", candidates.feedback)
     until = np.where(candidates.end_known > known, NEVER, candidates.until)
-    parts = _fixed(candidates, parsed, until <= now)
-    gated = parts[_GATED].copy() if parsed.wants or parsed.period else None
-    by_vector = len(candidates) and query.any()
-    if by_vector:
-        parts[0] = np.vecdot(rows, query) * kept
-    scores = _sum(parts, gated)
-    if by_vector:
-        towards = (rows * kept[:, None])[heaviest(scores, EXPANSION_ITEMS)].mean(axis=0)
-        moved = query + EXPANSION * towards / (np.linalg.norm(towards) + 1e-9)
-        parts[0] = np.vecdot(rows, np.asarray(moved / np.linalg.norm(moved), np.float32)) * kept
-        scores = _sum(parts, gated)
-    scores = _below_successor(candidates, parsed, known, parts[0], scores)
+    put("ended", (until <= now) & (candidates.kind != _RECORD))
+    scores = np.asarray(parts.sum(axis=0), np.float32)
+    if not (parsed.is_past or parsed.is_lookup):
+        scores = _newer_first(candidates, parsed, scores)
+    scores = _rare_words_first(candidates, parsed, holds, scores)
+    scores = _below_successor(candidates, known, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
     order = np.argsort(-scores, kind="stable")
-    found = (parts[_ROW["words"]] > 0) | (parts[0] > WEIGHTS["vector"] * MIN_SIMILARITY)
+    near = parts[_ROW["vector"]] > WEIGHTS["vector"] * MIN_SIMILARITY
+    found = (words > 0) | (exact > 0) | near
     found |= (candidates.record > 0) & np.isin(candidates.record, candidates.by[found])  # what replaced these
     order = order[found[order]]
     return Ranked(order, scores[order], parts)
-
-
-def _centred(candidates: Candidates) -> Numbers:
-    """Return the vectors, centred on the mean of all items, at length 1; zeros stay."""
-    has = have_direction(candidates.vectors)
-    rows = np.where(has[:, None], candidates.vectors - candidates.mean, 0) if has.any() else candidates.vectors
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None], np.float32)
-
-
-def _kept(candidates: Candidates) -> Numbers:
-    """Return how much of its similarity each keeps: short ones are similar by chance."""
-    kept = candidates.length / (candidates.length + HALF_SIMILARITY_WORDS)
-    return np.asarray(WEIGHTS["vector"] * kept, np.float32)
-
-
-def _sum(parts: Numbers, gated: Numbers | None) -> Numbers:
-    """Return the scores, and set the parts as they count in them."""
-    if gated is not None and gated.size:
-        about = parts[_TOPICAL].sum(axis=0)
-        nth = min(FULL_TOPIC_RANK, len(about))
-        full = max(float(np.partition(about, -nth)[-nth]), 1e-9)
-        parts[_GATED] = gated * np.clip(about / full, 0, 1)
-    return np.asarray(parts.sum(axis=0), np.float32)
-
-
-def _fixed(candidates: Candidates, parsed: ParsedQuery, ended: NDArray[np.bool_]) -> Numbers:
-    """Return the weighted parts, a row each, except those that depend on the question's vector."""
-    flags, trust = candidates.flags, candidates.trust
-    parts = np.zeros((len(WEIGHTS), len(candidates)), np.float32)
-    parts[_ROW["words"]] = _words(candidates, parsed)
-    parts[_ROW["subject"]] = _subject(candidates, parsed)
-    parts[_ROW["tells"]] = flags & IN_FIRST_PERSON != 0
-    parts[_ROW["answer"]] = flags & parsed.wants != 0
-    if parsed.period:
-        parts[_ROW["when"]] = _when(parsed.period, candidates.at)
-    parts[_ROW["feedback"]] = candidates.feedback
-    parts[_ROW["ended"]] = ended & (candidates.kind != _RECORD)
-    parts[_ROW["data"]] = (trust == _TOOL) | (trust == _WEB)
-    parts[_ROW["asks"]] = flags & IS_QUESTION != 0
-    parts *= np.array(list(WEIGHTS.values()), np.float32)[:, None]
-    return parts
 
 
 def heaviest(weights: NDArray[np.floating], k: int) -> Places:
@@ -156,40 +163,68 @@ def heaviest(weights: NDArray[np.floating], k: int) -> Places:
     return np.argsort(-weights, kind="stable")
 
 
-def _words(candidates: Candidates, parsed: ParsedQuery) -> Numbers:
-    """Return the share of the question's words that each holds."""
-    stems, shares = _shares(candidates, parsed)
-    return np.asarray(np.vecdot(candidates.holds(stems), shares), np.float32)
+# The parts
 
 
-def _shares(candidates: Candidates, parsed: ParsedQuery) -> tuple[list[int], Numbers]:
-    """Return the stems of the question that any item holds, and the share that each makes up."""
-    weights: dict[int, float] = {}
-    for stem, weight in parsed.words.values():
-        if candidates.count(stem):
-            weights[stem] = max(weights.get(stem, 0.0), weight)
-    each = [weight * rarity(candidates.count(stem), candidates.size) for stem, weight in weights.items()]
-    idf = np.array(each, np.float32)
-    return list(weights), idf / (idf.sum() + np.float32(1e-9))
+def _share(table: Numbers, weights: Numbers) -> Numbers:
+    """Return for each row the share of the weights that it has."""
+    return np.asarray(table @ weights / max(float(weights.sum()), 1e-9), np.float32)
 
 
-def _subject(candidates: Candidates, parsed: ParsedQuery) -> NDArray[Any] | int:
-    flags = candidates.flags
-    if parsed.people and any(name not in parsed.people for name in candidates.corpus.speakers):
-        by_them = candidates.said_by(parsed.people)
-        if parsed.name_words:
-            return by_them
-        named = candidates.holds([number for number, _ in parsed.words.values()]).any(axis=1)
-        tells = named | (by_them & (flags & IN_FIRST_PERSON != 0))
-        return np.asarray(tells * np.where(_is_summary(candidates), SUMMARY_NAME_WEIGHT, 1))
-    if parsed.people or not (flags & ASSISTANT).any():
-        return 0
-    return np.asarray(flags & (ASSISTANT if parsed.of_assistant else PERSON) != 0)
+def _matched(
+    candidates: Candidates,
+    parsed: ParsedQuery,
+    embedder: WordEmbedder,
+    previous: Sequence[str],
+    best: Places,
+    holds: Numbers,
+    weights: Numbers,
+) -> tuple[Numbers, Numbers]:
+    """Return how much of the question each candidate's words match, and those of what was said before it. Beyond
+    the best ones, only the words count that a candidate holds as they are."""
+    texts = [text_words(candidates.text(place)[:MAX_MATCHED_CHARS]) for place in best.tolist()]
+    texts += [text_words(previous[place][:MAX_MATCHED_CHARS]) for place in best.tolist()]
+    found = match_words(embedder, [one.word for one in parsed.words], texts)
+    own, before = found[: len(best)], found[len(best) :]
+    matched = holds.copy()
+    matched[best] = np.maximum(holds[best], own)
+    lent = np.array([HALF_LENT_WORDS / (HALF_LENT_WORDS + len(words)) for words in texts[len(best) :]], np.float32)
+    said_before = np.zeros(len(candidates), np.float32)
+    said_before[best] = _share(before, weights) * lent
+    return _share(matched, weights), said_before
 
 
-def _is_summary(candidates: Candidates) -> NDArray[np.bool_]:
-    """Return whether it sums up a turn: it begins with the speaker, and so names them whatever it says."""
-    return np.isin(candidates.kind, _LINES)
+def _similarity(candidates: Candidates, query: Numbers) -> Numbers:
+    """Return how near each is to the question, its vector centred on the mean of all items. Short ones are near by
+    chance."""
+    if not query.any() or not len(candidates):
+        return np.zeros(len(candidates), np.float32)
+    rows = candidates.vectors - candidates.mean
+    near = rows @ query / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)
+    near = np.clip(np.where(have_direction(candidates.vectors), near, 0), 0, 1)
+    return np.asarray(near * candidates.length / (candidates.length + HALF_SIMILARITY_WORDS), np.float32)
+
+
+def _of_session(candidates: Candidates, holds: Numbers, weights: Numbers) -> Numbers:
+    """Return the share of the words that the candidates of each one's session hold together."""
+    numbers: dict[str, int] = {}
+    session = np.array([numbers.setdefault(one, len(numbers)) for one in candidates.container], np.intp)
+    together = np.zeros((len(numbers), holds.shape[1]), np.float32)
+    np.maximum.at(together, session, holds)
+    return _share(together, weights)[session]
+
+
+def _about(words: Numbers) -> Numbers:
+    """Return how much each is about the question, in full from the tenth best on."""
+    if not len(words):
+        return words
+    nth = min(FULL_TOPIC_RANK, len(words))
+    return np.asarray(np.clip(words / max(float(np.partition(words, -nth)[-nth]), 1e-9), 0, 1), np.float32)
+
+
+def _recency(at: NDArray[np.int64]) -> Numbers:
+    """Return the share of the candidates that are older."""
+    return np.asarray(np.searchsorted(np.sort(at), at) / max(len(at), 1), np.float32)
 
 
 def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
@@ -199,10 +234,48 @@ def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
     return np.where(at < start - DAY, 0, np.where((at >= start) & (at < end), 1, late))
 
 
-def _below_successor(
-    candidates: Candidates, parsed: ParsedQuery, known: int, near: Numbers, scores: Numbers
-) -> Numbers:
-    """Rank superseded items below the record that ended them, or else below the best item made of that record;
+# The rules
+
+
+def _newer_first(candidates: Candidates, parsed: ParsedQuery, scores: Numbers) -> Numbers:
+    """Lift the newer of two to the older one's score where they share rare words and are nearly tied."""
+    best = heaviest(scores, TIED_CANDIDATES)
+    asked = {stem: candidates.count(one) for one in parsed.words for stem in one.stems}
+    counts = Counter(stem for stems in candidates.stems for stem in stems.tolist())
+    most = max(RARE_COUNT, COMMON_RARE_SHARE * len(candidates))
+    stems = {int(place): set(candidates.stems[place].tolist()) for place in best}
+    scores = scores.copy()
+    for newer in best[np.lexsort((candidates.id[best], candidates.at[best]))].tolist():
+        for older in best.tolist():
+            behind = scores[older] - scores[newer]
+            if candidates.at[older] >= candidates.at[newer] or not 0 < behind <= NEAR_TIE:
+                continue
+            shared = stems[older] & stems[newer]
+            weight = sum(rarity(asked[stem], candidates.size) for stem in shared & asked.keys())
+            weight += sum(
+                rarity(counts[stem], len(candidates)) for stem in shared - asked.keys() if counts[stem] <= most
+            )
+            if weight >= MIN_COMMON_WEIGHT:
+                scores[newer] = scores[older] + 1e-3
+    return scores
+
+
+def _rare_words_first(candidates: Candidates, parsed: ParsedQuery, holds: Numbers, scores: Numbers) -> Numbers:
+    """Lift what holds every rare word of the question above what holds none."""
+    most = max(RARE_COUNT, RARE_SHARE * candidates.size)
+    rare = [at for at, one in enumerate(parsed.words) if 0 < candidates.count(one) <= most and one.weight == 1]
+    if not rare or not len(scores):
+        return scores
+    held = holds[:, rare].sum(axis=1)
+    every, none = held == len(rare), held == 0
+    if not every.any() or not none.any():
+        return scores
+    short = float(scores[none].max() - scores[every].min()) + 1e-3
+    return np.where(every, scores + short, scores) if short > 0 else scores
+
+
+def _below_successor(candidates: Candidates, known: int, topic: Numbers, scores: Numbers) -> Numbers:
+    """Rank superseded candidates below the record that ended them, or else below the best one made of that record;
     partly superseded ones only where that record is about the question as well. The newest end comes first, so
     that what was superseded twice ranks below both."""
     by = np.where(candidates.end_known > known, 0, candidates.by)
@@ -211,7 +284,6 @@ def _below_successor(
         return scores
     order = np.lexsort((scores, candidates.kind == _RECORD))
     made_of = dict(zip(candidates.record[order].tolist(), order.tolist(), strict=True))
-    topic = near + WEIGHTS["words"] * _words(candidates, parsed)
     lowered = scores.copy()
     for at in superseded[np.argsort(-by[superseded], kind="stable")]:
         newer = made_of.get(int(by[at]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from lifelong.collect.agents import Agents
 from lifelong.errors import InputError, LifelongError
 from lifelong.organize.document_rows import DocumentRows
-from lifelong.recall.analyzer import ends_in_question
 from lifelong.recall.candidates import (
     NEVER,
     CandidateReader,
@@ -23,6 +23,7 @@ from lifelong.recall.candidates import (
     SearchFilter,
     read_corpus,
 )
+from lifelong.recall.grouping import group_candidates
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.index_writer import text_of
@@ -30,9 +31,9 @@ from lifelong.recall.items import FoundItem, Items
 from lifelong.recall.query import ParsedQuery, parse_query
 from lifelong.recall.ranking import Ranked, rank
 from lifelong.recall.repair import IndexRepair
+from lifelong.recall.word_match import WordEmbedder
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
-from lifelong.text.words import count_negations
 from lifelong.types import ITEM_KINDS, Clock, Hit, ItemKind, to_micros
 from lifelong.validation import validate_count, validate_text, validate_time
 
@@ -46,6 +47,7 @@ MAX_INLINE_EMBEDDED = 64  # items without a vector that a search embeds itself, 
 MAX_COUNTED_WAITING = 1_000  # items without a vector that are counted
 RETRY_EMBEDDER_SECONDS = 30.0  # before an embedder that failed is asked again: no search waits for it
 MAX_HITS = 1_000
+MAX_SOURCES = 5  # of a hit
 MAX_QUERY_CHARS = 1_000_000
 
 
@@ -59,6 +61,7 @@ class Searcher:
         clock: Clock,
         index_worker: IndexWorker,
         repair: IndexRepair,
+        word_embedder: WordEmbedder,
         zone: tzinfo = UTC,
     ) -> None:
         self._database = database
@@ -66,6 +69,7 @@ class Searcher:
         self._clock = clock
         self._index_worker = index_worker
         self._reader = CandidateReader(database, owner, index_worker, repair)
+        self._word_embedder = word_embedder
         self._zone = zone
         self._retry_at = 0.0
         self.error = ""
@@ -90,7 +94,11 @@ class Searcher:
         query = self._vector(corpus, parsed, postings)
         candidates = self._collect(corpus, parsed, postings, query, filters, pool)
         known = to_micros(asked) if filters.as_of else NEVER
-        ranked = rank(candidates, parsed, query, to_micros(asked), known=known)
+        previous = self._reader.previous(candidates)
+        ranked = rank(
+            *(candidates, parsed, query, to_micros(asked), self._word_embedder, previous),
+            known=known,
+        )
         return self._database.read(lambda tx: self._hits(tx, candidates, ranked, top_k, filters, explain))
 
     def _collect(
@@ -129,10 +137,11 @@ class Searcher:
         active = self._index_worker.find(corpus.identity)
         if not active or time.monotonic() < self._retry_at:
             return nothing
-        counts = dict.fromkeys(parsed.name_words, 0.0)
-        for word, (stem, counted) in parsed.words.items():
-            share = postings[stem].total / max(corpus.size, 1) if stem in postings else 0.0
-            counts[word] = counted * HALF_WEIGHT_SHARE / (HALF_WEIGHT_SHARE + share)
+        counts = {}
+        for one in parsed.words:
+            total = max((postings[stem].total for stem in one.stems if stem in postings), default=0)
+            share = total / max(corpus.size, 1)
+            counts[one.word] = one.weight * HALF_WEIGHT_SHARE / (HALF_WEIGHT_SHARE + share)
         try:
             raw = active.embed_query(parsed.text, counts)
         except LifelongError as error:
@@ -156,31 +165,26 @@ class Searcher:
         filters: SearchFilter,
         explain: bool,
     ) -> list[Hit]:
-        """Return the best. Of items that say the same, the newest takes the place of the best; of a record, its
-        journal line and its experience, only the best is shown."""
         if filters.agent_id:
             Agents(tx).get_row(self._owner, filters.agent_id)  # raises for an unknown one
-        kept: dict[object, tuple[int, FoundItem, str]] = {}
-        shown_records: set[int] = set()
-        for at, place in enumerate(ranked.places.tolist()):
-            if at % top_k == 0 and len(kept) == top_k:
-                break
-            one, text = candidates.found(place), candidates.text(place)
-            if filters.as_of and one.end_known and one.end_known > filters.as_of:
-                one = one._replace(until=None)
-            same = _sameness(one, text, candidates.stems[place].tobytes()) or one.id
-            first, known, _ = kept.get(same, (at, one, text))
-            record = one.record_id if one.kind != "fact" else None
-            if same not in kept and (len(kept) == top_k or record in shown_records):
-                continue
-            if record:
-                shown_records.add(record)
-            if known is one or one.at > known.at:
-                kept[same] = first, one, text
-        return [
-            hit(tx, self._owner, one, float(ranked.scores[at]), ranked.explain(at) if explain else None, text)
-            for at, one, text in kept.values()
-        ]
+        hits = []
+        for group in group_candidates(candidates, ranked, top_k):
+            found = [self._known_then(candidates.found(place), filters) for place in group.places]
+            sources = tuple(
+                hit(tx, self._owner, one, text=candidates.text(place))
+                for one, place in list(zip(found, group.places, strict=True))[1 : MAX_SOURCES + 1]
+            )
+            lead = group.places[0]
+            parts = ranked.explain(lead) if explain else None
+            first = hit(tx, self._owner, found[0], group.score, parts, candidates.text(lead))
+            hits.append(replace(first, sources=sources))
+        return hits
+
+    def _known_then(self, found: FoundItem, filters: SearchFilter) -> FoundItem:
+        """Return an item without an end that was not known yet at the time of a search in the past."""
+        if filters.as_of and found.end_known and found.end_known > filters.as_of:
+            return found._replace(until=None)
+        return found
 
 
 def hit(
@@ -213,12 +217,6 @@ def hit(
 
 def _text(found: FoundItem) -> str:
     return text_of(found.type, found.data) if found.type else found.text
-
-
-def _sameness(found: FoundItem, text: str, stems: bytes) -> object:
-    """Return what is equal of two items that say the same: speaker, words, number of negations, and whether it
-    asks. None where there are no words to compare."""
-    return (found.speaker, found.trust, stems, count_negations(text), ends_in_question(text)) if stems else None
 
 
 def validate_filter(

@@ -5,6 +5,8 @@ words here."""
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 
 from lifelong.text.words import FUNCTION, WORD, word_set
 
@@ -42,6 +44,44 @@ _WANTS = word_set(
 _ENGLISH = FUNCTION - _SMALL - _FIRST - word_set("in on an so was am will also over at as do no me a i")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _MIN_LETTERS = 6  # of a sentence in another script
+
+STOP_WORDS = {
+    "german": word_set(
+        """der die das den dem des ein eine einen einem einer eines und oder aber ist sind war waren bin bist hat
+        habe haben hatte ich du er sie es wir ihr mich mir dich dir sich uns euch mein meine meinen meinem meiner
+        dein deine deinen sein seine ihre ihren unser unsere unserer unseren zu zum zur auf mit von vom fur bei
+        nach aus als auch noch nur wie wer was wann wo warum dass nicht kein keine so da doch mal ja schon im in am
+        an um ob wird werden wurde kann soll muss welche welcher welches welchem welchen"""
+    ),
+    "spanish": word_set(
+        """el la los las un una unos unas y o pero es son era fue ser estar esta este esto estos estas ese esa eso
+        que de del al a en con por para como se su sus mi mis tu tus me te le lo les nos yo ella nosotros ya si no
+        muy mas ha he hay cual cuales quien cuando donde cuanto cuanta cuantos cuantas"""
+    ),
+    "french": word_set(
+        """le la les un une des et ou mais est sont etait je tu il elle on nous vous ils elles mon ma mes ton ta tes
+        son sa ses notre nos votre vos leur leurs du de au aux ce cet cette ces qui que quoi dont dans sur avec
+        pour par pas ne plus comme y en se a quel quelle quels quelles"""
+    ),
+}
+"""Words that say little, folded, by language: the index leaves them out of texts in that language."""
+
+_LISTS = {"english": FUNCTION, **STOP_WORDS}
+_LANGUAGES = {
+    word: tuple(language for language, words in _LISTS.items() if word in words)
+    for word in frozenset[str]().union(*_LISTS.values())
+}
+FOREIGN_WORDS = frozenset[str]().union(*STOP_WORDS.values()) - FUNCTION
+"""Small words that are not English ones."""
+
+
+def guess_language(words: Iterable[str]) -> str:
+    """Return the language, by its English name, that has most of these folded words among its small words; empty
+    where that is English, or cannot be told."""
+    counts = Counter(language for word in words for language in _LANGUAGES.get(word, ()))
+    english = counts.pop("english", 0)
+    best = max(counts, key=lambda language: counts[language], default="")
+    return best if counts[best] > english else ""
 
 
 def is_foreign(sentence: str) -> bool:

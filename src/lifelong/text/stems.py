@@ -1,8 +1,8 @@
-"""Stems, and words that mean the same or the opposite. English ones; other words stay as they are.
+"""Stems, and words that mean the same or the opposite.
 
-There are two stems. `stem` is the stemmer of the index and of everything that compares texts. `canonical` also
-puts synonyms together; the rules' judge of conflicts was trained on it, and another stem would need another
-training.
+`stem` is the English stemmer of the index and of everything that compares texts; `stem_in` is that of another
+language. `canonical` also puts synonyms together; the rules' judge of conflicts was trained on it, and another stem
+would need another training.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 import Stemmer
 
 _stemmer = Stemmer.Stemmer("english", 0)
+MIN_STEMMED_LETTERS = 3  # a word of another language has more, or stays as it is
 
 _PASTS = """
 went:go gone:go did:do done:finish had:have bought:buy ate:eat eaten:eat drank:drink drunk:drink drove:drive
@@ -54,6 +55,17 @@ PARTICIPLE = re.compile(r"[a-z]+(?:en|wn|rn|ne|un)")  # "seen" needs an auxiliar
 def stem(word: str) -> str:
     """Return the stem of a folded word. What is not ASCII stays as it is."""
     return str(_stemmer.stemWord(IRREGULAR.get(word, word))) if word.isascii() else word
+
+
+@cache
+def _stemmer_of(language: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(language, 0)
+
+
+@lru_cache(maxsize=10_000)
+def stem_in(language: str, word: str) -> str:
+    """Return the stem of a folded word in a language by its English name; that of a short word is itself."""
+    return str(_stemmer_of(language).stemWord(word)) if word.isalpha() and len(word) > MIN_STEMMED_LETTERS else word
 
 
 @lru_cache(maxsize=16_384)

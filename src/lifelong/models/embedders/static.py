@@ -129,6 +129,19 @@ class StaticEmbedder:
         row: Vector = unit(total)[0]
         return row
 
+    def embed_words(self, words: Sequence[str]) -> Rows:
+        """Return a row of length 1 for each word; zeros for one without a token."""
+        import numpy as np
+
+        tokens, table = self._tokens(set(words)), self._model().table()
+        some = [word for word in words if tokens[word]]
+        rows = np.zeros((len(words), table.shape[1]), np.float32)
+        if some:
+            every = table.take([token for word in some for token in tokens[word]], axis=0)
+            starts = np.cumsum([0, *(len(tokens[word]) for word in some)])[:-1]
+            rows[[bool(tokens[word]) for word in words]] = np.add.reduceat(every, starts, axis=0)
+        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), np.float32)
+
     def _tokens(self, words: AbstractSet[str]) -> dict[str, list[int]]:
         known = self._known
         tokens = {word: known[word] for word in words if word in known}

@@ -1,0 +1,39 @@
+"""How well the words of a text match those of a question: fully where they have a stem in common, else by how near
+they are in meaning ("folder" and "directory"). The bundled model has a vector for each word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers: TypeAlias = NDArray[np.float32]
+
+MIN_COSINE = 0.25  # of two words that have something in common
+CURVE = 0.7  # makes more of small likenesses
+
+
+class WordEmbedder(Protocol):
+    """Has a vector for each word."""
+
+    def embed_words(self, words: Sequence[str]) -> Numbers:
+        """Return a row of length 1 for each word."""
+        ...
+
+
+def match_words(embedder: WordEmbedder, words: Sequence[str], texts: Sequence[Set[str]]) -> Numbers:
+    """Return a row for each text, given as its words: how well the best of them matches each of the question's."""
+    vocabulary = list(frozenset[str]().union(*texts))
+    if not words or not vocabulary:
+        return np.zeros((len(texts), len(words)), np.float32)
+    rows = embedder.embed_words([*words, *vocabulary])
+    cosines = rows[len(words) :] @ rows[: len(words)].T
+    likeness = np.clip((cosines - MIN_COSINE) / (1 - MIN_COSINE), 0, 1) ** CURVE
+    number = {word: place for place, word in enumerate(vocabulary)}
+    nothing = len(vocabulary)  # stands for a text without words
+    flat = [place for text in texts for place in ([number[word] for word in text] or [nothing])]
+    starts = np.cumsum([0, *(max(1, len(text)) for text in texts)])[:-1]
+    padded = np.vstack([likeness, np.zeros((1, len(words)), np.float32)])
+    return np.asarray(np.maximum.reduceat(padded.take(flat, axis=0), starts, axis=0), np.float32)
