@@ -50,10 +50,10 @@ WEIGHTS: Mapping[str, float] = {
     "previous": 2.6,
     "speaker": 3.7,
     "user": 3.7,
-    "assistant": 5.3,
+    "assistant": 4.0,
     "number": 1.9,
     "date": 2.0,
-    "when": 2.0,
+    "when": 3.0,
     "recent": 1.1,
     "question": -2.7,
     "feedback": 1.0,
@@ -145,7 +145,8 @@ def rank(
     scores = np.asarray(parts.sum(axis=0), np.float32)
     if not (parsed.is_past or parsed.is_lookup):
         scores = _newer_first(candidates, parsed, scores)
-    scores = _rare_words_first(candidates, parsed, holds, scores)
+    if parsed.is_lookup:
+        scores = _rare_words_first(candidates, parsed, holds, scores)
     scores = _below_successor(candidates, known, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
     order = np.argsort(-scores, kind="stable")
     near = parts[_ROW["vector"]] > WEIGHTS["vector"] * MIN_SIMILARITY
