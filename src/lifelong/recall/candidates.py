@@ -224,7 +224,7 @@ class CandidateReader:
         pool: int,
     ) -> Candidates:
         """Return the candidates that pass the filter: about `pool` by words, and as many by meaning, and the
-        records that superseded any of them. Where many do not pass, more are read."""
+        records that others of them come from or were superseded by. Where many do not pass, more are read."""
         only = filters.of_vectors
         if only != VectorFilter():
             narrow = self._database.read(lambda tx: self._narrow(tx, [*postings], only, pool))
@@ -243,11 +243,12 @@ class CandidateReader:
             if _enough(by_words[:count], passing, pool, count) and _enough(near, passing, pool, count):
                 break
             count *= 4
-        successors = {str(known[id_][17]) for id_ in passing if known[id_][17]}
-        if successors:
-            newer = self._database.read(lambda tx: self._records(tx, successors))
-            known |= newer
-            passing |= {id_ for id_, row in newer.items() if _passes(row, filters)}
+        records = {str(known[id_][column]) for id_ in passing for column in (9, 17) if known[id_][column]}
+        records -= {known[id_][2] for id_ in passing if known[id_][1] == "record"}
+        if records:
+            more = self._database.read(lambda tx: self._records(tx, records))
+            known |= more
+            passing |= {id_ for id_, row in more.items() if _passes(row, filters)}
         rows = [known[id_] for id_ in sorted(passing)]
         ids = [row[0] for row in rows]
         found = (

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from lifelong.recall.analyzer import ends_in_question
 from lifelong.recall.candidates import NEVER, Candidates
 from lifelong.recall.ranking import Ranked
@@ -24,26 +26,24 @@ class Group(NamedTuple):
 
 
 def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list[Group]:
-    """Return the best groups, best first."""
+    """Return the best groups, best first. A group ranks as its record does, if that was found: what is made of a
+    record changes how it is shown, and not what is found."""
+    records = {int(candidates.record[at]): at for at in np.flatnonzero(candidates.kind == _RECORD).tolist()}
     groups: dict[object, list[int]] = {}
-    scores: dict[object, float] = {}
     same: dict[object, object] = {}
-    for at, place in enumerate(ranked.places.tolist()):
+    for place in ranked.places.tolist():
         record = int(candidates.record[place])
-        key: object = ("record", record) if record else ("item", place)
-        sameness = _sameness(candidates, place)
-        if key not in groups:
-            key = same.get(sameness, key)
-        if key not in groups:
-            if len(groups) == count:
-                continue
-            groups[key], scores[key] = [], float(ranked.scores[at])
-        same.setdefault(sameness, key)
-        groups[key].append(place)
-    return [Group(_lead_first(candidates, ranked, places), scores[key]) for key, places in groups.items()]
+        key = same.setdefault(_sameness(candidates, place), ("record", record) if record else ("item", place))
+        groups.setdefault(key, []).append(place)
+
+    def score(places: Sequence[int]) -> float:
+        return max(float(ranked.scores[records.get(int(candidates.record[place]), place)]) for place in places)
+
+    scored = sorted((Group(places, score(places)) for places in groups.values()), key=lambda one: -one.score)
+    return [Group(_lead_first(candidates, ranked, one.places), one.score) for one in scored[:count]]
 
 
-def _lead_first(candidates: Candidates, ranked: Ranked, places: list[int]) -> list[int]:
+def _lead_first(candidates: Candidates, ranked: Ranked, places: Sequence[int]) -> list[int]:
     """Return the members of a group, first the one to show: the best fact that holds, if it says what is asked for
     as well as the record does; else the newest of what says the same."""
 

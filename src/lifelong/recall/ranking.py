@@ -83,7 +83,8 @@ _RECORD = ITEM_KINDS.index("record")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Places of candidates, best first, with their scores and the parts of these, a row each."""
+    """Places of the candidates that were found, best first; the scores of all candidates, and the parts of these, a
+    row each."""
 
     places: Places
     scores: Numbers
@@ -153,7 +154,7 @@ def rank(
     found = (words > 0) | (exact > 0) | near
     found |= (candidates.record > 0) & np.isin(candidates.record, candidates.by[found])  # what replaced these
     order = order[found[order]]
-    return Ranked(order, scores[order], parts)
+    return Ranked(order, scores, parts)
 
 
 def heaviest(weights: NDArray[np.floating], k: int) -> Places:
