@@ -38,11 +38,7 @@ BESIDE: Mapping[str, Callable[[Haystack], Answers]] = {
     "vectors alone": vectors,
     "plain RRF": fused,
 }
-TRANSFORMER = {
-    "provider": "onnx",
-    "pooling": "cls",
-    "query_prefix": "Represent this sentence for searching relevant passages: ",
-}
+TRANSFORMER = {"provider": "fastembed", "model": "snowflake/snowflake-arctic-embed-s"}
 
 GOALS = {
     "locomo_turn_r10": Goal("LoCoMo, turn R@10", "≥", 78),
