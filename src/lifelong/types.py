@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias, get_args
@@ -352,3 +352,11 @@ class Hit:
     confidence: Confidence = "fair"
     sources: tuple[Hit, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
+
+
+NOTHING_KNOWN = "Nothing is known about this."
+
+
+def nothing_known(hits: Iterable[Hit]) -> bool:
+    """Return whether a search knows nothing: it found nothing, or only hits of low confidence."""
+    return all(hit.confidence == "low" for hit in hits)
