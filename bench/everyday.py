@@ -22,8 +22,17 @@ from rich.console import Console
 from bench.answering import transformer
 from bench.goals import Goal, table
 from bench.progress import step
-from lifelong import AssistantMessage, Hit, Memory, Record, SystemMessage, ToolCall, ToolResult, UserMessage
-from lifelong.types import nothing_known
+from lifelong import (
+    AssistantMessage,
+    Hit,
+    Memory,
+    Record,
+    SystemMessage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    nothing_known,
+)
 
 NEAREST = 3
 TOKENS = 800

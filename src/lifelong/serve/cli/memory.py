@@ -166,6 +166,9 @@ def search(
 ) -> Answer:
     """Find what is known about a question, a line a hit: id, date, who, text.
 
+    Beneath a hit stands what else says the same. Where nothing is known, that is said first, and what follows is
+    only the nearest. With --json, each hit has its confidence (low, fair, high) and its sources.
+
     Example: lifelong search "Where does Mara stay in Lisbon?" --explain
     """
     if not query.strip():
