@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from lifelong.memory import Store
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.search import Searcher
 from lifelong.serve.cli.app import app
+from lifelong.serve.hook import hook
 from lifelong.serve.http.app import create_app
 from lifelong.serve.terminal import hit_lines
 from lifelong.testing import FakeClock
@@ -175,6 +177,21 @@ def test_experiences_say_when_nothing_is_known(
     monkeypatch.setenv("LIFELONG_CONTINUITY_EXPERIENCE_STORE_ENABLED", "true")
     done = CliRunner().invoke(app, ["experiences", "query", QUESTION, "--home", str(memory.home.path)])
     assert done.output.splitlines()[0] == ONLY_NEAREST
+
+
+def test_a_hook_puts_nothing_unsure_before_a_prompt(home: Path, judged: Judge) -> None:
+    """R13, F3."""
+    (home / "lifelong.toml").write_text("[continuity]\nexperience_store_enabled = true\n")
+
+    def given(session: str) -> str:
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": "/work", "prompt": QUESTION}
+        out = io.StringIO()
+        hook(io.BytesIO(json.dumps(event).encode()), out, home)
+        return out.getvalue()
+
+    assert "where the trams end" in given("one")
+    judged(*["low"] * 10)
+    assert "where the trams end" not in given("two")
 
 
 def test_http_answers_with_confidence_and_sources(client: TestClient, judged: Judge, other: Hit) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import importlib.util
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -28,7 +29,10 @@ DEFAULT_MODEL = "snowflake/snowflake-arctic-embed-s"
 ALIASES = {"": DEFAULT_MODEL, "multilingual": "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"}
 MAX_WINDOW_TOKENS = 512  # a longer window costs the square of its length
 MAX_TEXT_BYTES = 32_768  # of a text: some sixteen windows of English, seconds on a small machine
-INSTALL = "embeddings.provider is 'fastembed', but {} is missing. Install it: pip install 'lifelong[embeddings]'."
+INSTALL = (
+    "embeddings.provider is 'fastembed', but its package is missing. "
+    "Install it: pip install 'lifelong[embeddings]'."
+)
 
 SEARCHING = "Represent this sentence for searching relevant passages: "
 PREFIXES = {
@@ -72,6 +76,8 @@ class FastEmbedder(Windowed):
         query_prefix: str = "",
         document_prefix: str = "",
     ) -> None:
+        if not importlib.util.find_spec("fastembed"):
+            raise ConfigError(INSTALL)
         super().__init__(query_prefix, document_prefix, MAX_TEXT_BYTES)
         self._name, self._path, self._pooling = model.strip(), path, pooling
         self._name = self._name if path and not self._name else ALIASES.get(self._name.lower(), self._name)
@@ -126,12 +132,10 @@ class FastEmbedder(Windowed):
     # Loading
 
     def _load(self) -> _Model:
-        try:
-            import fastembed
-            from loguru import logger
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise ConfigError(INSTALL.format(f"the package {error.name}")) from None
+        import fastembed
+        from loguru import logger
+        from tokenizers import Tokenizer
+
         logger.disable("fastembed")  # it writes to the terminal whatever it tries; what fails is raised
         name, file, folder, pooling = self._found()
         try:

@@ -348,6 +348,7 @@ def organize(memory: Memory) -> Answer:
     done, left = memory.organize(), memory.admin.unindexed()
     waiting = memory.admin.health().waiting
     why = _why_waiting(memory) if waiting else ""
+    remedy = " ".join(memory.admin.status_notes() if left else ()) or f"Run: {hint('worker', memory.home.path)}"
 
     def command_for(words: str) -> str:
         return hint(words, memory.home.path, memory.user)
@@ -363,7 +364,7 @@ def organize(memory: Memory) -> Answer:
             ending = command_for("end-session")
             print_text(f"Nothing was due. What was said is organized when its session ends: {ending}")
         if left:
-            print_text(f"{not_indexed(left)}. Run: {hint('worker', memory.home.path)}")
+            print_text(f"{not_indexed(left)}. {remedy}")
 
     counts = {"organized": done.finished, "failed": done.failed, "waiting": waiting, "unindexed": left}
     return Answer(counts, show)
