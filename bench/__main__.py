@@ -13,6 +13,7 @@ from bench import (
     cli,
     everyday,
     journal,
+    lookups,
     organize,
     peers,
     quality,
@@ -36,6 +37,7 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "users": users.run,
     "peers": peers.run,
     "everyday": everyday.run,
+    "lookups": lookups.run,
 }
 
 RESULTS = Path(__file__).parent / "results"

@@ -8,6 +8,7 @@ bundled embedder's vectors alone, and reciprocal rank fusion of the two as most 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ DEPTH = 100  # turns that are asked for
 POOL = 200  # turns that full text and vectors give to their fusion
 RRF = 60
 ROLES = ("user", "assistant")
+
+TRANSFORMER = {"provider": "fastembed", "model": "snowflake/snowflake-arctic-embed-s"}
 
 Answers = Callable[[Asked], Sequence[str]]
 """The ids of turns, best first."""
@@ -80,6 +83,12 @@ def _message(turn: Said, at: datetime) -> UserMessage | AssistantMessage:
     if turn.speaker == "assistant":
         return AssistantMessage(turn.text, at=at)
     return UserMessage(turn.text, "" if turn.speaker in ROLES else turn.speaker, at=at)
+
+
+def transformer() -> dict[str, str]:
+    """Return the settings of a small transformer from the folder that TEST_ONNX_MODEL names; none without it."""
+    folder = os.environ.get("TEST_ONNX_MODEL", "")
+    return TRANSFORMER | {"path": folder} if folder else {}
 
 
 # What it is compared with

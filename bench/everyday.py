@@ -3,6 +3,7 @@
 Every file of the folder that EVERYDAY_DATA names is a scenario: turns of several sessions, and what must be found,
 put before a turn, kept, dropped, ended. They go through the public API, in a home of their own with the defaults.
 Nothing may be tuned to a single question of them: other scenarios of the same form judge the result.
+TEST_ONNX_MODEL names the folder of a snowflake-arctic-embed-s, to ask the same questions with a small transformer.
 """
 
 from __future__ import annotations
@@ -18,12 +19,24 @@ from typing import Any
 
 from rich.console import Console
 
+from bench.answering import transformer
 from bench.goals import Goal, table
 from bench.progress import step
-from lifelong import AssistantMessage, Hit, Memory, Record, SystemMessage, ToolCall, ToolResult, UserMessage
+from lifelong import (
+    AssistantMessage,
+    Hit,
+    Memory,
+    Record,
+    SystemMessage,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    nothing_known,
+)
 
 NEAREST = 3
 TOKENS = 800
+SHARED = Path(__file__).parents[2] / "shared" / "data" / "everyday"  # beside the repository, where it exists
 WHERE = "Set EVERYDAY_DATA to a folder with scenarios (docs/recall-figures.md says what one looks like)."
 
 GOALS = {
@@ -39,6 +52,10 @@ GOALS = {
     "context_must": Goal("contexts: what must be there", "≥", 85),
     "context_must_not": Goal("contexts: what must not be there", "≤", 5),
 }
+WITH_TRANSFORMER = {
+    "transformer_question_top1": Goal("questions with a transformer: first", "≥", 48),
+    "transformer_question_top3": Goal("questions with a transformer: among three", "≥", 74),
+}
 ALSO = {
     "ended_right": "changes: what ended is marked",
     "true_kept": "changes: what is still true is current",
@@ -53,18 +70,27 @@ Scenario = Mapping[str, Any]
 def run() -> Figures:
     """Measure every scenario, print the table, return the figures."""
     console = Console()
-    folder = Path(os.environ.get("EVERYDAY_DATA") or "/nowhere")
-    counted: Counter[str] = Counter()
-    for path in sorted(folder.glob("*.json")):
-        scenario = json.loads(path.read_text(encoding="utf-8"))
-        with step(console, scenario["name"]), tempfile.TemporaryDirectory(prefix="lifelong-bench-") as home:
-            counted += _Run(Path(home), scenario).measure()
-    if not counted:
+    folder = Path(os.environ.get("EVERYDAY_DATA") or SHARED)
+    scenarios = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    if not scenarios:
         console.print(WHERE)
         return {}
-    figures = shares(counted)
-    console.print(table("everyday, per cent", figures, GOALS, ALSO))
+    figures, goals = shares(_counted(console, scenarios)), dict(GOALS)
+    if embeddings := transformer():
+        found = shares(_counted(console, scenarios, embeddings=embeddings))
+        named = {f"transformer_{measure}": share for measure, share in found.items()}
+        figures |= {measure: named[measure] for measure in WITH_TRANSFORMER if measure in named}
+        goals |= WITH_TRANSFORMER
+    console.print(table("everyday, per cent", figures, goals, ALSO))
     return figures
+
+
+def _counted(console: Console, scenarios: Iterable[Scenario], **settings: Any) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for scenario in scenarios:
+        with step(console, scenario["name"]), tempfile.TemporaryDirectory(prefix="lifelong-bench-") as home:
+            counted += _Run(Path(home), scenario, settings).measure()
+    return counted
 
 
 def shares(counted: Mapping[str, int]) -> Figures:
@@ -84,8 +110,9 @@ class _Clock:
 class _Run:
     """One scenario in a home of its own."""
 
-    def __init__(self, home: Path, scenario: Scenario) -> None:
+    def __init__(self, home: Path, scenario: Scenario, settings: Mapping[str, Any]) -> None:
         self._home = home
+        self._settings = settings
         self._scenario = scenario
         self._counted: Counter[str] = Counter()
         self._record_of: dict[str, int] = {}
@@ -94,7 +121,7 @@ class _Run:
     def measure(self) -> Counter[str]:
         turns = self._scenario["turns"]
         self._clock = _Clock(_time(turns[0]["at"]))
-        with Memory.open(self._home, clock=self._clock) as memory:
+        with Memory.open(self._home, clock=self._clock, **self._settings) as memory:
             self._store(memory, turns)
             while memory.admin.index():
                 pass
@@ -142,7 +169,7 @@ class _Run:
 
     def _records(self, hit: Hit) -> set[int]:
         own = {hit.record_id} if hit.record_id is not None else set()
-        return own | set(self._cited.get(hit.text, ()))
+        return own.union(self._cited.get(hit.text, ()), *map(self._records, hit.sources))
 
     def _ask(self, memory: Memory, before: set[str]) -> None:
         for one in self._asked():
@@ -154,12 +181,12 @@ class _Run:
             if one.get("kind") == "assistant":
                 self._count("assistant_top3", place > 0)
             if one["measure"] == "question":
-                self._count("answerable_told", says_nothing(hits))
+                self._count("answerable_told", nothing_known(hits))
             if one.get("stale"):
                 self._count("current_first", self._is_current_first(hits, one["gold"], one["stale"]))
         for one in self._scenario.get("unanswerable", ()):
             self._ask_at(one.get("at"))
-            self._count("unanswerable_told", says_nothing(memory.search(one["q"], 10)))
+            self._count("unanswerable_told", nothing_known(memory.search(one["q"], 10)))
 
     def _is_current_first(self, hits: Sequence[Hit], gold: Iterable[str], stale: Iterable[str]) -> bool:
         current = self._place(hits, gold, len(hits))
@@ -198,11 +225,6 @@ class _Run:
     def _count(self, measure: str, is_so: bool) -> None:
         self._counted[measure] += is_so
         self._counted[f"{measure} of"] += 1
-
-
-def says_nothing(hits: Sequence[Hit]) -> bool:
-    """Whether a search says that nothing is known."""
-    return not hits
 
 
 def record(turn: Scenario) -> Record:

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import ablation, haystacks, locomo
-from bench.answering import Answers, Told, full_text, fused, told, vectors
+from bench.answering import Answers, Told, full_text, fused, told, transformer, vectors
 from bench.goals import Figures, Goal, table
 from bench.haystacks import Haystack
 from bench.progress import step
@@ -38,12 +38,6 @@ BESIDE: Mapping[str, Callable[[Haystack], Answers]] = {
     "vectors alone": vectors,
     "plain RRF": fused,
 }
-TRANSFORMER = {
-    "provider": "onnx",
-    "pooling": "cls",
-    "query_prefix": "Represent this sentence for searching relevant passages: ",
-}
-
 GOALS = {
     "locomo_turn_r10": Goal("LoCoMo, turn R@10", "≥", 78),
     "locomo_turn_mrr": Goal("LoCoMo, turn MRR", "≥", 60),
@@ -82,9 +76,9 @@ def run() -> Figures:
         if os.environ.get("BENCH_ABLATION"):
             ablation.run(console, everything)
     goals = dict(GOALS)
-    if (model := os.environ.get("TEST_ONNX_MODEL")) and locomo.data_folder():
+    if (embeddings := transformer()) and locomo.data_folder():
         with step(console, "LoCoMo with a transformer"):
-            figures |= with_transformer(folder, model)
+            figures |= with_transformer(folder, embeddings)
         goals |= WITH_TRANSFORMER
     console.print(table("recall, per cent", figures, goals, ALSO))
     return figures
@@ -102,8 +96,7 @@ def beside(console: Console, title: str, key: str, some: Sequence[Told]) -> Figu
     return {f"{key}_{measure}": value for measure, value in found["lifelong"].items()}
 
 
-def with_transformer(folder: Path, model: str) -> Figures:
-    embeddings = TRANSFORMER | {"path": model}
+def with_transformer(folder: Path, embeddings: Mapping[str, str]) -> Figures:
     with tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name:
         some = [told(Path(name), one, embeddings=embeddings) for one in haystacks.from_locomo(folder)]
         return {f"transformer_locomo_{measure}": value for measure, value in asked(some).items()}

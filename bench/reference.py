@@ -191,6 +191,7 @@ RETURNED: tuple[type, ...] = (
 LITERALS: dict[str, object] = {
     "ItemKind": types.ItemKind,
     "Provenance": types.Provenance,
+    "Confidence": types.Confidence,
     "AgentState": types.AgentState,
     "ItemState": types.ItemState,
     "Stage": health.Stage,
@@ -226,6 +227,8 @@ def python() -> str:
     parts += [part for name in DESCRIPTORS for part in _class(getattr(descriptors, name))]
     parts.append("## What calls return\n")
     parts += [part for kind in RETURNED for part in _class(kind)]
+    parts.append(f"### nothing_known\n\n#### `nothing_known{_signature(types.nothing_known)}`\n")
+    parts.append(f"{_prose(inspect.getdoc(types.nothing_known) or '')}\n")
     parts.append("### Words\n\nTypes whose values are a few words:\n")
     parts += [f"- `{name}`: {', '.join(f'`{word}`' for word in get_args(one))}" for name, one in LITERALS.items()]
     parts.append("\n## Parts of your own\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import haystacks, quality, scoring
+from bench import haystacks, lookups, quality, scoring
 from bench.answering import full_text, fused, told, vectors
 from bench.goals import Goal, plain
 from bench.haystacks import Asked, Haystack, Said, Sitting
@@ -96,3 +96,28 @@ def test_goals() -> None:
     assert Goal("", "≤", 2).met(2)
     assert not Goal("", "≥", 2).met(1.9)
     assert (plain(1234.5), plain(1.234)) == ("1,234", "1.23")
+
+
+def test_lookups_are_the_rarest_words_of_what_each_said(chats: Haystack) -> None:
+    drawn = list(lookups.draw(chats, 10))
+    assert drawn == list(lookups.draw(chats, 10))
+    said = {turn.id: turn for sitting in chats.sittings for turn in sitting.turns}
+    assert {id_ for one in drawn for id_ in one.turns} == set(said)
+    for one in drawn:
+        assert 1 <= len(one.query.split()) <= 2
+        assert all(word in said[id_].text.lower() for id_ in one.turns for word in one.query.split())
+        assert {said[id_].speaker == "assistant" for id_ in one.turns} == {one.by_assistant}
+
+
+def test_lookups_are_counted_by_who_said_it_beside_full_text(chats: Haystack) -> None:
+    drawn = list(lookups.draw(chats, 10))
+    figures = lookups.shares(
+        lookups.asked(drawn, full_text(chats), "fts5_") + lookups.asked(drawn, lambda asked: [], "")
+    )
+    assert figures == {
+        f"{who}lookup_{measure}": 100 if who else 0
+        for who in ("fts5_", "")
+        for measure in ("user_top1", "assistant_top1", "top5")
+    }
+    _, goals, _ = lookups.judged(figures)
+    assert [goal.met(figures[measure]) for measure, goal in goals.items()] == [False] * 3

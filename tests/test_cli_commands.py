@@ -639,3 +639,16 @@ def test_hostile_text_commands_no_terminal(home: Path, line: Line) -> None:
         )
         if answer.code == 0 and "likes" in shown:
             assert "[red]likes" in shown or "%5Bred%5Dlikes" in shown, f"{words}: it is no markup"
+
+
+def test_organize_says_why_nothing_can_be_embedded(
+    line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R4: what is wrong with the settings, and what to do."""
+    with Memory.open(tmp_path) as memory:
+        memory.add("I live in Lisbon.")
+    monkeypatch.setenv("LIFELONG_EMBEDDINGS_PROVIDER", "fastembed")
+    monkeypatch.setenv("LIFELONG_EMBEDDINGS_MODEL", "bge-smal")
+    said = line.done("organize", "--home", str(tmp_path)).out
+    assert "1 item is not in the index yet. New items are found by their words only" in said
+    assert "Unknown embeddings.model 'bge-smal'. The nearest known: BAAI/bge-small-en" in said

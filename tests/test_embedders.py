@@ -24,7 +24,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from lifelong.errors import ConfigError, InputError, LifelongError, ModelError
 from lifelong.models.embedders import static
 from lifelong.models.embedders.base import Embedder, Lazy
-from lifelong.models.embedders.onnx import OnnxEmbedder
+from lifelong.models.embedders.fastembed import ALIASES, DEFAULT_MODEL, PREFIXES, FastEmbedder
 from lifelong.models.embedders.openai import OpenAIEmbedder, cut
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.settings import Settings
@@ -203,9 +203,9 @@ def test_the_bundled_model_is_loaded_once() -> None:
 def test_importing_the_embedders_imports_no_heavy_package() -> None:
     code = """
 import sys, lifelong
-from lifelong.models.embedders import onnx, openai, static
-static.StaticEmbedder(), openai.OpenAIEmbedder("m", "http://a")
-heavy = {"numpy", "tokenizers", "safetensors", "onnxruntime", "wordllama"} & set(sys.modules)
+from lifelong.models.embedders import fastembed, openai, static
+static.StaticEmbedder(), openai.OpenAIEmbedder("m", "http://a"), fastembed.FastEmbedder()
+heavy = {"numpy", "tokenizers", "safetensors", "onnxruntime", "fastembed", "wordllama"} & set(sys.modules)
 assert not heavy, heavy
 static.StaticEmbedder().embed(["a"])
 assert "wordllama" not in sys.modules
@@ -221,7 +221,7 @@ def test_what_failed_to_be_made_is_made_at_the_next_call() -> None:
     assert [lazy(), lazy()] == [1, 1]
 
 
-# ONNX
+# fastembed
 
 
 def field(number: int, value: int | str | bytes) -> bytes:
@@ -270,8 +270,9 @@ TABLE = np.random.default_rng(1).standard_normal((9, DIMS)).astype(np.float32)
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
-    if not find_spec("onnxruntime"):
-        pytest.skip("onnxruntime, the extra `onnx`, is not installed")
+    if not find_spec("fastembed"):
+        pytest.skip("fastembed, the extra `embeddings`, is not installed")
+    (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 16, "pad_token": "[PAD]"}')
     (tmp_path / "model.onnx").write_bytes(tiny_onnx(TABLE))
     tiny_tokenizer().save(str(tmp_path / "tokenizer.json"))
     return tmp_path
@@ -281,36 +282,54 @@ def at_length_1(vector: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(vector / np.linalg.norm(vector))
 
 
-class TestOnnx(EmbedderContract):
+class TestFastembed(EmbedderContract):
     @pytest.fixture
-    def embedder(self, tiny: Path) -> OnnxEmbedder:
-        return OnnxEmbedder(tiny)
+    def embedder(self, tiny: Path) -> FastEmbedder:
+        return FastEmbedder(path=tiny)
 
-    def test_it_pools_by_the_mean_or_by_the_first_token(self, tiny: Path) -> None:
+    def test_it_pools_by_the_mean_or_by_one_token(self, tiny: Path) -> None:
         text = ["the dog"]
-        assert np.allclose(
-            OnnxEmbedder(tiny).embed(text)[0], at_length_1(TABLE[[1, 3, 4, 2]].mean(axis=0)), atol=1e-6
-        )
-        assert np.allclose(OnnxEmbedder(tiny, pooling="cls").embed(text)[0], at_length_1(TABLE[1]), atol=1e-6)
+        ways: dict[Any, Any] = {"": TABLE[[1, 3, 4, 2]].mean(axis=0), "cls": TABLE[1], "last": TABLE[2]}
+        for pooling, expected in ways.items():
+            row = FastEmbedder(path=tiny, pooling=pooling).embed(text)[0]
+            assert np.allclose(row, at_length_1(expected), atol=1e-6)
+
+    def test_a_folder_says_how_it_pools_and_what_stands_before_texts(self, tiny: Path) -> None:
+        """As sentence transformers are published."""
+        (tiny / "1_Pooling").mkdir()
+        (tiny / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+        assert np.allclose(FastEmbedder(path=tiny).embed(["dog"])[0], at_length_1(TABLE[1]), atol=1e-6)
+        mean = FastEmbedder(path=tiny, pooling="mean")
+        plain, prefixed = mean.embed(["dog"])[0], mean.embed(["query: dog"])[0]
+        said = {"prompts": {"query": "query: ", "document": ""}}
+        (tiny / "config_sentence_transformers.json").write_text(json.dumps(said))
+        mean = FastEmbedder(path=tiny, pooling="mean")
+        assert np.array_equal(mean.embed_query("dog", {}), prefixed)
+        assert np.array_equal(mean.embed(["dog"])[0], plain)
 
     def test_a_long_text_is_the_average_of_its_windows(self, tiny: Path) -> None:
-        row = OnnxEmbedder(tiny).embed(["the " * 14 + "dog dog"])[0]
+        row = FastEmbedder(path=tiny).embed(["the " * 14 + "dog dog"])[0]
         first, second = TABLE[[1, *[3] * 14, 2]].mean(axis=0), TABLE[[1, 4, 4, 2]].mean(axis=0)
-        assert np.allclose(row, at_length_1(16 * at_length_1(first) + 4 * at_length_1(second)), atol=1e-6)
+        assert np.allclose(row, at_length_1(55 * at_length_1(first) + 7 * at_length_1(second)), atol=1e-6)
+
+    def test_each_window_has_its_prefix(self, tiny: Path) -> None:
+        row = FastEmbedder(path=tiny, document_prefix="query: ").embed(["the " * 12 + "dog dog"])[0]
+        first, second = TABLE[[1, 7, 8, *[3] * 12, 2]].mean(axis=0), TABLE[[1, 7, 8, 4, 4, 2]].mean(axis=0)
+        assert np.allclose(row, at_length_1(54 * at_length_1(first) + 14 * at_length_1(second)), atol=1e-6)
 
     def test_prefixes_stand_before_a_question_and_before_a_text(self, tiny: Path) -> None:
-        plain, asking = OnnxEmbedder(tiny), OnnxEmbedder(tiny, query_prefix="query: ")
+        plain, asking = FastEmbedder(path=tiny), FastEmbedder(path=tiny, query_prefix="query: ")
         assert np.array_equal(asking.embed_query("dog", {"dog": 0}), plain.embed(["query: dog"])[0])
         assert np.array_equal(asking.embed(["dog"]), plain.embed(["dog"]))
-        telling = OnnxEmbedder(tiny, document_prefix="query: ")
+        telling = FastEmbedder(path=tiny, document_prefix="query: ")
         assert np.array_equal(telling.embed(["dog"]), plain.embed(["query: dog"]))
 
     def test_whatever_changes_stored_vectors_is_another_embedder(self, tiny: Path) -> None:
         def version(**more: Any) -> str:
-            return OnnxEmbedder(tiny, **more).identity.version
+            return FastEmbedder(path=tiny, **more).identity.version
 
         plain = version()
-        assert version(query_prefix="query: ") == plain
+        assert version(query_prefix="query: ") == version(pooling="mean") == plain
         others = [version(pooling="cls"), version(document_prefix="query: ")]
         (tiny / "model.onnx_data").write_bytes(b"more numbers")
         others.append(version())
@@ -320,26 +339,35 @@ class TestOnnx(EmbedderContract):
         others.append(version())
         assert len({plain, *others}) == 6
 
-    def test_the_model_may_stand_in_a_folder_of_its_own(self, tiny: Path) -> None:
-        before = OnnxEmbedder(tiny).identity
+    @pytest.mark.parametrize("place", ["onnx/model.onnx", "model_optimized.onnx"])
+    def test_the_model_may_stand_elsewhere_in_its_folder(self, tiny: Path, place: str) -> None:
+        before = FastEmbedder(path=tiny).identity
         (tiny / "onnx").mkdir()
-        (tiny / "model.onnx").rename(tiny / "onnx" / "model.onnx")
-        assert OnnxEmbedder(tiny).identity == before
+        (tiny / "model.onnx").rename(tiny / place)
+        assert FastEmbedder(path=tiny).identity == before
 
     def test_an_output_that_is_a_vector_a_text_is_taken_as_it_is(self, tiny: Path) -> None:
         (tiny / "model.onnx").write_bytes(tiny_onnx(np.arange(9, dtype=np.float32)))
-        tiny_tokenizer(4).save(str(tiny / "tokenizer.json"))
-        row = OnnxEmbedder(tiny).embed(["dog"])[0]
+        (tiny / "tokenizer_config.json").write_text('{"model_max_length": 4, "pad_token": "[PAD]"}')
+        row = FastEmbedder(path=tiny, pooling="none").embed(["dog"])[0]
         assert np.allclose(row, at_length_1(np.array([1.0, 4, 2])))
-        with pytest.raises(ModelError, match="not a vector"):  # this one has as many numbers as tokens
-            OnnxEmbedder(tiny).embed(["the dog"])
+        with pytest.raises(ModelError, match=r"not a vector.*embeddings\.pooling"):  # as many numbers as tokens
+            FastEmbedder(path=tiny, pooling="none").embed(["the dog"])
+        with pytest.raises(ModelError, match=r"embeddings\.pooling"):
+            FastEmbedder(path=tiny).embed(["dog"])
 
     @pytest.mark.parametrize(
         ("spoil", "error", "says"),
         [
-            (lambda at: (at / "model.onnx").unlink(), ConfigError, "Put model.onnx and tokenizer.json there"),
-            (lambda at: (at / "tokenizer.json").write_text("{"), ConfigError, "no model can be read"),
-            (lambda at: (at / "model.onnx").write_bytes(b"x"), ConfigError, "no model can be read"),
+            (lambda at: (at / "model.onnx").unlink(), ConfigError, "one model.onnx, .* holds none"),
+            (
+                lambda at: shutil.copy((at / "model.onnx").rename(at / "a.onnx"), at / "b.onnx"),
+                ConfigError,
+                "a.onnx, b",
+            ),
+            (lambda at: (at / "tokenizer_config.json").unlink(), ConfigError, "tokenizer_config.json, as models"),
+            (lambda at: (at / "tokenizer.json").write_text("{"), ConfigError, "cannot be read"),
+            (lambda at: (at / "model.onnx").write_bytes(b"x"), ConfigError, "cannot be read"),
             (lambda at: (at / "model.onnx").write_bytes(tiny_onnx(TABLE[:2])), ModelError, "cannot be used"),
             (lambda at: (at / "model.onnx").write_bytes(tiny_onnx(TABLE * np.nan)), ModelError, "not a vector"),
             (
@@ -348,34 +376,70 @@ class TestOnnx(EmbedderContract):
                 "pixels",
             ),
         ],
-        ids=["no model", "bad tokenizer", "bad model", "small model", "no numbers", "pictures"],
+        ids=["none", "two", "no config", "bad tokenizer", "bad model", "small model", "no numbers", "pictures"],
     )
     def test_what_is_wrong_is_said(
         self, tiny: Path, spoil: Callable[[Path], object], error: type[LifelongError], says: str
     ) -> None:
         spoil(tiny)
         with pytest.raises(error, match=says):
-            OnnxEmbedder(tiny).embed(["the dog"])
+            FastEmbedder(path=tiny).embed(["the dog"])
+
+    def test_a_folder_of_a_model_with_a_name_must_hold_its_file(self, tiny: Path) -> None:
+        with pytest.raises(
+            ConfigError, match=r"onnx/model\.onnx of snowflake/snowflake-arctic-embed-s is missing"
+        ):
+            FastEmbedder("Snowflake/snowflake-arctic-embed-s", tiny).embed(["the dog"])
+
+    @pytest.mark.parametrize(
+        ("name", "nearest"),
+        [
+            ("bge-small-en-v1.5", "BAAI/bge-small-en-v1.5"),
+            ("BAAI/bge-smal-en", "BAAI/bge-small-en"),
+            ("snowflake-arctic-embed-s", DEFAULT_MODEL),
+            ("???", DEFAULT_MODEL),
+        ],
+    )
+    def test_an_unknown_name_is_answered_with_the_nearest(self, name: str, nearest: str) -> None:
+        with pytest.raises(ConfigError, match=f"Unknown .* The nearest known: .*{nearest}.*'multilingual'"):
+            FastEmbedder(name).embed(["the dog"])
+
+    def test_without_a_network_it_says_what_to_do(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path))
+        name = ALIASES["multilingual"]
+        says = rf"{name} is not in {tmp_path} and cannot be downloaded: .*network.*embeddings\.path"
+        with pytest.raises(ModelError, match=says):
+            FastEmbedder("multilingual").embed(["the dog"])
 
     def test_without_its_package_it_says_what_to_install(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setitem(sys.modules, "onnxruntime", None)
-        with pytest.raises(ConfigError, match=r"lifelong\[onnx\]"):
-            OnnxEmbedder(tmp_path).embed(["a"])
+        monkeypatch.setitem(sys.modules, "fastembed", None)
+        with pytest.raises(ConfigError, match=r"package is missing.*lifelong\[embeddings\]"):
+            FastEmbedder(path=tmp_path)
+
+    def test_the_models_that_are_named_here_are_known_to_fastembed(self) -> None:
+        from fastembed import TextEmbedding
+
+        known = [one["model"].lower() for one in TextEmbedding.list_supported_models()]
+        assert {name.lower() for name in ALIASES.values()} <= set(known)
+        assert all(any(name.startswith(start) for name in known) for start in PREFIXES)
 
 
 def test_a_real_transformer_knows_what_is_alike() -> None:
     """snowflake-arctic-embed-s, int8. See docs/embedders.md for where to get it."""
     place = os.environ.get("TEST_ONNX_MODEL", "")
-    if not place or not find_spec("onnxruntime"):
-        pytest.skip("TEST_ONNX_MODEL names no folder with a real model, or onnxruntime is missing")
-    embedder = OnnxEmbedder(Path(place), "cls", "Represent this sentence for searching relevant passages: ")
+    if not place or not find_spec("fastembed"):
+        pytest.skip("TEST_ONNX_MODEL names no folder with a real model, or fastembed is missing")
+    embedder = FastEmbedder("snowflake/snowflake-arctic-embed-s", Path(place))
     about = ["My sister bought a car.", "We cooked pasta for dinner.", "The meeting moved to Tuesday."]
     questions = ["who has a new vehicle?", "what did we eat?", "when do we see each other?"]
     found = np.array([embedder.embed_query(question, {}) for question in questions])
     assert (found @ embedder.embed(about).T).argmax(axis=1).tolist() == [0, 1, 2]
     assert embedder.identity.dimensions == 384
+    same = FastEmbedder("", Path(place), "cls", "Represent this sentence for searching relevant passages: ")
+    assert np.allclose(same.embed_query(questions[0], {}), found[0], atol=1e-6)
 
 
 # Endpoints
@@ -614,14 +678,12 @@ def test_windows_hold_the_whole_text() -> None:
 
 
 def test_the_settings_reach_a_local_model(tiny: Path) -> None:
-    chosen = {"provider": "onnx", "path": str(tiny), "pooling": "cls", "document_prefix": "Anna "}
+    chosen = {"provider": "fastembed", "path": str(tiny), "pooling": "cls", "document_prefix": "Anna "}
     opened = open_embedder(Settings.load(embeddings=chosen | {"query_prefix": "query: "}))
-    expected = OnnxEmbedder(tiny, "cls", "query: ", "Anna ")
+    expected = FastEmbedder("", tiny, "cls", "query: ", "Anna ")
     assert opened.identity == expected.identity
     assert np.array_equal(opened.embed(["dog"]), expected.embed(["dog"]))
     assert np.array_equal(opened.embed_query("dog", {}), expected.embed_query("dog", {}))
-    with pytest.raises(ConfigError, match=r"embeddings\.path names no model"):
-        open_embedder(Settings.load(embeddings=chosen | {"path": ""}))
 
 
 def test_the_settings_reach_an_endpoint() -> None:

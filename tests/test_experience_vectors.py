@@ -218,10 +218,10 @@ def test_the_settings_change_the_embedder(open_memory: OpenMemory, tiny: Path) -
     """R4: from the bundled one to a transformer, during which the first serves; and back, when the transformer is
     not at hand: words find, health says so, no question embeds, and the index worker makes them next."""
     before = answers(tell(open_memory(**LOCAL)))
-    onnx = open_memory(**LOCAL, embeddings={"provider": "onnx", "path": str(tiny)})
-    assert answers(onnx.experiences) == before
-    onnx.organize()
-    transformer = served_by(onnx.experiences)
+    fast = open_memory(**LOCAL, embeddings={"provider": "fastembed", "path": str(tiny)})
+    assert answers(fast.experiences) == before
+    fast.organize()
+    transformer = served_by(fast.experiences)
     assert transformer not in ("", STATIC)
     back = open_memory(**LOCAL)
     assert back.experiences.query("Why did the deploy fail?", 1)[0].text == DEPLOY
@@ -236,9 +236,9 @@ def test_the_settings_change_the_embedder(open_memory: OpenMemory, tiny: Path) -
 
 def test_an_embedder_whose_files_are_gone(open_memory: OpenMemory, tiny: Path) -> None:
     """R4: words find, nothing is added, and what is there waits for it."""
-    settings = {**LOCAL, "embeddings": {"provider": "onnx", "path": str(tiny / "model")}}
+    settings = {**LOCAL, "embeddings": {"provider": "fastembed", "path": str(tiny / "model")}}
     (tiny / "model").mkdir()
-    for name in ("model.onnx", "tokenizer.json"):
+    for name in ("model.onnx", "tokenizer.json", "tokenizer_config.json"):
         shutil.copy(tiny / name, tiny / "model")
     tell(open_memory(**settings))
     shutil.move(tiny / "model", tiny / "away")

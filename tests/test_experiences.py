@@ -678,7 +678,7 @@ def test_what_the_tool_tells_is_not_learned_again(open_memory: OpenMemory) -> No
 def test_nothing_found_is_an_answer(open_memory: OpenMemory) -> None:
     """R7."""
     memory = open_memory(continuity=ON)
-    assert memory.tools()[-1].call(query="anything") == "No experiences found."
+    assert memory.tools()[-1].call(query="anything") == "No experiences found. Nothing is known about this."
     assert grouped([], "entity") == {}
 
 

@@ -50,6 +50,7 @@ PUBLIC = [
     "Turn",
     "User",
     "UserMessage",
+    "nothing_known",
 ]
 
 HEAVY = ["psycopg", "psycopg_pool", "chromadb", "mcp", "pydantic_ai", "fastapi", "uvicorn", "numpy", "anthropic"]

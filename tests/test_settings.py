@@ -135,7 +135,7 @@ def test_every_key_can_be_set_in_the_environment(key: str, monkeypatch: pytest.M
         SecretStr: ("postgresql://other", SecretStr("postgresql://other")),
     }
     chosen = {"synchronous": "normal", "organizer": "rules", "time_zone": "Asia/Tokyo", "notes_query": "claude"}
-    chosen |= {"provider": "onnx", "pooling": "cls", "store": "chroma"}
+    chosen |= {"provider": "fastembed", "pooling": "cls", "store": "chroma"}
     text, value = (chosen[name], chosen[name]) if name in chosen else values[type(default)]
     monkeypatch.setenv(f"LIFELONG_{section}_{name}".upper(), text)
     assert getattr(getattr(Settings.load(), section), name) == value

@@ -65,6 +65,7 @@ if typing.TYPE_CHECKING:
         ToolResult,
         Turn,
         UserMessage,
+        nothing_known,
     )
 
 _MODULE_OF = {
@@ -101,6 +102,7 @@ _MODULE_OF = {
     "Turn": "types",
     "User": "collect.descriptors",
     "UserMessage": "types",
+    "nothing_known": "types",
 }
 
 __all__ = [
@@ -137,6 +139,7 @@ __all__ = [
     "Turn",
     "User",
     "UserMessage",
+    "nothing_known",
 ]
 
 if not typing.TYPE_CHECKING:  # which knows the names from above

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from lifelong.collect.descriptors import Descriptor
@@ -326,6 +326,7 @@ class Item(NamedTuple):
 
 
 Confidence = Literal["low", "fair", "high"]
+"""How sure it is that a hit answers the question. `low`: it is only the nearest that there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,3 +353,20 @@ class Hit:
     confidence: Confidence = "fair"
     sources: tuple[Hit, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
+
+
+class Found(Protocol):
+    """What a question finds: a hit, an experience."""
+
+    @property
+    def confidence(self) -> Confidence: ...
+
+
+NOTHING_KNOWN = "Nothing is known about this."
+ONLY_NEAREST = f"{NOTHING_KNOWN} The nearest, for what they are worth:"
+"""What people and agents are told before hits of which none is fair."""
+
+
+def nothing_known(found: Iterable[Found]) -> bool:
+    """Return whether a search knows nothing: it found nothing, or only what has a low confidence."""
+    return all(one.confidence == "low" for one in found)

@@ -503,15 +503,11 @@ def open_embedder(settings: Settings) -> Embedder:
         from lifelong.models.embedders.static import StaticEmbedder
 
         return StaticEmbedder()
-    if chosen.provider == "onnx":
-        from lifelong.models.embedders.onnx import OnnxEmbedder
+    if chosen.provider == "fastembed":
+        from lifelong.models.embedders.fastembed import FastEmbedder
 
-        if not chosen.path:
-            raise ConfigError(
-                "embeddings.provider is 'onnx', but embeddings.path names no model's folder. Set it."
-            )
-        path = Path(chosen.path).expanduser()
-        return OnnxEmbedder(path, chosen.pooling, chosen.query_prefix, chosen.document_prefix)
+        path = Path(chosen.path).expanduser() if chosen.path else None
+        return FastEmbedder(chosen.model, path, chosen.pooling, chosen.query_prefix, chosen.document_prefix)
     from lifelong.models.embedders.openai import OpenAIEmbedder
 
     same = {"dimensions", "query_prefix", "document_prefix", "batch", "window_bytes", "timeout_seconds"}

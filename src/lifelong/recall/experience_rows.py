@@ -13,7 +13,7 @@ from lifelong.recall.citations import Citations
 from lifelong.recall.items import Items
 from lifelong.recall.recall_log import WriteBehind
 from lifelong.storage.base import Database, Row, Transaction
-from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
+from lifelong.types import Confidence, Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
 
 KIND: ItemKind = "experience"
 _COLUMNS = "id, text, category, session_id, record, trust, at, entities, used, used_at, until"
@@ -23,7 +23,7 @@ _COLUMNS = "id, text, category, session_id, record, trust, at, entities, used, u
 class Experience:
     """Something worth knowing again. `record` is the journal line it came from; `entities` are the people,
     projects and places it names; `used` is how often it came back; `until` is when it stopped being true (none: it
-    holds); `score` is how well it answers a query."""
+    holds); `score` is how well it answers a query, `confidence` how sure it is that it does."""
 
     id: str
     text: str
@@ -37,6 +37,7 @@ class Experience:
     used_at: datetime | None = None
     until: datetime | None = None
     score: float = 0.0
+    confidence: Confidence = "fair"
 
 
 class ReadUntil(NamedTuple):

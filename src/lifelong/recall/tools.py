@@ -12,7 +12,7 @@ from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import Experiences, Group, grouped
 from lifelong.recall.items import SHORT_ID
 from lifelong.tools import Tool, tool
-from lifelong.types import Hit
+from lifelong.types import NOTHING_KNOWN, ONLY_NEAREST, Found, Hit, nothing_known
 
 if TYPE_CHECKING:
     from lifelong.recall.relations import Relations
@@ -23,7 +23,7 @@ TOP_K_HELP = f"How many hits, 1 to {MAX_TOOL_HITS}; {DEFAULT_TOP_K} if left out.
 
 RECALL = (
     "Search everything that is remembered: what was said, documents, journal, notes, experiences. Each hit comes "
-    "with its date, its id and who said it."
+    "with its date, its id and who said it. The answer says when nothing is known."
 )
 RELATIONS = "Whom and what somebody or something is related to, the closest first, with what says so."
 _ABOUT = {
@@ -50,7 +50,9 @@ def recall_tools(recall: Callable[[str, int], list[Hit]], relate: Callable[[str]
             raise InputError("The query is empty. Ask a question, or name what you look for.")
         _check_count(top_k, "hits")
         hits = recall(query, top_k)
-        return fenced(_hits(hits, query)) if hits else "Nothing was found. Ask in other words, or leave words out."
+        if not hits:
+            return f"{NOTHING_KNOWN} Ask in other words, or leave words out."
+        return fenced([*_caution(hits), *_hits(hits, query)])
 
     def relations(entity: Annotated[str, "A person, project, place or thing, by its name."]) -> str:
         return _related(relate(entity))
@@ -61,11 +63,20 @@ def recall_tools(recall: Callable[[str, int], list[Hit]], relate: Callable[[str]
     )
 
 
+def _caution(found: Sequence[Found]) -> list[str]:
+    """Return the line that says that nothing is known, where no hit is fair."""
+    return [ONLY_NEAREST] if nothing_known(found) else []
+
+
 def _hits(hits: Sequence[Hit], question: str, indent: str = "") -> Iterator[str]:
     for hit in hits:
         about = [f"{hit.at:%Y-%m-%d}", hit.id, *filter(None, (hit.speaker, hit.path)), f"by {hit.trust}"]
         if hit.until:
             about.append(f"not so since {hit.until:%Y-%m-%d}")
+        if hit.confidence == "low":
+            about.append("low confidence")
+        if hit.sources:
+            about.append(f"also {' '.join(other.id for other in hit.sources)}")
         yield f"{indent}- {shortened(hit.text, question)} ({', '.join(about)})"
 
 
@@ -102,11 +113,12 @@ def query_experiences(experiences: Experiences, log_search: LogSearch) -> Tool:
         found = experiences.query(query, top_k)
         log_search(query, [replace(one, id=one.id[:SHORT_ID]) for one in found])
         if not found:
-            return "No experiences found."
+            return f"No experiences found. {NOTHING_KNOWN}"
         if group_by is None:
-            return fenced(_lines(found))
+            return fenced([*_caution(found), *_lines(found)])
         groups = grouped(found, group_by).items()
-        return fenced(line for key, some in groups for line in (_heading(group_by, key), *_lines(some), ""))
+        lines = (line for key, some in groups for line in (_heading(group_by, key), *_lines(some), ""))
+        return fenced([*_caution(found), *lines])
 
     return tool(
         "query_experiences",

@@ -158,7 +158,7 @@ def _search(memory: Memory, prompt: str) -> str:
     if len(prompt.split()) < MIN_WORDS:
         return ""
     hits = memory.search(prompt[:2_000], MAX_HITS, kinds=("fact", "experience", "note"))
-    lines = [hit_line(one, prompt) for one in hits if one.until is None]
+    lines = [hit_line(one, prompt) for one in hits if one.until is None and one.confidence != "low"]
     return fenced([PREFACE, *lines]) if lines else ""
 
 

@@ -24,7 +24,7 @@ from unicodedata import east_asian_width
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lifelong.types import Hit
+    from lifelong.types import Found, Hit
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that a terminal obeys, or that make it show a text in another order than it is read."""
@@ -107,32 +107,50 @@ def to_json(value: object, *, compact: bool = False) -> str:
 
 
 def print_hits(hits: Sequence[Hit], empty: str, query: str = "") -> None:
-    """Print a line a hit; where there are none, what to do."""
+    """Print a line a hit, and before hits of which none is fair that nothing is known; where there are none, what
+    to do."""
+    print_unknown(hits)
     for line in hit_lines(hits, query) if hits else [empty]:
         sys.stdout.write(f"{line}\n")
 
 
+def print_unknown(found: Sequence[Found]) -> None:
+    """Print that nothing is known, before what was found all the same."""
+    from lifelong.types import ONLY_NEAREST, nothing_known
+
+    if found and nothing_known(found):
+        sys.stdout.write(f"{ONLY_NEAREST}\n")
+
+
 def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0) -> Iterator[str]:
     """Return each hit as a line: its id, when, who or where, the text (of a long one, the part with the query's
-    words) and what to know of it, in `limit` columns (the terminal's). What the score is made of follows in a line
-    of its own, if it was asked for."""
+    words) and what to know of it, in `limit` columns (the terminal's). Beneath it follow, each in a dim line, what
+    else says the same, and what the score is made of, if it was asked for. A hit of low confidence is dim."""
+    from lifelong.types import nothing_known
+
     limit = limit or width()
+    unsure = "" if nothing_known(hits) else "low confidence"
     sources = [_source(hit) for hit in hits]
     id_width = max((columns(hit.id) for hit in hits), default=0)
     source_width = max(map(columns, sources), default=0)
     for hit, source in zip(hits, sources, strict=True):
-        marks = _marks(hit)
+        is_low = hit.confidence == "low"
+        marks = _marks(hit, unsure if is_low else "")
         text = one_line(hit.text).removeprefix(INFERRED)
         room = limit - id_width - source_width - 16 - columns(marks) - (2 if marks else 0)
         text = excerpt(text, query, max(room, MIN_TEXT_WIDTH))
         parts = [
-            styled(pad(one_line(hit.id), id_width), "cyan"),
+            styled(pad(one_line(hit.id), id_width), "dim" if is_low else "cyan"),
             styled(f"{hit.at:%Y-%m-%d}", "dim"),
-            styled(pad(source, source_width), "bold"),
-            styled(text, "strike") if hit.until else text,
-            styled(marks, "yellow"),
+            styled(pad(source, source_width), "dim" if is_low else "bold"),
+            styled(text, *["dim"] * is_low, *["strike"] * bool(hit.until)),
+            styled(marks, "dim" if is_low else "yellow"),
         ]
         yield "  ".join(filter(None, parts))
+        for other in hit.sources:
+            about = f"{' ' * id_width}  also {one_line(other.id)}  {other.at:%Y-%m-%d}  {_source(other)}  "
+            text = one_line(other.text).removeprefix(INFERRED)
+            yield styled(about + excerpt(text, query, max(limit - columns(about), MIN_TEXT_WIDTH)), "dim")
         if hit.parts:
             scores = ", ".join(f"{name} {part:+.2f}" for name, part in hit.parts.items())
             yield styled(f"{' ' * id_width}  score {hit.score:.2f} = {scores}", "dim")
@@ -174,14 +192,15 @@ def _source(hit: Hit) -> str:
     return one_line(hit.speaker) or (hit.kind if hit.kind != "record" else _WHO.get(hit.trust, hit.trust))
 
 
-def _marks(hit: Hit) -> str:
+def _marks(hit: Hit, unsure: str) -> str:
     """Return what to know before the text is believed."""
     found = [
+        unsure,
         f"ended {hit.until:%Y-%m-%d}" if hit.until else "",
         "inferred" if hit.text.startswith(INFERRED) else "",
         {"web": "from the web", "tool": "from a tool"}.get(hit.trust, ""),
         "pinned" if hit.pinned else "",
-        f"r{hit.record_id}" if hit.kind == "fact" and hit.record_id else "",
+        f"r{hit.record_id}" if hit.kind == "fact" and hit.record_id and not hit.sources else "",
     ]
     return f"({', '.join(filter(None, found))})" if any(found) else ""
 

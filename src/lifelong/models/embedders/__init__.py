@@ -1,1 +1,1 @@
-"""Pick one, who turns text into vectors: `static` (bundled), `onnx` (a local file), `openai` (an endpoint)."""
+"""Pick one, who turns text into vectors: `static` (bundled), `fastembed` (a transformer), `openai` (a server)."""

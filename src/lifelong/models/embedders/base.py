@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Vector: TypeAlias = "NDArray[np.float32]"
 Rows: TypeAlias = "NDArray[np.float32]"
 T = TypeVar("T")
-P = TypeVar("P", bound=Sized)
 
 
 class Identity(NamedTuple):
@@ -60,36 +59,37 @@ class Embedder(Protocol):
         ...
 
 
-class Windowed(ABC, Generic[P]):
+class Windowed(ABC):
     """An embedder that reads sentences, with other words before a question than before a text."""
 
     def __init__(self, query_prefix: str, document_prefix: str, most_bytes: int) -> None:
         self._query_prefix, self._document_prefix, self._most_bytes = query_prefix, document_prefix, most_bytes
 
     def embed(self, texts: Sequence[str]) -> Rows:
-        return self._embedded(texts, self._document_prefix)
+        return self._embedded(texts, asked=False)
 
     def embed_query(self, text: str, weights: Mapping[str, float]) -> Vector:
-        row: Vector = self._embedded([text], self._query_prefix)[0]
+        row: Vector = self._embedded([text], asked=True)[0]
         return row
 
-    def _embedded(self, texts: Sequence[str], prefix: str) -> Rows:
+    def _embedded(self, texts: Sequence[str], *, asked: bool) -> Rows:
         """Return the average of each text's windows, longer ones counting more."""
         import numpy as np
 
         whole = enumerate(cleaned(texts, self._most_bytes))
-        found = [(place, window) for place, text in whole if text for window in self._windows(prefix, text)]
-        rows = self._run([window for _, window in found])
+        found = [(place, window) for place, text in whole if text for window in self._windows(text, asked=asked)]
+        rows = self._run([window for _, window in found], asked=asked)
         sums = np.zeros((len(texts), rows.shape[1]))
         lengths = np.array([[len(window)] for _, window in found]).reshape(-1, 1)
         np.add.at(sums, np.array([place for place, _ in found], np.intp), unit(rows) * lengths)
         return unit(sums)
 
     @abstractmethod
-    def _windows(self, prefix: str, text: str) -> Sequence[P]: ...
+    def _windows(self, text: str, *, asked: bool) -> Sequence[str]:
+        """Return the text in pieces that the model takes, each with its prefix. `asked`: it is a question."""
 
     @abstractmethod
-    def _run(self, windows: Sequence[P]) -> NDArray[Any]:
+    def _run(self, windows: Sequence[str], *, asked: bool) -> NDArray[Any]:
         """Return a row for each window, of any length; also for none."""
 
 
@@ -128,6 +128,10 @@ def fingerprint(*parts: Path | str | bytes) -> str:
     """Return a short hash of texts, of bytes, and of files by their bytes."""
     digest = hashlib.sha256()
     for part in parts:
+        if isinstance(part, Path):
+            with part.open("rb") as opened:
+                digest.update(hashlib.file_digest(opened, "sha256").digest())
+            continue
         data = part.encode("utf-8", "replace") if isinstance(part, str) else part
-        digest.update(hashlib.sha256(data.read_bytes() if isinstance(data, Path) else data).digest())
+        digest.update(hashlib.sha256(data).digest())
     return digest.hexdigest()[:16]

@@ -37,7 +37,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class OpenAIEmbedder(Windowed[str]):
+class OpenAIEmbedder(Windowed):
     """`timeout_seconds` is for a batch with all its attempts. `dimensions`, where given, is asked of the server;
     otherwise the first answer says how many there are."""
 
@@ -75,10 +75,11 @@ class OpenAIEmbedder(Windowed[str]):
         version = fingerprint(self._url, self._document_prefix, str(self._asked_for))
         return Identity(f"openai/{self._model}", version, self._dimensions())
 
-    def _windows(self, prefix: str, text: str) -> list[str]:
+    def _windows(self, text: str, *, asked: bool) -> list[str]:
+        prefix = self._query_prefix if asked else self._document_prefix
         return [prefix + piece for piece in cut(text, self._window)]
 
-    def _run(self, windows: Sequence[str]) -> NDArray[Any]:
+    def _run(self, windows: Sequence[str], *, asked: bool) -> NDArray[Any]:
         import numpy as np
 
         rows = [np.zeros((0, self._dimensions()))]

@@ -24,7 +24,7 @@ from lifelong.serve.cli.options import (
     read_text,
     time_option,
 )
-from lifelong.serve.terminal import one_line, print_done, print_table, print_text, sanitize, styled
+from lifelong.serve.terminal import one_line, print_done, print_table, print_text, print_unknown, sanitize, styled
 
 if TYPE_CHECKING:
     from lifelong.memory import Memory
@@ -317,10 +317,12 @@ def query(
         for name, several in groups.items()
         for one in several
     ]
-    return Answer(
-        groups if by else found,
-        lambda: print_table((*([by] if by else []), *EXPERIENCE_COLUMNS), cells, NO_EXPERIENCE),
-    )
+
+    def show() -> None:
+        print_unknown(found)
+        print_table((*([by] if by else []), *EXPERIENCE_COLUMNS), cells, NO_EXPERIENCE)
+
+    return Answer(groups if by else found, show)
 
 
 @command(experiences, "add", new=True)

@@ -166,6 +166,9 @@ def search(
 ) -> Answer:
     """Find what is known about a question, a line a hit: id, date, who, text.
 
+    Beneath a hit stands what else says the same. Where nothing is known, that is said first, and what follows is
+    only the nearest. With --json, each hit has its confidence (low, fair, high) and its sources.
+
     Example: lifelong search "Where does Mara stay in Lisbon?" --explain
     """
     if not query.strip():
@@ -345,6 +348,7 @@ def organize(memory: Memory) -> Answer:
     done, left = memory.organize(), memory.admin.unindexed()
     waiting = memory.admin.health().waiting
     why = _why_waiting(memory) if waiting else ""
+    remedy = " ".join(memory.admin.status_notes() if left else ()) or f"Run: {hint('worker', memory.home.path)}"
 
     def command_for(words: str) -> str:
         return hint(words, memory.home.path, memory.user)
@@ -360,7 +364,7 @@ def organize(memory: Memory) -> Answer:
             ending = command_for("end-session")
             print_text(f"Nothing was due. What was said is organized when its session ends: {ending}")
         if left:
-            print_text(f"{not_indexed(left)}. Run: {hint('worker', memory.home.path)}")
+            print_text(f"{not_indexed(left)}. {remedy}")
 
     counts = {"organized": done.finished, "failed": done.failed, "waiting": waiting, "unindexed": left}
     return Answer(counts, show)

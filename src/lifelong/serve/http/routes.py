@@ -69,7 +69,9 @@ async def add(body: models.Add, memory: UserMemory) -> models.Added:
 
 @memory_verbs.post("/search")
 async def search(body: models.Search, memory: UserMemory) -> list[Hit]:
-    """Find what the user's memory knows about a question, best first, each hit with its source, date and trust."""
+    """Find what the user's memory knows about a question, best first, each hit with its source, date and trust.
+    Nothing is known where no hit has a `confidence` above `low`: those are only the nearest. `sources` are other
+    items that say the same as the hit."""
 
     def look() -> list[Hit]:
         user_memory = memory()
@@ -432,7 +434,7 @@ def list_experiences(
 
 @experiences.post("/query")
 def query_experiences(body: models.ExperienceQuery, memory: UserMemory) -> list[Experience]:
-    """Find the experiences that answer a question best, best first, each with its score."""
+    """Find the experiences that answer a question best, best first, each with its score and its `confidence`."""
     return memory().experiences.query(body.query, body.top_k)
 
 

@@ -23,7 +23,20 @@ from lifelong.recall.feedback import Verdict
 from lifelong.serve.page.context import PageContext, agent_name
 from lifelong.serve.page.documents import summarize
 from lifelong.serve.page.graph import make_graph
-from lifelong.types import ITEM_KINDS, Agent, Hit, ItemKind, ItemState, Session, StoredRecord, ToolCall
+from lifelong.types import (
+    ITEM_KINDS,
+    NOTHING_KNOWN,
+    ONLY_NEAREST,
+    Agent,
+    Found,
+    Hit,
+    ItemKind,
+    ItemState,
+    Session,
+    StoredRecord,
+    ToolCall,
+    nothing_known,
+)
 
 OVERVIEW_RECORDS = 8
 OVERVIEW_CHANGESETS = 6
@@ -73,8 +86,22 @@ def search(page: PageContext) -> Response:
         )
     largest = max((abs(part) for hit in hits for part in hit.parts.values()), default=1.0)
     return page.show(
-        "search.html", question=question, kinds=kinds, top=top, hits=hits, largest=largest, all_kinds=ITEM_KINDS
+        "search.html",
+        question=question,
+        kinds=kinds,
+        top=top,
+        hits=hits,
+        unknown=_unknown(hits),
+        largest=largest,
+        all_kinds=ITEM_KINDS,
     )
+
+
+def _unknown(found: Sequence[Found]) -> str:
+    """Return what to say where nothing is known."""
+    if not nothing_known(found):
+        return ""
+    return ONLY_NEAREST if found else NOTHING_KNOWN
 
 
 def browse(page: PageContext) -> Response:
@@ -129,6 +156,7 @@ def experiences(page: PageContext) -> Response:
         by=by,
         all_groups=GROUPS,
         groups=grouped(part.shown, by),
+        unknown=_unknown(found) if question else "",
         part=part,
     )
 
