@@ -326,6 +326,7 @@ class Item(NamedTuple):
 
 
 Confidence = Literal["low", "fair", "high"]
+CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
 """How sure it is that a hit answers the question. `low`: it is only the nearest that there is."""
 
 

@@ -19,6 +19,7 @@ from lifelong.errors import ConfigError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.journal.indexing import journal_items, journal_paths, note_items, note_paths
 from lifelong.journal.service import JournalService
+from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.organize.dispatch import Dispatcher
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
@@ -95,7 +96,8 @@ class SharedParts:
         self.home = home
         self.database = database
         self.clock = clock
-        self.embedders = open_embedders(settings, embedder)
+        self.word_embedder = StaticEmbedder()
+        self.embedders = open_embedders(settings, embedder, self.word_embedder)
         if settings.continuity.notes_query != "auto":
             open_query(settings, database, clock, "")  # what is asked for by name must be usable
         self.lifecycle = open_lifecycle(settings, database)
@@ -268,7 +270,7 @@ class UserParts:
         zone = ZoneInfo(self._settings.time_zone)
         return Searcher(
             *(self._database, self.name, self._clock, self.shared.index_worker, self.shared.repair),
-            self.shared.embedders[-1],
+            self.shared.word_embedder,
             zone,
         )
 
@@ -306,7 +308,7 @@ class UserParts:
             lambda: shared.index_worker,
             threshold=self._settings.experience_uniqueness_threshold,
             most=self._settings.experience_max_count,
-            same_meaning=embedder_word_match(shared.embedders[-1]),
+            same_meaning=embedder_word_match(shared.word_embedder),
             journal=self.journal,
             uses=shared.experience_uses,
         )
@@ -434,14 +436,11 @@ def open_query(settings: Settings, database: Database, clock: Clock, user: str) 
     return ModelQuery(models, database, clock, user)
 
 
-def open_embedders(settings: Settings, given: Embedder | None) -> Sequence[Embedder]:
+def open_embedders(settings: Settings, given: Embedder | None, bundled: StaticEmbedder) -> Sequence[Embedder]:
     """Return the one that was given or is configured, and the bundled one, whose vectors may still be there."""
-    chosen = given or open_embedder(settings)
     if not given and settings.embeddings.provider == "static":
-        return (chosen,)
-    from lifelong.models.embedders.static import StaticEmbedder
-
-    return (chosen, StaticEmbedder())
+        return (bundled,)
+    return (given or open_embedder(settings), bundled)
 
 
 def open_lifecycle(settings: Settings, database: Database) -> Lifecycle:
@@ -497,12 +496,9 @@ def open_database(home: Home, storage: StorageSettings) -> Database:
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """Return the configured embedder. Nothing is loaded or requested before its first use."""
+    """Return the configured embedder that is not the bundled one. Nothing is loaded or requested before its first
+    use."""
     chosen = settings.embeddings
-    if chosen.provider == "static":
-        from lifelong.models.embedders.static import StaticEmbedder
-
-        return StaticEmbedder()
     if chosen.provider == "fastembed":
         from lifelong.models.embedders.fastembed import FastEmbedder
 

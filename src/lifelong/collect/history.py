@@ -118,8 +118,8 @@ class History:
         over."""
         marks = ", ".join("?" * len(record_ids))
         rows = self._tx.all(
-            "SELECT h.id, p.type, p.data FROM session_history h JOIN session_history p ON p.id = (SELECT x.id FROM "
-            "session_history x WHERE x.session_id = h.session_id AND x.id < h.id AND x.type <> 'tool_call' "
+            "SELECT h.id, p.type, p.data FROM session_history h JOIN session_history p ON p.id = (SELECT x.id "
+            "FROM session_history x WHERE x.session_id = h.session_id AND x.id < h.id AND x.type <> 'tool_call' "
             f"ORDER BY x.id DESC LIMIT 1) WHERE h.id IN ({marks})",
             *record_ids,
         )

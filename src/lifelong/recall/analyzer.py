@@ -1,10 +1,10 @@
 """Analyze a text for the index: the stems of its words, and flags for what kind of text it is.
 
-Words lose case and accents, and are stemmed: as English words, and in a German, Spanish or French text also as words
-of that language. What is written as one ("src/app.py", "TW-218", "RateLimit") is found by its parts and as a whole,
-however it is separated. Runs of a script without blanks between words count by overlapping pairs of characters, and
-characters that may be words also by themselves. A stem is kept as a number of 32 bits. A change to how words are
-read needs a migration, like migration 11, that has all texts analyzed again.
+Words lose case and accents, and are stemmed: as English words, and in a German, Spanish or French text also as
+words of that language. What is written as one ("src/app.py", "TW-218", "RateLimit") is found by its parts and as a
+whole, however it is separated. Runs of a script without blanks between words count by overlapping pairs of
+characters, and characters that may be words also by themselves. A stem is kept as a number of 32 bits. A change to
+how words are read needs a migration, like migration 11, that has all texts analyzed again.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ FRAME = frozenset(
     previous previously earlier before after between during since passed pass day days week weeks month
     months year years time times date order wonder wondering please help able interesting want like likely
     possible possibly thing things something anything advice tips going go make use using take find become
-    became consider considered""".split()
+    became consider considered write explain translate summarize convert give show list create generate fix describe
+    compare calculate""".split()
 )
 _FRAME_STEMS = frozenset(map(stem, FRAME))
 
@@ -55,8 +56,8 @@ _ASKS_PAST = re.compile(
     r"|fue|fueron|era|eran|habia|etait|avait)\b"
 )
 _ASKS_NOW = re.compile(
-    r"\b(?:now|current\w*|latest|still|these days|today|nowadays|at the moment|jetzt|aktuell\w*|derzeit|noch|momentan"
-    r"|zurzeit|heute|ahora|actual\w*|todavia|aun|hoy|maintenant|actuel\w*|encore|aujourd'hui)\b"
+    r"\b(?:now|current\w*|latest|still|these days|today|nowadays|at the moment|jetzt|aktuell\w*|derzeit|noch"
+    r"|momentan|zurzeit|heute|ahora|actual\w*|todavia|aun|hoy|maintenant|actuel\w*|encore|aujourd'hui)\b"
 )
 _BEGINS_QUESTION = re.compile(
     r"\W*(?:what|which|who|whom|whose|when|where|why|how|is|are|am|do|does|did|was|were|can|could|may|should|has"

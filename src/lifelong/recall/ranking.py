@@ -16,11 +16,11 @@
     feedback   what people said of it
     ended      it has stopped being true, and is not a record
 
-`number`, `date` and `when` count only as far as a candidate is about the question at all. The weights were fitted on
-all benchmarks at once (docs/recall-figures.md); the parts that did not earn their place there are gone.
+`number`, `date` and `when` count only as far as a candidate is about the question at all. The weights were fitted
+on all benchmarks at once (docs/recall-figures.md).
 
 Three rules follow the sum. Of two that say something about the same, and are nearly equal, the newer comes first,
-unless the question is about the past. What holds every rare word of the question never ranks below what holds none.
+unless the question is about the past. What holds every rare word of a look-up never ranks below what holds none.
 What was superseded ranks below what replaced it.
 """
 
@@ -33,13 +33,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lifelong.recall.analyzer import ASSISTANT, IS_QUESTION, NUMBER, PERSON, text_words
-from lifelong.recall.analyzer import DATED as DATE
+from lifelong.recall.analyzer import ASSISTANT, DATED, IS_QUESTION, NUMBER, PERSON, text_words
 from lifelong.recall.candidates import NEVER, Candidates, Numbers, Places, rarity
 from lifelong.recall.query import ParsedQuery
 from lifelong.recall.word_match import WordEmbedder, match_words
 from lifelong.text.time_ranges import Period
-from lifelong.types import ITEM_KINDS, to_micros
+from lifelong.types import ITEM_KINDS, Confidence, to_micros
 from lifelong.vectors.base import have_direction
 
 WEIGHTS: Mapping[str, float] = {
@@ -60,7 +59,6 @@ WEIGHTS: Mapping[str, float] = {
     "ended": -3.0,
 }
 _ROW = {name: row for row, name in enumerate(WEIGHTS)}
-_GATED = ("number", "date", "when")
 
 HALF_SIMILARITY_WORDS = 2.0  # a candidate of this many content words keeps half of its similarity
 HALF_LENT_WORDS = 30.0  # what was said before counts half if it has this many
@@ -75,7 +73,9 @@ MIN_COMMON_WEIGHT = 3.0  # of the rare words that two share if they are about th
 RARE_SHARE, RARE_COUNT = 0.01, 3  # a word is rare in this share of all items, or in so many
 COMMON_RARE_SHARE = 0.05  # and among the candidates
 MIN_SIMILARITY = 0.1  # what matches no word of the question must be this near to be found
-MIN_SUCCESSOR_SHARE = 0.5  # what ends a part of a candidate stands above it if it is half as much about the question
+MIN_SUCCESSOR_SHARE = 0.5  # what ends a part of one ranks above it if it is half as much about the question
+FAIR_MATCH = 1.7  # below it, one first hit in ten is right; one answered question in twenty has no better
+HIGH_MATCH = 6.0  # from here on, about two of three first hits are right
 DAY = 86_400_000_000  # microseconds
 
 _RECORD = ITEM_KINDS.index("record")
@@ -94,6 +94,11 @@ class Ranked:
         """Return the parts of a candidate's score."""
         parts = self._parts[:, place].tolist()
         return {name: round(part, 3) for name, part in zip(WEIGHTS, parts, strict=True) if part}
+
+    def confidence(self, place: int) -> Confidence:
+        """Return how sure it is that a candidate answers the question, by its match in words and meaning."""
+        match = sum(float(self._parts[_ROW[name], place]) for name in ("words", "vector"))
+        return "high" if match >= HIGH_MATCH else "fair" if match >= FAIR_MATCH else "low"
 
     def part(self, name: str, place: int) -> float:
         """Return one part of a candidate's score, without its weight."""
@@ -135,7 +140,7 @@ def rank(
     put("assistant", (candidates.flags & ASSISTANT != 0) & parsed.of_assistant)
     about = _about(words)
     put("number", (candidates.flags & parsed.wants & NUMBER != 0) * about)
-    put("date", (candidates.flags & parsed.wants & DATE != 0) * about)
+    put("date", (candidates.flags & parsed.wants & DATED != 0) * about)
     if parsed.period:
         put("when", _when(parsed.period, candidates.at) * about)
     put("recent", _recency(candidates.at))
@@ -210,7 +215,7 @@ def _similarity(candidates: Candidates, query: Numbers) -> Numbers:
 def _of_session(candidates: Candidates, holds: Numbers, weights: Numbers) -> Numbers:
     """Return the share of the words that the candidates of each one's session hold together."""
     numbers: dict[str, int] = {}
-    session = np.array([numbers.setdefault(one, len(numbers)) for one in candidates.container], np.intp)
+    session = np.array([numbers.setdefault(str(one), len(numbers)) for one in candidates.container], np.intp)
     together = np.zeros((len(numbers), holds.shape[1]), np.float32)
     np.maximum.at(together, session, holds)
     return _share(together, weights)[session]

@@ -34,7 +34,7 @@ from lifelong.recall.repair import IndexRepair
 from lifelong.recall.word_match import WordEmbedder
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
-from lifelong.types import ITEM_KINDS, Clock, Hit, ItemKind, to_micros
+from lifelong.types import CONFIDENCES, ITEM_KINDS, Clock, Hit, ItemKind, to_micros
 from lifelong.validation import validate_count, validate_text, validate_time
 
 log = logging.getLogger("lifelong.recall")
@@ -177,7 +177,8 @@ class Searcher:
             lead = group.places[0]
             parts = ranked.explain(lead) if explain else None
             first = hit(tx, self._owner, found[0], group.score, parts, candidates.text(lead))
-            hits.append(replace(first, sources=sources))
+            confidence = max(map(ranked.confidence, group.places), key=CONFIDENCES.index)
+            hits.append(replace(first, sources=sources, confidence=confidence))
         return hits
 
     def _known_then(self, found: FoundItem, filters: SearchFilter) -> FoundItem:

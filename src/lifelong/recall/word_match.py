@@ -4,6 +4,7 @@ they are in meaning ("folder" and "directory"). The bundled model has a vector f
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from os.path import commonprefix
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -13,6 +14,8 @@ Numbers: TypeAlias = NDArray[np.float32]
 
 MIN_COSINE = 0.25  # of two words that have something in common
 CURVE = 0.7  # makes more of small likenesses
+MIN_ALIKE_SHARE = 0.6  # of the letters of two words that begin alike, if they are forms of one word, or a slip
+MIN_STEM_LETTERS = 4  # of a word that another one begins with
 
 
 class WordEmbedder(Protocol):
@@ -31,9 +34,30 @@ def match_words(embedder: WordEmbedder, words: Sequence[str], texts: Sequence[Se
     rows = embedder.embed_words([*words, *vocabulary])
     cosines = rows[len(words) :] @ rows[: len(words)].T
     likeness = np.clip((cosines - MIN_COSINE) / (1 - MIN_COSINE), 0, 1) ** CURVE
+    starts_alike = np.array([word[:2] for word in vocabulary])[:, None] == np.array([word[:2] for word in words])
+    is_spelled = np.array([not word.isalpha() for word in vocabulary])[:, None] | [
+        not word.isalpha() for word in words
+    ]
+    for known, asked in zip(*np.nonzero(likeness * (starts_alike | is_spelled)), strict=True):
+        if not _is_comparable(words[asked], vocabulary[known]):
+            likeness[known, asked] = 0
     number = {word: place for place, word in enumerate(vocabulary)}
     nothing = len(vocabulary)  # stands for a text without words
     flat = [place for text in texts for place in ([number[word] for word in text] or [nothing])]
-    starts = np.cumsum([0, *(max(1, len(text)) for text in texts)])[:-1]
+    beginnings = np.cumsum([0, *(max(1, len(text)) for text in texts)])[:-1]
     padded = np.vstack([likeness, np.zeros((1, len(words)), np.float32)])
-    return np.asarray(np.maximum.reduceat(padded.take(flat, axis=0), starts, axis=0), np.float32)
+    return np.asarray(np.maximum.reduceat(padded.take(flat, axis=0), beginnings, axis=0), np.float32)
+
+
+def _is_comparable(one: str, other: str) -> bool:
+    """Return whether the likeness of two words means something. The model puts rare words together from pieces, so
+    that those which begin alike ("joke", "Joost") seem near; and it knows little of numbers."""
+    if not (one.isalpha() and other.isalpha()):
+        return one == other
+    if one[:2] != other[:2]:
+        return True
+    longer, shorter = sorted((one, other), key=len, reverse=True)
+    alike = len(commonprefix((one, other)))
+    if alike < len(shorter):
+        alike += len(commonprefix((one[alike:][::-1], other[alike:][::-1])))
+    return alike >= MIN_ALIKE_SHARE * len(longer) or (alike == len(shorter) and alike >= MIN_STEM_LETTERS)

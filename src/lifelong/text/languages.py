@@ -59,8 +59,8 @@ STOP_WORDS = {
         muy mas ha he hay cual cuales quien cuando donde cuanto cuanta cuantos cuantas"""
     ),
     "french": word_set(
-        """le la les un une des et ou mais est sont etait je tu il elle on nous vous ils elles mon ma mes ton ta tes
-        son sa ses notre nos votre vos leur leurs du de au aux ce cet cette ces qui que quoi dont dans sur avec
+        """le la les un une des et ou mais est sont etait je tu il elle on nous vous ils elles mon ma mes ton ta
+        tes son sa ses notre nos votre vos leur leurs du de au aux ce cet cette ces qui que quoi dont dans sur avec
         pour par pas ne plus comme y en se a quel quelle quels quelles"""
     ),
 }

@@ -1,8 +1,8 @@
 """Stems, and words that mean the same or the opposite.
 
 `stem` is the English stemmer of the index and of everything that compares texts; `stem_in` is that of another
-language. `canonical` also puts synonyms together; the rules' judge of conflicts was trained on it, and another stem
-would need another training.
+language. `canonical` also puts synonyms together; the rules' judge of conflicts was trained on it, and another
+stem would need another training.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 import Stemmer
 
 _stemmer = Stemmer.Stemmer("english", 0)
-MIN_STEMMED_LETTERS = 3  # a word of another language has more, or stays as it is
+MAX_UNSTEMMED_LETTERS = 3  # of a word of another language that stays as it is
 
 _PASTS = """
 went:go gone:go did:do done:finish had:have bought:buy ate:eat eaten:eat drank:drink drunk:drink drove:drive
@@ -65,7 +65,9 @@ def _stemmer_of(language: str) -> Stemmer.Stemmer:
 @lru_cache(maxsize=10_000)
 def stem_in(language: str, word: str) -> str:
     """Return the stem of a folded word in a language by its English name; that of a short word is itself."""
-    return str(_stemmer_of(language).stemWord(word)) if word.isalpha() and len(word) > MIN_STEMMED_LETTERS else word
+    if not word.isalpha() or len(word) <= MAX_UNSTEMMED_LETTERS:
+        return word
+    return str(_stemmer_of(language).stemWord(word))
 
 
 @lru_cache(maxsize=16_384)
