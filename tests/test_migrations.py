@@ -168,9 +168,28 @@ def fill_12(tx: Transaction) -> None:
     tx.run("UPDATE inbox SET lease_length = 120000000")
 
 
+def fill_13(tx: Transaction) -> None:
+    """What version 13 added."""
+    tx.run("INSERT INTO unpins VALUES ('default', 'record:3', ?)", BEFORE)
+
+
 FILL = dict(
     enumerate(
-        (fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
+        (
+            fill_1,
+            fill_2,
+            fill_3,
+            fill_4,
+            fill_5,
+            fill_6,
+            fill_7,
+            fill_8,
+            fill_9,
+            fill_10,
+            fill_11,
+            fill_12,
+            fill_13,
+        ),
         start=1,
     )
 )

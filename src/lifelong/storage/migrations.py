@@ -489,6 +489,18 @@ MIGRATIONS: tuple[Migration, ...] = (
             "ALTER TABLE inbox ADD COLUMN lease_length BIGINT",
         ),
     ),
+    Migration(
+        13,
+        "what a person took out of the core of contexts",
+        (
+            """CREATE TABLE unpins (
+                owner TEXT   NOT NULL,
+                item  TEXT   NOT NULL,
+                at    BIGINT NOT NULL,
+                PRIMARY KEY (owner, item)
+            )""",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number
