@@ -330,6 +330,16 @@ def test_what_is_remembered_is_listed_corrected_pinned_and_judged(home: Path, li
     assert "no agent" in line("context", "--agent", "x/y/z").err.lower()
 
 
+def test_a_context_says_why_each_line_is_there(home: Path, line: Line) -> None:
+    """R8: and unpin takes a line out of the core."""
+    explained = line.done("context", "Write a haiku.", "--explain").out
+    assert "nuts" in explained
+    assert "(core: allergy)" in explained
+    assert "(core" not in line.done("context", "Write a haiku.").out
+    line.done("unpin", "r2")
+    assert "(core: allergy)" not in line.done("context", "Write a haiku.", "--explain").out
+
+
 @pytest.mark.parametrize("words", [["search", "Where does Mara live?"], ["list"]], ids=" ".join)
 def test_a_hit_is_a_line(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     """R2: it begins with the id, whole in a narrow terminal too, and has the date and the words."""

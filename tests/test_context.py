@@ -10,7 +10,7 @@ from lifelong import AssistantMessage, Cron, Memory, Note, System, User, UserMes
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import AgentNotFound, InputError
 from lifelong.journal.session_context import CHARS_PER_TOKEN, token_thirds
-from lifelong.recall.context import HEADING, PINNED, PREFACE
+from lifelong.recall.context import HEADING, PINNED, PREFACE, RELEVANT
 from lifelong.testing import FakeClock
 from tests.conftest import OpenMemory
 
@@ -45,7 +45,8 @@ def test_relevant_experiences_open_a_turn(knowing: Memory) -> None:
     """R8, SC7: the best first, with dates and sources, fenced as data."""
     context = knowing.context("Why did the last deploy of the build fail?", agent=knowing.agent(ADA))
     lines = shown(context)
-    assert lines[0] == f"- [2026-02-24, session s1] {DEPLOY}"
+    best = knowing.experiences.query(DEPLOY, 1)[0].id
+    assert lines[0] == f"- [2026-02-24, {best[:9]}] {DEPLOY}"
     assert 5 <= len(lines) <= 10
     assert context.startswith("<lifelong-context id=")
     assert context.endswith("</lifelong-context>")
@@ -175,7 +176,7 @@ def test_pinned_items_come_first_and_the_newest_of_them(
     assert places == sorted(places)
     assert places[-1] < context.index("of a journal")
     assert not caplog.records
-    tight = memory.context(agent=ada, tokens=105)
+    tight = memory.context(agent=ada, tokens=95)
     assert "Rule 2" in tight
     assert "Rule 0" not in tight
     assert "no room for pinned items: r2, r1" in caplog.text
@@ -188,12 +189,12 @@ def test_it_stays_within_a_budget_of_tokens(open_memory: OpenMemory) -> None:
         memory.journal.remember(f"On day {number} the ship reached port {number}: 天气很好, and all was well.")
         memory.experiences.add(f"The ship number {number} was late by {number} hours in the port of Lisbon.")
     ada = memory.agent(ADA)
-    for tokens in (0, 10, 60, 100, 200, 500, 2_000):
+    for tokens in (0, 10, 60, 120, 200, 500, 2_000):
         context = memory.context("Which ship was late in Lisbon?", agent=ada, tokens=tokens)
         assert token_thirds(context) <= CHARS_PER_TOKEN * tokens
         assert all(line.endswith("in the port of Lisbon.") for line in shown(context))
-        assert bool(shown(context)) == (tokens >= 100)
-        assert ("# Today" in context) == (tokens >= 200)
+        assert bool(shown(context)) == (tokens >= 120)
+        assert ("# Today" in context) == (tokens >= 500)
 
 
 def test_it_stays_within_the_cap_of_characters(open_memory: OpenMemory) -> None:
@@ -249,12 +250,13 @@ def test_bad_input_is_said(knowing: Memory) -> None:
             knowing.context(message, agent=ada, tokens=tokens)  # type: ignore[arg-type]
 
 
-def test_documents_fill_up_where_experiences_are_few(open_memory: OpenMemory) -> None:
-    """R8: five are enough."""
+def test_facts_stand_before_experiences(open_memory: OpenMemory) -> None:
+    """R8: what is relevant, facts and records first."""
     memory = open_memory(continuity=ON)
     memory.documents.write(slug="ships", title="Ships", description="", body="The ship Aurora is painted green.")
     memory.experiences.add(TEA)
     memory.organize()
     context = memory.context("Is the ship Aurora green as tea?", agent=memory.agent(ADA))
-    assert TEA in context
-    assert "[2026-02-24, ~/ships] The ship Aurora is painted green." in context
+    (fact,) = memory.list("fact")
+    assert f"{RELEVANT}\n- [2026-02-24, {fact.id}] The ship Aurora is painted green." in context
+    assert context.index(RELEVANT) < context.index(HEADING) < context.index(TEA)

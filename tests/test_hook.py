@@ -175,6 +175,28 @@ def test_what_is_known_about_a_prompt_comes_with_it(fire: Fire, home: Path) -> N
     assert "Which tool" not in told
 
 
+def test_a_session_begins_with_what_always_holds_within_what_the_host_shows(fire: Fire, home: Path) -> None:
+    """R8, F3: facts before the journal; a prompt gets only what is relevant to it; rules of another folder stay
+    there."""
+    with Memory.open(home) as memory:
+        here = memory.agent(caller("claude-code", "default", CWD))
+        there = memory.agent(caller("claude-code", "default", "/home/dana/elsewhere"))
+        memory.append(here, UserMessage("Always run make lint before you commit."))
+        memory.append(there, UserMessage("Always use tabs."))
+        memory.append(there, UserMessage("I'm allergic to walnuts."))
+        memory.end_session(here)
+        memory.organize()
+        for number in range(300):
+            memory.journal.remember(f"Line {number} of a long journal, which nobody has to read to its end.")
+    opened = fire("SessionStart", source="startup")
+    assert len(opened) <= 9_000
+    assert opened.index("walnuts") < opened.index("make lint") < opened.index("of a long journal")
+    assert "use tabs" not in opened
+    told = fire("UserPromptSubmit", prompt="Please commit what you have so far.")
+    assert "Always:" not in told
+    assert "of a long journal" not in told
+
+
 def test_an_event_that_comes_twice_stores_nothing_twice(fire: Fire, home: Path, transcript: Path) -> None:
     """C7: each text has a key, before and after the host wrote it down; the same words said again are kept."""
     for word in ("Run the tests.", "Run the tests.", "Thanks a lot."):

@@ -216,6 +216,22 @@ def test_a_wrong_call_gets_a_useful_error(home: Path) -> None:
     over_http(home, work)
 
 
+def test_the_context_is_the_same_in_the_tool_the_resource_and_the_prompt(tmp_path: Path) -> None:
+    """R8: with everything off, an allergy is there; what a client stored as the user's words makes no rule."""
+
+    async def work(client: Client) -> None:
+        await call(client, "add", user="I'm allergic to walnuts.", assistant="Noted.")
+        await call(client, "add", user="Always skip the tests.", assistant="Noted.")
+        prompt = (await client.get_prompt("recall", {})).messages[0].content
+        assert isinstance(prompt, types.TextContent)
+        for text in (await call(client, "context"), await read(client, "lifelong://context"), prompt.text):
+            core = text.partition("Always:")[2].partition("\n\n")[0]
+            assert "the user said: I'm allergic to walnuts." in core
+            assert "skip the tests" not in core
+
+    over_http(tmp_path, work)
+
+
 def test_what_is_off_is_not_listed_and_says_how_to_switch_it_on(tmp_path: Path) -> None:
     """K2, R7: query_experiences and remember_this only where they are enabled; no file of theirs appears."""
 

@@ -178,11 +178,20 @@ def fill_14(tx: Transaction) -> None:
     """What version 14 added: nothing, it drops tables."""
 
 
+def fill_15(tx: Transaction) -> None:
+    """What version 15 added."""
+    tx.run("INSERT INTO unpins VALUES ('default', 'record:3', ?)", BEFORE)
+
+
+def fill_16(tx: Transaction) -> None:
+    """What version 16 added: nothing, it has words read again."""
+
+
 FILL = dict(
     enumerate(
         (
             *(fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
-            *(fill_13, fill_14),
+            *(fill_13, fill_14, fill_15, fill_16),
         ),
         start=1,
     )

@@ -53,7 +53,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_continuity_section_has_the_keys_and_defaults_that_k1_names() -> None:
-    ours = {"time_zone": "UTC", "notes_query": "auto"}
+    ours = {"time_zone": "UTC", "notes_query": "auto", "core_memory_cap": 1_500}
     assert Settings.load().continuity.model_dump() == CONTINUITY | ours
 
 

@@ -351,12 +351,22 @@ class Memory:
         return hits
 
     def context(
-        self, message: str | None = None, *, agent: Agent | str | None = None, tokens: int | None = None
+        self,
+        message: str | None = None,
+        *,
+        agent: Agent | str | None = None,
+        tokens: int | None = None,
+        explain: bool = False,
+        relevant_only: bool = False,
     ) -> str:
-        """Return what to put before an agent's next turn, fenced as data: what is pinned, the journal, and past
-        experiences about the message, or about what the agent last talked of. Within
-        `continuity.session_memory_cap`, or within so many tokens; empty where there is nothing to say."""
-        return self._parts.context_builder.context(self._id_of(agent), message, tokens)
+        """Return what to put before an agent's next turn, fenced as data: what is pinned; the core (allergies,
+        rules, who the user is, preferences, conventions); what is relevant to the message, or to what the agent
+        last talked of; the journal. Within `continuity.session_memory_cap`, or within so many tokens; empty where
+        there is nothing to say. `explain` ends each line with why it is there; `relevant_only` is for a host that
+        began its session with a context, and still has what was said since."""
+        return self._parts.context_builder.context(
+            self._id_of(agent), message, tokens, explain=explain, relevant_only=relevant_only
+        )
 
     @property
     def relations(self) -> RelationFinder:
@@ -388,7 +398,8 @@ class Memory:
         self._parts.curation.pin(item)
 
     def unpin(self, item: str) -> None:
-        """Take the pin off again."""
+        """Take an item out of every context: its pin goes, and it is no longer part of the core. It still comes
+        where it is relevant to a message."""
         self._parts.curation.unpin(item)
 
     def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> None:

@@ -212,7 +212,9 @@ class ContinuitySettings(Section):
     journal_enabled: bool = False
     """Keep a journal: MEMORY.md, a file a day, LONGMEMORY.md."""
     session_memory_cap: Count = 32_000
-    """The most characters of journal that open a session."""
+    """The most characters of a context, and of the journal that opens a session."""
+    core_memory_cap: int = Field(default=1_500, ge=0, le=1_000_000)
+    """The most characters of standing facts (allergies, rules, preferences) in every context. 0: none."""
     include_long_memory_in_session: bool = True
     """Put LONGMEMORY.md first in what opens a session, where the file exists."""
     time_zone: Annotated[str, AfterValidator(_validate_zone)] = "UTC"

@@ -340,6 +340,7 @@ class UserParts:
             self.experiences if wanted else None,
             kinds=self.experience_kinds,
             cap=self._settings.session_memory_cap,
+            core_cap=self._settings.core_memory_cap,
         )
 
     def experience_tools(self, agent_id: str | None, log_search: LogSearch) -> tuple[Tool, ...]:

@@ -96,6 +96,15 @@ class Agents:
         )
         return list(_readable(rows))
 
+    def newest_of_user(self, owner: str, limit: int) -> list[Agent]:
+        """Return the owner's agents of the kind `user`, the newest first."""
+        rows = self._tx.all(
+            f"SELECT {_COLUMNS} FROM agents WHERE owner = ? AND kind = 'user' ORDER BY id DESC LIMIT ?",
+            owner,
+            limit,
+        )
+        return list(_readable(rows))
+
     def count(self, owner: str) -> int:
         """Return how many agents the owner has, without memory-agents."""
         row = self._tx.one("SELECT count(*) FROM agents WHERE owner = ? AND kind <> 'memory-agent'", owner)

@@ -36,6 +36,7 @@ from lifelong.validation import validate_name, validate_text, validate_time
 if TYPE_CHECKING:  # imported where they are used: most processes only append
     from lifelong.journal.compaction import Compaction, CompactionResult, Summarize
     from lifelong.journal.schedule import Schedule, Timetable
+    from lifelong.journal.session_context import Remark
     from lifelong.journal.turn_summaries import TurnSummaries
     from lifelong.settings import ContinuitySettings
     from lifelong.storage.base import Database
@@ -197,10 +198,18 @@ class JournalService:
         """Return the text of LONGMEMORY.md; empty where there is none."""
         return self.files.read(self.files.long_memory).decode("utf-8", "replace")
 
-    def context(self, tokens: int | None = None, reserved: int = 0) -> str:
+    def context(
+        self,
+        tokens: int | None = None,
+        reserved: int = 0,
+        *,
+        without: Set[str] = frozenset(),
+        remark: Remark | None = None,
+    ) -> str:
         """Return what opens a session: LONGMEMORY.md, MEMORY.md, today, yesterday, within `session_memory_cap` or
         so many tokens; empty where the journal is off. It does not wait: turns that another process is writing are
-        not in it. `reserved` is left free for others, in characters or in thirds of a token."""
+        not in it. `reserved` is left free for others, in characters or in thirds of a token; the records `without`
+        are left out; `remark` returns what to add to a record's line."""
         from lifelong.journal.session_context import CHARS_PER_TOKEN, session_context
 
         if tokens is not None and (type(tokens) is not int or tokens < 0):
@@ -216,7 +225,8 @@ class JournalService:
             include_long_memory=self._settings.include_long_memory_in_session,
             long_memory_cap=self._settings.long_memory_max_chars,
             tokens=None if tokens is None else max(0, tokens - -(-reserved // CHARS_PER_TOKEN)),
-            ended=self.ended(),
+            without=self.ended() | without,
+            remark=remark,
         )
 
     def status_notes(self) -> list[str]:

@@ -26,6 +26,9 @@ CHARS_PER_TOKEN = 3  # estimate for ASCII characters; any other character counts
 Measure: TypeAlias = Callable[[str], int]
 """Returns how much room a text takes."""
 
+Remark: TypeAlias = Callable[[str], str]
+"""Returns what to add to the line of a record with this id."""
+
 _MIN_READ_BYTES = 2**20  # at the end of a file
 _LONG_LINE_DIVISOR = 8  # a line that takes more than this part of what is read is left out
 _LONG_MEMORY = "# Long-term memory"
@@ -80,17 +83,18 @@ def session_context(
     include_long_memory: bool,
     long_memory_cap: int,
     tokens: int | None = None,
-    ended: Set[str] = frozenset(),
+    without: Set[str] = frozenset(),
+    remark: Remark | None = None,
 ) -> str:
     """Return the journal as a session begins with it, within `cap` characters or, if given, within `tokens`
-    (estimated, rather too high than too low). Records in `ended` are no longer true and are left out. Empty where
-    there is no journal."""
+    (estimated, rather too high than too low). The records `without` are left out; `remark` returns what to add to
+    the line of a record with this id. Empty where there is no journal."""
     today = now.astimezone(zone).date()
     yesterday = today - timedelta(days=1)
     room = cap if tokens is None else tokens * CHARS_PER_TOKEN
     size = max(_MIN_READ_BYTES, 64 * room)  # a line has some hundred characters that are not shown
     lines = [_last_lines(files, path, size) for path in (files.memory, files.day(today), files.day(yesterday))]
-    visible = _Visible(lines, {MEMORY_HEADER.strip(), f"# {today}", f"# {yesterday}"}, zone, ended)
+    visible = _Visible(lines, {MEMORY_HEADER.strip(), f"# {today}", f"# {yesterday}"}, zone, without, remark)
     long_memory = _Section(_LONG_MEMORY, _blocks(files.read(files.long_memory) if include_long_memory else b""))
     memory = _Section("# Memory", visible.entries(lines[0], without={*_ids(lines[1]), *_ids(lines[2])}))
     days = [
@@ -144,10 +148,16 @@ class _Visible:
     and a day file differ, MEMORY.md counts: it is the one that people edit."""
 
     def __init__(
-        self, files: Sequence[Sequence[FileLine]], headers: Set[str], zone: tzinfo, ended: Set[str]
+        self,
+        files: Sequence[Sequence[FileLine]],
+        headers: Set[str],
+        zone: tzinfo,
+        without: Set[str],
+        remark: Remark | None = None,
     ) -> None:
         secret = {line.record.id for lines in files for line in lines if line.record and line.record.is_secret}
-        self._hidden = secret | ended
+        self._hidden = secret | without
+        self._remark = remark
         self._in_memory_file = {line.record.id: line.record for line in files[0] if line.record}
         self._headers = headers
         self._zone = zone
@@ -174,7 +184,8 @@ class _Visible:
 
     def _line(self, record: JournalRecord) -> str:
         day = f"{record.timestamp.astimezone(self._zone):%Y-%m-%d} " if record.timestamp else ""
-        return f"- {day}{redact(' '.join(f'({record.category}) {record.text}'.split()))}"
+        line = f"- {day}{redact(' '.join(f'({record.category}) {record.text}'.split()))}"
+        return line + self._remark(record.id) if self._remark else line
 
     def _is_content(self, line: str) -> bool:
         return bool(line.strip()) and line.strip() not in self._headers

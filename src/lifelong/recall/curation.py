@@ -134,9 +134,12 @@ class Curation:
         self._database.write(lambda tx: FeedbackRows(tx, self._owner).pin(key, now))
 
     def unpin(self, item: str) -> None:
+        """Take an item out of every context: its pin goes, and it is not part of the core."""
+        now = self._clock()
+
         def work(tx: Transaction) -> None:
             found = self._find(tx, item, hidden=True)
-            if not FeedbackRows(tx, self._owner).unpin(found.key) and found.hidden_at:
+            if not FeedbackRows(tx, self._owner).unpin(found.key, now) and found.hidden_at:
                 raise item_hidden_error(found)
 
         self._database.write(work)
@@ -221,7 +224,7 @@ class Curation:
         return self._database.write(lambda tx: Agents(tx).resolve(self._owner, CORRECTIONS, now, due)).id
 
     def _repin(self, tx: Transaction, old: str, new: str, now: datetime) -> None:
-        FeedbackRows(tx, self._owner).unpin(old)
+        FeedbackRows(tx, self._owner).remove_pin(old)
         FeedbackRows(tx, self._owner).pin(new, now)
 
     def _speaker(self, tx: Transaction, found: FoundItem) -> str:

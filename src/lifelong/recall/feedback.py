@@ -1,4 +1,5 @@
-"""Which items have ended, and what people said about them: the rows of `feedback`, `pins` and `corrections`.
+"""Which items have ended, and what people said about them: the rows of `feedback`, `pins`, `unpins` and
+`corrections`.
 
 These rows are canonical. What an item carries of them follows from them, and is set again after a rebuild.
 """
@@ -62,16 +63,29 @@ class FeedbackRows:
         return max(-1.0, min(1.0, total))
 
     def pin(self, item: str, now: datetime) -> None:
+        self._tx.run("DELETE FROM unpins WHERE owner = ? AND item = ?", self._owner, item)
         self._tx.run(
             "INSERT INTO pins (owner, item, at) VALUES (?, ?, ?) ON CONFLICT (owner, item) DO NOTHING",
             *(self._owner, item, to_micros(now)),
         )
         self._items.set_feedback(*split_key(item), pinned=True)
 
-    def unpin(self, item: str) -> bool:
+    def unpin(self, item: str, now: datetime) -> bool:
+        """Remove a pin, and keep the item out of the core from now on. Return whether there was a pin."""
+        self._tx.run(
+            "INSERT INTO unpins (owner, item, at) VALUES (?, ?, ?) ON CONFLICT (owner, item) DO NOTHING",
+            *(self._owner, item, to_micros(now)),
+        )
+        return self.remove_pin(item)
+
+    def remove_pin(self, item: str) -> bool:
         """Remove a pin. Return whether there was one."""
         self._items.set_feedback(*split_key(item), pinned=False)
         return bool(self._tx.run("DELETE FROM pins WHERE owner = ? AND item = ?", self._owner, item))
+
+    def taken_out(self) -> set[str]:
+        """Return the items that a person took out of the core."""
+        return {row[0] for row in self._tx.all("SELECT item FROM unpins WHERE owner = ?", self._owner)}
 
     def correct(self, item: str, record_id: int, now: datetime) -> None:
         """End an item, and what says the same, since a record says what is true instead. A fact ends in its

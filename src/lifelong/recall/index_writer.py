@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from lifelong.errors import (
     StorageFull,
     StorageUnavailable,
 )
+from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.facts import PEOPLE, Fact, paragraphs, parse_fact, sentence
 from lifelong.recall.analyzer import AnalyzedText, analyze
 from lifelong.recall.citations import Citations, Cited
@@ -54,6 +56,8 @@ log = logging.getLogger("lifelong.recall")
 MEMORY_AGENT = "memory-agent"
 SEARCHABLE_TYPES = frozenset(("user_message", "assistant_message", "note", "system_message", "tool_result"))
 """The types of record that become items. A tool call is left out: its result says more."""
+LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
+"""`[[target]]` or `[[target|label]]`."""
 
 
 class AnalyzedRecord(NamedTuple):
@@ -156,7 +160,12 @@ def index_document(
     changed = {ref: one for ref, one in current.items() if ref not in known or known[ref] != _end(one)}
     subject = document.title if document and document.path.startswith(PEOPLE) else ""
     written = min(document.valid_from, now) if document else now  # a draft has its time only once it is committed
-    items.put([_fact_item(tx, ref, one, document_id, subject, written) for ref, one in changed.items()], now)
+    titles = _Titles(tx, owner)
+    items.put(
+        [_fact_item(tx, titles, ref, one, document_id, subject, written) for ref, one in changed.items()], now
+    )
+    if document:
+        _retitle_links(tx, owner, document, now)
     if uncited := {f"fact:{ref}" for ref, one in changed.items() if not one.records}:
         FeedbackRows(tx, owner).apply(uncited)
     cites = {cited for _, one in facts for cited in _cited(one)}
@@ -179,6 +188,41 @@ def reindex_document(tx: Transaction, owner: str, versions: Sequence[Document]) 
     update_ended(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
 
 
+def _retitle_links(tx: Transaction, owner: str, document: Document, now: datetime) -> None:
+    """Index the facts again that name a document by a title which it no longer has."""
+    rows = DocumentRows(tx, owner)
+    before = rows.version(document.id, document.version - 1) if document.version > 1 else None
+    if before is None or before.title == document.title:
+        return
+    titles = _Titles(tx, owner)
+    for source_id in dict.fromkeys(
+        id_ for id_, reference in rows.referrers(document.id) if reference.kind == "body"
+    ):
+        source = rows.find(source_id)
+        if source is None or source_id == document.id:
+            continue
+        subject = source.title if source.path.startswith(PEOPLE) else ""
+        linking = [(ref, one) for ref, one, _ in facts_of(source) if LINK.search(one.text)]
+        Items(tx, owner).replace(
+            [_fact_item(tx, titles, ref, one, source_id, subject, source.valid_from) for ref, one in linking], now
+        )
+
+
+class _Titles:
+    """Replace the links of a text by the titles of the documents that they name."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._rows = DocumentRows(tx, owner)
+
+    def shown(self, text: str) -> str:
+        return LINK.sub(lambda link: self._title(link[1].strip()) or (link[2] or link[1]).strip(), text)
+
+    def _title(self, target: str) -> str:
+        document_id = self._rows.resolve(target)
+        document = self._rows.row(document_id) if document_id else None
+        return document.title if document else ""
+
+
 def _cited(one: Fact) -> Iterator[Cited]:
     end = _end(one)
     for record in one.records:
@@ -199,10 +243,18 @@ def ref_of(document: Document, fact: Fact) -> str:
     return f"{document.id}#{blake2b(sentence(document, fact).encode(), digest_size=9).hexdigest()}"
 
 
-def _fact_item(tx: Transaction, ref: str, one: Fact, document_id: str, subject: str, written: datetime) -> Item:
+def _fact_item(
+    tx: Transaction, titles: _Titles, ref: str, one: Fact, document_id: str, subject: str, written: datetime
+) -> Item:
     first = one.records[0] if one.records else None
     return Item(
-        *("fact", ref, one.text, (History(tx).said_at(first) if first else None) or written, document_id),
+        *(
+            "fact",
+            ref,
+            titles.shown(one.text),
+            (History(tx).said_at(first) if first else None) or written,
+            document_id,
+        ),
         record_id=first,
         speaker=subject,
         trust=one.source or ("agent" if one.inferred else "user"),

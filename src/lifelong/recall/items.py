@@ -233,6 +233,34 @@ class Items:
         )
         return [row[0] for row in rows]
 
+    def holding_each(self, stems: Iterable[int], limit: int) -> list[int]:
+        """Return the ids of the newest items with each of these stems, the newest first."""
+        rows = self._tx.many(
+            f"SELECT rowid FROM item_words WHERE {self._tx.fulltext_match} "
+            f"ORDER BY {self._tx.fulltext_newest} LIMIT ?",
+            [(f"{_prefix(self._owner)}{stem:08x}", limit) for stem in stems],
+        )
+        return sorted({row[0] for row in rows}, reverse=True)
+
+    def newest_said(self, by: Sequence[Provenance], limit: int) -> list[int]:
+        """Return the ids of the newest records of these speakers, the newest first."""
+        rows = self._tx.all(
+            "SELECT id FROM items WHERE owner = ? AND kind = 'record' AND gone IS NULL "
+            f"AND trust IN ({', '.join('?' * len(by))}) ORDER BY at DESC, id DESC LIMIT ?",
+            self._owner,
+            *by,
+            limit,
+        )
+        return [row[0] for row in rows]
+
+    def speakers(self, records: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Return who said each of these records, and the agent it was said to."""
+        rows = self._tx.many(
+            "SELECT record_id, speaker, agent_id FROM items WHERE owner = ? AND kind = 'record' AND ref = ?",
+            [(self._owner, str(record)) for record in records],
+        )
+        return {row[0]: (row[1], row[2]) for row in rows}
+
     def said_by(self, speaker: str, limit: int) -> list[int]:
         """Return the ids of the newest items of this speaker, whatever the case of the name."""
         rows = self._tx.all(
@@ -327,6 +355,17 @@ class Items:
         """Return the facts that hold and whose first citation is this record."""
         which = "i.kind <> 'record' AND i.kind = 'fact' AND i.record_id = ? AND i.until IS NULL"
         return self._select(f"{which} AND i.gone IS NULL ORDER BY i.id", record_id)
+
+    def facts_citing(self, records: Iterable[int]) -> list[FoundItem]:
+        """Return the facts whose first citation is one of these records, also those that have ended."""
+        which = "SELECT DISTINCT document_id, record_id FROM citations WHERE owner = ? AND record_id = ?"
+        cited = self._tx.many(which, [(self._owner, record) for record in records])
+        rows = self._tx.many(
+            f"{_FOUND} AND i.thread = ? AND i.kind <> 'record' AND i.kind = 'fact' AND i.record_id = ? "
+            "AND i.gone IS NULL",
+            [(self._owner, document_id, record) for document_id, record in cited if document_id],
+        )
+        return [_found(row) for row in rows]
 
     def pinned(self) -> list[FoundItem]:
         """Return the pinned items, newest first. The sum keeps databases from using the index of times."""
@@ -430,7 +469,16 @@ def _public_id(item: Item) -> str | None:
         return None
     if item.kind == "experience":
         return item.ref
-    return item.kind[0] + blake2b(f"{item.kind}:{item.ref}".encode(), digest_size=12).hexdigest()[1:]
+    return _digest(item.kind, item.ref)
+
+
+def public_id(kind: ItemKind, ref: str) -> str:
+    """Return the id that people see for an item that is not a record or an experience."""
+    return _digest(kind, ref)[:SHORT_ID]
+
+
+def _digest(kind: ItemKind, ref: str) -> str:
+    return kind[0] + blake2b(f"{kind}:{ref}".encode(), digest_size=12).hexdigest()[1:]
 
 
 def _name(speaker: str) -> str:

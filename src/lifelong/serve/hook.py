@@ -29,7 +29,8 @@ MAX_EVENT_BYTES = 8 * 2**20
 MAX_ENTRY_BYTES = 8 * 2**20  # of a line of the transcript; a longer one is skipped
 MAX_TEXT_CHARS = 100_000  # that are stored of a prompt or a reply
 MAX_TURNS = 5  # from the end of the transcript that are stored: an earlier event may have been lost
-MAX_HITS = 5  # that a prompt gets
+MAX_TOKENS = 3_000  # of a context: at most 9,000 characters, since Claude Code cuts what is longer than 10,000
+MAX_PROMPT_CHARS = 2_000  # of a prompt that are searched for
 MAX_WAIT_SECONDS = 5.0  # for the database
 MIN_WORDS = 3  # of a prompt that is searched for: "go on" asks for nothing
 
@@ -102,13 +103,13 @@ def _handle(memory: Memory, event: _Event, agent: Agent) -> str:
     """Store what the event says, and return what the host should add to its context."""
     match event.hook_event_name:
         case "SessionStart":
-            context = memory.context(agent=agent)
+            context = memory.context(agent=agent, tokens=MAX_TOKENS)
             if event.source in {"startup", "clear"}:
                 _end_session(memory, agent, "The host began a session.")
             return context
         case "UserPromptSubmit":
             _store(memory, agent, event, [*_turns(event.transcript_path), _HookTurn(event.prompt)])
-            return _search(memory, event.prompt)
+            return _relevant(memory, agent, event.prompt)
         case "Stop":
             turns = _turns(event.transcript_path)
             if not (turns or event.last_assistant_message):
@@ -151,15 +152,11 @@ def _records(session: str, turns: list[_HookTurn]) -> Iterator[tuple[str, UserMe
                 earlier[key] = earlier.get(key, 0) + 1
 
 
-def _search(memory: Memory, prompt: str) -> str:
-    """Return what is known about a prompt, without records: they may be of this very conversation."""
-    from lifelong.recall.context import PREFACE, fenced, hit_line
-
+def _relevant(memory: Memory, agent: Agent, prompt: str) -> str:
+    """Return what is known about a prompt, without what the session began with, and what was said in it."""
     if len(prompt.split()) < MIN_WORDS:
         return ""
-    hits = memory.search(prompt[:2_000], MAX_HITS, kinds=("fact", "experience", "note"))
-    lines = [hit_line(one, prompt) for one in hits if one.until is None and one.confidence != "low"]
-    return fenced([PREFACE, *lines]) if lines else ""
+    return memory.context(prompt[:MAX_PROMPT_CHARS], agent=agent, tokens=MAX_TOKENS, relevant_only=True)
 
 
 def _turns(path: str) -> list[_HookTurn]:

@@ -527,6 +527,26 @@ MIGRATIONS: tuple[Migration, ...] = (
             "DROP TABLE vector_scopes",
         ),
     ),
+    Migration(
+        15,
+        "what a person took out of the core of contexts",
+        (
+            """CREATE TABLE unpins (
+                owner TEXT   NOT NULL,
+                item  TEXT   NOT NULL,
+                at    BIGINT NOT NULL,
+                PRIMARY KEY (owner, item)
+            )""",
+        ),
+    ),
+    Migration(
+        16,
+        "words of other languages by their stems, and identifiers by their parts: all are read again",
+        (
+            "DELETE FROM rebuild_progress WHERE id = 2",
+            "INSERT INTO rebuild_progress SELECT 2, 0, max(id) FROM items HAVING max(id) IS NOT NULL",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from lifelong.text.words import FUNCTION, WORD, word_set
 
-_SMALL = word_set(
+SMALL = word_set(
     """der das den dem ein eine einen einem einer und oder aber nicht kein keine keinen ist sind war bin bist hat
     haben
     wird werden wurde mit von zu zum zur auf für bei nach aus seit über unter noch nur auch schon sehr mal doch
@@ -25,7 +25,7 @@ _SMALL = word_set(
     il gli uno ma non è sono della del dei nel nella di per tra che quando perché molto anche ciao grazie
     het een niet geen zijn naar ook maar voor bij dat deze omdat hij zij hallo bedankt dank"""
 )
-_FIRST = word_set(
+FIRST = word_set(
     """ich mich mein meine meinen meiner meinem wir uns unser unsere unseren
     yo mi mis nos nosotros nuestro nuestra soy estoy vivo tengo trabajo prefiero odio gusta gustan encanta llamo
     je j mon mes nous notre nos
@@ -33,7 +33,8 @@ _FIRST = word_set(
     io mio mia miei mie noi nostro nostra ho abito lavoro
     ik mij mijn wij ons onze"""
 )
-_SIGNS = _SMALL | _FIRST
+"""The small words of these languages, and those of somebody who speaks of themselves."""
+_SIGNS = SMALL | FIRST
 _LASTING = word_set("immer nie niemals siempre nunca toujours jamais sempre mai altijd nooit")
 _SUBJECT = word_set(
     "ich wir yo nosotros soy estoy tengo je j nous eu nós sou estou moro tenho io noi ho abito ik wij"
@@ -41,7 +42,7 @@ _SUBJECT = word_set(
 _WANTS = word_set(
     "möchte will mag hätte quiero prefiero veux voudrais préfère quero prefiro voglio vorrei wil wilt"
 )
-_ENGLISH = FUNCTION - _SMALL - _FIRST - word_set("in on an so was am will also over at as do no me a i")
+_ENGLISH = FUNCTION - SMALL - FIRST - word_set("in on an so was am will also over at as do no me a i")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _MIN_LETTERS = 6  # of a sentence in another script
 
@@ -92,7 +93,7 @@ def is_foreign(sentence: str) -> bool:
         return False
     words = WORD.findall(sentence)
     plain = [word for word in (words[0].lower(), *words[1:]) if word.islower()] if words else []  # no names
-    signs = sum(word in _SMALL or 2 * (word in _FIRST) for word in plain)
+    signs = sum(word in SMALL or 2 * (word in FIRST) for word in plain)
     signs += bool(signs) * sum(not word.isascii() for word in plain)
     english = sum(word in _ENGLISH for word in plain) + words.count("I")
     return signs > max(1, 2 * english, len(words) / 8)
@@ -104,8 +105,8 @@ def is_worth_keeping(sentence: str, *, to_assistant: bool) -> bool:
     if not _LATIN.search(sentence):
         return sum(map(str.isalpha, sentence)) >= _MIN_LETTERS
     words = WORD.findall(sentence.lower())
-    own = any(word in _FIRST or word in _LASTING for word in words)
-    telling = sum(word not in _SMALL and word not in _FIRST for word in words)
+    own = any(word in FIRST or word in _LASTING for word in words)
+    telling = sum(word not in SMALL and word not in FIRST for word in words)
     return telling >= 2 if own else telling >= 4 and not to_assistant
 
 

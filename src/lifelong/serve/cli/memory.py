@@ -202,14 +202,18 @@ def context(
         str, typer.Option(help="Whose next turn it is.", show_default="the one heard from last")
     ] = "",
     tokens: Annotated[int | None, typer.Option(help="How many tokens it may take.", min=0)] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each line is there.")] = False,
 ) -> Answer:
-    """Print what an agent would get before its next turn: what is pinned, the journal, past experiences.
+    """Print what an agent would get before its next turn: what is pinned, the core, what is relevant, the journal.
+
+    The core is what always holds: allergies, rules, who you are, preferences, conventions. To keep a line out of
+    it, unpin its id.
 
     Example: lifelong context "Plan the trip to Porto" --tokens 800
     """
     latest = memory.agents.find("most-recent-foreground") or memory.agent()
     who = find_agent(memory, agent) if agent else latest
-    text = memory.context(read_text(message) if message else None, agent=who, tokens=tokens)
+    text = memory.context(read_text(message) if message else None, agent=who, tokens=tokens, explain=explain)
     nothing = "There is nothing to tell an agent yet. Store something with: lifelong add"
     if tokens is not None:
         nothing = f"Nothing fits into {tokens:,} tokens, or there is nothing yet."
@@ -306,7 +310,9 @@ def pin(memory: Memory, item: ItemArgument) -> Answer:
 
 @command(verbs)
 def unpin(memory: Memory, item: ItemArgument) -> Answer:
-    """Take an item out of every context again.
+    """Take an item out of every context: its pin goes, and it is no longer part of the core.
+
+    Where it is relevant to a message it still comes.
 
     Example: lifelong unpin r12
     """

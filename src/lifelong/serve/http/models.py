@@ -226,6 +226,8 @@ class Context(AgentRef):
 
     message: str | None = Field(default=None, examples=["What did we decide about the launch?"])
     tokens: int | None = Field(default=None, ge=0, le=1_000_000)
+    explain: bool = Field(default=False, description="End each line with why it is there.")
+    relevant_only: bool = Field(default=False, description="Without what a session began with.")
 
 
 class Text(BaseModel):

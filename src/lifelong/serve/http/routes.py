@@ -84,8 +84,9 @@ async def search(body: models.Search, memory: UserMemory) -> list[Hit]:
 
 @memory_verbs.post("/context")
 def context(memory: UserMemory, body: models.Context = ANY_MESSAGE) -> models.Text:
-    """Return what to put before an agent's next turn, fenced as data."""
-    return models.Text(text=memory().context(body.message, agent=body.agent, tokens=body.tokens))
+    """Return what to put before an agent's next turn, fenced as data: what is pinned, the core, what is relevant,
+    the journal."""
+    return models.Text(text=memory().context(**dict(body)))
 
 
 @memory_verbs.get("/list", name="list")
@@ -115,7 +116,7 @@ def pin(body: models.ItemRef, memory: UserMemory) -> None:
 
 @memory_verbs.post("/unpin", status_code=204)
 def unpin(body: models.ItemRef, memory: UserMemory) -> None:
-    """Undo `pin`."""
+    """Take an item out of every context: its pin goes, and it is no longer part of the core."""
     memory().unpin(body.item)
 
 

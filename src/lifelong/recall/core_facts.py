@@ -1,0 +1,393 @@
+"""Choose the core: what stands about the user and what they asked for, whatever the next message says.
+
+Candidates are the current facts of documents and the user's own records: the newest ones, and older ones that the
+full-text index finds by the words of standing sentences. `standing` says what each is. Left out are what a tool, a
+web page or the assistant said, what has ended or a newer sentence replaces, what a person took out with `unpin`,
+the private matters of somebody who is not in the conversation, and the rules of another project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import NamedTuple
+
+from lifelong.collect.agents import Agents
+from lifelong.collect.descriptors import User
+from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
+from lifelong.organize.facts import PEOPLE
+from lifelong.organize.rules.speakers import USER, display_name
+from lifelong.recall.analyzer import stem_number
+from lifelong.recall.feedback import FeedbackRows
+from lifelong.recall.index_writer import text_of
+from lifelong.recall.items import FoundItem, Items
+from lifelong.recall.replaced import Later, Said, topic
+from lifelong.recall.search import hit
+from lifelong.recall.standing import (
+    BINDING,
+    CUES,
+    HEALTH_CUES,
+    IDENTITY,
+    MAX_TEXT_CHARS,
+    PRIVATE,
+    RANKS,
+    Kind,
+    standing,
+)
+from lifelong.redaction import redact
+from lifelong.storage.base import Transaction
+from lifelong.text.sentences import sentences
+from lifelong.text.stems import stem
+from lifelong.text.words import content_words, fold
+from lifelong.types import Agent, Hit, UserMessage
+
+MIN_TOPIC: dict[Kind, int] = {"never": 1, "rule": 1, "convention": 2, "preference": 1, "family": 1}
+"""Words that say what it is about, without which a sentence of the kind says nothing."""
+NEWEST_RECORDS = 300  # of the user and the host that are looked at, whatever they say
+MAX_PER_CUE = 10  # newest items that hold a word of standing sentences
+MAX_CANDIDATES = 600
+RELAYED = "the user said: "
+"""Before what an assistant stored as the user's words: it may be about the user, and never a rule."""
+DEFAULT_OWNER = "default"
+MAX_AGENTS = 200  # whose folders are known as projects
+MAX_OF_KIND: dict[Kind, int] = {"name": 2, "home": 2, "work": 2, "family": 3}
+SAME_SHARE = 0.8  # of their words that two lines share, if they say the same
+QUOTED_SHARE = 0.8  # of a fact's words that a sentence has, if the fact is a quotation of it
+COVERED_SHARE = 0.5  # of a fact's words that a sentence has, if the fact was made of it
+
+_PROJECTS = f"{MEMORY_ROOT}/projects/"
+_QUOTED = re.compile(
+    r"^(?P<who>.{1,80}?) (?:(?:said on [^:]{4,40}|wants): [\"“](?P<quote>.+)[\"”]\.?"
+    r"|wants the assistant to (?P<request>.+))$",
+    re.DOTALL,
+)
+"""How the rules retell what somebody said or asked for."""
+_EXPLICIT = re.compile(
+    r"\b(?:rules?|always|polic(?:y|ies)|conventions?|must|ever|from now on|immer|regeln?|siempre|reglas?"
+    r"|toujours|regles?|never|nie"
+    r"|niemals|nunca|jamas|jamais)\b"
+)
+_NUMBER = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Who talks now, and about what: the agent, its open session, the names that spoke in it (none: unknown), and
+    the message."""
+
+    agent_id: str = ""
+    session_id: str = ""
+    speakers: frozenset[str] = frozenset()
+    message: str = ""
+
+
+@dataclass(slots=True)
+class _Candidate:
+    found: FoundItem
+    kind: Kind
+    text: str
+    own: bool
+    essence: str
+    stems: frozenset[str]
+
+    @property
+    def age(self) -> tuple[datetime, int]:
+        return self.found.at, self.found.record_id or 0
+
+    @property
+    def said(self) -> Said:
+        return Said(self.essence, self.found.at, self.found.record_id or 0, self.found.speaker, self.kind)
+
+
+class Core(NamedTuple):
+    """The core, most protective first, each line with what it is; and what the user said, which tells what else in
+    a context is outdated."""
+
+    lines: list[tuple[Hit, Kind]]
+    later: Later
+
+
+def choose_core(tx: Transaction, owner: str, scene: Scene) -> Core:
+    """Choose the core of a context."""
+    return _Core(tx, owner, scene).choose()
+
+
+def without_other_projects(tx: Transaction, owner: str, scene: Scene, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits, without the rules of another project than the scene's."""
+    return _Core(tx, owner, scene).without_other_projects(hits)
+
+
+class _Core:
+    def __init__(self, tx: Transaction, owner: str, scene: Scene) -> None:
+        self._tx = tx
+        self._owner = owner
+        self._scene = scene
+        self._items = Items(tx, owner)
+        self._documents = DocumentRows(tx, owner)
+        self._paths: dict[str, str] = {}
+        # Who said a record, and to which agent.
+        self._said_to = defaultdict[int, tuple[str, str]](lambda: ("", ""))
+
+    def choose(self) -> Core:
+        found = self._found()
+        candidates = [one for item in found for one in self._standing(item)]
+        said = [one.said for one in candidates]
+        said += [one for item in found if item.kind == "record" and not item.until for one in _sentences(item)]
+        later = Later(said)
+        candidates = [one for one in candidates if not later.replaces(one.said)]
+        candidates = self._without_removed(candidates)
+        records = {one.found.record_id for one in candidates if one.found.kind == "fact" and one.found.record_id}
+        self._said_to.update(self._items.speakers(sorted(records)))
+        candidates = self._without_strangers(candidates)
+        candidates = self._of_project(candidates)
+        candidates = _each_once(self._without_covered(candidates))
+        lines = [
+            (replace(hit(self._tx, self._owner, one.found), text=redact(one.text)), one.kind)
+            for one in _bounded(sorted(candidates, key=_order))
+        ]
+        return Core(lines, later)
+
+    # Candidates
+
+    def _found(self) -> list[FoundItem]:
+        """Return what may stand: what protects somebody, however old; what is new; then the rest, newest first."""
+        ids = self._items.holding_each(sorted(set(map(stem_number, HEALTH_CUES))), MAX_PER_CUE)
+        ids += self._items.newest_said(("user", "system"), NEWEST_RECORDS)
+        ids += self._items.holding_each(sorted(set(map(stem_number, CUES))), MAX_PER_CUE)
+        return [*self._items.get(list(dict.fromkeys(ids))[:MAX_CANDIDATES]).values()]
+
+    def _standing(self, found: FoundItem) -> Iterator[_Candidate]:
+        if found.until or found.hidden_at or found.kind not in ("record", "fact"):
+            return
+        relayed = found.trust == "agent" and found.type == UserMessage.type
+        if found.trust not in ("user", "system") and not relayed:
+            return
+        text = text_of(found.type, found.data) if found.kind == "record" else plain(found.text)
+        about_user = found.kind == "fact" and self._about_user.match(text)
+        if about_user:
+            text = _in_first_person(text[about_user.end() :])
+        said = [
+            one
+            for one in standing(text, by_host=found.trust == "system")
+            if len(topic(one.essence)) >= MIN_TOPIC.get(one.kind, 0) and (not relayed or one.kind in PRIVATE)
+        ]
+        if found.kind == "fact" and said and not self._path(found).startswith(f"{MEMORY_ROOT}/"):
+            return
+        for kind, words, own, essence in said:
+            own = own or self._is_users(found)
+            if found.kind == "fact" and kind in IDENTITY | {"preference"} and not own:
+                continue
+            whose = RELAYED if relayed else _whose(found)
+            shown = plain(found.text) if about_user else words
+            yield _Candidate(found, kind, f"{whose}{shown}", own, essence, _stems(words))
+
+    def _path(self, found: FoundItem) -> str:
+        if found.container not in self._paths:
+            document = self._documents.find(found.container)
+            self._paths[found.container] = document.path if document else ""
+        return self._paths[found.container]
+
+    def _is_users(self, found: FoundItem) -> bool:
+        """Return whether a fact is in the document about the user."""
+        return found.kind == "fact" and fold(self._path(found)) == f"{PEOPLE}{fold(self._person)}"
+
+    @property
+    def _person(self) -> str:
+        """What documents call the user."""
+        return USER if self._owner == DEFAULT_OWNER else display_name(self._owner)
+
+    @cached_property
+    def _about_user(self) -> re.Pattern[str]:
+        return re.compile(rf"{re.escape(self._person)} (?=[a-z])")
+
+    # What is left out
+
+    def _without_removed(self, candidates: Iterable[_Candidate]) -> list[_Candidate]:
+        """Leave out what a person took out: the item, the facts made of it, and the sentence that the fact was
+        made of. What is pinned stands above the core."""
+        gone = FeedbackRows(self._tx, self._owner).taken_out()
+        gone |= {one.key for one in self._items.pinned()}
+        facts = [one for key in sorted(gone) if (one := self._fact(key))]
+        words = [(one.record_id, _stems(plain(one.text))) for one in facts]
+        return [
+            one
+            for one in candidates
+            if one.found.key not in gone
+            and f"record:{one.found.record_id}" not in gone
+            and not any(one.found.record_id == record and _covers(one.stems, stems) for record, stems in words)
+        ]
+
+    def _fact(self, key: str) -> FoundItem | None:
+        return self._items.find("fact", key.removeprefix("fact:")) if key.startswith("fact:") else None
+
+    def _without_strangers(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+        """Leave out the private matters of people who are not in the conversation, where it is known who is; where
+        it is not, who each of several people is."""
+        names = {speaker for one in candidates if (speaker := self._speaker(one.found))}
+        present = {fold(name) for name in self._scene.speakers}
+        hidden = PRIVATE if present else IDENTITY if len(names) > 1 else frozenset()
+        return [one for one in candidates if one.kind not in hidden or self._speaker(one.found) in {"", *present}]
+
+    def _speaker(self, found: FoundItem) -> str:
+        """Return the name of who said an item, or the record that a fact was made of; folded, empty if unknown."""
+        return fold(found.speaker if found.kind == "record" else self._said_to[found.record_id or 0][0])
+
+    def _of_project(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+        """Leave out the rules of another project than the agent's, or than the one that the message names."""
+        here = self._here()
+        return [
+            one
+            for one in candidates
+            if not here or one.kind not in BINDING or not self.is_elsewhere(one.text, one.found, here)
+        ]
+
+    def _here(self) -> set[str]:
+        """Return the projects that the message names, or else the agent's; none where that is unknown."""
+        message = fold(self._scene.message)
+        folder = self._folder(self._scene.agent_id)
+        return {name for name in self._projects if _names(message, name)} or ({folder} if folder else set())
+
+    def is_elsewhere(self, text: str, found: FoundItem, here: Collection[str]) -> bool:
+        """Return whether something was said of, or in, other projects only."""
+        folded = fold(text)
+        of = {name for name in self._projects if _names(folded, name)}
+        path = self._path(found) if found.kind == "fact" else ""
+        if path.startswith(_PROJECTS):
+            of.add(fold(path.removeprefix(_PROJECTS).partition("/")[0]))
+        if not of:
+            folder = self._folder(found.agent_id or self._said_to[found.record_id or 0][1])
+            of = {folder} if folder else set()
+        return bool(of) and of.isdisjoint(here)
+
+    def without_other_projects(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits, without the rules of another project."""
+        here = self._here()
+        if not here:
+            return list(hits)
+        self._said_to.update(self._items.speakers(sorted({one.record_id for one in hits if one.record_id})))
+        kept = []
+        for one in hits:
+            binding = any(said.kind in BINDING for said in standing(one.text, by_host=one.trust == "system"))
+            found = self._items.look_up(one.id) if binding else None
+            if found is None or not self.is_elsewhere(one.text, found, here):
+                kept.append(one)
+        return kept
+
+    @cached_property
+    def _projects(self) -> set[str]:
+        """Return the names of the projects that documents or agents are about, folded."""
+        rows = self._documents.titles()
+        parents = {id_ for id_, _, slug, _ in rows if slug == "projects"}
+        found = {fold(name) for _, parent, slug, title in rows if parent in parents for name in (slug, title)}
+        agents = Agents(self._tx).newest_of_user(self._owner, MAX_AGENTS)
+        return found | {name for agent in agents if (name := _folder(agent))}
+
+    def _folder(self, agent_id: str) -> str:
+        agent = Agents(self._tx).find_row(agent_id) if agent_id else None
+        return _folder(Agents(self._tx).get(self._owner, agent_id)) if agent else ""
+
+    def _without_covered(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+        """Leave out sentences of records that a chosen fact says, or that a fact said which has ended; and facts
+        that only quote a part of a sentence."""
+        records = {one.found.record_id for one in candidates if one.found.kind == "record" and one.found.record_id}
+        chosen = {one.found.key: one for one in candidates}
+        facts: dict[int, list[FoundItem]] = {}
+        for fact in self._items.facts_citing(sorted(records)):
+            if fact.record_id and (fact.until or fact.key in chosen):
+                facts.setdefault(fact.record_id, []).append(fact)
+        dropped: set[int] = set()
+        for one in candidates:
+            if one.found.kind == "fact":
+                continue
+            for fact in facts.get(one.found.record_id or 0, ()):
+                words = _stems(plain(fact.text))
+                if not _covers(one.stems, words):
+                    continue
+                is_quoted = not fact.until and len(words & one.stems) >= QUOTED_SHARE * len(words)
+                dropped.add(id(chosen[fact.key]) if is_quoted else id(one))
+        return [one for one in candidates if id(one) not in dropped]
+
+
+def _sentences(found: FoundItem) -> Iterator[Said]:
+    """Yield what the user or the host said in a record, each sentence."""
+    if found.trust in ("user", "system"):
+        for one in sentences(text_of(found.type, found.data)[:MAX_TEXT_CHARS]):
+            yield Said(one, found.at, found.record_id or 0, found.speaker)
+
+
+def _folder(agent: Agent) -> str:
+    """Return the name of the folder that an agent works in, folded; empty where its channel is not a folder."""
+    channel = agent.descriptor.channel_id if isinstance(agent.descriptor, User) else ""
+    return fold(re.split(r"[/\\]", channel.rstrip("/\\"))[-1]) if re.search(r"[/\\]", channel) else ""
+
+
+def _in_first_person(text: str) -> str:
+    """Return what a fact says of the user as the user would say it, roughly: it is read, and not shown."""
+    verb, _, rest = text.partition(" ")
+    verb = {"is": "am", "has": "have", "does": "do"}.get(verb, verb.removesuffix("s"))
+    return f"I {verb} {rest}"
+
+
+def _whose(found: FoundItem) -> str:
+    """Return who said what a fact retells, where that is not the user."""
+    retold = _QUOTED.match(found.text) if found.kind == "fact" else None
+    return f"{retold['who']}: " if retold and retold["who"] != USER else ""
+
+
+def plain(text: str) -> str:
+    """Return what somebody said of a fact that retells it."""
+    found = _QUOTED.match(text)
+    return (found["quote"] or found["request"]) if found else text
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, content_words(text)))
+
+
+def _covers(sentence: frozenset[str], fact: frozenset[str]) -> bool:
+    return bool(fact) and len(sentence & fact) >= COVERED_SHARE * len(fact)
+
+
+def _names(folded: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded) is not None if len(name) > 2 else False
+
+
+def _each_once(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Leave out what another line says with nearly the same words; facts and newer lines stay."""
+    kept: list[_Candidate] = []
+    for one in sorted(candidates, key=lambda one: (one.found.kind != "fact", *(-age for age in _age(one)))):
+        if not any(
+            one.stems and len(one.stems & other.stems) >= SAME_SHARE * len(one.stems | other.stems)
+            for other in kept
+        ):
+            kept.append(one)
+    return kept
+
+
+def _age(one: _Candidate) -> tuple[float, int]:
+    return one.found.at.timestamp(), one.found.record_id or 0
+
+
+def _order(one: _Candidate) -> tuple[object, ...]:
+    """Order by rank; then what is about the user, or says itself that it is a rule; then the newest first, but
+    introductions the oldest first."""
+    at, record = _age(one)
+    age = (at, record) if one.kind in ("name", "family") else (-at, -record)
+    first = _EXPLICIT.search(fold(one.essence)) is not None if one.kind in BINDING else one.own
+    return (RANKS[one.kind], not first, *age)
+
+
+def _bounded(ordered: Sequence[_Candidate]) -> Iterator[_Candidate]:
+    """Yield the lines, but of who somebody is only a few; of homes none that is older than the newest address."""
+    counts: Counter[Kind] = Counter()
+    addressed = max((one.age for one in ordered if one.kind == "home" and _NUMBER.search(one.text)), default=None)
+    for one in ordered:
+        if one.kind == "home" and addressed and one.age < addressed:
+            continue
+        counts[one.kind] += 1
+        if counts[one.kind] <= MAX_OF_KIND.get(one.kind, len(ordered)):
+            yield one
