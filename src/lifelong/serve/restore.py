@@ -67,6 +67,8 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
         _check(copy, file)
         sync(copy.database)
         kept = _set_aside(place) if exists else None
+        for folder in place.path.glob("users/*/index"):  # vectors of the database before; they are made again
+            shutil.rmtree(folder, ignore_errors=True)
         copy.database.replace(place.database)
         sync(place.path)
     except OSError as error:
