@@ -28,6 +28,7 @@ from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall import index_worker, repair
 from lifelong.recall.repair import IndexRepair
 from lifelong.serve.cli.admin import rebuild_index
+from lifelong.serve.restore import restore
 from lifelong.storage.base import Database, Transaction
 from lifelong.vectors import local, segments
 from tests.conftest import OpenMemory, until
@@ -370,6 +371,28 @@ def test_what_is_hidden_or_out_of_scope_is_never_found(
         assert named == ["The heron is called Kiki the 29th."]
         assert memory.search("heron", 50, until=datetime(2020, 1, 1, tzinfo=UTC)) == []
     assert there.search("heron") == []
+
+
+def test_files_from_after_a_backup_do_not_count_once_it_is_restored(
+    tmp_path: Path, small_batches: None, small_segments: None
+) -> None:
+    """R16, S1: they hold vectors of items that the restored database does not have, or has given to others."""
+    home = tmp_path / "home"
+    with Memory.open(home) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        memory.append_many(alice, [UserMessage(text) for text in SAID])
+        memory.admin.backup(tmp_path / "copy.db")
+        memory.append_many(alice, [UserMessage(f"The printer {n} is out of paper again.") for n in range(60)])
+        memory._parts.shared.index_worker.run_until_idle()
+        assert segments_of(memory)
+    restore(tmp_path / "copy.db", home, force=True)
+    with Memory.open(home) as memory:
+        memory.append_many(alice, [UserMessage(f"The {n}th bridge is closed to lorries.") for n in range(70)])
+        memory._parts.shared.index_worker.run_until_idle()
+        assert not [hit for hit in memory.search("printer", 100) if "printer" in hit.text]
+        found = memory.search("Which crossing may trucks not use?", 3)
+        assert all("bridge" in hit.text for hit in found)
+        assert memory.admin.verify() == []
 
 
 # R4

@@ -67,8 +67,6 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
         _check(copy, file)
         sync(copy.database)
         kept = _set_aside(place) if exists else None
-        for folder in place.path.glob("users/*/index"):  # vectors of the database before; they are made again
-            shutil.rmtree(folder, ignore_errors=True)
         copy.database.replace(place.database)
         sync(place.path)
     except OSError as error:
@@ -92,6 +90,8 @@ def _check(copy: Home, file: Path) -> None:
                 log.warning("The full-text index of %s is damaged; it is made again in the background.", file)
                 memory.admin.rebuild()
                 problems = memory.admin.check()
+            if not problems:
+                memory._parts.shared.repair.outdate_files()
     except StorageError as error:
         message = str(error).replace(str(copy.database), str(file))
         advice = "Nothing was changed; name a sound file that `lifelong backup` wrote."
