@@ -233,6 +233,17 @@ class Items:
         )
         return [row[0] for row in rows]
 
+    def passing(self, only: VectorFilter, limit: int) -> list[tuple[int, bytes]] | None:
+        """Return the items that pass a filter, each with its stems; none where they are more than the limit, or
+        no index leads to them."""
+        if only.since is None and only.until is None and (not only.kinds or "record" in only.kinds):
+            return None
+        which, params = only.conditions()
+        rows = self._tx.all(
+            f"SELECT i.id, i.stems FROM items i WHERE i.owner = ?{which} LIMIT ?", self._owner, *params, limit + 1
+        )
+        return [(row[0], row[1]) for row in rows] if len(rows) <= limit else None
+
     def said_by(self, speaker: str, limit: int) -> list[int]:
         """Return the ids of the newest items of this speaker, whatever the case of the name."""
         rows = self._tx.all(
