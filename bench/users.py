@@ -72,8 +72,7 @@ def fill(home: Path) -> None:
         for number in range(MANY):
             memory = store.user(f"user-{number}")
             memory.append_many(memory.agent(User("bench", "bench", "chat")), said(number))
-            if number % 100 == 99:
-                store.organize()
+        store.user("user-0")._parts.shared.index_worker.run_until_idle()
 
 
 def said(number: int) -> list[UserMessage]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall import index_worker, repair
 from lifelong.recall.repair import IndexRepair
 from lifelong.serve.cli.admin import rebuild_index
+from lifelong.serve.restore import restore
 from lifelong.storage.base import Database, Transaction
+from lifelong.vectors import local, segments
 from tests.conftest import OpenMemory, until
 from tests.indexer import Letters
 
@@ -293,6 +296,103 @@ def test_damaged_stems_are_made_anew(tmp_path: Path, damage: str) -> None:
         assert "is rebuilt" in memory.admin.health().reasons[0]
         memory.organize()
         assert found_by(memory) == before
+
+
+# R16
+
+
+@pytest.fixture
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "SEGMENT_ROWS", 20)
+    monkeypatch.setattr(segments, "MIN_CANDIDATES", 30)
+
+
+def segments_of(memory: Memory) -> list[Path]:
+    return sorted(memory.home.user_folder("default").glob("index/*/*.segment"))
+
+
+def test_what_is_in_files_is_found_as_what_is_not(
+    full: Memory, open_memory: OpenMemory, small_batches: None, small_segments: None
+) -> None:
+    """R16, R1: vectors in segments, and the newest in rows; what is said now is found at once."""
+    before = found_by(full)
+    alice = full.agent(User("cli", "alice", "main"))
+    full.append_many(alice, [UserMessage(f"The printer {n} is out of paper again.") for n in range(60)])
+    full.organize()
+    assert segments_of(full)
+    again = open_memory()
+    assert all(now >= then for now, then in zip(found_by(again), before, strict=True))
+    assert "out of paper" in again.search("Which device lacks something to print on?", 1)[0].text, "by meaning"
+    again.append(alice, UserMessage("The lynx is new."))
+    assert again.search("lynx", 1)[0].text == "The lynx is new."
+    assert again.admin.verify() == []
+
+
+@pytest.mark.parametrize("damage", ["delete", "truncate", "flip"])
+def test_damaged_files_cost_nothing(
+    full: Memory, open_memory: OpenMemory, small_batches: None, small_segments: None, damage: str
+) -> None:
+    """R16: noticed, and made again from the rows."""
+    full.admin.rebuild()
+    full.organize()
+    before = answers(full)
+    for file in segments_of(full):
+        data = bytearray(file.read_bytes())
+        file.unlink()
+        data[len(data) // 3] ^= 0xFF
+        if damage != "delete":
+            file.write_bytes(data[: len(data) // 2] if damage == "truncate" else data)
+    again = open_memory()
+    again.admin.verify()
+    assert answers(again) == before
+    again.organize()
+    assert again.admin.verify() == []
+    assert segments_of(again)
+
+
+def test_what_is_hidden_or_out_of_scope_is_never_found(
+    full: Memory, open_memory: OpenMemory, small_batches: None, small_segments: None
+) -> None:
+    """R3, R16: also where nearly all that is near does not fit; what fits is found all the same."""
+    bob = full.agent(User("cli", "bob", "main"))
+    full.append(bob, UserMessage("A heron stood by the pond."))
+    page = full.documents.write(slug="h", title="H", description="", body="The heron is called Kiki.")
+    for number in range(30):
+        body = f"The heron is called Kiki the {number}th."
+        page = full.documents.write(
+            document_id=page.id, expected_version=page.version, slug="h", title="H", description="", body=body
+        )
+    full.organize()
+    there = open_memory("somebody")
+    for memory in (full, open_memory()):
+        assert [hit.text for hit in memory.search("heron", 50, agent=bob)] == ["A heron stood by the pond."]
+        assert {hit.kind for hit in memory.search("heron", 200, kinds=("fact",))} == {"fact"}
+        named = [hit.text for hit in memory.search("What is the heron called?", 200) if "Kiki" in hit.text]
+        assert named == ["The heron is called Kiki the 29th."]
+        assert memory.search("heron", 50, until=datetime(2020, 1, 1, tzinfo=UTC)) == []
+    assert there.search("heron") == []
+
+
+def test_files_from_after_a_backup_do_not_count_once_it_is_restored(
+    tmp_path: Path, small_batches: None, small_segments: None
+) -> None:
+    """R16, S1: they hold vectors of items that the restored database does not have, or has given to others."""
+    home = tmp_path / "home"
+    with Memory.open(home) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        memory.append_many(alice, [UserMessage(text) for text in SAID])
+        memory.admin.backup(tmp_path / "copy.db")
+        memory.append_many(alice, [UserMessage(f"The printer {n} is out of paper again.") for n in range(60)])
+        memory._parts.shared.index_worker.run_until_idle()
+        assert segments_of(memory)
+    restore(tmp_path / "copy.db", home, force=True)
+    with Memory.open(home) as memory:
+        memory.append_many(alice, [UserMessage(f"The {n}th bridge is closed to lorries.") for n in range(70)])
+        memory._parts.shared.index_worker.run_until_idle()
+        assert not [hit for hit in memory.search("printer", 100) if "printer" in hit.text]
+        found = memory.search("Which crossing may trucks not use?", 3)
+        assert all("bridge" in hit.text for hit in found)
+        assert memory.admin.verify() == []
 
 
 # R4

@@ -39,6 +39,7 @@ MAX_LOOKED_UP_WORDS = 12  # of a question
 FIRST_POSTINGS = 500  # items that are looked up for each word, the newest
 MAX_POSTINGS = 5_000  # and for the rarest word
 MAX_COMMON_WORDS = 3  # of those with more, the rarest, which are looked up together
+MAX_COMPARED = 2_000  # items that pass a filter, whose words are compared one by one
 ENOUGH = 0.75  # share of the candidates asked for that must pass the filter, or more are read
 MAX_ROUNDS = 4  # of reading more, four times as many each
 _RECORD = ITEM_KINDS.index("record")
@@ -274,8 +275,16 @@ class CandidateReader:
         ]
 
     def _narrow(self, tx: Transaction, stems: Sequence[int], only: VectorFilter, pool: int) -> dict[int, Integers]:
-        """Return the newest items of each stem that pass the filter."""
+        """Return the newest items of each stem that pass the filter. Where few pass, their stems are compared: to
+        look at all items with a common word would take longer."""
         items = Items(tx, self._owner)
+        if (few := items.passing(only, MAX_COMPARED)) is not None:
+            every = np.frombuffer(b"".join(packed for _, packed in few if len(packed) % 4 == 0), "<u4")
+            whose = np.repeat(
+                np.array([id_ for id_, _ in few], np.int64),
+                [len(packed) // 4 if len(packed) % 4 == 0 else 0 for _, packed in few],
+            )
+            return {stem: np.sort(whose[every == stem])[::-1] for stem in stems}
         return {stem: np.array(items.holding([stem], 4 * pool, only), np.int64) for stem in stems}
 
     def _by_words(self, corpus: Corpus, parsed: ParsedQuery, postings: Mapping[int, Postings]) -> list[int]:

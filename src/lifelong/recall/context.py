@@ -222,7 +222,7 @@ class ContextBuilder:
     def _without_strangers(self, tx: Transaction, lines: Sequence[_Line], scene: Scene) -> list[_Line]:
         """Leave out private matters of people who are not in the conversation, where it is known who is."""
         private = {one.id: one for one, _ in lines if is_private(one.text)} if scene.speakers else {}
-        speakers = Items(tx, self._owner).speakers({one.record_id for one in private.values() if one.record_id})
+        speakers = Items(tx, self._owner).speaker_of({one.record_id for one in private.values() if one.record_id})
         present = {"", *map(fold, scene.speakers)}
         gone = {
             one.id

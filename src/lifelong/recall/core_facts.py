@@ -141,7 +141,7 @@ class _Core:
         candidates = [one for one in candidates if not later.replaces(one.said)]
         candidates = self._without_removed(candidates)
         records = {one.found.record_id for one in candidates if one.found.kind == "fact" and one.found.record_id}
-        self._said_to.update(self._items.speakers(sorted(records)))
+        self._said_to.update(self._items.speaker_of(sorted(records)))
         candidates = self._without_strangers(candidates)
         candidates = self._of_project(candidates)
         candidates = _each_once(self._without_covered(candidates))
@@ -268,7 +268,7 @@ class _Core:
         here = self._here()
         if not here:
             return list(hits)
-        self._said_to.update(self._items.speakers(sorted({one.record_id for one in hits if one.record_id})))
+        self._said_to.update(self._items.speaker_of(sorted({one.record_id for one in hits if one.record_id})))
         kept = []
         for one in hits:
             binding = any(said.kind in BINDING for said in standing(one.text, by_host=one.trust == "system"))

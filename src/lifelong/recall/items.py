@@ -253,13 +253,24 @@ class Items:
         )
         return [row[0] for row in rows]
 
-    def speakers(self, records: Iterable[int]) -> dict[int, tuple[str, str]]:
+    def speaker_of(self, records: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return who said each of these records, and the agent it was said to."""
         rows = self._tx.many(
             "SELECT record_id, speaker, agent_id FROM items WHERE owner = ? AND kind = 'record' AND ref = ?",
             [(self._owner, str(record)) for record in records],
         )
         return {row[0]: (row[1], row[2]) for row in rows}
+
+    def passing(self, only: VectorFilter, limit: int) -> list[tuple[int, bytes]] | None:
+        """Return the items that pass a filter, each with its stems; none where they are more than the limit, or
+        no index leads to them."""
+        if only.since is None and only.until is None and (not only.kinds or "record" in only.kinds):
+            return None
+        which, params = only.conditions()
+        rows = self._tx.all(
+            f"SELECT i.id, i.stems FROM items i WHERE i.owner = ?{which} LIMIT ?", self._owner, *params, limit + 1
+        )
+        return [(row[0], row[1]) for row in rows] if len(rows) <= limit else None
 
     def said_by(self, speaker: str, limit: int) -> list[int]:
         """Return the ids of the newest items of this speaker, whatever the case of the name."""
@@ -365,7 +376,7 @@ class Items:
             "AND i.gone IS NULL",
             [(self._owner, document_id, record) for document_id, record in cited if document_id],
         )
-        return [_found(row) for row in rows]
+        return [found_item(row) for row in rows]
 
     def pinned(self) -> list[FoundItem]:
         """Return the pinned items, newest first. The sum keeps databases from using the index of times."""

@@ -24,8 +24,8 @@ FRAME = frozenset(
     previous previously earlier before after between during since passed pass day days week weeks month
     months year years time times date order wonder wondering please help able interesting want like likely
     possible possibly thing things something anything advice tips going go make use using take find become
-    became consider considered write explain translate summarize convert give show list create generate fix describe
-    compare calculate""".split()
+    became consider considered write explain translate summarize convert give show list create generate fix
+    describe compare calculate""".split()
 )
 _FRAME_STEMS = frozenset(map(stem, FRAME))
 

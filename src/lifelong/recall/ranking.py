@@ -74,7 +74,7 @@ RARE_SHARE, RARE_COUNT = 0.01, 3  # a word is rare in this share of all items, o
 COMMON_RARE_SHARE = 0.05  # and among the candidates
 MIN_SIMILARITY = 0.1  # what matches no word of the question must be this near to be found
 MIN_SUCCESSOR_SHARE = 0.5  # what ends a part of one ranks above it if it is half as much about the question
-FAIR_MATCH = 1.7  # below it, one first hit in ten is right; one answered question in twenty has no better
+FAIR_MATCH = 1.7  # below it, one first hit in seven is right; one answered question in twenty has no better
 HIGH_MATCH = 6.0  # from here on, about two of three first hits are right
 DAY = 86_400_000_000  # microseconds
 

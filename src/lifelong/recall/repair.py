@@ -9,6 +9,7 @@ that is older than recall begins with the first part.
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Callable
 from datetime import datetime
 from itertools import groupby
@@ -105,6 +106,10 @@ class IndexRepair:
             except LifelongError as error:
                 log.warning("old vectors of user %s were not deleted: %s", owner, error)
 
+    def outdate_files(self) -> None:
+        """Have the files that were made of vectors made again: the database is not the one it was."""
+        self._database.write(lambda tx: IndexRebuild(tx).outdate_files())
+
     def verify(self, owner: str) -> list[str]:
         """Read the whole index of an owner, and return what is wrong with it, a sentence each."""
         if remaining := self._database.read(lambda tx: IndexRebuild(tx).remaining()):
@@ -184,6 +189,10 @@ class IndexRebuild:
             "next_embedded_until = 0, size = 0, first_item = 0, mean = NULL, mean_of = 0"
         )
         self._open(RECORDS, "session_history")
+
+    def outdate_files(self) -> None:
+        """Give each owner's vectors a version that no file has."""
+        self._tx.run("UPDATE index_state SET version = ?", secrets.randbits(48))
 
     def rewrite_words(self) -> None:
         """Empty the full-text index, whatever is wrong with it; the words of all items are to be written again."""

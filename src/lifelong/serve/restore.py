@@ -90,6 +90,8 @@ def _check(copy: Home, file: Path) -> None:
                 log.warning("The full-text index of %s is damaged; it is made again in the background.", file)
                 memory.admin.rebuild()
                 problems = memory.admin.check()
+            if not problems:
+                memory._parts.shared.repair.outdate_files()
     except StorageError as error:
         message = str(error).replace(str(copy.database), str(file))
         advice = "Nothing was changed; name a sound file that `lifelong backup` wrote."

@@ -140,10 +140,11 @@ def missing_fault(missing: int) -> list[str]:
 def validate_rows(partition: VectorPartition, rows: Iterable[VectorRow]) -> tuple[list[VectorRow], Vector]:
     """Return the rows, each id once, and their vectors at length 1."""
     latest = list({row.id: row for row in rows}.values())
-    vectors = np.empty((len(latest), partition.dims), np.float32)
-    for place, row in enumerate(latest):
-        vectors[place] = _checked(row.vector, partition, f"The vector of item {row.id!r:.100}")
-        if not vectors[place].any():
+    for row in latest:
+        _check_shape(row.vector, partition, f"The vector of item {row.id!r:.100}")
+    vectors = _at_length_one(np.array([row.vector for row in latest], np.float64).reshape(-1, partition.dims))
+    for row, vector in zip(latest, vectors, strict=True):
+        if not vector.any():
             raise InputError(f"The vector of item {row.id!r:.100} has the length zero. Leave it out.")
     return latest, vectors
 
@@ -152,21 +153,22 @@ def validate_query(partition: VectorPartition, query: Vector, k: int) -> Vector 
     """Return the query at length 1; none for one of length zero."""
     if k < 1:
         raise InputError(f"k cannot be {k!r:.50}. Ask for 1 or more.")
-    row = _checked(query, partition, "The query")
+    _check_shape(query, partition, "The query")
+    row = _at_length_one(np.array([query], np.float64))[0]
     return row if row.any() else None
 
 
-def _checked(vector: Vector, partition: VectorPartition, what: str) -> Vector:
-    row = np.asarray(vector, np.float64)
-    if row.shape != (partition.dims,):
+def _check_shape(vector: Vector, partition: VectorPartition, what: str) -> None:
+    if np.shape(vector) != (partition.dims,):
         raise InputError(
-            f"{what} has the shape {row.shape}, but {partition.embedder} makes vectors of {partition.dims}. "
-            "Embed it with that embedder, or use another partition."
+            f"{what} has the shape {np.shape(vector)}, but {partition.embedder} makes vectors of "
+            f"{partition.dims}. Embed it with that embedder, or use another partition."
         )
-    if not np.isfinite(row).all():
+    if not np.isfinite(vector).all():
         raise InputError(f"{what} has a part that is not a finite number. Embed the text again.")
-    largest = np.abs(row).max()
-    if largest > 0:
-        row = row / largest  # first, so that no square leaves the range
-        row /= np.linalg.norm(row)
-    return row.astype(np.float32)
+
+
+def _at_length_one(rows: NDArray[np.float64]) -> Vector:
+    largest = np.abs(rows).max(axis=1, initial=0)[:, None]
+    rows = rows / np.where(largest > 0, largest, 1)  # first, so that no square leaves the range
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1), 1)[:, None], np.float32)

@@ -74,6 +74,7 @@ class LocalVectors:
         self._folder = folder
         self._lock = threading.Lock()
         self._partitions: OrderedDict[VectorPartition, _Partition] = OrderedDict()
+        self._checked: set[Path] = set()
         self._closed = False
 
     def put(self, partition: VectorPartition, rows: Sequence[VectorRow]) -> None:
@@ -141,18 +142,20 @@ class LocalVectors:
             tx.many("DELETE FROM item_vectors WHERE embedder_id = ? AND item_id = ?", rows)
             return len(rows)
 
-        while self._open.write(work):
-            pass
-        self._open.write(lambda tx: _outdate(tx, partition.owner))
+        if self._open.read(lambda tx: _count(tx, partition, 0, 1)):
+            while self._open.write(work):
+                pass
+            self._open.write(lambda tx: _outdate(tx, partition.owner))
         with self._lock:
-            mine = self._partitions.pop(partition, None)
-        folder = mine.folder if mine else self._partition_folder(partition)
+            self._partitions.pop(partition, None)
+        folder = self._partition_folder(partition)
         for name in _names(folder):
             _delete(folder / str(name))
 
     def maintain(self, partition: VectorPartition) -> None:
-        """Make a segment of the tail where it is long enough, and check those that nobody checked yet."""
-        self._partition(partition).maintain(self._open)
+        """Make a segment of the tail where it is long enough, and check those that nobody checked yet. Searches do
+        not wait for it: they notice the new file."""
+        self._writer(partition).maintain(self._open)
 
     def verify(self, partition: VectorPartition, ids: Sequence[int]) -> list[str]:
         def read(tx: Transaction) -> tuple[list[Row], int]:
@@ -171,7 +174,7 @@ class LocalVectors:
         faults = missing_fault(len(missing))
         if orphans:
             faults.append(f"{orphans:,} vectors belong to nothing. Run: lifelong rebuild.")
-        if damaged := self._partition(partition).check_segments(self._open):
+        if damaged := self._writer(partition).check_segments(self._open):
             faults.append(f"{damaged:,} files of vectors were damaged. They are made again from the database.")
         return faults
 
@@ -194,11 +197,14 @@ class LocalVectors:
             if self._closed:
                 raise MemoryClosed
             if partition not in self._partitions:
-                self._partitions[partition] = _Partition(partition, self._partition_folder(partition))
+                self._partitions[partition] = self._writer(partition)
             self._partitions.move_to_end(partition)
             if len(self._partitions) > MAX_OPEN_PARTITIONS:
                 self._partitions.popitem(last=False)
             return self._partitions[partition]
+
+    def _writer(self, partition: VectorPartition) -> _Partition:
+        return _Partition(partition, self._partition_folder(partition), self._checked)
 
     def _partition_folder(self, partition: VectorPartition) -> Path:
         name = blake2b(partition.embedder.encode(), digest_size=8).hexdigest()
@@ -212,9 +218,10 @@ class LocalVectors:
 
 
 class _Partition:
-    """The open segments of a partition, and its tail."""
+    """The open segments of a partition, and its tail. `checked` has the segments that were read once, and are
+    whole."""
 
-    def __init__(self, partition: VectorPartition, folder: Path) -> None:
+    def __init__(self, partition: VectorPartition, folder: Path, checked: set[Path]) -> None:
         self.folder = folder
         self._partition = partition
         self._lock = threading.RLock()
@@ -223,7 +230,7 @@ class _Partition:
         self._tail = _block([], partition.dims)
         self._numbers = np.zeros(0, np.int64)  # of the tail's rows
         self._known = 0  # up to this number, all is in the segments or the tail
-        self._checked: set[SegmentName] = set()
+        self._checked = checked
         self.cached_bytes = 0
 
     def blocks(self, database: Database) -> list[Block]:
@@ -236,21 +243,28 @@ class _Partition:
             return [*(segment.block for segment in self._segments), self._tail]
 
     def maintain(self, database: Database) -> None:
-        with self._lock:
+        names = _names(self.folder)
+        chain = _chain(names, *database.read(lambda tx: _state(tx, self._partition)))
+        if any(self.folder / str(name) not in self._checked for name in chain):
             self.check_segments(database)
-            waiting = database.read(lambda tx: _count(tx, self._partition, self._covered, SEGMENT_ROWS))
-            if waiting >= SEGMENT_ROWS or _names(self.folder) - {*self._segment_names}:
-                self._write_segment(database)
+            chain = self._segment_names
+        covered = chain[-1].last if chain else 0
+        waiting = database.read(lambda tx: _count(tx, self._partition, covered, SEGMENT_ROWS))
+        if waiting >= SEGMENT_ROWS or names - {*chain}:
+            self._write_segment(database)
 
     def check_segments(self, database: Database) -> int:
-        """Read the segments that were not read yet, and delete the damaged ones. Return how many there were."""
+        """Read the segments, and delete the damaged ones. Return how many there were."""
         with self._lock:
             damaged = self._open_segments(*database.read(lambda tx: _state(tx, self._partition)))
             for segment in self._segments:
-                if segment.name not in self._checked and not segment.is_whole():
-                    self._drop(segment.name)
+                path = self.folder / str(segment.name)
+                if segment.is_whole():
+                    self._checked.add(path)
+                else:
+                    log.error("a file of vectors was damaged, and is made again")
+                    _delete(path)
                     damaged += 1
-                self._checked.add(segment.name)
             if damaged:
                 self._version = -1
                 self._open_segments(*database.read(lambda tx: _state(tx, self._partition)))
@@ -265,13 +279,14 @@ class _Partition:
         return self._segments[-1].name.last if self._segments else 0
 
     def _read_tail(self, database: Database, limit: int) -> bool:
-        """Bring segments and tail up to date. Return whether that took fewer rows than the limit."""
+        """Bring segments and tail up to date. Return false, and leave the tail as it is, where it would have as
+        many rows as the limit."""
         version, number = database.read(lambda tx: _state(tx, self._partition))
         self._open_segments(version, number)
         if self._known >= number:
             return True
         rows = database.read(lambda tx: _read(tx, self._partition, self._known, NO_LIMIT, limit))
-        if len(rows) >= limit and len(self._tail) + len(rows) >= limit:
+        if len(self._tail) + len(rows) >= limit:
             return False
         self._add(database, rows)
         self._known = max(number, self._known, *(row[0] for row in rows[-1:]))
@@ -316,7 +331,7 @@ class _Partition:
                 names = _names(self.folder)
             except SegmentDamaged as error:
                 log.error("a file of vectors was damaged, and is made again: %s", error)
-                self._drop(name)
+                _delete(self.folder / str(name))
                 names.discard(name)
                 damaged += 1
         before, self._segments = self._covered, [opened[name] for name in chain]
@@ -327,10 +342,6 @@ class _Partition:
         self._numbers = self._numbers[self._numbers > self._covered]
         self._known = max(self._known, self._covered)
         return damaged
-
-    def _drop(self, name: SegmentName) -> None:
-        _delete(self.folder / str(name))
-        self._checked.discard(name)
 
     # Writing segments
 
@@ -365,7 +376,7 @@ class _Partition:
             for rows in self._batches(database, number):
                 writer.add(self._readable(database, rows))
             writer.finish()
-            self._checked.add(name)
+            self._checked.add(self.folder / str(name))
         self._open_segments(version, number)
         for left in {*self.folder.glob("*.segment"), *self.folder.glob("*.tmp")}:
             if SegmentName.parse(left.name) not in self._segment_names:
