@@ -19,10 +19,10 @@ MIN_FACT_SHARE = 0.9  # of the record's match with the question, that a fact mus
 
 
 class Group(NamedTuple):
-    """Places of candidates that are one hit, the one to show first, and the score of the best."""
+    """Places of candidates that are one hit, the one to show first; and the place of the one whose score counts."""
 
     places: Sequence[int]
-    score: float
+    scored: int
 
 
 def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list[Group]:
@@ -36,22 +36,24 @@ def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list
         key = same.setdefault(_sameness(candidates, place), ("record", record) if record else ("item", place))
         groups.setdefault(key, []).append(place)
 
-    def score(places: Sequence[int]) -> float:
-        return max(float(ranked.scores[records.get(int(candidates.record[place]), place)]) for place in places)
+    def scored(places: Sequence[int]) -> int:
+        own = (records.get(int(candidates.record[place]), place) for place in places)
+        return max(own, key=lambda place: ranked.scores[place])
 
-    scored = sorted((Group(places, score(places)) for places in groups.values()), key=lambda one: -one.score)
-    return [Group(_lead_first(candidates, ranked, one.places), one.score) for one in scored[:count]]
+    found = [Group(places, scored(places)) for places in groups.values()]
+    found.sort(key=lambda one: -ranked.scores[one.scored])
+    return [one._replace(places=_lead_first(candidates, ranked, one.places)) for one in found[:count]]
 
 
 def _lead_first(candidates: Candidates, ranked: Ranked, places: Sequence[int]) -> list[int]:
-    """Return the members of a group, first the one to show: the best fact that holds, if it says what is asked for
-    as well as the record does; else the newest of what says the same."""
+    """Return the members of a group, first the one to show: the fact that says best what is asked for, of equals one
+    that holds, if it does so as well as the record; else the newest of what says the same."""
 
     def match(place: int) -> float:
         return ranked.part("words", place)
 
-    facts = [place for place in places if candidates.kind[place] == _FACT and candidates.until[place] == NEVER]
-    best = max(facts, key=match, default=None)
+    facts = [place for place in places if candidates.kind[place] == _FACT]
+    best = max(facts, key=lambda at: (round(match(at), 2), candidates.until[at] == NEVER), default=None)
     if best is None or match(best) < MIN_FACT_SHARE * max(map(match, places)):
         kind = candidates.kind[places[0]]
         best = max((place for place in places if candidates.kind[place] == kind), key=lambda at: candidates.at[at])

@@ -72,10 +72,11 @@ TIED_CANDIDATES = 10  # of the best, that are compared with one another
 MIN_COMMON_WEIGHT = 3.0  # of the rare words that two share if they are about the same
 RARE_SHARE, RARE_COUNT = 0.01, 3  # a word is rare in this share of all items, or in so many
 COMMON_RARE_SHARE = 0.05  # and among the candidates
-MIN_SIMILARITY = 0.1  # what matches no word of the question must be this near to be found
+MIN_SIMILARITY = 0.1  # what matches nothing else of the question must be this near to be found
 MIN_SUCCESSOR_SHARE = 0.5  # what ends a part of one ranks above it if it is half as much about the question
 FAIR_MATCH = 1.7  # below it, one first hit in seven is right; one answered question in twenty has no better
 HIGH_MATCH = 6.0  # from here on, about two of three first hits are right
+MIN_SHOWN_PART = 5e-4  # of a score, where it is explained
 DAY = 86_400_000_000  # microseconds
 
 _RECORD = ITEM_KINDS.index("record")
@@ -91,9 +92,10 @@ class Ranked:
     _parts: Numbers
 
     def explain(self, place: int) -> dict[str, float]:
-        """Return the parts of a candidate's score."""
-        parts = self._parts[:, place].tolist()
-        return {name: round(part, 3) for name, part in zip(WEIGHTS, parts, strict=True) if part}
+        """Return the parts of a candidate's score; `order` is what the rules added or took."""
+        parts = dict(zip(WEIGHTS, self._parts[:, place].tolist(), strict=True))
+        parts["order"] = float(self.scores[place]) - sum(parts.values())
+        return {name: round(part, 3) for name, part in parts.items() if abs(part) >= MIN_SHOWN_PART}
 
     def confidence(self, place: int) -> Confidence:
         """Return how sure it is that a candidate answers the question, by its match in words and meaning."""
@@ -145,18 +147,19 @@ def rank(
         put("when", _when(parsed.period, candidates.at) * about)
     put("recent", _recency(candidates.at))
     put("question", candidates.flags & IS_QUESTION != 0)
-    put("feedback", candidates.feedback)
     until = np.where(candidates.end_known > known, NEVER, candidates.until)
     put("ended", (until <= now) & (candidates.kind != _RECORD))
     scores = np.asarray(parts.sum(axis=0), np.float32)
     if not (parsed.is_past or parsed.is_lookup):
         scores = _newer_first(candidates, parsed, scores)
+    put("feedback", candidates.feedback)
+    scores = scores + parts[_ROW["feedback"]]
     if parsed.is_lookup:
         scores = _rare_words_first(candidates, parsed, holds, scores)
     scores = _below_successor(candidates, known, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
     order = np.argsort(-scores, kind="stable")
     near = parts[_ROW["vector"]] > WEIGHTS["vector"] * MIN_SIMILARITY
-    found = (words > 0) | (exact > 0) | near
+    found = (words > 0) | (exact > 0) | near | (parts[_ROW["speaker"]] > 0)
     found |= (candidates.record > 0) & np.isin(candidates.record, candidates.by[found])  # what replaced these
     order = order[found[order]]
     return Ranked(order, scores, parts)

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
 from lifelong.organize.draft import link_targets
 from lifelong.organize.rules.filing import TITLES
-from lifelong.recall.analyzer import extract_terms
+from lifelong.recall.analyzer import stem_number
 from lifelong.recall.items import FoundItem, Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.recall.search import hit
@@ -216,7 +216,7 @@ class _Query:
 
     def _holding(self, name: str) -> list[int]:
         """Return the items, records aside, that hold the rarest of the name's words."""
-        stems = extract_terms(name).stems
+        stems = map(stem_number, content_words(name))
         return min((self._items.holding([stem], MAX_FACTS, records=False) for stem in stems), key=len, default=[])
 
     def _named(self, fact: FoundItem) -> set[str]:
