@@ -76,6 +76,7 @@ SQL_STANDS_IN = (
     "recall.relations",
     "recall.repair",
     "recall.experience_rows",
+    "recall.vocabulary",
     "vectors.local",
     "vectors.numbering",
     "vectors.pgvector",

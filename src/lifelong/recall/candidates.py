@@ -8,7 +8,7 @@ since counts at once, and what was stored a moment ago is found by its words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from lifelong.collect.history import History
 from lifelong.errors import StorageError
+from lifelong.recall.analyzer import query_stems
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.index_writer import text_of
 from lifelong.recall.items import FoundItem, Items, found_item
 from lifelong.recall.query import ParsedQuery, QueryWord
 from lifelong.recall.repair import IndexRepair
+from lifelong.recall.vocabulary import Vocabulary, may_be_misspelled
 from lifelong.storage.base import Database, Row, Transaction
 from lifelong.text.names import NAMELESS
 from lifelong.text.words import fold
@@ -196,6 +198,29 @@ class CandidateReader:
             if not self._repair.repair_fulltext(error):
                 raise
             return {}
+
+    def corrected(self, parsed: ParsedQuery, postings: Mapping[int, Postings]) -> ParsedQuery:
+        """Return a look-up with words that differ by one slip in the place of those that no item holds."""
+        unknown = [
+            one
+            for one in parsed.words[:MAX_LOOKED_UP_WORDS]
+            if may_be_misspelled(one.word)
+            and not any(stem in postings and postings[stem].total for stem in one.stems)
+        ]
+        if not unknown:
+            return parsed
+
+        def near(tx: Transaction) -> dict[str, list[str]]:
+            return {one.word: Vocabulary(tx, self._owner).near(one.word) for one in unknown}
+
+        meant = self._database.read(near)
+        words = [
+            one._replace(stems=tuple(stem for word in meant[one.word] for stem in query_stems(word)))
+            if meant.get(one.word)
+            else one
+            for one in parsed.words
+        ]
+        return replace(parsed, words=words)
 
     def _postings(self, tx: Transaction, corpus: Corpus, stems: Sequence[int]) -> dict[int, Postings]:
         items, found = Items(tx, self._owner), {}

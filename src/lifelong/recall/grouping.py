@@ -19,7 +19,7 @@ MIN_FACT_SHARE = 0.9  # of the record's match with the question, that a fact mus
 
 
 class Group(NamedTuple):
-    """Places of candidates that are one hit, the one to show first; and the place of the one whose score counts."""
+    """Places of candidates that are one hit, the one to show first; and of the one whose score counts."""
 
     places: Sequence[int]
     scored: int
@@ -46,8 +46,8 @@ def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list
 
 
 def _lead_first(candidates: Candidates, ranked: Ranked, places: Sequence[int]) -> list[int]:
-    """Return the members of a group, first the one to show: the fact that says best what is asked for, of equals one
-    that holds, if it does so as well as the record; else the newest of what says the same."""
+    """Return the members of a group, first the one to show: the fact that says best what is asked for, of equals
+    one that holds, if it does so as well as the record; else the newest of what says the same."""
 
     def match(place: int) -> float:
         return ranked.part("words", place)

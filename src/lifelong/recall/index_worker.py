@@ -21,6 +21,7 @@ from lifelong.recall.analyzer import SECRET
 from lifelong.recall.index_state import IndexState, IndexStates, ItemText
 from lifelong.recall.index_writer import FileSync, text_of
 from lifelong.recall.repair import IndexRebuild
+from lifelong.recall.vocabulary import Vocabulary
 from lifelong.redaction import redact
 from lifelong.storage.base import NO_LIMIT, Database, Transaction
 from lifelong.types import Clock, ItemKind
@@ -151,7 +152,9 @@ class IndexWorker:
         """Make and store the vectors of these items. Return them; those without a direction are left out."""
         from lifelong.vectors.base import VectorRow
 
-        made = {id_: row for id_, row in self.embed(embedder, self._texts(waiting)) if row.any()}
+        texts = self._texts(waiting)
+        made = {id_: row for id_, row in self.embed(embedder, texts) if row.any()}
+        self._database.write(lambda tx: Vocabulary(tx, partition.owner).add(text for _, text in texts))
         rows = [
             VectorRow(one.item_id, one.kind, one.agent_id, one.at, made[one.item_id])
             for one in waiting

@@ -24,6 +24,8 @@ from lifelong.recall.feedback import apply_all
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_writer import is_searchable, reindex_document, reindex_records, text_of
 from lifelong.recall.items import Items
+from lifelong.recall.vocabulary import Vocabulary
+from lifelong.redaction import redact
 from lifelong.storage.base import NO_LIMIT, Database, Row, Transaction
 from lifelong.types import from_micros
 
@@ -34,7 +36,7 @@ log = logging.getLogger("lifelong.recall")
 
 ROWS_PER_BATCH = 1_000
 DOCUMENTS_PER_BATCH = 20  # each with all its versions; writers of documents wait as long
-DERIVED_TABLES = ("item_vectors", "items", "citations", "rebuild_progress")
+DERIVED_TABLES = ("item_vectors", "items", "words", "citations", "rebuild_progress")
 RECORDS, WORDS, DOCUMENTS = 1, 2, 3  # the ids of `rebuild_progress`
 
 T = TypeVar("T")
@@ -280,6 +282,7 @@ class IndexRebuild:
                 self._tx.run("UPDATE items SET stems = ?, length = ? WHERE id = ?", stems, analyzed.length, id_)
             self._tx.run("DELETE FROM item_words WHERE rowid = ?", id_)
             Items(self._tx, owner).write_words([(id_, stems)])
+            Vocabulary(self._tx, owner).add([redact(text)])
         return int(rows[-1][0]) if len(rows) == ROWS_PER_BATCH else None
 
     def _text(self, item_id: int) -> str:

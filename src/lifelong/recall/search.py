@@ -91,6 +91,8 @@ class Searcher:
         corpus = self._corpus()
         parsed = parse_query(question, asked, corpus.named)
         postings = self._reader.postings(corpus, parsed)
+        if parsed.is_lookup and (meant := self._reader.corrected(parsed, postings)) is not parsed:
+            parsed, postings = meant, self._reader.postings(corpus, meant)
         query = self._vector(corpus, parsed, postings)
         candidates = self._collect(corpus, parsed, postings, query, filters, pool)
         known = to_micros(asked) if filters.as_of else NEVER

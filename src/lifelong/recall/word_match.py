@@ -57,12 +57,12 @@ def _is_comparable(one: str, other: str) -> bool:
     if one[:2] != other[:2]:
         return True
     longer, shorter = sorted((one, other), key=len, reverse=True)
-    alike = _same_letters(one, other)
+    alike = same_letters(one, other)
     if alike < len(shorter):
-        alike += _same_letters(one[alike:][::-1], other[alike:][::-1])
+        alike += same_letters(one[alike:][::-1], other[alike:][::-1])
     return alike >= MIN_ALIKE_SHARE * len(longer) or (alike == len(shorter) and alike >= MIN_STEM_LETTERS)
 
 
-def _same_letters(one: str, other: str) -> int:
+def same_letters(one: str, other: str) -> int:
     """Return with how many letters both begin."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

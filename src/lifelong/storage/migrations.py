@@ -541,8 +541,13 @@ MIGRATIONS: tuple[Migration, ...] = (
     ),
     Migration(
         16,
-        "words of other languages by their stems, and identifiers by their parts: all are read again",
+        "words as they are written, and by the stems of their languages and the parts of identifiers",
         (
+            """CREATE TABLE words (
+                owner TEXT NOT NULL,
+                word  TEXT NOT NULL,
+                PRIMARY KEY (owner, word)
+            )""",
             "DELETE FROM rebuild_progress WHERE id = 2",
             "INSERT INTO rebuild_progress SELECT 2, 0, max(id) FROM items HAVING max(id) IS NOT NULL",
         ),
