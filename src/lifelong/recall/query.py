@@ -61,8 +61,9 @@ _ASKS_NOW = re.compile(
 )
 _BEGINS_QUESTION = re.compile(
     r"\W*(?:what|which|who|whom|whose|when|where|why|how|is|are|am|do|does|did|was|were|can|could|may|should|has"
-    r"|have|will|would|tell|remind|welche\w*|wer|wem|wen|wann|wo|warum|wie|wieso|hat|haben|ist|sind|que|cual\w*"
-    r"|quien\w*|cuando|donde|como|cuant\w+|qui|quel\w*|quand|pourquoi|comment|combien)\b"
+    r"|have|will|would|tell|remind|write|explain|translate|summarize|convert|give|show|create|generate|fix"
+    r"|welche\w*|wer|wem|wen|wann|wo|warum|wie|wieso|hat|haben|ist|sind|schreib\w*|que|cual\w*|quien\w*|cuando|donde"
+    r"|como|cuant\w+|escrib\w+|qui|quel\w*|quand|pourquoi|comment|combien|ecri\w+)\b"
 )
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 

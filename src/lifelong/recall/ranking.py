@@ -74,7 +74,7 @@ RARE_SHARE, RARE_COUNT = 0.01, 3  # a word is rare in this share of all items, o
 COMMON_RARE_SHARE = 0.05  # and among the candidates
 MIN_SIMILARITY = 0.1  # what matches nothing else of the question must be this near to be found
 MIN_SUCCESSOR_SHARE = 0.5  # what ends a part of one ranks above it if it is half as much about the question
-FAIR_MATCH = 1.7  # below it, one first hit in seven is right; 5 % of answered questions have none above it
+FAIR_MATCH = 1.7  # below it, one first hit in seven is right; 5 % of answered questions have no better
 HIGH_MATCH = 6.0  # from here on, about two of three first hits are right
 MIN_SHOWN_PART = 5e-4  # of a score, where it is explained
 DAY = 86_400_000_000  # microseconds
@@ -99,7 +99,7 @@ class Ranked:
 
     def confidence(self, place: int) -> Confidence:
         """Return how sure it is that a candidate answers the question, by its match in words and meaning."""
-        match = sum(float(self._parts[_ROW[name], place]) for name in ("words", "vector"))
+        match = sum(float(self._parts[_ROW[name], place]) for name in ("words", "exact", "vector"))
         return "high" if match >= HIGH_MATCH else "fair" if match >= FAIR_MATCH else "low"
 
     def part(self, name: str, place: int) -> float:
@@ -123,7 +123,7 @@ def rank(
     rare = np.array([rarity(candidates.count(one), candidates.size) for one in parsed.words], np.float32)
     weights = rare * np.array([one.weight for one in parsed.words], np.float32)
     known_words = np.array([candidates.count(one) > 0 for one in parsed.words], np.bool_)
-    exact = _share(holds, weights * known_words)
+    exact = _share(holds, weights)
     parts = np.zeros((len(WEIGHTS), len(candidates)), np.float32)
 
     def put(name: str, values: NDArray[np.generic]) -> None:
