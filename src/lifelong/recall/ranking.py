@@ -59,6 +59,8 @@ WEIGHTS: Mapping[str, float] = {
     "ended": -3.0,
 }
 _ROW = {name: row for row, name in enumerate(WEIGHTS)}
+SENTENCE_EMBEDDER_FACTORS: Mapping[str, float] = {"vector": 2.0, "words": 0.6, "previous": 0.6}
+"""An embedder that reads whole sentences sees more than single words do."""
 
 HALF_SIMILARITY_WORDS = 2.0  # a candidate of this many content words keeps half of its similarity
 HALF_LENT_WORDS = 30.0  # what was said before counts half if it has this many
@@ -74,10 +76,12 @@ RARE_SHARE, RARE_COUNT = 0.01, 3  # a word is rare in this share of all items, o
 COMMON_RARE_SHARE = 0.05  # and among the candidates
 MIN_SIMILARITY = 0.1  # what matches nothing else of the question must be this near to be found
 MIN_SUCCESSOR_SHARE = 0.5  # what ends a part of one ranks above it if it is half as much about the question
-FAIR_MATCH = 1.7  # below it, one first hit in seven is right; 5 % of answered questions have no better
+FAIR_MATCH = 1.7  # below it, one first hit in 7 is right; 5 % of the questions have no better
 HIGH_MATCH = 6.0  # from here on, about two of three first hits are right
 MIN_SHOWN_PART = 5e-4  # of a score, where it is explained
 DAY = 86_400_000_000  # microseconds
+
+BUNDLED = "static/"  # how the identity of the bundled embedder begins, which adds up single words
 
 _RECORD = ITEM_KINDS.index("record")
 
@@ -126,8 +130,10 @@ def rank(
     exact = _share(holds, weights)
     parts = np.zeros((len(WEIGHTS), len(candidates)), np.float32)
 
+    factors = {} if candidates.corpus.identity.startswith(BUNDLED) else SENTENCE_EMBEDDER_FACTORS
+
     def put(name: str, values: NDArray[np.generic]) -> None:
-        parts[_ROW[name]] = WEIGHTS[name] * np.asarray(values, np.float32)
+        parts[_ROW[name]] = WEIGHTS[name] * factors.get(name, 1.0) * np.asarray(values, np.float32)
 
     put("vector", _similarity(candidates, query))
     best = heaviest(parts[_ROW["vector"]] + WEIGHTS["words"] * exact, MAX_MATCHED)
