@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,7 +23,7 @@ from lifelong.settings import ContinuitySettings
 from lifelong.storage.base import Database
 from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
-from lifelong.types import Clock
+from lifelong.types import Clock, Hit
 from tests.command_line import Line
 
 for _name in [name for name in os.environ if name.startswith("LIFELONG_")]:
@@ -48,6 +48,11 @@ def until(holds: Callable[[], object]) -> None:
     while not holds():
         assert time.monotonic() < end, "it never came"
         time.sleep(0.002)
+
+
+def everything(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits and their sources, in order."""
+    return [one for hit in hits for one in (hit, *hit.sources)]
 
 
 def open_journal(root: Path, clock: Clock, **settings: Any) -> JournalService:

@@ -19,6 +19,13 @@ ON = {"experience_store_enabled": True}
 JOURNAL = {**ON, "journal_enabled": True}
 DEPLOY = "The deploy failed because the disk on the build server was full."
 TEA = "Ada prefers green tea in the afternoon."
+DEPLOYS = (
+    "The deploy of the shop failed because its certificate had expired.",
+    "A deploy fails when the tests of the billing service are red.",
+    "Tom saw the deploy of the Friday build fail.",
+    "Without the new database schema, every deploy of the wiki fails.",
+    "The build and its deploy failed while the network was down.",
+)
 OTHERS = (
     "Tom moved to Lisbon in the spring.",
     "The printer on the second floor is broken.",
@@ -42,12 +49,15 @@ def shown(context: str) -> list[str]:
 
 
 def test_relevant_experiences_open_a_turn(knowing: Memory) -> None:
-    """R8, SC7: the best first, with dates and sources, fenced as data."""
+    """R8, SC7: the best first, with dates and sources, fenced as data; none that is about something else."""
+    for text in DEPLOYS:
+        knowing.experiences.add(text)
     context = knowing.context("Why did the last deploy of the build fail?", agent=knowing.agent(ADA))
     lines = shown(context)
     best = knowing.experiences.query(DEPLOY, 1)[0].id
     assert lines[0] == f"- [2026-02-24, {best[:9]}] {DEPLOY}"
     assert 5 <= len(lines) <= 10
+    assert all("deploy" in line for line in lines)
     assert context.startswith("<lifelong-context id=")
     assert context.endswith("</lifelong-context>")
     assert PREFACE in context
@@ -99,10 +109,9 @@ def test_what_was_injected_is_not_the_focus_and_is_not_learned(knowing: Memory) 
     knowing.append(ada, UserMessage(f"{context}\nWho moved to Lisbon in the spring?"))
     assert OTHERS[0] in shown(knowing.context(agent=ada))[0]
     assert knowing.sessions.transcript(ada).count("deploy") == 0
-    assert (
-        knowing.search("deploy build server disk", kinds=["record"])[0].text
-        == "Who moved to Lisbon in the spring?"
-    )
+    assert knowing.search("deploy build server disk", kinds=["record"]) == []
+    [hit] = knowing.search("Lisbon", kinds=["record"])
+    assert hit.text == "Who moved to Lisbon in the spring?"
 
 
 def test_a_text_cannot_leave_the_fence(open_memory: OpenMemory) -> None:
@@ -150,6 +159,7 @@ def test_pinned_items_are_always_in_it(knowing: Memory) -> None:
     told = knowing.append(ada, UserMessage("Always answer in French, please."))
     knowing.pin(f"r{told}")
     knowing.pin(knowing.experiences.query(DEPLOY, 1)[0].id)
+    knowing.experiences.add("The deploy of the shop failed because its certificate had expired.")
     context = knowing.context("Why did the deploy fail?", agent=ada)
     assert context.index(PINNED) < context.index(HEADING)
     assert context.count("Always answer in French") == 1

@@ -26,7 +26,7 @@ from lifelong.recall.items import Items
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.types import Document, Hit, Item, ItemKind
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, everything
 
 PORTO = "I live in Porto, near the river."
 LISBON = "Mara lives in Lisbon, near the sea."
@@ -210,7 +210,7 @@ def test_a_corrected_fact_stands_among_the_earlier_ones(memory: Memory, mara: Ag
         "lives in Porto, near the river. [r1, until 2026-02-24 by r3]"
     )
     assert (new.text, new.trust, new.record_id, new.until) == (LISBON, "user", 3, None)
-    hits = {hit.id: hit for hit in memory.search("Where does Mara live?", 10)}
+    hits = {hit.id: hit for hit in everything(memory.search("Where does Mara live?", 10))}
     best = next(one for one in hits if one in (new.id, "r3"))
     for ended in (old.id, said):
         assert hits[ended].until is not None
@@ -316,7 +316,7 @@ def test_a_corrected_turn_ends_and_is_found_below_the_correction(
     assert (new.kind, new.trust) == ("record", "user")
 
     def check(memory: Memory) -> None:
-        hits = {hit.id: hit for hit in memory.search("Where do I live?", 10)}
+        hits = {hit.id: hit for hit in everything(memory.search("Where do I live?", 10))}
         assert hits[old].until is not None
         assert hits[new.id].until is None
         assert list(hits).index(new.id) < list(hits).index(old)
@@ -788,7 +788,7 @@ def feedback_score(memory: Memory, id_: str) -> float:
 
 def test_feedback_moves_what_is_found_within_bounds(memory: Memory, mara: Agent, open_memory: OpenMemory) -> None:
     """R10: each verdict of a kind counts half of the one before it."""
-    near, far = say(memory, mara, PORTO, "I live in Porto with two cats and no river near.")
+    near, _, far = say(memory, mara, PORTO, "Good.", "I live in Porto with two cats and no river near.")
     assert feedback_score(memory, near) == 0
     memory.feedback(near, "useful")
     assert feedback_score(memory, near) == 0.25
@@ -820,9 +820,9 @@ def test_feedback_is_on_all_that_is_shown_in_one_place(open_memory: OpenMemory, 
 
 def test_feedback_can_turn_the_order(memory: Memory, mara: Agent) -> None:
     """R10."""
-    ids = say(memory, mara, "The sea is rough in March.", "The sea is calm in June.")
+    rough, _, calm = say(memory, mara, "The sea is rough in March.", "I see.", "The sea is calm in June.")
     first, second = (hit.id for hit in memory.search("How is the sea?"))
-    assert {first, second} == set(ids)
+    assert {first, second} == {rough, calm}
     for _ in range(3):
         memory.feedback(first, "wrong")
         memory.feedback(second, "useful")

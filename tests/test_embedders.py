@@ -29,7 +29,7 @@ from lifelong.models.embedders.openai import OpenAIEmbedder, cut
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.settings import Settings
 from lifelong.testing import in_threads
-from lifelong.wiring import open_embedder
+from lifelong.wiring import open_embedder, open_embedders
 from tests.model_servers import ModelServer, Reply, refuse
 
 TEXTS = ["Anna went to Lisbon in March.", "The dog sleeps.", "我去年去了里斯本", "Der Hund schläft.", "نامت القطة"]
@@ -704,4 +704,5 @@ def test_the_settings_reach_an_endpoint() -> None:
 
 
 def test_without_settings_the_bundled_model_embeds() -> None:
-    assert open_embedder(Settings.load()).identity == StaticEmbedder().identity
+    bundled = StaticEmbedder()
+    assert open_embedders(Settings.load(), None, bundled) == (bundled,)

@@ -367,7 +367,7 @@ def test_the_page_opens_on_the_user_who_holds_something(client: TestClient, stor
 def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
     """R10, R11: feedback, pins and corrections from the page, which then stands where it stood."""
     memory = memory_of(full)
-    item = memory.search("Casa do Fado", 1)[0].id
+    item = memory.search("Casa do Fado", 1, kinds=["record"])[0].id
     back = "/search?q=Casa+do+Fado&kind=record"
     for what, said in (("useful", "useful"), ("wrong", "wrong"), ("outdated", "lowered")):
         answer = post(full, "/items", item=item, do=what, back=back, at="hit1")

@@ -23,9 +23,10 @@ from lifelong import (
 )
 from lifelong.collect.descriptors import System
 from lifelong.errors import AgentNotFound, InputError
+from lifelong.recall.ranking import WEIGHTS
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, everything
 
 MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
@@ -81,7 +82,7 @@ def test_a_memory_agent_s_talks_are_not_found(memory: Memory, alice: Agent) -> N
     tell(memory, alice, *(f"My heron number {n} is called Otto." for n in range(8)))
     memory.organize()
     assert memory.agents.list()
-    found = {hit.agent_id for hit in memory.search("heron Otto", 50) if hit.kind == "record"}
+    found = {hit.agent_id for hit in everything(memory.search("heron Otto", 50)) if hit.kind == "record"}
     assert found == {alice.id}
 
 
@@ -117,14 +118,14 @@ def test_the_journal_and_notes_are_found_as_their_files_say(open_memory: OpenMem
     memory.journal.remember("The password of the boiler is Tr0ub4dor&3xyz.", "learned")
     page = memory.home.user_folder("default") / "MEMORY.md"
     page.write_text(page.read_text() + "\nThe attic key hangs by the boiler.\n")
-    memory.notes.worker("plumber").store("pipes", "The boiler valve sticks.\n\nTurn it twice.")
+    memory.notes.worker("plumber").store("pipes", "The boiler valve sticks.\n\nTurn off the boiler first.")
     memory.organize()
     found = sorted((hit.kind, hit.text) for hit in memory.search("boiler", 20))
     assert found == [
         ("journal", "The attic key hangs by the boiler."),
         ("journal", "The boiler is serviced by Ferreira."),
         ("note", "The boiler valve sticks."),
-        ("note", "Turn it twice."),
+        ("note", "Turn off the boiler first."),
     ]
     assert "workers/plumber/memory/pipes.md" in {hit.path for hit in memory.search("boiler valve", 3)}
     (memory.home.user_folder("default") / "workers/plumber/memory/pipes.md").unlink()
@@ -190,7 +191,7 @@ def test_yesterday_is_that_of_the_configured_zone(open_memory: OpenMemory, clock
     noon = datetime(2026, 3, 5, 0, tzinfo=UTC)
     tell(memory, alice, "I ate figs.", at=noon)
     [hit] = memory.search("What did I eat yesterday?", explain=True)
-    assert hit.parts["when"] == pytest.approx(2, abs=0.1)
+    assert hit.parts["when"] == pytest.approx(WEIGHTS["when"])
     clock.now += timedelta(days=40)
     [hit] = memory.search("What did I eat yesterday?", explain=True)
     assert "when" not in hit.parts
@@ -231,7 +232,7 @@ def test_what_was_superseded_stands_below_what_took_its_place(open_memory: OpenM
     tell(memory, ann, "I moved to Lisbon.", *("Nice weather again." for _ in range(6)), at=later)
     clock.now = later
     memory.organize()
-    hits = memory.search("Where does Ann live?", 10)
+    hits = everything(memory.search("Where does Ann live?", 10))
     facts = [hit for hit in hits if hit.kind == "fact"]
     ended = [hit for hit in facts if hit.until]
     assert [hit for hit in facts if "Lisbon" in hit.text and not hit.until]
@@ -309,7 +310,7 @@ def test_a_question_is_no_answer(memory: Memory, alice: Agent) -> None:
     tell(memory, alice, "The wifi is called Casa Azul.", "Is the wifi called Casa Azul?")
     assert texts(memory, "What is the wifi called?")[0] == "The wifi is called Casa Azul."
     asking = memory.search("What is the wifi called?", explain=True)[1]
-    assert asking.parts["asks"] < 0
+    assert asking.parts["question"] < 0
 
 
 @pytest.mark.parametrize("question", ["Who is Priya?", "Tell me about Priya."])
@@ -376,7 +377,7 @@ def test_what_is_another_is_not_folded(memory: Memory, alice: Agent) -> None:
     ("question", "answer"),
     [
         ("Where will the concert take place?", "The concert is in the park."),
-        ("What did Will say of the concert?", "I liked it."),
+        ("What did Will say of the concert?", "I liked the music."),
     ],
 )
 def test_a_name_that_is_a_word(memory: Memory, alice: Agent, question: str, answer: str) -> None:
@@ -384,9 +385,9 @@ def test_a_name_that_is_a_word(memory: Memory, alice: Agent, question: str, answ
     memory.append_many(
         alice,
         [
-            UserMessage("The concert is in the park.", speaker="Ann"),
             UserMessage("Everybody was there, also the mayor.", speaker="Ann"),
-            UserMessage("I liked it.", speaker="Will"),
+            UserMessage("The concert is in the park.", speaker="Ann"),
+            UserMessage("I liked the music.", speaker="Will"),
         ],
     )
     assert texts(memory, question, top_k=1) == [answer]
