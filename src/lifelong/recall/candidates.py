@@ -7,6 +7,7 @@ since counts at once, and what was stored a moment ago is found by its words.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lifelong.collect.history import History
-from lifelong.errors import StorageError
+from lifelong.errors import StorageCorrupt, StorageError
 from lifelong.recall.analyzer import query_stems
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import IndexWorker
@@ -30,6 +31,8 @@ from lifelong.text.names import NAMELESS
 from lifelong.text.words import fold
 from lifelong.types import ITEM_KINDS, PROVENANCES, ItemKind, to_micros
 from lifelong.vectors.base import VectorFilter
+
+log = logging.getLogger("lifelong.recall")
 
 Places: TypeAlias = NDArray[np.intp]
 """Places of candidates in the columns."""
@@ -291,7 +294,11 @@ class CandidateReader:
     def previous(self, candidates: Candidates) -> list[str]:
         """Return for each candidate what was said just before it in its session; empty where nothing was."""
         records = [int(record) for record in candidates.record[candidates.kind == _RECORD]]
-        texts = self._database.read(lambda tx: History(tx).texts_before(records)) if records else {}
+        try:
+            texts = self._database.read(lambda tx: History(tx).texts_before(records)) if records else {}
+        except (StorageCorrupt, UnicodeDecodeError) as error:
+            log.warning("a search goes without what was said before its candidates: %s", error)
+            texts = {}
         found = {record: text_of(*row) for record, row in texts.items()}
         is_record = (candidates.kind == _RECORD).tolist()
         return [

@@ -94,11 +94,15 @@ class ParsedQuery:
     period: Period | None
 
 
-def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]]) -> ParsedQuery:
-    """Parse a question. `speakers` has, for each word of a speaker's name, the speakers who have it."""
+def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]], user: str = "") -> ParsedQuery:
+    """Parse a question. `speakers` has, for each word of a speaker's name, the speakers who have it. The name of
+    `user` stands for "I", unless somebody speaks under it."""
     text = text[:MAX_PARSED_CHARS]
     folded = fold(text)
     words = [QueryWord(word, query_stems(word), question_weight(word)) for word in query_words(text)]
+    others = [one for one in words if one.word != fold(user)]
+    names_user = len(words) > len(others) > 0 and fold(user) not in speakers
+    words = others if names_user else words
     is_question = "?" in text or len(words) > MAX_LOOKUP_WORDS or _BEGINS_QUESTION.match(folded) is not None
     of_assistant = bool(_ASKS_ASSISTANT.search(folded))
     return ParsedQuery(
@@ -106,7 +110,7 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]])
         words=words,
         people=_people(text, speakers),
         wants=NUMBER * bool(_ASKS_NUMBER.search(folded)) | DATED * bool(_ASKS_TIME.search(folded)),
-        of_user=bool(_ASKS_OWN.search(folded)) and not of_assistant,
+        of_user=(names_user or bool(_ASKS_OWN.search(folded))) and not of_assistant,
         of_assistant=of_assistant,
         is_lookup=not is_question,
         is_past=bool(_ASKS_PAST.search(folded)) and not _ASKS_NOW.search(folded),

@@ -76,7 +76,8 @@ RARE_SHARE, RARE_COUNT = 0.01, 3  # a word is rare in this share of all items, o
 COMMON_RARE_SHARE = 0.05  # and among the candidates
 MIN_SIMILARITY = 0.1  # what matches nothing else of the question must be this near to be found
 MIN_SUCCESSOR_SHARE = 0.5  # what ends a part of one ranks above it if it is half as much about the question
-FAIR_MATCH = 1.7  # below it, one first hit in 7 is right; 5 % of the questions have no better
+FAIR_MATCH = 1.7  # below it, one first hit in 7 is right; one question of 20 has no better
+FAIR_SENTENCE_MATCH = 2.8  # the same with an embedder that reads sentences
 HIGH_MATCH = 6.0  # from here on, about two of three first hits are right
 MIN_SHOWN_PART = 5e-4  # of a score, where it is explained
 DAY = 86_400_000_000  # microseconds
@@ -88,11 +89,12 @@ _RECORD = ITEM_KINDS.index("record")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Places of the candidates that were found, best first; the scores of all candidates, and the parts of these, a
-    row each."""
+    """Places of the candidates that were found, best first; the scores of all candidates, and the parts of these,
+    a row each. From the match `fair` on, a candidate may answer the question."""
 
     places: Places
     scores: Numbers
+    fair: float
     _parts: Numbers
 
     def explain(self, place: int) -> dict[str, float]:
@@ -104,7 +106,7 @@ class Ranked:
     def confidence(self, place: int) -> Confidence:
         """Return how sure it is that a candidate answers the question, by its match in words and meaning."""
         match = sum(float(self._parts[_ROW[name], place]) for name in ("words", "exact", "vector"))
-        return "high" if match >= HIGH_MATCH else "fair" if match >= FAIR_MATCH else "low"
+        return "high" if match >= HIGH_MATCH else "fair" if match >= self.fair else "low"
 
     def part(self, name: str, place: int) -> float:
         """Return one part of a candidate's score, without its weight."""
@@ -130,7 +132,8 @@ def rank(
     exact = _share(holds, weights)
     parts = np.zeros((len(WEIGHTS), len(candidates)), np.float32)
 
-    factors = {} if candidates.corpus.identity.startswith(BUNDLED) else SENTENCE_EMBEDDER_FACTORS
+    is_bundled = candidates.corpus.identity.startswith(BUNDLED) or not query.any()
+    factors = {} if is_bundled else SENTENCE_EMBEDDER_FACTORS
 
     def put(name: str, values: NDArray[np.generic]) -> None:
         parts[_ROW[name]] = WEIGHTS[name] * factors.get(name, 1.0) * np.asarray(values, np.float32)
@@ -168,7 +171,7 @@ def rank(
     found = (words > 0) | (exact > 0) | near | (parts[_ROW["speaker"]] > 0)
     found |= (candidates.record > 0) & np.isin(candidates.record, candidates.by[found])  # what replaced these
     order = order[found[order]]
-    return Ranked(order, scores, parts)
+    return Ranked(order, scores, FAIR_MATCH if is_bundled else FAIR_SENTENCE_MATCH, parts)
 
 
 def heaviest(weights: NDArray[np.floating], k: int) -> Places:

@@ -89,7 +89,7 @@ class Searcher:
         asked = validate_time(filters.as_of or self._clock(), "The time of asking").astimezone(self._zone)
         pool = max(MIN_CANDIDATES, CANDIDATES_PER_HIT * top_k)
         corpus = self._corpus()
-        parsed = parse_query(question, asked, corpus.named)
+        parsed = parse_query(question, asked, corpus.named, self._owner)
         postings = self._reader.postings(corpus, parsed)
         if parsed.is_lookup and (meant := self._reader.corrected(parsed, postings)) is not parsed:
             parsed, postings = meant, self._reader.postings(corpus, meant)
