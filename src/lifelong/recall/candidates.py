@@ -121,6 +121,7 @@ class Candidates:
 
     def __init__(self, corpus: Corpus, postings: Mapping[int, Postings], rows: Sequence[Row], vectors: Numbers):
         self._rows = rows
+        self._texts: dict[int, str] = {}
         self._postings = postings
         self.corpus = corpus
         self.size = max([corpus.size, len(rows), *(one.total for one in postings.values())])
@@ -170,8 +171,10 @@ class Candidates:
 
     def text(self, place: int) -> str:
         """Return the text of a candidate."""
-        _, _, _, text, *_ = row = self._rows[place]
-        return text_of(row[19], row[20] or "") if row[19] else str(text)
+        if (known := self._texts.get(place)) is None:
+            row = self._rows[place]
+            known = self._texts[place] = text_of(row[19], row[20] or "") if row[19] else str(row[3])
+        return known
 
 
 def _columns(rows: Sequence[Row], start: int, end: int) -> list[list[object]]:

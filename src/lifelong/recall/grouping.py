@@ -21,7 +21,7 @@ MIN_FACT_SHARE = 0.9  # of the record's match with the question, that a fact mus
 class Group(NamedTuple):
     """Places of candidates that are one hit, the one to show first; and of the one whose score counts."""
 
-    places: Sequence[int]
+    places: list[int]
     scored: int
 
 
@@ -29,20 +29,19 @@ def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list
     """Return the best groups, best first. A group ranks as its record does, if that was found: what is made of a
     record changes how it is shown, and not what is found."""
     records = {int(candidates.record[at]): at for at in np.flatnonzero(candidates.kind == _RECORD).tolist()}
-    groups: dict[object, list[int]] = {}
-    same: dict[object, object] = {}
+    members: dict[int, list[int]] = {}
     for place in ranked.places.tolist():
-        record = int(candidates.record[place])
-        key = same.setdefault(_sameness(candidates, place), ("record", record) if record else ("item", place))
-        groups.setdefault(key, []).append(place)
-
-    def scored(places: Sequence[int]) -> int:
-        own = (records.get(int(candidates.record[place]), place) for place in places)
-        return max(own, key=lambda place: ranked.scores[place])
-
-    found = [Group(places, scored(places)) for places in groups.values()]
-    found.sort(key=lambda one: -ranked.scores[one.scored])
-    return [one._replace(places=_lead_first(candidates, ranked, one.places)) for one in found[:count]]
+        members.setdefault(records.get(int(candidates.record[place]), place), []).append(place)
+    best: dict[object, Group] = {}
+    for scored in sorted(members, key=lambda place: -ranked.scores[place]):
+        same = _sameness(candidates, scored)
+        if same in best:
+            best[same].places.extend(members[scored])
+        elif len(best) == count:
+            break
+        else:
+            best[same] = Group(members[scored], scored)
+    return [one._replace(places=_lead_first(candidates, ranked, one.places)) for one in best.values()]
 
 
 def _lead_first(candidates: Candidates, ranked: Ranked, places: Sequence[int]) -> list[int]:

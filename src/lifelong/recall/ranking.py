@@ -64,7 +64,7 @@ SENTENCE_EMBEDDER_FACTORS: Mapping[str, float] = {"vector": 2.0, "words": 0.6, "
 
 HALF_SIMILARITY_WORDS = 2.0  # a candidate of this many content words keeps half of its similarity
 HALF_LENT_WORDS = 30.0  # what was said before counts half if it has this many
-MAX_MATCHED = 200  # candidates, the best by words and vector, whose texts are read word by word
+MAX_MATCHED = 100  # candidates, the best by words and vector, whose texts are read word by word
 MAX_MATCHED_CHARS = 8_000  # of each text
 FULL_TOPIC_RANK = 10  # the one that is this well placed by its words is fully about the question
 TOLD_WITHIN_DAYS = 30.0  # an event is told within about this time after it

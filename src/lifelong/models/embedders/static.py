@@ -34,6 +34,7 @@ have an had they you were their one all we can her has there been if more when w
 she my me your do did what how"""
 
 MAX_CACHED_WORDS, MAX_CACHED_CHARS = 50_000, 40  # some 15 MB
+MAX_CACHED_ROWS = 10_000  # vectors of words, some 10 MB
 SAMPLE_BYTES = 65_536  # of the start and the end of a file, which tell it from another
 PIECE = re.compile(r"\w+(?:['\u2019]\w+)?|[^\w\s]")
 
@@ -99,6 +100,7 @@ class StaticEmbedder:
     def __init__(self, folder: Path | None = None) -> None:
         self._model = Lazy(lambda: _Model(folder)) if folder else _BUNDLED
         self._known: dict[str, list[int]] = {}
+        self._word_rows: dict[str, Vector] = {}
 
     @property
     def identity(self) -> Identity:
@@ -131,6 +133,21 @@ class StaticEmbedder:
 
     def embed_words(self, words: Sequence[str]) -> Rows:
         """Return a row of length 1 for each word; zeros for one without a token."""
+        import numpy as np
+
+        known = self._word_rows
+        if new := [word for word in dict.fromkeys(words) if word not in known]:
+            if len(known) + len(new) > MAX_CACHED_ROWS:
+                known = self._word_rows = {}
+                new = list(dict.fromkeys(words))
+            known.update(zip(new, self._embed_new(new), strict=True))
+        return (
+            np.stack([known[word] for word in words])
+            if words
+            else np.zeros((0, self.identity.dimensions), np.float32)
+        )
+
+    def _embed_new(self, words: Sequence[str]) -> Rows:
         import numpy as np
 
         tokens, table = self._tokens(set(words)), self._model().table()
