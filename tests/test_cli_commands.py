@@ -300,8 +300,10 @@ def test_a_new_user_begins_with_add_only(home: Path, line: Line) -> None:
 def test_search_narrows_and_explains(home: Path, line: Line) -> None:
     """R2: by kind, agent and time."""
     hits = line.done("search", "Who is allergic to nuts?", "--kind", "record", "--kind", "fact", "--json").json
-    assert {hit["kind"] for hit in hits} == {"record", "fact"}
+    assert {one["kind"] for hit in hits for one in (hit, *hit["sources"])} == {"record", "fact"}
     assert any("nuts" in hit["text"] for hit in hits)
+    facts = line.done("search", "Who is allergic to nuts?", "--kind", "fact", "--json").json
+    assert {one["kind"] for hit in facts for one in (hit, *hit["sources"])} == {"fact"}
     shown = line.done("search", "Who is allergic to nuts?", "--explain", "--agent", "cli/mara/main").out
     assert "r2" in shown
     assert "+" in shown
@@ -342,13 +344,23 @@ def test_a_context_says_why_each_line_is_there(home: Path, line: Line) -> None:
 
 @pytest.mark.parametrize("words", [["search", "Where does Mara live?"], ["list"]], ids=" ".join)
 def test_a_hit_is_a_line(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
-    """R2: it begins with the id, whole in a narrow terminal too, and has the date and the words."""
+    """R2, R14: it begins with the id, whole in a narrow terminal too, and has the date and the words; beneath it,
+    what says the same."""
     found = line.done(*words, "--json").json
+    expected = [
+        (start, one["text"][:30])
+        for hit in found
+        for start, one in (
+            ([hit["id"], hit["at"][:10]], hit),
+            *((["also", other["id"], other["at"][:10]], other) for other in hit["sources"]),
+        )
+    ]
     for columns in ("200", "80", "40"):
         monkeypatch.setenv("COLUMNS", columns)
         shown = line.done(*words).out.splitlines()
-        assert [one.split()[:2] for one in shown] == [[hit["id"], hit["at"][:10]] for hit in found]
-        assert all(hit["text"][:30] in one for hit, one in zip(found, shown, strict=True))
+        for one, (start, text) in zip(shown, expected, strict=True):
+            assert one.split()[: len(start)] == start
+            assert text in one
 
 
 def test_a_hit_says_what_to_know_of_it(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,8 +223,9 @@ def test_it_is_shown_while_it_runs(tmp_path: Path) -> None:
     with (tmp_path / "screen").open("w", encoding="utf-8") as screen:
         demo(tmp_path / "home", Console(file=screen, width=160, force_terminal=True, color_system=None), pace=0)
     text = (tmp_path / "screen").read_text(encoding="utf-8")
-    for part in ("189 of 189 records", "add  ", "organize", "LONGMEMORY.md", "(r", *QUESTIONS):
+    for part in ("189 of 189 records", "add  ", "organize", "LONGMEMORY.md", *QUESTIONS):
         assert part in text
+    assert re.search(r"^ +f\w{8} .*\n +also r\d+ ", text, re.MULTILINE), "a fact and its record"
     assert "[secret: random token]" in text
     assert [secret for secret in SECRETS if secret in text] == []
     assert "Not true" not in text

@@ -81,7 +81,7 @@ def _fill(memory: Memory, clock: FakeClock, user: str) -> None:
     )
     memory.notes.worker("importer").store("vendors", f"Noted {word(user, 'note')}.")
     memory.organize()
-    hit = memory.search(f"What about {word(user, 'query')}?")[0]
+    hit = memory.search(f"Is {word(user, 'record')} like {word(user, 'query')}?", kinds=["record"])[0]
     memory.pin(hit.id)
     memory.correct(hit.id, f"It is {word(user, 'correction')}.")
     memory.organize()

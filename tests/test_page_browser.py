@@ -155,7 +155,8 @@ def test_a_search_says_where_its_hits_come_from(visit: Visit) -> None:
     page.get_by_role("button", name="Search").click()
     hit = page.locator(".hit", has=page.locator(".badge.data")).first
     expect(hit).to_contain_text("84 EUR")
-    expect(hit.locator(".badge.data")).to_have_text("web, data")
+    expect(hit.locator(".badge.data").first).to_have_text("web, data")
+    expect(hit.locator(".sources li .badge.data").first).to_have_text("web, data")
     assert hit.locator("rect").count() > 1
     hit.get_by_role("button", name="Pin").click()
     expect(page.get_by_role("status")).to_contain_text("Pinned")
