@@ -336,7 +336,7 @@ def test_the_facts_that_rest_on_a_corrected_turn_alone_end_with_it(memory: Memor
         "has a cat. [r1, r2]\n\nhas a black cat. [r2]\n\n## Earlier\n\n"
         "lives in Porto. [r1, until 2026-02-24 by r3]"
     )
-    hits = [hit.id for hit in memory.search("Where does Mara live?", 10)]
+    hits = [hit.id for hit in everything(memory.search("Where does Mara live?", 10))]
     assert hits.index(new.id) < hits.index(item(memory, "fact", "Porto").id)
     memory.documents.rollback(memory.documents.changesets(1)[0].id)
     assert item(memory, "record", "Porto").until is not None, "the person's word stands"

@@ -25,6 +25,7 @@ from lifelong.redaction import has_secret
 from lifelong.serve.demo import QUESTIONS, demo
 from lifelong.serve.samples import DAYS, PLANTED, SECRETS, sample_sessions
 from lifelong.types import SystemMessage, ToolCall, ToolResult
+from tests.conftest import everything
 
 NOW = datetime(2026, 3, 20, 15, 0, tzinfo=UTC)
 
@@ -161,7 +162,7 @@ def test_what_was_secret_is_nowhere(place: Path, result: dict[str, Any]) -> None
         for agent in memory.agents.list():
             said.append(memory.context("What is the wifi password, and the API key?", agent=agent))
         for question in ("What is the wifi password?", "What is the new API key?", *SECRETS):
-            said += [hit.text for hit in memory.search(question, 20)]
+            said += [hit.text for hit in everything(memory.search(question, 20))]
         said += [one.text for one in memory.experiences.list(limit=1_000)]
         assert len(said) > 100
     assert [secret for secret in SECRETS for text in said if secret in text] == []

@@ -37,7 +37,7 @@ from lifelong.types import new_id
 from lifelong.vectors.base import VectorPartition, Vectors
 from lifelong.vectors.chroma import ChromaVectors
 from lifelong.vectors.local import LocalVectors
-from tests.conftest import OpenMemory, until
+from tests.conftest import OpenMemory, everything, until
 
 ON = {"experience_store_enabled": True}
 JOURNAL = {**ON, "journal_enabled": True}
@@ -434,7 +434,7 @@ def test_what_was_superseded_ends_in_the_journal_and_as_an_experience(
     def made_of(word: str) -> dict[str, bool]:
         """The kinds that say so, and whether they hold."""
         hits = [hit for kind in ("journal", "experience") for hit in memory.search(word, 20, kinds=[kind])]
-        return {hit.kind: hit.until is None for hit in hits if word in hit.text}
+        return {hit.kind: hit.until is None for hit in everything(hits) if word in hit.text}
 
     tell("I live in a small flat in Porto.")
     if extracted_first:

@@ -12,12 +12,12 @@ from lifelong.recall.index_writer import FileSync
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.types import Item
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, everything
 
 
 def texts(memory: Memory, question: str) -> list[str]:
     memory.organize()
-    return sorted(hit.text for hit in memory.search(question, 20))
+    return sorted(hit.text for hit in everything(memory.search(question, 20)))
 
 
 @pytest.fixture
@@ -87,14 +87,15 @@ def test_a_page_that_cannot_be_filed_keeps_no_other_from_it(
     pages[1].write_text("The boiler valve sticks.")
     assert files.sync() == 1
     assert files.sync() == 0
-    assert {hit.text for hit in memory.search("boiler")} == {
+    assert {hit.text for hit in everything(memory.search("boiler"))} == {
         "Beans climb by the boiler.",
         "The boiler valve sticks.",
     }
     assert caplog.text.count("beds.md: indexing failed") == 1
     pages[0].write_text("The boiler is gone.")
     files.sync()
-    assert {hit.text for hit in memory.search("boiler")} == {"The boiler is gone.", "The boiler valve sticks."}
+    found = everything(memory.search("boiler"))
+    assert {hit.text for hit in found} == {"The boiler is gone.", "The boiler valve sticks."}
 
 
 def test_a_page_that_cannot_be_read_is_found_as_it_was(journal: Memory, open_memory: OpenMemory) -> None:
@@ -123,7 +124,7 @@ def test_a_record_that_was_edited_is_found_as_it_is(journal: Memory, open_memory
     edit(root / "MEMORY.md", "Ferreira", "Gomes")
     assert texts(journal, "boiler") == ["The boiler is serviced by Gomes."]
     assert texts(journal, "Gomes") == ["The boiler is serviced by Gomes."]
-    assert [hit.id for hit in journal.search("boiler")] == [before.id]
+    assert [hit.id for hit in everything(journal.search("boiler"))] == [before.id]
     context = journal.context("hello", agent=journal.agent(User("cli", "alice", "main")))
     assert "Gomes" in context, "it is pinned as before"
     assert "Ferreira" not in context

@@ -31,7 +31,7 @@ from lifelong.serve.cli.admin import rebuild_index
 from lifelong.serve.restore import restore
 from lifelong.storage.base import Database, Transaction
 from lifelong.vectors import local, segments
-from tests.conftest import OpenMemory, until
+from tests.conftest import OpenMemory, everything, until
 from tests.indexer import Letters
 
 INDEXER = Path(__file__).with_name("indexer.py")
@@ -365,9 +365,11 @@ def test_what_is_hidden_or_out_of_scope_is_never_found(
     full.organize()
     there = open_memory("somebody")
     for memory in (full, open_memory()):
-        assert [hit.text for hit in memory.search("heron", 50, agent=bob)] == ["A heron stood by the pond."]
-        assert {hit.kind for hit in memory.search("heron", 200, kinds=("fact",))} == {"fact"}
-        named = [hit.text for hit in memory.search("What is the heron called?", 200) if "Kiki" in hit.text]
+        scoped = everything(memory.search("heron", 50, agent=bob))
+        assert [hit.text for hit in scoped] == ["A heron stood by the pond."]
+        assert {hit.kind for hit in everything(memory.search("heron", 200, kinds=("fact",)))} == {"fact"}
+        called = everything(memory.search("What is the heron called?", 200))
+        named = [hit.text for hit in called if "Kiki" in hit.text]
         assert named == ["The heron is called Kiki the 29th."]
         assert memory.search("heron", 50, until=datetime(2020, 1, 1, tzinfo=UTC)) == []
     assert there.search("heron") == []
@@ -389,7 +391,7 @@ def test_files_from_after_a_backup_do_not_count_once_it_is_restored(
     with Memory.open(home) as memory:
         memory.append_many(alice, [UserMessage(f"The {n}th bridge is closed to lorries.") for n in range(70)])
         memory._parts.shared.index_worker.run_until_idle()
-        assert not [hit for hit in memory.search("printer", 100) if "printer" in hit.text]
+        assert not [hit for hit in everything(memory.search("printer", 100)) if "printer" in hit.text]
         found = memory.search("Which crossing may trucks not use?", 3)
         assert all("bridge" in hit.text for hit in found)
         assert memory.admin.verify() == []
@@ -613,7 +615,7 @@ def test_what_was_deleted_is_not_found_while_items_wait(memory: Memory, alice: A
     assert memory.search("parrot Kiki")
     memory.append_many(alice, [UserMessage(text) for text in SAID])
     memory.documents.delete(page.id, page.version)
-    assert not [hit for hit in memory.search("parrot Kiki") if "Kiki" in hit.text]
+    assert not [hit for hit in everything(memory.search("parrot Kiki")) if "Kiki" in hit.text]
 
 
 def test_many_ask_while_somebody_tells(memory: Memory, alice: Agent) -> None:

@@ -151,7 +151,8 @@ def test_an_index_made_anew_knows_what_documents_said(
     clock.turn(days=1)
 
     def found() -> list[set[str]]:
-        return [{hit.text for hit in memory.search("lynx", 10, as_of=as_of)} for as_of in (before, clock())]
+        found = (everything(memory.search("lynx", 10, as_of=as_of)) for as_of in (before, clock()))
+        return [{hit.text for hit in hits} for hits in found]
 
     known = found()
     assert "The lynx is tame." in known[0]
@@ -302,7 +303,7 @@ def test_what_was_written_down_is_known_since_it_was_told(
     for look in anew_or_not(memory):
         for kind in ("journal", "experience"):
             found = [
-                {hit.text for hit in look.search("Who lived in Porto?", kinds=[kind], as_of=as_of)}
+                {hit.text for hit in everything(look.search("Who lived in Porto?", kinds=[kind], as_of=as_of))}
                 for as_of in (before, told, None)
             ]
             assert found[0] == set()

@@ -35,7 +35,7 @@ from lifelong.organize.memory_agent import MAX_LEASES_LOST
 from lifelong.organize.organizer import RunResult, Transcript
 from lifelong.testing import FakeClock, ScriptedOrganizer, log_records
 from lifelong.types import utc_now
-from tests.conftest import OpenMemory, until
+from tests.conftest import OpenMemory, everything, until
 
 ALICE = User("cli", "alice", "main")
 
@@ -287,7 +287,8 @@ def test_what_a_person_corrects_while_an_organizer_learns_it_does_not_hold(
     )
     assert "2 fact(s) ended when they were committed" in memory.documents.changesets(1)[0].note
     assert "2 fact(s) ended when they were committed" in caplog.text
-    assert all(hit.until for hit in memory.search("Where does Alice live?", 10) if "Porto" in hit.text)
+    hits = everything(memory.search("Where does Alice live?", 10))
+    assert all(hit.until for hit in hits if "Porto" in hit.text)
 
 
 def test_what_ends_as_it_lands_is_told_though_landing_was_tried_again(

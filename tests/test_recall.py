@@ -35,6 +35,11 @@ def texts(memory: Memory, question: str, **how: Any) -> list[str]:
     return [hit.text for hit in memory.search(question, **how)]
 
 
+def all_texts(memory: Memory, question: str, **how: Any) -> list[str]:
+    """Also those of the sources."""
+    return [one.text for one in everything(memory.search(question, **how))]
+
+
 def tell(memory: Memory, agent: Agent, *said: str, at: datetime = MARCH) -> list[int]:
     return memory.append_many(agent, [UserMessage(text, at=at) for text in said])
 
@@ -92,13 +97,13 @@ def test_facts_are_found_where_they_stand(memory: Memory, alice: Agent) -> None:
         memory, alice, "My name is Alice.", "I work as a glassblower in Porto.", *("And so on." for _ in range(5))
     )
     memory.organize()
-    found = [hit for hit in memory.search("glassblower", 10) if hit.kind == "fact"]
+    found = [hit for hit in everything(memory.search("glassblower", 10)) if hit.kind == "fact"]
     assert found
     assert found[0].path.startswith("~/memory/")
     assert found[0].record_id
     for changeset in memory.documents.changesets():
         memory.documents.rollback(changeset.id)
-    assert not [hit for hit in memory.search("glassblower", 10) if hit.kind == "fact"]
+    assert not [hit for hit in everything(memory.search("glassblower", 10)) if hit.kind == "fact"]
 
 
 def test_a_person_s_own_document_is_found(memory: Memory) -> None:
@@ -120,7 +125,7 @@ def test_the_journal_and_notes_are_found_as_their_files_say(open_memory: OpenMem
     page.write_text(page.read_text() + "\nThe attic key hangs by the boiler.\n")
     memory.notes.worker("plumber").store("pipes", "The boiler valve sticks.\n\nTurn off the boiler first.")
     memory.organize()
-    found = sorted((hit.kind, hit.text) for hit in memory.search("boiler", 20))
+    found = sorted((hit.kind, hit.text) for hit in everything(memory.search("boiler", 20)))
     assert found == [
         ("journal", "The attic key hangs by the boiler."),
         ("journal", "The boiler is serviced by Ferreira."),
@@ -131,8 +136,7 @@ def test_the_journal_and_notes_are_found_as_their_files_say(open_memory: OpenMem
     (memory.home.user_folder("default") / "workers/plumber/memory/pipes.md").unlink()
     page.write_text(page.read_text().replace("The attic key hangs by the boiler.", ""))
     memory.organize()
-    assert {hit.kind for hit in memory.search("boiler", 20)} == {"journal"}
-    assert len(memory.search("boiler", 20)) == 1
+    assert [hit.kind for hit in everything(memory.search("boiler", 20))] == ["journal"]
 
 
 def test_journal_without_embeddings_is_found_by_words(open_memory: OpenMemory, database: Database) -> None:
@@ -323,7 +327,7 @@ def test_who_somebody_is_says_what_tells_of_them(memory: Memory, alice: Agent, q
 
 
 def test_a_turn_and_what_sums_it_up_take_one_place(open_memory: OpenMemory) -> None:
-    """R2: the turn, its line in the journal and the experience made of that are one hit, the best of them."""
+    """R2, R14: the turn, its line in the journal and the experience made of that are one hit."""
     memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
     ann = memory.agent(User("cli", "ann", "main"))
     [record, _] = memory.append_many(
@@ -334,7 +338,10 @@ def test_a_turn_and_what_sums_it_up_take_one_place(open_memory: OpenMemory) -> N
     memory.organize()
     for kind in ("record", "journal", "experience"):
         assert memory.search("boiler man", kinds=[kind])[0].record_id == record
-    assert [hit.record_id for hit in memory.search("When does the boiler man come?", 5)].count(record) == 1
+    hits = memory.search("When does the boiler man come?", 5)
+    [hit] = [hit for hit in hits if hit.record_id == record]
+    assert {one.kind for one in everything([hit])} == {"record", "journal", "experience"}
+    assert {one.record_id for one in hit.sources} == {record}
 
 
 def test_the_tool_shows_of_a_long_text_what_was_asked_for(memory: Memory, alice: Agent) -> None:
@@ -350,12 +357,14 @@ def test_the_tool_shows_of_a_long_text_what_was_asked_for(memory: Memory, alice:
 
 
 def test_near_copies_are_folded(memory: Memory, alice: Agent) -> None:
-    """R2: the same said ten times takes one place, that of the newest."""
+    """R2, R14: the same said ten times takes one place, that of the newest, with some of the others as sources."""
     tell(memory, alice, *("The wifi is called Casa Azul." for _ in range(10)), "The wifi is slow in the attic.")
     newest = tell(memory, alice, "The wifi is called Casa Azul!", at=MARCH + timedelta(days=3))[0]
     hits = memory.search("wifi", 10)
     assert len(hits) == 2
-    assert newest in {hit.record_id for hit in hits}
+    [called] = [hit for hit in hits if "called" in hit.text]
+    assert called.record_id == newest
+    assert {one.text for one in called.sources} == {"The wifi is called Casa Azul."}
 
 
 def test_what_is_another_is_not_folded(memory: Memory, alice: Agent) -> None:
@@ -422,13 +431,13 @@ def test_scopes(memory: Memory, alice: Agent) -> None:
     bob = memory.agent(User("cli", "bob", "main"))
     tell(memory, alice, "The tulips are red.", at=MARCH)
     tell(memory, bob, "The tulips are white.", at=MARCH + timedelta(days=2))
-    assert texts(memory, "tulips", agent=bob) == ["The tulips are white."]
+    assert all_texts(memory, "tulips", agent=bob) == ["The tulips are white."]
     with pytest.raises(AgentNotFound, match="No agent of this user has the id 'bob'"):
         memory.search("tulips", agent="bob")
     assert len(memory.search("tulips")) == 2
     assert not memory.search("tulips", kinds=("note",))
-    assert texts(memory, "tulips", until=MARCH + timedelta(days=1)) == ["The tulips are red."]
-    assert texts(memory, "tulips", since=MARCH + timedelta(days=1)) == ["The tulips are white."]
+    assert all_texts(memory, "tulips", until=MARCH + timedelta(days=1)) == ["The tulips are red."]
+    assert all_texts(memory, "tulips", since=MARCH + timedelta(days=1)) == ["The tulips are white."]
 
 
 def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
@@ -437,8 +446,8 @@ def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
     made = memory.documents.write(slug="bike", title="Bike", description="", body="The bike is green.")
     clock.now = MARCH + timedelta(days=10)
     memory.documents.edit(made.id, made.version, find="green", replace="black")
-    assert texts(memory, "bike") == ["The bike is black."]
-    assert texts(memory, "bike", as_of=MARCH + timedelta(days=1)) == ["The bike is green."]
+    assert all_texts(memory, "bike") == ["The bike is black."]
+    assert all_texts(memory, "bike", as_of=MARCH + timedelta(days=1)) == ["The bike is green."]
     assert not memory.search("bike", as_of=MARCH - timedelta(days=1))
 
 
@@ -489,9 +498,9 @@ def test_no_user_sees_another_s(
         alone.organize()
         mine = {" ".join(words) for user, words in said if user == "a"}
         for question in ("apple pear plum", "kiwi", "what about fig and lime"):
-            found = texts(a, question, top_k=50, kinds=("record",))
+            found = all_texts(a, question, top_k=50, kinds=("record",))
             assert set(found) <= mine
-            assert found == texts(alone, question, top_k=50, kinds=("record",))
+            assert found == all_texts(alone, question, top_k=50, kinds=("record",))
 
 
 def test_no_user_sees_another_s_on_either_database(open_memory: OpenMemory) -> None:
