@@ -294,19 +294,20 @@ class CandidateReader:
         items = Items(tx, self._owner)
         return items.rows(items.ids_of("record", record_ids))
 
-    def previous(self, candidates: Candidates) -> list[str]:
-        """Return for each candidate what was said just before it in its session; empty where nothing was."""
-        records = [int(record) for record in candidates.record[candidates.kind == _RECORD]]
+    def previous(self, candidates: Candidates, places: Places) -> list[str]:
+        """Return for each of these candidates what was said just before it in its session; empty where nothing
+        was."""
+        is_record = (candidates.kind[places] == _RECORD).tolist()
+        records = [int(record) for record in candidates.record[places][is_record]]
         try:
             texts = self._database.read(lambda tx: History(tx).texts_before(records)) if records else {}
         except (StorageCorrupt, UnicodeDecodeError) as error:
             log.warning("a search goes without what was said before its candidates: %s", error)
             texts = {}
         found = {record: text_of(*row) for record, row in texts.items()}
-        is_record = (candidates.kind == _RECORD).tolist()
         return [
             found.get(record, "") if itself else ""
-            for record, itself in zip(candidates.record.tolist(), is_record, strict=True)
+            for record, itself in zip(candidates.record[places].tolist(), is_record, strict=True)
         ]
 
     def _narrow(self, tx: Transaction, stems: Sequence[int], only: VectorFilter, pool: int) -> dict[int, Integers]:

@@ -27,7 +27,7 @@ What was superseded ranks below what replaced it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,7 +64,9 @@ SENTENCE_EMBEDDER_FACTORS: Mapping[str, float] = {"vector": 2.0, "words": 0.6, "
 
 HALF_SIMILARITY_WORDS = 2.0  # a candidate of this many content words keeps half of its similarity
 HALF_LENT_WORDS = 30.0  # what was said before counts half if it has this many
-MAX_MATCHED = 100  # candidates, the best by words and vector, whose texts are read word by word
+MIN_MATCHED = 100  # candidates, the best by words and vector, whose texts are read word by word
+MIN_REPLIES = 50  # of these, the best, for which what was said before is read
+CANDIDATES_PER_HIT = 2  # if that makes more
 MAX_MATCHED_CHARS = 8_000  # of each text
 FULL_TOPIC_RANK = 10  # the one that is this well placed by its words is fully about the question
 TOLD_WITHIN_DAYS = 30.0  # an event is told within about this time after it
@@ -119,12 +121,14 @@ def rank(
     query: Numbers,
     now: int,
     embedder: WordEmbedder,
-    previous: Sequence[str],
+    previous: Callable[[Places], Sequence[str]],
+    top_k: int,
     *,
     known: int = NEVER,
 ) -> Ranked:
     """Return the candidates by how well they answer the question; `query` is its vector, centred, or zeros.
-    `previous` has what was said before each candidate. An end that became known after `known` does not count."""
+    `previous` reads what was said before candidates; `top_k` are to be shown. An end that became known after `known`
+    does not count."""
     holds = candidates.holds(parsed.words)
     rare = np.array([rarity(candidates.count(one), candidates.size) for one in parsed.words], np.float32)
     weights = rare * np.array([one.weight for one in parsed.words], np.float32)
@@ -139,10 +143,12 @@ def rank(
         parts[_ROW[name]] = WEIGHTS[name] * factors.get(name, 1.0) * np.asarray(values, np.float32)
 
     put("vector", _similarity(candidates, query))
-    best = heaviest(parts[_ROW["vector"]] + WEIGHTS["words"] * exact, MAX_MATCHED)
-    words, before = _matched(candidates, parsed, embedder, previous, best, holds, weights)
+    best = heaviest(parts[_ROW["vector"]] + WEIGHTS["words"] * exact, max(MIN_MATCHED, CANDIDATES_PER_HIT * top_k))
+    texts = [candidates.text(place) for place in best.tolist()]
+    matched = holds.copy()
+    matched[best] = np.maximum(holds[best], _match(embedder, parsed, texts)[0])
+    words = _share(matched, weights)
     put("words", words)
-    put("previous", before)
     if parsed.is_lookup:
         put("exact", exact)
     put("session", _of_session(candidates, holds, weights * known_words))
@@ -158,6 +164,11 @@ def rank(
     put("question", candidates.flags & IS_QUESTION != 0)
     until = np.where(candidates.end_known > known, NEVER, candidates.until)
     put("ended", (until <= now) & (candidates.kind != _RECORD))
+    best = heaviest(parts.sum(axis=0), max(MIN_REPLIES, CANDIDATES_PER_HIT * top_k))
+    found, lengths = _match(embedder, parsed, previous(best))
+    before = np.zeros(len(candidates), np.float32)
+    before[best] = _share(found, weights) * HALF_LENT_WORDS / (HALF_LENT_WORDS + lengths)
+    put("previous", before)
     scores = np.asarray(parts.sum(axis=0), np.float32)
     if not (parsed.is_past or parsed.is_lookup):
         scores = _newer_first(candidates, parsed, scores)
@@ -168,9 +179,9 @@ def rank(
     scores = _below_successor(candidates, known, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
     order = np.argsort(-scores, kind="stable")
     near = parts[_ROW["vector"]] > WEIGHTS["vector"] * MIN_SIMILARITY
-    found = (words > 0) | (exact > 0) | near | (parts[_ROW["speaker"]] > 0)
-    found |= (candidates.record > 0) & np.isin(candidates.record, candidates.by[found])  # what replaced these
-    order = order[found[order]]
+    fits = (words > 0) | (exact > 0) | near | (parts[_ROW["speaker"]] > 0)
+    fits |= (candidates.record > 0) & np.isin(candidates.record, candidates.by[fits])  # what replaced these
+    order = order[fits[order]]
     return Ranked(order, scores, FAIR_MATCH if is_bundled else FAIR_SENTENCE_MATCH, parts)
 
 
@@ -190,27 +201,11 @@ def _share(table: Numbers, weights: Numbers) -> Numbers:
     return np.asarray(table @ weights / max(float(weights.sum()), 1e-9), np.float32)
 
 
-def _matched(
-    candidates: Candidates,
-    parsed: ParsedQuery,
-    embedder: WordEmbedder,
-    previous: Sequence[str],
-    best: Places,
-    holds: Numbers,
-    weights: Numbers,
-) -> tuple[Numbers, Numbers]:
-    """Return how much of the question each candidate's words match, and those of what was said before it. Beyond
-    the best ones, only the words count that a candidate holds as they are."""
-    texts = [text_words(candidates.text(place)[:MAX_MATCHED_CHARS]) for place in best.tolist()]
-    texts += [text_words(previous[place][:MAX_MATCHED_CHARS]) for place in best.tolist()]
-    found = match_words(embedder, [one.word for one in parsed.words], texts)
-    own, before = found[: len(best)], found[len(best) :]
-    matched = holds.copy()
-    matched[best] = np.maximum(holds[best], own)
-    lent = np.array([HALF_LENT_WORDS / (HALF_LENT_WORDS + len(words)) for words in texts[len(best) :]], np.float32)
-    said_before = np.zeros(len(candidates), np.float32)
-    said_before[best] = _share(before, weights) * lent
-    return _share(matched, weights), said_before
+def _match(embedder: WordEmbedder, parsed: ParsedQuery, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
+    """Return how well each text matches each word of the question, and how many words it has."""
+    words = [text_words(text[:MAX_MATCHED_CHARS]) for text in texts]
+    lengths = np.array([len(some) for some in words], np.float32)
+    return match_words(embedder, [one.word for one in parsed.words], words), lengths
 
 
 def _similarity(candidates: Candidates, query: Numbers) -> Numbers:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 
 import numpy as np
 
@@ -96,9 +97,9 @@ class Searcher:
         query = self._vector(corpus, parsed, postings)
         candidates = self._collect(corpus, parsed, postings, query, filters, pool)
         known = to_micros(asked) if filters.as_of else NEVER
-        previous = self._reader.previous(candidates)
+        previous = partial(self._reader.previous, candidates)
         ranked = rank(
-            *(candidates, parsed, query, to_micros(asked), self._word_embedder, previous),
+            *(candidates, parsed, query, to_micros(asked), self._word_embedder, previous, top_k),
             known=known,
         )
         return self._database.read(lambda tx: self._hits(tx, candidates, ranked, top_k, filters, explain))

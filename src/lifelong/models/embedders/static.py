@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -100,7 +101,9 @@ class StaticEmbedder:
     def __init__(self, folder: Path | None = None) -> None:
         self._model = Lazy(lambda: _Model(folder)) if folder else _BUNDLED
         self._known: dict[str, list[int]] = {}
-        self._word_rows: dict[str, Vector] = {}
+        self._words_lock = threading.Lock()
+        self._word_places: dict[str, int] = {}
+        self._word_rows: Rows | None = None
 
     @property
     def identity(self) -> Identity:
@@ -135,17 +138,19 @@ class StaticEmbedder:
         """Return a row of length 1 for each word; zeros for one without a token."""
         import numpy as np
 
-        known = self._word_rows
-        if new := [word for word in dict.fromkeys(words) if word not in known]:
-            if len(known) + len(new) > MAX_CACHED_ROWS:
-                known = self._word_rows = {}
-                new = list(dict.fromkeys(words))
-            known.update(zip(new, self._embed_new(new), strict=True))
-        return (
-            np.stack([known[word] for word in words])
-            if words
-            else np.zeros((0, self.identity.dimensions), np.float32)
-        )
+        distinct = dict.fromkeys(words)
+        with self._words_lock:
+            new = [word for word in distinct if word not in self._word_places]
+            if len(self._word_places) + len(new) > MAX_CACHED_ROWS:
+                self._word_places, new = {}, list(distinct)
+            if len(new) > MAX_CACHED_ROWS:
+                return self._embed_new(words)
+            if self._word_rows is None:  # takes no memory until it is filled
+                self._word_rows = np.empty((MAX_CACHED_ROWS, self.identity.dimensions), np.float32)
+            start = len(self._word_places)
+            self._word_rows[start : start + len(new)] = self._embed_new(new)
+            self._word_places |= {word: start + at for at, word in enumerate(new)}
+            return self._word_rows.take([self._word_places[word] for word in words], axis=0)
 
     def _embed_new(self, words: Sequence[str]) -> Rows:
         import numpy as np
