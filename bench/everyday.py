@@ -70,14 +70,13 @@ Scenario = Mapping[str, Any]
 def run() -> Figures:
     """Measure every scenario, print the table, return the figures."""
     console = Console()
-    folder = Path(os.environ.get("EVERYDAY_DATA") or SHARED)
-    scenarios = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    scenarios = load()
     if not scenarios:
         console.print(WHERE)
         return {}
-    figures, goals = shares(_counted(console, scenarios)), dict(GOALS)
+    figures, goals = measured(console, scenarios), dict(GOALS)
     if embeddings := transformer():
-        found = shares(_counted(console, scenarios, embeddings=embeddings))
+        found = measured(console, scenarios, embeddings=embeddings)
         named = {f"transformer_{measure}": share for measure, share in found.items()}
         figures |= {measure: named[measure] for measure in WITH_TRANSFORMER if measure in named}
         goals |= WITH_TRANSFORMER
@@ -85,12 +84,19 @@ def run() -> Figures:
     return figures
 
 
-def _counted(console: Console, scenarios: Iterable[Scenario], **settings: Any) -> Counter[str]:
+def load() -> list[Scenario]:
+    """Return every scenario of the folder."""
+    folder = Path(os.environ.get("EVERYDAY_DATA") or SHARED)
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+
+
+def measured(console: Console, scenarios: Iterable[Scenario], **settings: Any) -> Figures:
+    """Return the figures over these scenarios."""
     counted: Counter[str] = Counter()
     for scenario in scenarios:
         with step(console, scenario["name"]), tempfile.TemporaryDirectory(prefix="lifelong-bench-") as home:
             counted += _Run(Path(home), scenario, settings).measure()
-    return counted
+    return shares(counted)
 
 
 def shares(counted: Mapping[str, int]) -> Figures:

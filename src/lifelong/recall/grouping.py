@@ -47,10 +47,7 @@ def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list
 def _lead_first(candidates: Candidates, ranked: Ranked, places: Sequence[int]) -> list[int]:
     """Return the members of a group, first the one to show: the fact that says best what is asked for, of equals
     one that holds, if it does so as well as the record; else the newest of what says the same."""
-
-    def match(place: int) -> float:
-        return ranked.part("words", place)
-
+    match = ranked.word_match
     facts = [place for place in places if candidates.kind[place] == _FACT]
     best = max(facts, key=lambda at: (round(match(at), 2), candidates.until[at] == NEVER), default=None)
     if best is None or match(best) < MIN_FACT_SHARE * max(map(match, places)):

@@ -110,9 +110,9 @@ class Ranked:
         match = sum(float(self._parts[_ROW[name], place]) for name in ("words", "exact", "vector"))
         return "high" if match >= HIGH_MATCH else "fair" if match >= self.fair else "low"
 
-    def part(self, name: str, place: int) -> float:
-        """Return one part of a candidate's score, without its weight."""
-        return float(self._parts[_ROW[name], place]) / WEIGHTS[name]
+    def word_match(self, place: int) -> float:
+        """Return how much of a candidate's score comes from its words."""
+        return float(self._parts[_ROW["words"], place])
 
 
 def rank(
@@ -127,8 +127,8 @@ def rank(
     known: int = NEVER,
 ) -> Ranked:
     """Return the candidates by how well they answer the question; `query` is its vector, centred, or zeros.
-    `previous` reads what was said before candidates; `top_k` are to be shown. An end that became known after `known`
-    does not count."""
+    `previous` reads what was said before candidates; `top_k` are to be shown. An end that became known after
+    `known` does not count."""
     holds = candidates.holds(parsed.words)
     rare = np.array([rarity(candidates.count(one), candidates.size) for one in parsed.words], np.float32)
     weights = rare * np.array([one.weight for one in parsed.words], np.float32)
