@@ -41,6 +41,7 @@ MAX_QUESTION_WORDS = 12  # content words of a text that is a question and nothin
 _QUESTION_END = re.compile(r"[?\u061f\uff1f]\s*$")
 _IDENTIFIER = re.compile(r"[^\W_][-_./:\\@#][^\W_]|[a-z][A-Z]|[^\W\d_]\d|\d[^\W\d_]")
 _IDENTIFIER_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")
 _NOT_WORD = re.compile(r"[\W_]+")
 MAX_IDENTIFIER_CHARS, MIN_PART_CHARS = 60, 2
 _DIGIT = re.compile(r"\d")
@@ -131,8 +132,9 @@ def _identifier_words(piece: str, words: Sequence[str]) -> list[str]:
     if len(core) > MAX_IDENTIFIER_CHARS or not _IDENTIFIER.search(piece):
         return []
     whole = fold(core.replace(" ", ""))
-    parts = (fold(part) for part in _IDENTIFIER_PART.findall(core) if len(part) >= MIN_PART_CHARS)
-    return [word for word in dict.fromkeys((whole, *parts)) if word not in words and not is_stop(word)]
+    parts = [*map(fold, _IDENTIFIER_PART.findall(core)), *_LETTERS_OR_DIGITS.findall(fold(core))]
+    every = dict.fromkeys((whole, *(part for part in parts if len(part) >= MIN_PART_CHARS)))
+    return [word for word in every if word not in words and not is_stop(word)]
 
 
 _pieces = BoundedCache(_analyze_piece)

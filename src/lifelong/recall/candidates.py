@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lifelong.collect.history import History
 from lifelong.errors import StorageCorrupt, StorageError
-from lifelong.recall.analyzer import query_stems
+from lifelong.recall.analyzer import SECRET, query_stems
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.index_writer import text_of
@@ -26,6 +26,7 @@ from lifelong.recall.items import FoundItem, Items, found_item
 from lifelong.recall.query import ParsedQuery, QueryWord
 from lifelong.recall.repair import IndexRepair
 from lifelong.recall.vocabulary import Vocabulary, may_be_misspelled
+from lifelong.redaction import redact
 from lifelong.storage.base import Database, Row, Transaction
 from lifelong.text.names import NAMELESS
 from lifelong.text.words import fold
@@ -170,10 +171,11 @@ class Candidates:
         return found_item(self._rows[place][:21])
 
     def text(self, place: int) -> str:
-        """Return the text of a candidate."""
+        """Return the text of a candidate, without secrets."""
         if (known := self._texts.get(place)) is None:
             row = self._rows[place]
-            known = self._texts[place] = text_of(row[19], row[20] or "") if row[19] else str(row[3])
+            known = text_of(row[19], row[20] or "") if row[19] else str(row[3])
+            known = self._texts[place] = redact(known) if self.flags[place] & SECRET else known
         return known
 
 
@@ -304,7 +306,7 @@ class CandidateReader:
         except (StorageCorrupt, UnicodeDecodeError) as error:
             log.warning("a search goes without what was said before its candidates: %s", error)
             texts = {}
-        found = {record: text_of(*row) for record, row in texts.items()}
+        found = {record: redact(text_of(*row)) for record, row in texts.items()}
         return [
             found.get(record, "") if itself else ""
             for record, itself in zip(candidates.record[places].tolist(), is_record, strict=True)

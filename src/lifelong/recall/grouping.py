@@ -19,10 +19,12 @@ MIN_FACT_SHARE = 0.9  # of the record's match with the question, that a fact mus
 
 
 class Group(NamedTuple):
-    """Places of candidates that are one hit, the one to show first; and of the one whose score counts."""
+    """Places of candidates that are one hit, the one to show first; the one whose score counts; and that score,
+    with what people said of any of them."""
 
     places: list[int]
     scored: int
+    score: float
 
 
 def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list[Group]:
@@ -32,28 +34,53 @@ def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list
     members: dict[int, list[int]] = {}
     for place in ranked.places.tolist():
         members.setdefault(records.get(int(candidates.record[place]), place), []).append(place)
+    groups = [Group(places, scored, _score(ranked, scored, places)) for scored, places in members.items()]
     best: dict[object, Group] = {}
-    for scored in sorted(members, key=lambda place: -ranked.scores[place]):
-        same = _sameness(candidates, scored)
+    for group in sorted(groups, key=lambda one: -one.score):
+        same = _sameness(candidates, group.scored)
         if same in best:
-            best[same].places.extend(members[scored])
+            best[same].places.extend(group.places)
         elif len(best) == count:
             break
         else:
-            best[same] = Group(members[scored], scored)
-    return [one._replace(places=_lead_first(candidates, ranked, one.places)) for one in best.values()]
+            best[same] = group
+    found = [one._replace(places=_lead_first(candidates, ranked, one.places)) for one in best.values()]
+    return _below_successors(candidates, found)
+
+
+def _score(ranked: Ranked, scored: int, places: Sequence[int]) -> float:
+    """Return the score of a group: that of its record, with the strongest verdict on any of its members."""
+    verdict = max(map(ranked.feedback, places), key=abs)
+    return float(ranked.scores[scored]) - ranked.feedback(scored) + verdict
 
 
 def _lead_first(candidates: Candidates, ranked: Ranked, places: Sequence[int]) -> list[int]:
     """Return the members of a group, first the one to show: the fact that says best what is asked for, of equals
-    one that holds, if it does so as well as the record; else the newest of what says the same."""
+    one that holds, if it does so as well as the record and better than its siblings, which then stay out; else the
+    newest of what says the same."""
     match = ranked.word_match
     facts = [place for place in places if candidates.kind[place] == _FACT]
-    best = max(facts, key=lambda at: (round(match(at), 2), candidates.until[at] == NEVER), default=None)
-    if best is None or match(best) < MIN_FACT_SHARE * max(map(match, places)):
-        kind = candidates.kind[places[0]]
-        best = max((place for place in places if candidates.kind[place] == kind), key=lambda at: candidates.at[at])
-    return [best, *(place for place in places if place != best)]
+    order = sorted(facts, key=lambda at: (round(match(at), 2), candidates.until[at] == NEVER), reverse=True)
+    best = order[0] if order and match(order[0]) >= MIN_FACT_SHARE * max(map(match, places)) else None
+    siblings = [at for at in order[1:] if candidates.until[at] == NEVER and candidates.record[at]]
+    if best is None or any(round(match(at), 2) == round(match(best), 2) for at in siblings):
+        kind = _RECORD if any(candidates.kind[at] == _RECORD for at in places) else candidates.kind[places[0]]
+        best = max((at for at in places if candidates.kind[at] == kind), key=lambda at: candidates.at[at])
+    is_fact = candidates.kind[best] == _FACT
+    others = (at for at in places if at != best and not (is_fact and candidates.kind[at] == _FACT))
+    return [best, *others]
+
+
+def _below_successors(candidates: Candidates, groups: list[Group]) -> list[Group]:
+    """Move a group that shows what has ended behind the one that replaced it, if that is shown, too."""
+    for group in list(groups):
+        lead = group.places[0]
+        by = int(candidates.by[lead]) if candidates.until[lead] != NEVER else 0
+        newer = next((one for one in groups if by and by in candidates.record[one.places]), None)
+        if newer is not None and newer is not group and groups.index(newer) > groups.index(group):
+            groups.remove(group)
+            groups.insert(groups.index(newer) + 1, group)
+    return groups
 
 
 def _sameness(candidates: Candidates, place: int) -> object:

@@ -76,9 +76,8 @@ TIED_CANDIDATES = 10  # of the best, that are compared with one another
 MIN_COMMON_WEIGHT = 3.0  # of the rare words that two share if they are about the same
 RARE_SHARE, RARE_COUNT = 0.01, 3  # a word is rare in this share of all items, or in so many
 COMMON_RARE_SHARE = 0.05  # and among the candidates
-MIN_SIMILARITY = 0.1  # what matches nothing else of the question must be this near to be found
 MIN_SUCCESSOR_SHARE = 0.5  # what ends a part of one ranks above it if it is half as much about the question
-FAIR_MATCH = 1.7  # below it, one first hit in 7 is right; one question of 20 has no better
+FAIR_MATCH = 1.6  # below it, one first hit in 7 is right; one question of 20 has no better
 FAIR_SENTENCE_MATCH = 2.8  # the same with an embedder that reads sentences
 HIGH_MATCH = 6.0  # from here on, about two of three first hits are right
 MIN_SHOWN_PART = 5e-4  # of a score, where it is explained
@@ -91,18 +90,18 @@ _RECORD = ITEM_KINDS.index("record")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Places of the candidates that were found, best first; the scores of all candidates, and the parts of these,
-    a row each. From the match `fair` on, a candidate may answer the question."""
+    """Places of the candidates, best first; their scores, and the parts of these, a row each. From the match
+    `fair` on, a candidate may answer the question."""
 
     places: Places
     scores: Numbers
     fair: float
     _parts: Numbers
 
-    def explain(self, place: int) -> dict[str, float]:
-        """Return the parts of a candidate's score; `order` is what the rules added or took."""
+    def explain(self, place: int, score: float) -> dict[str, float]:
+        """Return the parts of a candidate's score, that of its group; `order` is what rules added or took."""
         parts = dict(zip(WEIGHTS, self._parts[:, place].tolist(), strict=True))
-        parts["order"] = float(self.scores[place]) - sum(parts.values())
+        parts["order"] = score - sum(parts.values())
         return {name: round(part, 3) for name, part in parts.items() if abs(part) >= MIN_SHOWN_PART}
 
     def confidence(self, place: int) -> Confidence:
@@ -113,6 +112,10 @@ class Ranked:
     def word_match(self, place: int) -> float:
         """Return how much of a candidate's score comes from its words."""
         return float(self._parts[_ROW["words"], place])
+
+    def feedback(self, place: int) -> float:
+        """Return how much of a candidate's score is what people said of it."""
+        return float(self._parts[_ROW["feedback"], place])
 
 
 def rank(
@@ -178,10 +181,6 @@ def rank(
         scores = _rare_words_first(candidates, parsed, holds, scores)
     scores = _below_successor(candidates, known, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
     order = np.argsort(-scores, kind="stable")
-    near = parts[_ROW["vector"]] > WEIGHTS["vector"] * MIN_SIMILARITY
-    fits = (words > 0) | (exact > 0) | near | (parts[_ROW["speaker"]] > 0)
-    fits |= (candidates.record > 0) & np.isin(candidates.record, candidates.by[fits])  # what replaced these
-    order = order[fits[order]]
     return Ranked(order, scores, FAIR_MATCH if is_bundled else FAIR_SENTENCE_MATCH, parts)
 
 
@@ -222,7 +221,8 @@ def _similarity(candidates: Candidates, query: Numbers) -> Numbers:
 def _of_session(candidates: Candidates, holds: Numbers, weights: Numbers) -> Numbers:
     """Return the share of the words that the candidates of each one's session hold together."""
     numbers: dict[str, int] = {}
-    session = np.array([numbers.setdefault(str(one), len(numbers)) for one in candidates.container], np.intp)
+    keys = [str(one) or f"#{at}" for at, one in enumerate(candidates.container)]  # without one, it stands alone
+    session = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.intp)
     together = np.zeros((len(numbers), holds.shape[1]), np.float32)
     np.maximum.at(together, session, holds)
     return _share(together, weights)[session]

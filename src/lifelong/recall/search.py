@@ -178,8 +178,8 @@ class Searcher:
                 for one, place in list(zip(found, group.places, strict=True))[1 : MAX_SOURCES + 1]
             )
             lead = group.places[0]
-            score, parts = float(ranked.scores[group.scored]), ranked.explain(group.scored) if explain else None
-            first = hit(tx, self._owner, found[0], score, parts, candidates.text(lead))
+            parts = ranked.explain(group.scored, group.score) if explain else None
+            first = hit(tx, self._owner, found[0], group.score, parts, candidates.text(lead))
             confidence = max(map(ranked.confidence, group.places), key=CONFIDENCES.index)
             hits.append(replace(first, sources=sources, confidence=confidence))
         return hits
