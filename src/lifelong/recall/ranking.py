@@ -170,7 +170,8 @@ def rank(
     best = heaviest(parts.sum(axis=0), max(MIN_REPLIES, CANDIDATES_PER_HIT * top_k))
     found, lengths = _match(embedder, parsed, previous(best))
     before = np.zeros(len(candidates), np.float32)
-    before[best] = _share(found, weights) * HALF_LENT_WORDS / (HALF_LENT_WORDS + lengths)
+    lacking = np.maximum(found - matched[best], 0)
+    before[best] = _share(lacking, weights) * HALF_LENT_WORDS / (HALF_LENT_WORDS + lengths)
     put("previous", before)
     scores = np.asarray(parts.sum(axis=0), np.float32)
     if not (parsed.is_past or parsed.is_lookup):
