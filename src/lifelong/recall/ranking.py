@@ -1,7 +1,7 @@
 """How well a candidate answers a question: a weighted sum of parts, each between about 0 and 1.
 
     words      the share of the question's words, rare ones counting more, that it holds or comes near
-    exact      the share that it holds as they are, where the question is a look-up
+    exact      the share that it holds, best as they are written, where the question is a look-up
     vector     how near it is to the question in meaning
     session    the share of the words that its session holds
     previous   `words` of what was said just before it: a reply is about what it replies to
@@ -12,7 +12,7 @@
     date       it holds a time, where one is asked for
     when       it was said in, or soon after, the time that the question speaks of
     recent     it is one of the newer candidates
-    question   it is itself a question, and says nothing else
+    question   it is itself a question, and says nothing else; not where the question is a look-up
     feedback   what people said of it
     ended      it has stopped being true, and is not a record
 
@@ -65,6 +65,7 @@ SENTENCE_EMBEDDER_FACTORS: Mapping[str, float] = {"vector": 2.0, "words": 0.6, "
 HALF_SIMILARITY_WORDS = 2.0  # a candidate of this many content words keeps half of its similarity
 HALF_LENT_WORDS = 30.0  # what was said before counts half if it has this many
 MIN_MATCHED = 100  # candidates, the best by words and vector, whose texts are read word by word
+OTHER_FORM_WEIGHT = 0.75  # in a look-up, of another form of a word than the one that is written
 MIN_REPLIES = 50  # of these, the best, for which what was said before is read
 CANDIDATES_PER_HIT = 2  # if that makes more
 MAX_MATCHED_CHARS = 8_000  # of each text
@@ -147,13 +148,17 @@ def rank(
 
     put("vector", _similarity(candidates, query))
     best = heaviest(parts[_ROW["vector"]] + WEIGHTS["words"] * exact, max(MIN_MATCHED, CANDIDATES_PER_HIT * top_k))
-    texts = [candidates.text(place) for place in best.tolist()]
+    texts = [text_words(candidates.text(place)[:MAX_MATCHED_CHARS]) for place in best.tolist()]
     matched = holds.copy()
-    matched[best] = np.maximum(holds[best], _match(embedder, parsed, texts)[0])
+    matched[best] = np.maximum(holds[best], match_words(embedder, [one.word for one in parsed.words], texts))
     words = _share(matched, weights)
     put("words", words)
     if parsed.is_lookup:
-        put("exact", exact)
+        as_written = np.zeros_like(holds)
+        as_written[best] = [[one.word in text for one in parsed.words] for text in texts]
+        put("exact", _share(np.where(as_written, 1.0, OTHER_FORM_WEIGHT) * holds, weights))
+    else:
+        put("question", candidates.flags & IS_QUESTION != 0)
     put("session", _of_session(candidates, holds, weights * known_words))
     put("speaker", candidates.said_by(parsed.people) if parsed.people else np.zeros(len(candidates)))
     put("user", (candidates.flags & PERSON != 0) & parsed.of_user)
@@ -164,11 +169,12 @@ def rank(
     if parsed.period:
         put("when", _when(parsed.period, candidates.at) * about)
     put("recent", _recency(candidates.at))
-    put("question", candidates.flags & IS_QUESTION != 0)
     until = np.where(candidates.end_known > known, NEVER, candidates.until)
     put("ended", (until <= now) & (candidates.kind != _RECORD))
     best = heaviest(parts.sum(axis=0), max(MIN_REPLIES, CANDIDATES_PER_HIT * top_k))
-    found, lengths = _match(embedder, parsed, previous(best))
+    texts = [text_words(text[:MAX_MATCHED_CHARS]) for text in previous(best)]
+    found = match_words(embedder, [one.word for one in parsed.words], texts)
+    lengths = np.array([len(text) for text in texts], np.float32)
     before = np.zeros(len(candidates), np.float32)
     lacking = np.maximum(found - matched[best], 0)
     before[best] = _share(lacking, weights) * HALF_LENT_WORDS / (HALF_LENT_WORDS + lengths)
@@ -199,13 +205,6 @@ def heaviest(weights: NDArray[np.floating], k: int) -> Places:
 def _share(table: Numbers, weights: Numbers) -> Numbers:
     """Return for each row the share of the weights that it has."""
     return np.asarray(table @ weights / max(float(weights.sum()), 1e-9), np.float32)
-
-
-def _match(embedder: WordEmbedder, parsed: ParsedQuery, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-    """Return how well each text matches each word of the question, and how many words it has."""
-    words = [text_words(text[:MAX_MATCHED_CHARS]) for text in texts]
-    lengths = np.array([len(some) for some in words], np.float32)
-    return match_words(embedder, [one.word for one in parsed.words], words), lengths
 
 
 def _similarity(candidates: Candidates, query: Numbers) -> Numbers:
