@@ -257,7 +257,7 @@ def _checks(memory: Memory, asked: dict[str, list[Hit]]) -> dict[str, bool]:
     hits = [*(hit for found in asked.values() for hit in found), *memory.list(limit=10_000)]
     hits += [hit for secret in SECRETS for hit in memory.search(secret, 20)]
     texts = [
-        *(hit.text for hit in hits),
+        *(one.text for hit in hits for one in (hit, *hit.sources)),
         *(
             version.body
             for document in memory.documents.walk()

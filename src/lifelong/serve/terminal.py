@@ -148,7 +148,9 @@ def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0) -> Iterator[
         ]
         yield "  ".join(filter(None, parts))
         for other in hit.sources:
+            marks = _marks(other, "")
             about = f"{' ' * id_width}  also {one_line(other.id)}  {other.at:%Y-%m-%d}  {_source(other)}  "
+            about += f"{marks} " if marks else ""
             text = one_line(other.text).removeprefix(INFERRED)
             yield styled(about + excerpt(text, query, max(limit - columns(about), MIN_TEXT_WIDTH)), "dim")
         if hit.parts:
