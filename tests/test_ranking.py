@@ -560,6 +560,28 @@ def test_an_end_that_was_not_known_is_not_shown_in_the_past(full: Memory, clock:
     assert all(hit.until for hit in everything(now) if "12" in hit.text and hit.kind == "record")
 
 
+def test_an_end_that_was_not_known_changes_no_order_in_the_past(
+    memory: Memory, alice: Agent, clock: FakeClock
+) -> None:
+    """R3: a search of that time finds in the same order what it found then."""
+    clock.now = MARCH
+    [before] = tell(memory, alice, "My locker is number 12, by the stairs.")
+    body = f"The locker is number 12, by the stairs. [r{before}]"
+    made = memory.documents.write(slug="locker", title="Locker", description="", body=body)
+    clock.turn(days=2)
+    [after] = tell(memory, alice, "Something is odd with number 40.", at=clock())
+    then = clock.turn(days=1)
+
+    def found() -> list[str]:
+        return texts(memory.search("Which locker is by the stairs?", as_of=then))
+
+    at_the_time = found()
+    clock.turn(days=2)
+    ended = f"[r{before}, until 2026-03-07 by r{after}]"
+    memory.documents.edit(made.id, made.version, find=f"[r{before}]", replace=ended)
+    assert found() == at_the_time
+
+
 def test_what_was_rolled_back_is_not_found(full: Memory) -> None:
     """R1, R14: the facts of a changeset that was undone are neither hits nor sources; the record is."""
     agent = full.agent(User("cli", "ann", "main"))

@@ -9,7 +9,7 @@ from tests.test_getting_started import ROOT, run_page
 
 
 def test_the_page_about_searching_runs_as_it_is(tmp_path: Path) -> None:
-    """R14: a fact is one hit, with the record beneath it, as the page shows; R13: it says when nothing is known."""
+    """R13, R14: a fact is one hit, with the record beneath it; it is said when nothing is known."""
     page = "docs/concepts/recall.md"
     printed = run_page(page, tmp_path)
     [shown] = re.findall(r"^\$ lifelong search .*\n((?:(?!\$|```).*\n)+)", (ROOT / page).read_text(), re.MULTILINE)
