@@ -41,7 +41,8 @@ MAX_QUESTION_WORDS = 12  # content words of a text that is a question and nothin
 _QUESTION_END = re.compile(r"[?\u061f\uff1f]\s*$")
 _IDENTIFIER = re.compile(r"[^\W_][-_./:\\@#][^\W_]|[a-z][A-Z]|[^\W\d_]\d|\d[^\W\d_]")
 _IDENTIFIER_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")
+_LETTERS_OR_DIGITS = re.compile(r"[a-z]+|\d+")
+_LINE_NUMBER = re.compile(r"(?<=[^\W\d]):\d+(?::\d+)?\W*$")  # behind the name of a file
 _NOT_WORD = re.compile(r"[\W_]+")
 MAX_IDENTIFIER_CHARS, MIN_PART_CHARS = 60, 2
 _DIGIT = re.compile(r"\d")
@@ -128,7 +129,7 @@ def _analyze_piece(piece: str) -> _Piece:
 def _identifier_words(piece: str, words: Sequence[str]) -> list[str]:
     """Return by which other words a piece is found that is written as one: the whole without what separates its
     parts, and the parts that only capitals and digits separate."""
-    core = _NOT_WORD.sub(" ", piece).strip()
+    core = _NOT_WORD.sub(" ", _LINE_NUMBER.sub("", piece)).strip()
     if len(core) > MAX_IDENTIFIER_CHARS or not _IDENTIFIER.search(piece):
         return []
     whole = fold(core.replace(" ", ""))

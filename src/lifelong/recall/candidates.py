@@ -49,6 +49,7 @@ MAX_COMPARED = 2_000  # items that pass a filter, whose words are compared one b
 ENOUGH = 0.75  # share of the candidates asked for that must pass the filter, or more are read
 MAX_ROUNDS = 4  # of reading more, four times as many each
 _RECORD = ITEM_KINDS.index("record")
+RAREST_CANDIDATES = 20  # that hold the rarest word of a question, at least
 MEAN_DAMPING = 10  # items' worth of trust in a mean of zero
 
 
@@ -147,6 +148,11 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def forget_ends_after(self, known: int) -> None:
+        """Let hold what was not known to have ended at a time in the past."""
+        later = self.end_known > known
+        self.until[later], self.by[later] = NEVER, 0
 
     def count(self, word: QueryWord) -> int:
         """Return in how many of the owner's items a word of the question occurs; an estimate for common ones."""
@@ -326,7 +332,8 @@ class CandidateReader:
         return {stem: np.array(items.holding([stem], 4 * pool, only), np.int64) for stem in stems}
 
     def _by_words(self, corpus: Corpus, parsed: ParsedQuery, postings: Mapping[int, Postings]) -> list[int]:
-        """Return the items that hold most of the question's rare words first, of equals the newest."""
+        """Return the items that hold most of the question's rare words first, of equals the newest; before these
+        some that hold the rarest, however common words they are that others hold together."""
         size = max([corpus.size, *(one.total for one in postings.values())], default=0)
         each = []
         for one in parsed.words:
@@ -340,8 +347,10 @@ class CandidateReader:
         scores = np.bincount(
             where, np.repeat([weight for weight, _ in each], [len(found) for _, found in each]), len(which)
         )
-        best: list[int] = which[np.lexsort((-which, -scores))].tolist()
-        return best
+        best = which[np.lexsort((-which, -scores))]
+        rarest = max(each, key=lambda one: one[0])[1] if each else best
+        few: list[int] = best[np.isin(best, rarest)][:RAREST_CANDIDATES].tolist()
+        return list(dict.fromkeys([*few, *best.tolist()]))
 
 
 def rarity(count: int, size: int) -> float:

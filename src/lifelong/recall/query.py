@@ -15,6 +15,7 @@ from lifelong.text.time_ranges import Period, parse_period
 from lifelong.text.words import fold, is_stop
 
 MAX_PARSED_CHARS = 4_000  # of a question
+MIN_QUESTION_WORDS = 3  # of a question without its mark: "Will Hartley" and "comment style" are look-ups
 MAX_LOOKUP_WORDS = 3  # content words of a look-up; more of them, or a question mark, make a question
 FRAME_WORD_WEIGHT = 0.4  # of a word that says how is asked, and not about what
 
@@ -103,7 +104,8 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]],
     others = [one for one in words if one.word != fold(user)]
     names_user = len(words) > len(others) > 0 and fold(user) not in speakers
     words = others if names_user else words
-    is_question = "?" in text or len(words) > MAX_LOOKUP_WORDS or _BEGINS_QUESTION.match(folded) is not None
+    begins = _BEGINS_QUESTION.match(folded) is not None and len(folded.split()) >= MIN_QUESTION_WORDS
+    is_question = "?" in text or len(words) > MAX_LOOKUP_WORDS or begins
     of_assistant = bool(_ASKS_ASSISTANT.search(folded))
     return ParsedQuery(
         text=text,

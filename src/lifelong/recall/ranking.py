@@ -127,12 +127,9 @@ def rank(
     embedder: WordEmbedder,
     previous: Callable[[Places], Sequence[str]],
     top_k: int,
-    *,
-    known: int = NEVER,
 ) -> Ranked:
     """Return the candidates by how well they answer the question; `query` is its vector, centred, or zeros.
-    `previous` reads what was said before candidates; `top_k` are to be shown. An end that became known after
-    `known` does not count."""
+    `previous` reads what was said before candidates; `top_k` are to be shown."""
     holds = candidates.holds(parsed.words)
     rare = np.array([rarity(candidates.count(one), candidates.size) for one in parsed.words], np.float32)
     weights = rare * np.array([one.weight for one in parsed.words], np.float32)
@@ -155,7 +152,8 @@ def rank(
     put("words", words)
     if parsed.is_lookup:
         as_written = np.zeros_like(holds)
-        as_written[best] = [[one.word in text for one in parsed.words] for text in texts]
+        for place, text in zip(best.tolist(), texts, strict=True):
+            as_written[place] = [one.word in text for one in parsed.words]
         put("exact", _share(np.where(as_written, 1.0, OTHER_FORM_WEIGHT) * holds, weights))
     else:
         put("question", candidates.flags & IS_QUESTION != 0)
@@ -169,8 +167,7 @@ def rank(
     if parsed.period:
         put("when", _when(parsed.period, candidates.at) * about)
     put("recent", _recency(candidates.at))
-    until = np.where(candidates.end_known > known, NEVER, candidates.until)
-    put("ended", (until <= now) & (candidates.kind != _RECORD))
+    put("ended", (candidates.until <= now) & (candidates.kind != _RECORD))
     best = heaviest(parts.sum(axis=0), max(MIN_REPLIES, CANDIDATES_PER_HIT * top_k))
     texts = [text_words(text[:MAX_MATCHED_CHARS]) for text in previous(best)]
     found = match_words(embedder, [one.word for one in parsed.words], texts)
@@ -186,7 +183,7 @@ def rank(
     scores = scores + parts[_ROW["feedback"]]
     if parsed.is_lookup:
         scores = _rare_words_first(candidates, parsed, holds, scores)
-    scores = _below_successor(candidates, known, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
+    scores = _below_successor(candidates, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
     order = np.argsort(-scores, kind="stable")
     return Ranked(order, scores, FAIR_MATCH if is_bundled else FAIR_SENTENCE_MATCH, parts)
 
@@ -288,11 +285,11 @@ def _rare_words_first(candidates: Candidates, parsed: ParsedQuery, holds: Number
     return np.where(every, scores + short, scores) if short > 0 else scores
 
 
-def _below_successor(candidates: Candidates, known: int, topic: Numbers, scores: Numbers) -> Numbers:
+def _below_successor(candidates: Candidates, topic: Numbers, scores: Numbers) -> Numbers:
     """Rank superseded candidates below the record that ended them, or else below the best one made of that record;
     partly superseded ones only where that record is about the question as well. The newest end comes first, so
     that what was superseded twice ranks below both."""
-    by = np.where(candidates.end_known > known, 0, candidates.by)
+    by = candidates.by
     superseded = np.flatnonzero(by)
     if not len(superseded):
         return scores

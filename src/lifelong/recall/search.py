@@ -15,7 +15,6 @@ from lifelong.collect.agents import Agents
 from lifelong.errors import InputError, LifelongError
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.candidates import (
-    NEVER,
     CandidateReader,
     Candidates,
     Corpus,
@@ -96,12 +95,10 @@ class Searcher:
             parsed, postings = meant, self._reader.postings(corpus, meant)
         query = self._vector(corpus, parsed, postings)
         candidates = self._collect(corpus, parsed, postings, query, filters, pool)
-        known = to_micros(asked) if filters.as_of else NEVER
+        if filters.as_of:
+            candidates.forget_ends_after(to_micros(asked))
         previous = partial(self._reader.previous, candidates)
-        ranked = rank(
-            *(candidates, parsed, query, to_micros(asked), self._word_embedder, previous, top_k),
-            known=known,
-        )
+        ranked = rank(candidates, parsed, query, to_micros(asked), self._word_embedder, previous, top_k)
         return self._database.read(lambda tx: self._hits(tx, candidates, ranked, top_k, filters, explain))
 
     def _collect(
