@@ -800,7 +800,7 @@ def test_feedback_moves_what_is_found_within_bounds(memory: Memory, mara: Agent,
         memory.feedback(far, "outdated")
     assert feedback_score(memory, near) == pytest.approx(0.5, abs=0.001)
     assert feedback_score(memory, far) == -1
-    assert [hit.id for hit in memory.search("Where do I live?")] == [near, far]
+    assert [hit.id for hit in memory.search("Where do I live?", 2)] == [near, far]
     assert feedback_score(remade(memory, open_memory), far) == -1
 
 
@@ -821,12 +821,12 @@ def test_feedback_is_on_all_that_is_shown_in_one_place(open_memory: OpenMemory, 
 def test_feedback_can_turn_the_order(memory: Memory, mara: Agent) -> None:
     """R10."""
     rough, _, calm = say(memory, mara, "The sea is rough in March.", "I see.", "The sea is calm in June.")
-    first, second = (hit.id for hit in memory.search("How is the sea?"))
+    first, second = (hit.id for hit in memory.search("How is the sea?", 2))
     assert {first, second} == {rough, calm}
     for _ in range(3):
         memory.feedback(first, "wrong")
         memory.feedback(second, "useful")
-    assert [hit.id for hit in memory.search("How is the sea?")] == [second, first]
+    assert [hit.id for hit in memory.search("How is the sea?", 2)] == [second, first]
 
 
 def test_what_is_outdated_ends_unless_it_was_said(

@@ -153,6 +153,11 @@ def query_words(text: str) -> list[str]:
     return [word for word in words if word not in STOP_WORDS[language]] if language else words
 
 
+def count_pieces(text: str) -> int:
+    """Return how many pieces between blanks hold a content word."""
+    return sum(bool(_pieces[piece].words) for piece in text.split())
+
+
 def query_stems(word: str) -> tuple[int, ...]:
     """Return the numbers of all stems under which a folded word may be found, the English one first."""
     every = (stem_number(word), *(_foreign_stem(language, word) for language in STOP_WORDS))

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from lifelong.recall.analyzer import DATED, NUMBER, query_stems, query_words
+from lifelong.recall.analyzer import DATED, NUMBER, count_pieces, query_stems, query_words
 from lifelong.text.stems import stem
 from lifelong.text.time_ranges import Period, parse_period
 from lifelong.text.words import fold, is_stop
 
 MAX_PARSED_CHARS = 4_000  # of a question
 MIN_QUESTION_WORDS = 3  # of a question without its mark: "Will Hartley" and "comment style" are look-ups
-MAX_LOOKUP_WORDS = 3  # content words of a look-up; more of them, or a question mark, make a question
+MAX_LOOKUP_WORDS = 3  # of a look-up, each one or an identifier; more of them, or a question mark, make a question
 FRAME_WORD_WEIGHT = 0.4  # of a word that says how is asked, and not about what
 
 FRAME = frozenset(
@@ -105,7 +105,7 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]],
     names_user = len(words) > len(others) > 0 and fold(user) not in speakers
     words = others if names_user else words
     begins = _BEGINS_QUESTION.match(folded) is not None and len(folded.split()) >= MIN_QUESTION_WORDS
-    is_question = "?" in text or len(words) > MAX_LOOKUP_WORDS or begins
+    is_question = "?" in text or count_pieces(text) > MAX_LOOKUP_WORDS or begins
     of_assistant = bool(_ASKS_ASSISTANT.search(folded))
     return ParsedQuery(
         text=text,

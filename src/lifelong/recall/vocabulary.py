@@ -35,7 +35,8 @@ class Vocabulary:
         """Return the words that begin with the same letter and differ from this one by one slip: a letter too
         many, too few, another, or two that changed places."""
         rows = self._tx.all(
-            "SELECT word FROM words WHERE owner = ? AND word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
+            "SELECT word FROM words WHERE owner = ? AND word >= ? AND word < ? AND length(word) BETWEEN ? AND ? "
+            "ORDER BY word",
             *(self._owner, word[0], chr(ord(word[0]) + 1), len(word) - 1, len(word) + 1),
         )
         return [other for (other,) in rows if is_one_slip(word, other)][:MAX_NEAR]

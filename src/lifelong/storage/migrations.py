@@ -23,12 +23,14 @@ DIALECT: dict[Dialect, dict[str, str]] = {
         "{bytes}": "BLOB",
         "{full_text}": FULL_TEXT,
         "{full_text_index}": "",
+        "{by_bytes}": "",
     },
     "postgres": {
         "{growing_id}": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "{bytes}": "BYTEA",
         "{full_text}": "CREATE TABLE item_words (rowid BIGINT NOT NULL PRIMARY KEY, words TSVECTOR NOT NULL)",
         "{full_text_index}": "CREATE INDEX idx_item_words ON item_words USING gin (words)",
+        "{by_bytes}": ' COLLATE "C"',
     },
 }
 
@@ -545,7 +547,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         (
             """CREATE TABLE words (
                 owner TEXT NOT NULL,
-                word  TEXT NOT NULL,
+                word  TEXT{by_bytes} NOT NULL,
                 PRIMARY KEY (owner, word)
             )""",
             "DELETE FROM rebuild_progress WHERE id = 2",
