@@ -36,7 +36,7 @@ def variants() -> Iterator[tuple[str, Sequence[Change]]]:
     yield "without likeness of words", ((word_match, "MIN_COSINE", 0.999),)
     yield "without the newer of two first", ((ranking, "_newer_first", lambda *given: given[-1]),)
     yield "without rare words first in look-ups", ((ranking, "_rare_words_first", lambda *given: given[-1]),)
-    yield "without superseded ones below", ((ranking, "_below_successor", lambda *given: given[-1]),)
+    yield "without what replaced it above", ((ranking, "_above_superseded", lambda *given: given[-1]),)
     yield "without shrinking what is short", ((ranking, "HALF_SIMILARITY_WORDS", NOTHING),)
     yield "without less weight for frame words", ((query, "FRAME_WORD_WEIGHT", 1.0),)
     yield "without less weight for common words in the vector", ((search, "HALF_WEIGHT_SHARE", EVERYTHING),)

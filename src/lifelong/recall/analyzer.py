@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
@@ -141,9 +141,10 @@ def _identifier_words(piece: str, words: Sequence[str]) -> list[str]:
 _pieces = BoundedCache(_analyze_piece)
 
 
-def text_words(text: str) -> set[str]:
-    """Return the content words of a text, folded, each once, also those by which parts of it are found."""
-    return {word for piece in text[:MAX_ANALYZED_CHARS].split() for word in _pieces[piece].words}
+def text_words(text: str) -> Mapping[str, None]:
+    """Return the content words of a text, folded, in order, each once; also those by which parts of it are
+    found."""
+    return dict.fromkeys(word for piece in text[:MAX_ANALYZED_CHARS].split() for word in _pieces[piece].words)
 
 
 def query_words(text: str) -> list[str]:

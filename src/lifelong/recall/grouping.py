@@ -45,7 +45,7 @@ def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list
         else:
             best[same] = group
     found = [one._replace(places=_lead_first(candidates, ranked, one.places)) for one in best.values()]
-    return _below_successors(candidates, found)
+    return _successors_first(candidates, found)
 
 
 def _score(ranked: Ranked, scored: int, places: Sequence[int]) -> float:
@@ -71,15 +71,15 @@ def _lead_first(candidates: Candidates, ranked: Ranked, places: Sequence[int]) -
     return [best, *others]
 
 
-def _below_successors(candidates: Candidates, groups: list[Group]) -> list[Group]:
-    """Move a group that shows what has ended behind the one that replaced it, if that is shown, too."""
+def _successors_first(candidates: Candidates, groups: list[Group]) -> list[Group]:
+    """Move a group that replaced what another one shows before that."""
     for group in list(groups):
         lead = group.places[0]
         by = int(candidates.by[lead]) if candidates.until[lead] != NEVER else 0
         newer = next((one for one in groups if by and by in candidates.record[one.places]), None)
         if newer is not None and newer is not group and groups.index(newer) > groups.index(group):
-            groups.remove(group)
-            groups.insert(groups.index(newer) + 1, group)
+            groups.remove(newer)
+            groups.insert(groups.index(group), newer)
     return groups
 
 

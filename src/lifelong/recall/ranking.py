@@ -21,7 +21,7 @@ on all benchmarks at once (docs/recall-figures.md).
 
 Three rules follow the sum. Of two that say something about the same, and are nearly equal, the newer comes first,
 unless the question is about the past. What holds every rare word of a look-up never ranks below what holds none.
-What was superseded ranks below what replaced it.
+What replaced something ranks above it.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def rank(
     scores = scores + parts[_ROW["feedback"]]
     if parsed.is_lookup:
         scores = _rare_words_first(candidates, parsed, holds, scores)
-    scores = _below_successor(candidates, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
+    scores = _above_superseded(candidates, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
     order = np.argsort(-scores, kind="stable")
     return Ranked(order, scores, FAIR_MATCH if is_bundled else FAIR_SENTENCE_MATCH, parts)
 
@@ -285,21 +285,21 @@ def _rare_words_first(candidates: Candidates, parsed: ParsedQuery, holds: Number
     return np.where(every, scores + short, scores) if short > 0 else scores
 
 
-def _below_successor(candidates: Candidates, topic: Numbers, scores: Numbers) -> Numbers:
-    """Rank superseded candidates below the record that ended them, or else below the best one made of that record;
-    partly superseded ones only where that record is about the question as well. The newest end comes first, so
-    that what was superseded twice ranks below both."""
+def _above_superseded(candidates: Candidates, topic: Numbers, scores: Numbers) -> Numbers:
+    """Lift the record that ended a candidate above it, or else the best one made of that record; where it ended a
+    part only, if it is about the question as well. The oldest end comes first, so that of several the last word
+    ranks first."""
     by = candidates.by
     superseded = np.flatnonzero(by)
     if not len(superseded):
         return scores
     order = np.lexsort((scores, candidates.kind == _RECORD))
     made_of = dict(zip(candidates.record[order].tolist(), order.tolist(), strict=True))
-    lowered = scores.copy()
-    for at in superseded[np.argsort(-by[superseded], kind="stable")]:
+    lifted = scores.copy()
+    for at in superseded[np.argsort(by[superseded], kind="stable")]:
         newer = made_of.get(int(by[at]))
         if newer is not None and (
             candidates.until[at] != NEVER or topic[newer] >= MIN_SUCCESSOR_SHARE * topic[at]
         ):
-            lowered[at] = min(lowered[at], lowered[newer] - 1e-3)
-    return lowered
+            lifted[newer] = max(lifted[newer], lifted[at] + 1e-3)
+    return lifted

@@ -3,8 +3,8 @@ they are in meaning ("folder" and "directory"). The bundled model has a vector f
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from itertools import takewhile
+from collections.abc import Iterable, Sequence
+from itertools import islice, takewhile
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -15,6 +15,9 @@ Numbers: TypeAlias = NDArray[np.float32]
 MIN_COSINE = 0.25  # of two words that have something in common
 CURVE = 0.7  # makes more of small likenesses
 MIN_ALIKE_SHARE = 0.6  # of the letters of two words that begin alike, if they are forms of one word, or a slip
+MAX_TEXT_WORDS = 250  # distinct ones of a text that are compared
+MAX_ASKED_WORDS = 32  # of a question
+MAX_WORD_LETTERS = 20
 MIN_STEM_LETTERS = 4  # of a word that another one begins with
 
 
@@ -26,19 +29,29 @@ class WordEmbedder(Protocol):
         ...
 
 
-def match_words(embedder: WordEmbedder, words: Sequence[str], texts: Sequence[Set[str]]) -> Numbers:
-    """Return a row for each text, given as its words: how well the best of them matches each of the question's."""
-    vocabulary = list(frozenset[str]().union(*texts))
+def match_words(embedder: WordEmbedder, words: Sequence[str], texts: Sequence[Iterable[str]]) -> Numbers:
+    """Return a row for each text, given as its words: how well the best of them matches each of the question's.
+    Only words of letters are compared, and only so many of a text and of a question."""
+    found = np.zeros((len(texts), len(words)), np.float32)
+    asked = [at for at, word in enumerate(words) if _may_be_alike(word)][:MAX_ASKED_WORDS]
+    compared = [[*islice(filter(_may_be_alike, text), MAX_TEXT_WORDS)] for text in texts]
+    found[:, asked] = _match(embedder, [words[at] for at in asked], compared)
+    return found
+
+
+def _may_be_alike(word: str) -> bool:
+    return len(word) <= MAX_WORD_LETTERS and word.isalpha()
+
+
+def _match(embedder: WordEmbedder, words: Sequence[str], texts: Sequence[Sequence[str]]) -> Numbers:
+    vocabulary = list(dict.fromkeys(word for text in texts for word in text))
     if not words or not vocabulary:
         return np.zeros((len(texts), len(words)), np.float32)
     rows = embedder.embed_words([*words, *vocabulary])
     cosines = rows[len(words) :] @ rows[: len(words)].T
     likeness = np.clip((cosines - MIN_COSINE) / (1 - MIN_COSINE), 0, 1) ** CURVE
     starts_alike = np.array([word[:2] for word in vocabulary])[:, None] == np.array([word[:2] for word in words])
-    is_spelled = np.array([not word.isalpha() for word in vocabulary])[:, None] | [
-        not word.isalpha() for word in words
-    ]
-    for known, asked in zip(*np.nonzero(likeness * (starts_alike | is_spelled)), strict=True):
+    for known, asked in zip(*np.nonzero(likeness * starts_alike), strict=True):
         if not _is_comparable(words[asked], vocabulary[known]):
             likeness[known, asked] = 0
     number = {word: place for place, word in enumerate(vocabulary)}
@@ -50,12 +63,8 @@ def match_words(embedder: WordEmbedder, words: Sequence[str], texts: Sequence[Se
 
 
 def _is_comparable(one: str, other: str) -> bool:
-    """Return whether the likeness of two words means something. The model puts rare words together from pieces, so
-    that those which begin alike ("joke", "Joost") seem near; and it knows little of numbers."""
-    if not (one.isalpha() and other.isalpha()):
-        return one == other
-    if one[:2] != other[:2]:
-        return True
+    """Return whether the likeness of two words that begin alike means something. The model puts rare words
+    together from pieces, so that "joke" and "Joost" seem near."""
     longer, shorter = sorted((one, other), key=len, reverse=True)
     alike = same_letters(one, other)
     if alike < len(shorter):

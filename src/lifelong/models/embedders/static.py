@@ -139,12 +139,12 @@ class StaticEmbedder:
         import numpy as np
 
         distinct = dict.fromkeys(words)
+        if len(distinct) > MAX_CACHED_ROWS:
+            return self._embed_new(words)
         with self._words_lock:
             new = [word for word in distinct if word not in self._word_places]
             if len(self._word_places) + len(new) > MAX_CACHED_ROWS:
                 self._word_places, new = {}, list(distinct)
-            if len(new) > MAX_CACHED_ROWS:
-                return self._embed_new(words)
             if self._word_rows is None:  # takes no memory until it is filled
                 self._word_rows = np.empty((MAX_CACHED_ROWS, self.identity.dimensions), np.float32)
             start = len(self._word_places)
