@@ -640,3 +640,41 @@ def test_many_ask_while_somebody_tells(memory: Memory, alice: Agent) -> None:
     for thread in threads:
         thread.join()
     assert errors == []
+
+
+# Vectors that were not noted one by one
+
+
+def state_of(database: Database) -> tuple[int, bytes | None, int]:
+    [row] = database.read(lambda tx: tx.all("SELECT size, mean, mean_of FROM index_state"))
+    return row[0], row[1], row[2]
+
+
+def test_a_stop_after_another_embedder_took_over_costs_nothing(full: Memory, database: Database) -> None:
+    """R4: whoever runs next has vectors made that are missing, and computes the mean."""
+    size, _, mean_of = state_of(database)
+
+    def stop(tx: Transaction) -> None:
+        tx.run("UPDATE index_state SET mean = NULL, mean_of = 0")
+        tx.run("DELETE FROM item_vectors WHERE item_id % 3 = 0")
+        tx.run("UPDATE index_state SET version = version + 1")
+
+    database.write(stop)
+    full.append(full.agent(User("cli", "alice", "main")), UserMessage("The lynx is new."))
+    full._parts.shared.index_worker.embed_pending("default")
+    assert state_of(database)[1] is None, "the mean of one is not that of all"
+    full._parts.shared.index_worker.run_until_idle()
+    assert full.admin.verify() == []
+    now = state_of(database)
+    assert (now[0], now[2]) == (size + 1, mean_of + 1)
+    assert now[1]
+
+
+def test_an_owner_without_vectors_is_done(memory: Memory, alice: Agent, database: Database) -> None:
+    """R4: there is nothing to compute, and nobody tries for ever."""
+    memory.append(alice, UserMessage("The lynx is new."))
+    memory.organize()
+    database.write(lambda tx: tx.run("UPDATE index_state SET mean = NULL, mean_of = 0"))
+    database.write(lambda tx: tx.run("UPDATE items SET embedded = 0"))
+    assert memory._parts.shared.index_worker.run() == 1
+    assert memory._parts.shared.index_worker.run() == 0

@@ -487,6 +487,29 @@ def test_what_had_ended_before_is_known_to_since_the_word_that_ended_it_came(old
         assert tx.all("SELECT end_known FROM citations ORDER BY record_id") == [(BEFORE + 3,), (0,)]
 
 
+def test_vectors_from_before_they_were_numbered_count(older: Place) -> None:
+    """C5, R4: an item that has a vector is looked after as one that got it now, and the mean is made of them."""
+    make_version(older, 12)
+    with older.raw() as tx:
+        [(embedder,)] = tx.all("SELECT id FROM embedders")
+        tx.run("UPDATE index_state SET embedder_id = ?, sequence = 67", embedder)
+        for ref, sequence in (("3", 66), ("4", 67), ("5", None)):
+            tx.run(
+                "INSERT INTO items (owner, kind, ref, thread, agent_id, session_id, speaker, trust, at, since, "
+                "text, stems, length, flags, sequence) "
+                "VALUES ('default', 'note', ?, 's2', 'a1', 's2', '', 'user', ?, ?, 'Word.', ?, 1, 0, ?)",
+                *(ref, BEFORE, BEFORE, b"stem", sequence),
+            )
+        of_note = "SELECT ?, id, ? FROM items WHERE ref IN ('3', '5')"
+        tx.run(f"INSERT INTO item_vectors {of_note}", embedder, array("H", [0x3C00, *[0] * 255]).tobytes())
+        migrate(tx, older.dialect, BEFORE, "here")
+        states = tx.all("SELECT ref, embedded FROM items WHERE kind = 'note' ORDER BY ref")
+        assert states == [("3", 1), ("4", 0), ("5", None)]
+        assert tx.all("SELECT size, first_item, mean FROM index_state") == [
+            (2, tx.all("SELECT id FROM items WHERE ref = '3'")[0][0], None)
+        ]
+
+
 def test_a_difference_would_be_seen(older: Place, fresh: Place) -> None:
     """The comparison above tells databases apart that differ in one index or one column."""
     older.open().close()

@@ -23,7 +23,8 @@ _STATE = "version, embedder_id, next_embedder_id, next_embedded_until, size, fir
 class IndexState(NamedTuple):
     """The state of an owner's index: `version` changes when all is made again; who made the vectors in use; who
     makes the next ones, and up to which item; how many items are embedded, and the oldest of them; the mean of
-    their vectors, packed, and of how many it is."""
+    their vectors, packed, and of how many it is. The mean is empty where no item has a vector, and none where it
+    is to be computed, as after another embedder took over."""
 
     version: int = 0
     embedder_id: int | None = None
@@ -131,13 +132,18 @@ class IndexStates:
         )
         return [row[0] for row in rows]
 
-    def mark_embedded(self, ids: Iterable[int], *, has_vector: bool) -> None:
-        """Note that these have their vectors, or that they can have none."""
-        self._tx.many("UPDATE items SET embedded = ? WHERE id = ?", [(int(has_vector), id_) for id_ in ids])
+    def mark_embedded(self, ids: Iterable[int], *, has_vector: bool) -> list[int]:
+        """Note that these have their vectors, or that they can have none. Return those that exist and waited."""
+        rows = self._tx.many(
+            "UPDATE items SET embedded = ? WHERE id = ? AND embedded IS NULL RETURNING id",
+            [(int(has_vector), id_) for id_ in ids],
+        )
+        return [row[0] for row in rows]
 
-    def requeue(self, ids: Sequence[int]) -> None:
-        """Have the vectors of these items made again."""
-        self._tx.many("UPDATE items SET embedded = NULL WHERE id = ?", [(id_,) for id_ in ids])
+    def requeue(self, ids: Sequence[int]) -> int:
+        """Have the vectors of these items made again. Return how many did not wait already."""
+        sql = "UPDATE items SET embedded = NULL WHERE id = ? AND embedded IS NOT NULL RETURNING id"
+        return len(self._tx.many(sql, [(id_,) for id_ in ids]))
 
     # Another embedder
 
@@ -153,6 +159,14 @@ class IndexStates:
             sql = "UPDATE index_state SET next_embedder_id = ?, next_embedded_until = 0 WHERE owner = ?"
             self._tx.many(sql, [(number, owner) for (owner,) in rows])
         return [row[0] for row in rows]
+
+    def without_mean(self) -> list[tuple[str, str]]:
+        """Return the owners whose mean is to be computed, each with whose vectors are in use."""
+        rows = self._tx.all(
+            "SELECT s.owner, e.identity FROM index_state s JOIN embedders e ON e.id = s.embedder_id "
+            "WHERE s.mean IS NULL ORDER BY s.owner"
+        )
+        return [(owner, identity) for owner, identity in rows]
 
     def chosen(self, owner: str) -> str:
         """Return the embedder that makes an owner's vectors, or will; empty where none has begun."""

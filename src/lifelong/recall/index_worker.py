@@ -97,6 +97,8 @@ class IndexWorker:
         done = self._rebuild_batch() + self._sync_files()
         if wanted := self.wanted():
             self._choose(wanted)
+        for owner, identity in self._database.read(lambda tx: IndexStates(tx).without_mean()):
+            done += self._complete(self.partition(owner, identity))
         for owner in self._database.read(lambda tx: IndexStates(tx).owners(waiting=True)):
             done += self.embed_pending(owner)
         if wanted:
@@ -164,28 +166,30 @@ class IndexWorker:
         return made
 
     def mark_embedded(self, owner: str, identity: str, made: Mapping[int, Vector], ids: Sequence[int]) -> bool:
-        """Note that these items have vectors of an embedder, or can have none. Return false, and note nothing,
-        where another embedder's are in use now."""
+        """Note that these items have vectors of an embedder, or can have none; those that are gone, or that another
+        process has noted, do not count. Return false, and note nothing, where another embedder's are in use
+        now."""
         import numpy as np
 
         def work(tx: Transaction) -> bool:
             states = IndexStates(tx)
             state = states.lock(owner)
             if state.embedder_id is None:
-                state = state._replace(embedder_id=states.embedder(identity))
+                state = state._replace(embedder_id=states.embedder(identity), mean=b"", mean_of=0)
             if states.identity(state.embedder_id) != identity:
                 return False
-            mean, count = np.frombuffer(state.mean or b"", "<f4"), state.mean_of + len(made)
-            if made:
-                total = np.sum([*made.values()], axis=0) + (mean * state.mean_of if len(mean) else 0)
-                mean = (total / count).astype("<f4")
-            states.mark_embedded(made, has_vector=True)
-            states.mark_embedded({*ids} - {*made}, has_vector=False)
-            first = min(state.first_item or ids[0], *ids)
-            size = state.size + len(ids)
-            states.set(
-                owner, state._replace(size=size, first_item=first, mean=mean.tobytes() or None, mean_of=count)
-            )
+            new = states.mark_embedded(made, has_vector=True)
+            noted = [*new, *states.mark_embedded({*ids} - {*made}, has_vector=False)]
+            if not noted:
+                return True
+            if new and state.mean is not None:
+                count = state.mean_of + len(new)
+                total = np.sum([made[id_] for id_ in new], axis=0)
+                if state.mean:
+                    total = total + np.frombuffer(state.mean, "<f4") * state.mean_of
+                state = state._replace(mean=(total / count).astype("<f4").tobytes(), mean_of=count)
+            first = min([state.first_item or noted[0], *noted])
+            states.set(owner, state._replace(size=state.size + len(noted), first_item=first))
             return True
 
         return self._database.write(work)
@@ -349,9 +353,18 @@ class IndexWorker:
         if self._database.write(work):
             log.info("user %s has all vectors of %s, which are in use from now on", owner, partition.embedder)
             self._drop_others(owner)
-            self._requeue_missing(partition)
+            self._complete(partition)
             self._maintain(partition)
         return len(waiting) or 1
+
+    def _complete(self, partition: VectorPartition) -> int:
+        """Do what remains once vectors are in use that were not noted one by one. Return whether it was done."""
+        try:
+            self._requeue_missing(partition)
+        except StorageError as error:
+            self._failed(error)
+            return 0
+        return 1
 
     def _check_store(self, owner: str) -> None:
         """Have all vectors made again where the newest item's is gone: the store was emptied, or replaced."""
@@ -371,23 +384,31 @@ class IndexWorker:
             self._failed(error)
 
     def _requeue_missing(self, partition: VectorPartition) -> None:
-        """Have items embedded that came in while the embedder changed, and compute the mean of the newest."""
-        owner, before = partition.owner, NO_LIMIT
+        """Have items embedded that have no vector, as those that came in while the embedder changed; then compute
+        the mean of the newest, where there is none: until then, a process that stops has this done again."""
+        owner, before, mean, mean_of = partition.owner, NO_LIMIT, b"", 0
         while ids := self._database.read(
             lambda tx, before=before: IndexStates(tx).with_vector(owner, before, BATCH)  # type: ignore[misc]
         ):
             vectors = self.vectors(owner).get(partition, ids)
             self._database.write(partial(self._note_missing, owner, ids, vectors))
             before = ids[-1]
+            if not mean and (has := [row for row in vectors if row.any()]):
+                mean, mean_of = (sum(has) / len(has)).astype("<f4").tobytes(), len(has)
+
+        def work(tx: Transaction) -> None:
+            states = IndexStates(tx)
+            state = states.lock(owner)
+            if state.mean is None and states.identity(state.embedder_id) == partition.embedder:
+                states.set(owner, state._replace(mean=mean, mean_of=mean_of))
+
+        self._database.write(work)
 
     def _note_missing(self, owner: str, ids: Sequence[int], vectors: Rows, tx: Transaction) -> None:
         states = IndexStates(tx)
         state = states.lock(owner)
-        has = [row for row in vectors if row.any()]
-        if has and not state.mean:
-            state = state._replace(mean=(sum(has) / len(has)).astype("<f4").tobytes(), mean_of=len(has))
-        states.set(owner, state._replace(size=state.size - len(ids) + len(has)))
-        states.requeue([id_ for id_, row in zip(ids, vectors, strict=True) if not row.any()])
+        missing = [id_ for id_, row in zip(ids, vectors, strict=True) if not row.any()]
+        states.set(owner, state._replace(size=state.size - states.requeue(missing)))
 
     def _drop_others(self, owner: str) -> None:
         """Delete the vectors of embedders that this owner uses no longer, and will not use next."""

@@ -498,6 +498,9 @@ MIGRATIONS: tuple[Migration, ...] = (
             # embedded: null while it waits for its vector, 1 where it has one, 0 where it can have none.
             "DROP INDEX idx_items_sequence",
             "ALTER TABLE items RENAME COLUMN sequence TO embedded",
+            "UPDATE items SET embedded = CASE WHEN EXISTS (SELECT 1 FROM index_state s JOIN item_vectors v "
+            "ON v.embedder_id = s.embedder_id WHERE s.owner = items.owner AND v.item_id = items.id) "
+            "THEN 1 ELSE 0 END WHERE embedded IS NOT NULL",
             "CREATE INDEX idx_items_speaker ON items (owner, speaker)",
             # number: the order in which vectors become visible. Those from before count in the order of items.
             "ALTER TABLE item_vectors ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
@@ -507,15 +510,17 @@ MIGRATIONS: tuple[Migration, ...] = (
             "owner = (SELECT i.owner FROM items i WHERE i.id = item_vectors.item_id)",
             "CREATE INDEX idx_item_vectors_number ON item_vectors (owner, embedder_id, number)",
             # number: the newest that was handed out. version: which files of vectors count. size and first_item:
-            # how many items are embedded, and the oldest; mean: of their vectors, and of how many.
+            # how many items are embedded, and the oldest; mean: of their vectors, and of how many; null: to be
+            # computed by the index worker.
             "ALTER TABLE index_state RENAME COLUMN sequence TO number",
             "ALTER TABLE index_state ADD COLUMN size BIGINT NOT NULL DEFAULT 0",
             "ALTER TABLE index_state ADD COLUMN first_item BIGINT NOT NULL DEFAULT 0",
             "ALTER TABLE index_state ADD COLUMN mean {bytes}",
             "ALTER TABLE index_state ADD COLUMN mean_of BIGINT NOT NULL DEFAULT 0",
             "UPDATE index_state SET number = COALESCE((SELECT max(id) FROM items), 0), "
-            "size = (SELECT count(*) FROM items i WHERE i.owner = index_state.owner), "
-            "first_item = COALESCE((SELECT min(id) FROM items i WHERE i.owner = index_state.owner), 0)",
+            "size = (SELECT count(*) FROM items i WHERE i.owner = index_state.owner AND i.embedded IS NOT NULL), "
+            "first_item = COALESCE((SELECT min(id) FROM items i WHERE i.owner = index_state.owner "
+            "AND i.embedded IS NOT NULL), 0)",
         ),
     ),
     Migration(
