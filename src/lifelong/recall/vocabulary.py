@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifelong.recall.analyzer import text_words
-from lifelong.recall.word_match import same_letters
 from lifelong.storage.base import Transaction
+from lifelong.text.words import same_letters
 
 MIN_LETTERS, MAX_LETTERS = 5, 40  # of a word in which a slip is forgiven
 MAX_NEAR = 3  # words that stand in for another

@@ -4,11 +4,13 @@ they are in meaning ("folder" and "directory"). The bundled model has a vector f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lifelong.text.words import same_letters
 
 Numbers: TypeAlias = NDArray[np.float32]
 
@@ -70,8 +72,3 @@ def _is_comparable(one: str, other: str) -> bool:
     if alike < len(shorter):
         alike += same_letters(one[alike:][::-1], other[alike:][::-1])
     return alike >= MIN_ALIKE_SHARE * len(longer) or (alike == len(shorter) and alike >= MIN_STEM_LETTERS)
-
-
-def same_letters(one: str, other: str) -> int:
-    """Return with how many letters both begin."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

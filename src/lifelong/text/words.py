@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -223,6 +224,11 @@ def _characters(part: str) -> Iterator[str]:
         return
     yield from (part[at : at + 2] for at in range(len(part) - 1))
     yield from (character for character in part if character >= _FIRST_IDEOGRAPH)
+
+
+def same_letters(one: str, other: str) -> int:
+    """Return with how many letters both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 # What a word is worth
