@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import socket
 import subprocess
@@ -344,6 +346,48 @@ vectors.maintain(VectorPartition({WIDE.owner!r}, {WIDE.embedder!r}))
     assert len(files(tmp_path)) == 1
     assert not [*tmp_path.glob("alice/*/*.tmp")]
     assert sorted(again.nearest(WIDE, rows[0].vector, 1_000)) == ids_of(rows)
+
+
+def test_a_full_disk_ends_no_process(
+    sqlite: SQLite, tmp_path: Path, few: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R16: the space is taken before a file is mapped, so that its lack is an error; then rows are searched."""
+    segments.SegmentWriter(tmp_path, segments.SegmentName(1, 0, 9), 70, np.arange(10_000))
+    [begun] = tmp_path.glob("*.tmp")
+    assert begun.stat().st_blocks * 512 >= begun.stat().st_size > 10_000 * 140, "it has no holes"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    rows = make_items(sqlite, [*like_texts(600)])
+    vectors = opened(sqlite, tmp_path)
+    vectors.put(WIDE, rows)
+    for broken in ("posix_fallocate", "fsync"):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, broken, full)
+            vectors.maintain(WIDE)
+            assert sorted(vectors.nearest(WIDE, rows[0].vector, 600)) == ids_of(rows)
+        assert [file.name for file in tmp_path.glob("alice/*/*")] in ([], ["lock"])
+    vectors.maintain(WIDE)
+    assert len(files(tmp_path)) == 1
+
+
+def test_a_segment_that_was_made_again_is_seen_by_all(sqlite: SQLite, tmp_path: Path, few: None) -> None:
+    """R16: also by a process that had the damaged one mapped."""
+    matrix = like_texts(600)
+    rows = make_items(sqlite, [*matrix])
+    one, other = opened(sqlite, tmp_path), opened(sqlite, tmp_path)
+    one.put(WIDE, rows)
+    one.maintain(WIDE)
+    [file] = files(tmp_path)
+    with file.open("rb+") as damaged:
+        damaged.seek(-140 * 100, os.SEEK_END)
+        damaged.write(bytes(140 * 100))
+    assert not other.get(WIDE, ids_of(rows))[-1].any()
+    assert "damaged" in one.verify(WIDE, ids_of(rows))[0]
+    one.maintain(WIDE)
+    assert files(tmp_path) == [file]
+    assert other.get(WIDE, ids_of(rows)) == pytest.approx(matrix, abs=1e-3)
 
 
 def test_processes_write_one_segment_at_a_time(postgres: Database, tmp_path: Path, few: None) -> None:

@@ -166,9 +166,8 @@ class IndexWorker:
         return made
 
     def mark_embedded(self, owner: str, identity: str, made: Mapping[int, Vector], ids: Sequence[int]) -> bool:
-        """Note that these items have vectors of an embedder, or can have none; those that are gone, or that another
-        process has noted, do not count. Return false, and note nothing, where another embedder's are in use
-        now."""
+        """Note that these items have vectors of an embedder, or can have none; not for those that are gone, or
+        that another process noted. Return false, and note nothing, where another embedder's are in use now."""
         import numpy as np
 
         def work(tx: Transaction) -> bool:

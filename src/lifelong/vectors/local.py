@@ -317,10 +317,10 @@ class _Partition:
         """Map the segments that count: those of this version that follow each other from the first number on.
         Return how many were damaged, and are deleted."""
         names, damaged = _names(self.folder), 0
-        opened = {segment.name: segment for segment in self._segments}
+        opened = {one.name: one for one in self._segments if one.is_at(self.folder / str(one.name))}
         while True:
             chain = _chain(names, version, number)
-            if (version, chain) == (self._version, self._segment_names):
+            if version == self._version and [opened.get(name) for name in chain] == self._segments:
                 return damaged
             name = next((name for name in chain if name not in opened), None)
             if name is None:
@@ -371,11 +371,15 @@ class _Partition:
             name = SegmentName(version, first, number)
             every = np.concatenate([ids, *(segment.block.ids for segment in merged)])
             writer = SegmentWriter(self.folder, name, self._partition.dims, every)
-            for segment in merged:
-                writer.add(segment.block)
-            for rows in self._batches(database, number):
-                writer.add(self._readable(database, rows))
-            writer.finish()
+            try:
+                for segment in merged:
+                    writer.add(segment.block)
+                for rows in self._batches(database, number):
+                    writer.add(self._readable(database, rows))
+                writer.finish()
+            except BaseException:
+                writer.discard()
+                raise
             self._checked.add(self.folder / str(name))
         self._open_segments(version, number)
         for left in {*self.folder.glob("*.segment"), *self.folder.glob("*.tmp")}:

@@ -156,6 +156,7 @@ class Segment:
         vectors (see `is_whole`)."""
         try:
             with path.open("rb") as file:
+                self._file_id = _file_id(os.fstat(file.fileno()))
                 self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
             raise
@@ -173,22 +174,37 @@ class Segment:
         self.name = name
         self.block = Block(*_arrays(self._bytes, count, dims))
 
+    def is_at(self, path: Path) -> bool:
+        """Return whether the file there is the one that is mapped, and not one that was made again since."""
+        try:
+            return _file_id(path.stat()) == self._file_id
+        except OSError:
+            return False
+
     def is_whole(self) -> bool:
         """Read all vectors, and return whether they are those that were written."""
         return crc32(memoryview(self._bytes)[self._rows_start :]) == int(self._rows_checksum)
 
 
 class SegmentWriter:
-    """Write a segment: rows in any order, of two with one id the last counts; then `finish` gives it its name."""
+    """Write a segment: rows in any order, of two with one id the last counts; then `finish` gives it its name.
+    Raise `OSError` where there is no space for it: to write into a mapped hole on a full disk ends the process."""
 
     def __init__(self, folder: Path, name: SegmentName, dims: int, ids: NDArray[np.int64]) -> None:
         self._path, self._name, self._dims = folder / f"{name}.tmp", name, dims
         self._ids = np.unique(ids)
         self._start, size = _layout(len(self._ids), dims)[-2:]
-        with self._path.open("wb+") as file:
-            self._path.chmod(0o600)
-            file.truncate(size)
-            self._bytes = mmap.mmap(file.fileno(), 0)
+        try:
+            with self._path.open("wb+") as file:
+                self._path.chmod(0o600)
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, size)
+                else:
+                    file.truncate(size)
+                self._bytes = mmap.mmap(file.fileno(), 0)
+        except OSError:
+            self.discard()
+            raise
         self._block = Block(*_arrays(self._bytes, len(self._ids), dims))
         self._block.ids[:] = self._ids
 
@@ -197,6 +213,10 @@ class SegmentWriter:
         places = places[known]
         for column in ("ats", "agents", "kinds", "rows"):
             getattr(self._block, column)[places] = getattr(block, column)[known]
+
+    def discard(self) -> None:
+        """Delete what was written."""
+        self._path.unlink(missing_ok=True)
 
     def finish(self) -> None:
         """Compute codes and checksums, and give the file its name once it is durable."""
@@ -218,6 +238,11 @@ class SegmentWriter:
         with self._path.open("rb+") as file:
             os.fsync(file.fileno())
         self._path.replace(self._path.with_name(str(self._name)))
+
+
+def _file_id(status: os.stat_result) -> tuple[int, int]:
+    """Return what tells a file from others. No other gets its number while it is mapped."""
+    return status.st_dev, status.st_ino
 
 
 def _layout(count: int, dims: int) -> tuple[int, int, int, int, int, int, int]:
