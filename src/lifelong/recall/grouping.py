@@ -12,7 +12,7 @@ from lifelong.recall.analyzer import ends_in_question
 from lifelong.recall.candidates import NEVER, Candidates
 from lifelong.recall.ranking import Ranked
 from lifelong.text.words import count_negations
-from lifelong.types import ITEM_KINDS
+from lifelong.types import CONFIDENCES, ITEM_KINDS, Confidence
 
 _RECORD, _FACT = map(ITEM_KINDS.index, ("record", "fact"))
 MIN_FACT_SHARE = 0.9  # of the record's match with the question, that a fact must have to stand for it
@@ -81,6 +81,17 @@ def _successors_first(candidates: Candidates, groups: list[Group]) -> list[Group
             groups.remove(newer)
             groups.insert(groups.index(group), newer)
     return groups
+
+
+def confidences(candidates: Candidates, ranked: Ranked, groups: Sequence[Group]) -> list[Confidence]:
+    """Return how sure it is that each group answers the question. What replaced an answer is as sure as that was."""
+    found = [max(map(ranked.confidence, group.places), key=CONFIDENCES.index) for group in groups]
+    for at, group in enumerate(groups):
+        by = int(candidates.by[group.places[0]])
+        for newer, other in enumerate(groups[:at]):
+            if by and by in candidates.record[other.places]:
+                found[newer] = max(found[newer], found[at], key=CONFIDENCES.index)
+    return found
 
 
 def _sameness(candidates: Candidates, place: int) -> object:

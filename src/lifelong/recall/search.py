@@ -23,7 +23,7 @@ from lifelong.recall.candidates import (
     SearchFilter,
     read_corpus,
 )
-from lifelong.recall.grouping import group_candidates
+from lifelong.recall.grouping import confidences, group_candidates
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.index_writer import text_of
@@ -34,7 +34,7 @@ from lifelong.recall.repair import IndexRepair
 from lifelong.recall.word_match import WordEmbedder
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
-from lifelong.types import CONFIDENCES, ITEM_KINDS, Clock, Hit, ItemKind, to_micros
+from lifelong.types import ITEM_KINDS, Clock, Hit, ItemKind, to_micros
 from lifelong.validation import validate_count, validate_text, validate_time
 
 log = logging.getLogger("lifelong.recall")
@@ -168,7 +168,8 @@ class Searcher:
         if filters.agent_id:
             Agents(tx).get_row(self._owner, filters.agent_id)  # raises for an unknown one
         hits = []
-        for group in group_candidates(candidates, ranked, top_k):
+        groups = group_candidates(candidates, ranked, top_k)
+        for group, confidence in zip(groups, confidences(candidates, ranked, groups), strict=True):
             found = [self._known_then(candidates.found(place), filters) for place in group.places]
             sources = tuple(
                 hit(tx, self._owner, one, text=candidates.text(place))
@@ -177,7 +178,6 @@ class Searcher:
             lead = group.places[0]
             parts = ranked.explain(group.scored, group.score) if explain else None
             first = hit(tx, self._owner, found[0], group.score, parts, candidates.text(lead))
-            confidence = max(map(ranked.confidence, group.places), key=CONFIDENCES.index)
             hits.append(replace(first, sources=sources, confidence=confidence))
         return hits
 
