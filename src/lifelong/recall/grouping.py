@@ -84,7 +84,7 @@ def _successors_first(candidates: Candidates, groups: list[Group]) -> list[Group
 
 
 def confidences(candidates: Candidates, ranked: Ranked, groups: Sequence[Group]) -> list[Confidence]:
-    """Return how sure it is that each group answers the question. What replaced an answer is as sure as that was."""
+    """Return how sure each group is to answer the question. What replaced an answer is as sure as that was."""
     found = [max(map(ranked.confidence, group.places), key=CONFIDENCES.index) for group in groups]
     for at, group in enumerate(groups):
         by = int(candidates.by[group.places[0]])
