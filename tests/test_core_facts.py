@@ -245,6 +245,61 @@ def test_a_second_allergy_does_not_replace_the_first(memory: Memory, clock: Fake
     assert any("cats" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("rule", "later"),
+    [
+        ("Never delete the production database.", "The new production host is up now."),
+        ("Never email clients directly.", "Two new clients signed today."),
+        ("Always ask me before booking flights.", "The flights were moved to May."),
+        ("I don't eat beef.", "I stopped by the beef stall, Tom wanted some."),
+        ("I don't eat pork.", "The pork at Marco's isn't bad, my husband says."),
+        ("Never touch the vendor folder.", "Why is the vendor folder no longer here?"),
+    ],
+)
+@pytest.mark.parametrize("message", ["Write a haiku.", "What about the production database, clients, flights?"])
+def test_an_ordinary_sentence_does_not_replace_what_stands(
+    memory: Memory, clock: FakeClock, rule: str, later: str, message: str
+) -> None:
+    """R8: a word of change alone replaces nothing, and a question never does."""
+    memory.add(rule)
+    clock.turn(days=1)
+    memory.add(later)
+    assert any(rule in line for line in core(memory.context(message)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "later"),
+    [
+        ("I'm off coffee.", "I'm back on coffee."),
+        ("I take 500 mg of metformin.", "The metformin is 1000 mg now instead of 500."),
+        ("I don't want a car, write this down.", "We bought a car."),
+        ("Standup is at 9:30, note it.", "The standup was moved to 10:15."),
+    ],
+)
+def test_a_reversal_or_another_value_replaces_it(memory: Memory, clock: FakeClock, rule: str, later: str) -> None:
+    """R8."""
+    memory.add(rule)
+    assert any(rule in line for line in core(memory.context()))
+    clock.turn(days=1)
+    memory.add(later)
+    assert rule not in memory.context("Write a haiku.")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "What is the address of the staging server again?",
+        "Tell me the address of the staging server again, by 9:30.",
+    ],
+)
+def test_a_stored_message_does_not_hide_its_own_answer(memory: Memory, clock: FakeClock, message: str) -> None:
+    """R8, F3: a hook stores the prompt, and then asks for its context."""
+    said(memory, "The address of the staging server is 10.0.0.5.")
+    clock.turn(days=1)
+    memory.add(message)
+    assert "10.0.0.5" in memory.context(message)
+
+
 def test_each_thing_comes_once(open_memory: OpenMemory) -> None:
     """R8: a fact, its record, its journal line and its experience are one; facts stand before the journal."""
     memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})

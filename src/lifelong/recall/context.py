@@ -30,7 +30,7 @@ from lifelong.recall.items import Items, public_id
 from lifelong.recall.recall_log import RecallLog
 from lifelong.recall.replaced import Later, Said
 from lifelong.recall.search import Searcher, hit
-from lifelong.recall.standing import RANKS, Kind, instructs, is_for_once, is_private
+from lifelong.recall.standing import RANKS, Kind, instructs, is_for_once, is_private, standing
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.sentences import sentences
 from lifelong.text.stems import stem
@@ -153,6 +153,7 @@ class ContextBuilder:
             session.id if session and is_open else "",
             _speakers(tx, session.id) if session and is_open else frozenset(),
             focus[:MAX_FOCUS_CHARS],
+            bool(said),
         )
         pinned = [hit(tx, self._owner, one) for one in Items(tx, self._owner).pinned() if one.until is None]
         return agent.kind if agent else "user", scene, pinned
@@ -316,7 +317,9 @@ def _current(lines: Sequence[_Line], later: Later) -> list[_Line]:
 
 def _said(one: Hit) -> list[Said]:
     parts = list(sentences(one.text))[:MAX_SENTENCES] if one.trust == "user" else []
-    return [Said(part, one.at, one.record_id or 0, one.speaker if one.kind == "record" else "") for part in parts]
+    speaker = one.speaker if one.kind == "record" else ""
+    kinds = [next((found.kind for found in standing(part)), None) for part in parts]
+    return [Said(part, one.at, one.record_id or 0, speaker, kind) for part, kind in zip(parts, kinds, strict=True)]
 
 
 def _is_telling(one: Hit) -> bool:

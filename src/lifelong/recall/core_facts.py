@@ -76,13 +76,14 @@ _NUMBER = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Who talks now, and about what: the agent, its open session, the names that spoke in it (none: unknown), and
-    the message."""
+    """Who talks now, and about what: the agent, its open session, the names that spoke in it (none: unknown),
+    the message, and whether it is given, rather than what was said last."""
 
     agent_id: str = ""
     session_id: str = ""
     speakers: frozenset[str] = frozenset()
     message: str = ""
+    is_asked: bool = False
 
 
 @dataclass(slots=True)
@@ -137,7 +138,8 @@ class _Core:
         candidates = [one for item in found for one in self._standing(item)]
         said = [one.said for one in candidates]
         said += [one for item in found if item.kind == "record" and not item.until for one in _sentences(item)]
-        later = Later(said)
+        asked = {item.record_id for item in found if self._is_asked(item)}
+        later = Later(one for one in said if one.record_id not in asked)
         candidates = [one for one in candidates if not later.replaces(one.said)]
         candidates = self._without_removed(candidates)
         records = {one.found.record_id for one in candidates if one.found.kind == "fact" and one.found.record_id}
@@ -184,6 +186,11 @@ class _Core:
             whose = RELAYED if relayed else _whose(found)
             shown = plain(found.text) if about_user else words
             yield _Candidate(found, kind, f"{whose}{shown}", own, essence, _stems(words))
+
+    def _is_asked(self, found: FoundItem) -> bool:
+        """Return whether an item is the message itself, which a host may have stored before it asks."""
+        asked = self._scene.message.split() if self._scene.is_asked else []
+        return found.kind == "record" and bool(asked) and text_of(found.type, found.data).split() == asked
 
     def _path(self, found: FoundItem) -> str:
         if found.container not in self._paths:

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from lifelong.recall.standing import BINDING, CUES, HEALTH, HEALTH_CUES, IDENTITY, Kind
+from lifelong.recall.standing import BINDING, CUES, HEALTH, HEALTH_CUES, IDENTITY, Kind, is_question
 from lifelong.text.dates import MONTHS, WEEKDAYS
 from lifelong.text.languages import FIRST, SMALL
 from lifelong.text.stems import stem
@@ -30,7 +30,7 @@ _CHANGES = re.compile(
     r"|aren't|new|takes? over|slips?"
     r"|postponed|not \d+|make that|jetzt|statt|stattdessen|nicht mehr|kein\w* mehr|ab (?:jetzt|sofort|heute"
     r"|\w+)|doch|neue\w*"
-    r"|verschoben|wieder|gekauft|bought|ahora|comprado|ya no|al final|cambi\w+|en vez|nuev[oa]|pasa a|vuelto"
+    r"|verschoben|wieder|ahora|ya no|al final|cambi\w+|en vez|nuev[oa]|pasa a|vuelto"
     r"|otra vez|desormais|maintenant|ne \w+ plus"
     r"|finalement|change\w*|nouve\w+|a la place|reporte\w*)\b"
 )
@@ -39,6 +39,15 @@ _STRONG = re.compile(
     r"|gone)|not \d+|isn't|statt"
     r"|nicht mehr|kein\w* mehr|wieder|ya no|en vez|vuelto a|ne \w+ plus|n'\w+ plus|a la place)\b"
 )
+_BOUGHT = re.compile(
+    r"\b(?:(?:i|we)(?:'ve| have)? (?:\w+ )?bought|(?:habe|haben) .{0,60}\bgekauft|(?:he|hemos) comprado"
+    r"|(?:j'ai|avons|on a) achete)\b"
+)
+_UNWANTED = re.compile(
+    r"\b(?:(?:don't|do not|dont|never) (?:want|need)|(?:will|brauche) kein\w*|no (?:quiero|necesito)"
+    r"|ne (?:veux|voulons) (?:pas|plus))\b"
+)
+"""What somebody did not want, and has bought since."""
 _ADDS = re.compile(
     r"\b(?:also|too|as well|another|besides|auch|ausserdem|noch ein\w*|tambien|ademas|aussi|en plus)\b"
 )
@@ -88,7 +97,7 @@ class Later:
         self._holding: dict[str, list[_Read]] = {}
         for one in said:
             words = _read(one.text)
-            if words.changes or words.values:
+            if not is_question(one.text) and (words.changes or words.values or words.bought):
                 for word in words.topic:
                     self._holding.setdefault(word, []).append(_Read(one, words))
 
@@ -107,13 +116,16 @@ class Later:
 
 
 class _Words(NamedTuple):
-    """What a sentence is about, its values, those that it denies, and whether it says that something changed."""
+    """What a sentence is about, its values, those that it denies, whether it says that something changed, that
+    something was bought, or that something is not wanted."""
 
     topic: frozenset[str]
     values: Values
     denied: frozenset[str]
     changes: bool
     strong: bool
+    bought: bool
+    unwanted: bool
 
 
 class _Read(NamedTuple):
@@ -136,29 +148,33 @@ def _read(text: str) -> _Words:
         frozenset(_DENIED.findall(folded)),
         not adds and _CHANGES.search(folded) is not None,
         not adds and _STRONG.search(folded) is not None,
+        _BOUGHT.search(folded) is not None,
+        _UNWANTED.search(folded) is not None,
     )
 
 
 def _replaces(later: _Read, earlier: _Read, shared: int) -> bool:
+    """Return whether a sentence replaces an earlier one. A sentence that stands is replaced by one that stands too
+    and is about the same; by any other only where that gives another value, or denies this one."""
     newer, older = later.said.kind, earlier.said.kind
     is_binding = {newer, older} <= BINDING
     if fold(later.said.speaker) != fold(earlier.said.speaker) and not is_binding:
         return False
-    if older in IDENTITY and newer != older:
+    if newer != older and (older in IDENTITY or (newer and older and _group(newer) != _group(older))):
         return False
-    if newer and older and _group(newer) != _group(older):
-        return False
-    if later.words.denied & {value for _, value in earlier.words.values}:
-        return True
     share = shared / len(earlier.words.topic)
     revalued = _revalued(later.words.values, earlier.words.values)
+    denied = bool(later.words.denied & {value for _, value in earlier.words.values})
     if older in HEALTH:
-        if older == "diet" and later.words.strong:
+        if newer == older == "diet" and later.words.strong:
             return share >= TOPIC_SHARE
-        changed = bool(revalued) or (later.words.strong and shared >= 2)
+        changed = denied or bool(revalued) or (later.words.strong and shared >= 2)
         return newer in HEALTH and later.words.changes and changed
-    if later.words.changes:
-        return shared >= 2 or share >= TOPIC_SHARE or not revalued.isdisjoint(("day", "clock"))
+    about_same = shared >= 2 or share >= TOPIC_SHARE
+    if denied or (about_same and later.words.bought and earlier.words.unwanted):
+        return True
+    if later.words.changes and about_same:
+        return (newer is not None and older is not None) or bool(revalued)
     return bool(revalued) and shared >= 2 and share >= SAME_SHARE
 
 

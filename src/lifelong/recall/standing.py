@@ -83,7 +83,9 @@ vegetari|vegan\b|vegan[oa]|veggie\b|pesc[ae]tarian|halal\b|kosher\b|koscher\b|ve
 |no (?:meat|fish|pork|beef|alcohol|dairy|sugar|nuts|seafood|shellfish|caffeine)\b|without (?:meat|fish|sugar)\b
 |off (?:meat|sugar|caffeine|coffee|alcohol)\b|keine? (?:fleisch|fisch|schwein\w*|milch\w*|zucker|nusse)\b
 |keinen (?:fisch|alkohol|zucker)\b|sin (?:carne|alcohol|azucar|pescado)\b|sans (?:viande|alcool|sucre|porc)\b
-|stopped drinking""",
+|stopped drinking|back on (?:meat|fish|sugar|caffeine|coffee|alcohol|dairy|gluten)\b
+|(?:i|we) (?:eat|drink) (?:\w+ )?(?:\w+ )?again\b|(?:esse|trinke) (?:ich )?(?:jetzt )?wieder\b
+|(?:vuelvo|he vuelto) a (?:comer|beber|tomar)\b""",
     "health": r"""
 asthma|asma\b|asthme|diabet|typ [12]\b|type [12] d|epilep|pregnan|schwanger|embarazad|enceinte\b
 |blood (?:pressure|thinner)|blutdruck|hipertens|hypertens|migra(?:in|n)e?|pacemaker|herzschrittmacher|insulin
@@ -365,6 +367,11 @@ def is_for_once(text: str) -> bool:
     return _ONCE.search(fold(text)) is not None
 
 
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence asks something, or tells an agent who it is."""
+    return sentence.rstrip().rstrip("\"')»”").endswith("?") or _NOT_SAID.match(fold(sentence)) is not None
+
+
 _INSTRUCTS = re.compile(
     r"\b(?:ignore (?:all|any|the|previous|your)|note to (?:ai|the ai|assistants?|agents?)|(?:ai"
     r"|urgent) assistants?|assistants? reading"
@@ -427,7 +434,7 @@ def _kind(sentence: str, by_host: bool) -> Kind | Passing | None:
     patterns = _patterns()
     if patterns.passing.search(folded):
         return "passing"
-    if sentence.rstrip("\"')»”").endswith("?") or _NOT_SAID.match(folded):
+    if is_question(sentence):
         return None
     if not by_host:
         if _NAME.search(sentence):
