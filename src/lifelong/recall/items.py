@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lifelong.vectors.base import VectorFilter
 
 MAX_SPEAKERS = 1_000  # that a question may name
+MAX_IDS = 10_000  # in a statement; PostgreSQL takes 65,535 parameters
 ID_STEP = 64  # ids are looked up in multiples of this, so that few statements need to be prepared
 FOUND_COLUMNS = 21  # of a row, that `found_item` reads
 SHORT_ID = 9  # characters of an id that are shown: the letter of its kind, and eight digits
@@ -296,20 +297,22 @@ class Items:
         return int(row[0]) if row else 0
 
     def get(self, ids: Sequence[int]) -> dict[int, FoundItem]:
-        """Return items by id, in one statement."""
+        """Return items by id."""
         return {id_: found_item(row[:FOUND_COLUMNS]) for id_, row in self.rows(ids).items()}
 
     def rows(self, ids: Sequence[int]) -> dict[int, Row]:
-        """Return the rows of items by id, in one statement: what `found_item` reads, then their stems, their
-        length and their flags. The expression on the owner makes both databases use the ids."""
-        if not ids:
-            return {}
+        """Return the rows of items by id: what `found_item` reads, then their stems, their length and their flags.
+        The expression on the owner makes both databases use the ids."""
         which = _FOUND.replace("i.owner = ?", "i.owner || '' = ?").replace(
             "h.data", "h.data, i.stems, i.length, i.flags"
         )
-        padded = [*ids, *[0] * (-len(ids) % ID_STEP)]
-        rows = self._tx.all(f"{which} AND i.id IN ({', '.join('?' * len(padded))})", self._owner, *padded)
-        return {row[0]: row for row in rows}
+        found: dict[int, Row] = {}
+        for start in range(0, len(ids), MAX_IDS):
+            some = ids[start : start + MAX_IDS]
+            padded = [*some, *[0] * (-len(some) % ID_STEP)]
+            rows = self._tx.all(f"{which} AND i.id IN ({', '.join('?' * len(padded))})", self._owner, *padded)
+            found |= {row[0]: row for row in rows}
+        return found
 
     def ids_of(self, kind: ItemKind, refs: Iterable[str]) -> list[int]:
         """Return the ids of the items of a kind with these refs."""
