@@ -26,6 +26,7 @@ from lifelong.errors import (
 from lifelong.models.embedders.base import Identity, Rows
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall import index_worker, repair
+from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.serve.cli.admin import rebuild_index
 from lifelong.serve.restore import restore
@@ -678,3 +679,35 @@ def test_an_owner_without_vectors_is_done(memory: Memory, alice: Agent, database
     database.write(lambda tx: tx.run("UPDATE items SET embedded = 0"))
     assert memory._parts.shared.index_worker.run() == 1
     assert memory._parts.shared.index_worker.run() == 0
+
+
+def test_a_rebuild_while_vectors_are_made_leaves_nothing_behind(
+    memory: Memory, alice: Agent, database: Database
+) -> None:
+    """R1, R4: what was made for items that are gone is not stored, and not counted."""
+    memory.append_many(alice, [UserMessage(text) for text in SAID])
+    worker = memory._parts.shared.index_worker
+
+    class Interrupted(StaticEmbedder):
+        rebuilt = False
+
+        def embed(self, texts: Sequence[str]) -> Rows:
+            if not self.rebuilt:
+                self.rebuilt = True
+                memory.admin.rebuild()
+            return super().embed(texts)
+
+    worker._embedders = (Interrupted(),)
+    worker.run_until_idle()
+    assert memory.admin.verify() == []
+    assert vectors(database) == {"static": len(SAID)}
+    size, _, mean_of = state_of(database)
+    assert (size, mean_of) == (len(SAID), len(SAID))
+
+
+def test_more_items_are_read_than_a_statement_takes_parameters(full: Memory, database: Database) -> None:
+    """R16."""
+    ids = database.read(lambda tx: [row[0] for row in tx.all("SELECT id FROM items ORDER BY id")])
+    wanted = [*range(10**9, 10**9 + 70_000), *ids]
+    assert [*database.read(lambda tx: Items(tx, "default").rows(wanted))] == ids
+    assert database.read(lambda tx: Items(tx, "default").rows([])) == {}

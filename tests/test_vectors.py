@@ -532,6 +532,20 @@ def test_pgvector_takes_more_dimensions_than_its_index_does(postgres: Database) 
     assert vectors.nearest(partition, rows[2].vector, 1) == [rows[2].id]
 
 
+@pytest.mark.parametrize("store", ["local", "pgvector"])
+def test_what_belongs_to_no_item_is_not_stored_and_named(postgres: Database, tmp_path: Path, store: str) -> None:
+    """R1: as after a rebuild while vectors were made."""
+    vectors: Vectors = PgVectors(postgres)
+    if store == "local":
+        vectors = LocalVectors(postgres, lambda owner: tmp_path / owner)
+    rows = make_items(postgres, [X, Y])
+    vectors.put(PARTITION, [*rows, VectorRow(10**9, "note", "", rows[0].at, X)])
+    assert vectors.verify(PARTITION, ids_of(rows)) == []
+    assert vectors.nearest(PARTITION, X, 9) == ids_of(rows)
+    postgres.write(lambda tx: tx.run("DELETE FROM items WHERE id = ?", rows[1].id))
+    assert vectors.verify(PARTITION, ids_of(rows[:1])) == ["1 vectors belong to nothing. Run: lifelong rebuild."]
+
+
 def test_where_pgvector_is_missing_the_next_step_is_said(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE ROLE plain LOGIN")

@@ -140,6 +140,11 @@ class IndexStates:
         )
         return [row[0] for row in rows]
 
+    def gone(self, ids: Sequence[int]) -> list[int]:
+        """Return those of the ids that no item has."""
+        rows = self._tx.many("SELECT id FROM items WHERE id = ?", [(id_,) for id_ in ids])
+        return sorted({*ids} - {row[0] for row in rows})
+
     def requeue(self, ids: Sequence[int]) -> int:
         """Have the vectors of these items made again. Return how many did not wait already."""
         sql = "UPDATE items SET embedded = NULL WHERE id = ? AND embedded IS NOT NULL RETURNING id"

@@ -163,6 +163,8 @@ class IndexWorker:
             if one.item_id in made
         ]
         self.vectors(partition.owner).put(partition, rows)
+        if gone := self._database.read(lambda tx: IndexStates(tx).gone([*made])):  # all was rebuilt meanwhile
+            self.vectors(partition.owner).remove(partition, gone)
         return made
 
     def mark_embedded(self, owner: str, identity: str, made: Mapping[int, Vector], ids: Sequence[int]) -> bool:

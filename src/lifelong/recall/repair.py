@@ -36,7 +36,7 @@ log = logging.getLogger("lifelong.recall")
 
 ROWS_PER_BATCH = 1_000
 DOCUMENTS_PER_BATCH = 20  # each with all its versions; writers of documents wait as long
-DERIVED_TABLES = ("item_vectors", "items", "words", "citations", "rebuild_progress")
+DERIVED_TABLES = ("items", "item_vectors", "words", "citations", "rebuild_progress")
 RECORDS, WORDS, DOCUMENTS = 1, 2, 3  # the ids of `rebuild_progress`
 
 T = TypeVar("T")
@@ -182,14 +182,14 @@ class IndexRebuild:
 
     def start_over(self) -> None:
         """Delete everything that is derived; all of history is to be indexed again."""
+        self._tx.run(  # first: whoever stores vectors waits, and then finds that their items are gone
+            "UPDATE index_state SET version = version + 1, embedder_id = NULL, next_embedder_id = NULL, "
+            "next_embedded_until = 0, size = 0, first_item = 0, mean = NULL, mean_of = 0"
+        )
         for statement in self._tx.reset_fulltext:
             self._tx.run(statement)
         for table in DERIVED_TABLES:
             self._tx.run(f"DELETE FROM {table}")
-        self._tx.run(
-            "UPDATE index_state SET version = version + 1, embedder_id = NULL, next_embedder_id = NULL, "
-            "next_embedded_until = 0, size = 0, first_item = 0, mean = NULL, mean_of = 0"
-        )
         self._open(RECORDS, "session_history")
 
     def outdate_files(self) -> None:

@@ -90,7 +90,8 @@ class Vectors(Protocol):
 
     def put(self, partition: VectorPartition, rows: Sequence[VectorRow]) -> None:
         """Store the vectors of items that exist, durably and all or none for each call of up to 1,000; an id that
-        is there is overwritten, and of two rows with one id the last counts. A vector of the wrong size, with a
+        is there is overwritten, and of two rows with one id the last counts. A store in the database of the items
+        passes over those that are gone. A vector of the wrong size, with a
         value that is not finite, or of length zero is refused: it has no direction, so leave what has none out."""
         ...
 
@@ -135,6 +136,11 @@ def have_direction(rows: NDArray[np.floating]) -> NDArray[np.bool_]:
 def missing_fault(missing: int) -> list[str]:
     """Return what `verify` says of items that should have a vector."""
     return [f"{missing:,} items have no vector. Run: lifelong rebuild."] if missing else []
+
+
+def orphans_fault(orphans: int) -> list[str]:
+    """Return what `verify` says of vectors whose items are gone."""
+    return [f"{orphans:,} vectors belong to nothing. Run: lifelong rebuild."] if orphans else []
 
 
 def validate_rows(partition: VectorPartition, rows: Iterable[VectorRow]) -> tuple[list[VectorRow], Vector]:

@@ -34,6 +34,7 @@ from lifelong.vectors.base import (
     VectorRow,
     have_direction,
     missing_fault,
+    orphans_fault,
     validate_query,
     validate_rows,
 )
@@ -88,11 +89,12 @@ class LocalVectors:
             first = next_numbers(tx, partition.owner, len(given))
             embedder = embedder_id(tx, partition)
             tx.many(
-                "INSERT INTO item_vectors (embedder_id, item_id, owner, number, vector) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT (embedder_id, item_id) DO UPDATE SET number = excluded.number, "
-                "vector = excluded.vector",
+                "INSERT INTO item_vectors (embedder_id, item_id, owner, number, vector) "
+                "SELECT CAST(? AS BIGINT), i.id, i.owner, CAST(? AS BIGINT), ? FROM items i "
+                "WHERE i.id = ? AND i.owner = ? ON CONFLICT (embedder_id, item_id) "
+                "DO UPDATE SET number = excluded.number, vector = excluded.vector",
                 [
-                    (embedder, row.id, partition.owner, first + place, blobs[place])
+                    (embedder, first + place, blobs[place], row.id, partition.owner)
                     for place, row in enumerate(given)
                 ],
             )
@@ -171,9 +173,7 @@ class LocalVectors:
         rows, orphans = self._open.read(read)
         whole = have_direction(unpacked([row[1] for row in rows], partition.dims))
         missing = {*ids} - {row[0] for row, is_whole in zip(rows, whole, strict=True) if is_whole}
-        faults = missing_fault(len(missing))
-        if orphans:
-            faults.append(f"{orphans:,} vectors belong to nothing. Run: lifelong rebuild.")
+        faults = missing_fault(len(missing)) + orphans_fault(orphans)
         if damaged := self._writer(partition).check_segments(self._open):
             faults.append(f"{damaged:,} files of vectors were damaged. They are made again from the database.")
         return faults

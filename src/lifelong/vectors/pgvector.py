@@ -22,6 +22,7 @@ from lifelong.vectors.base import (
     VectorPartition,
     VectorRow,
     missing_fault,
+    orphans_fault,
     validate_query,
     validate_rows,
 )
@@ -57,12 +58,13 @@ class PgVectors:
                 self._make(tx, partition.dims)
             tx.many(
                 f"INSERT INTO {_table(partition)} (owner, embedder, item_id, vector) "
-                f"VALUES (?, ?, ?, CAST(? AS {self._prefix}.halfvec)) "
+                f"SELECT CAST(? AS TEXT), CAST(? AS TEXT), i.id, CAST(? AS {self._prefix}.halfvec) FROM items i "
+                "WHERE i.id = ? FOR KEY SHARE "  # who deletes items waits, and then deletes these vectors
                 "ON CONFLICT (owner, embedder, item_id) DO UPDATE SET vector = excluded.vector",
-                sorted(
-                    (partition.owner, partition.embedder, row.id, json.dumps(vector.tolist()))
-                    for row, vector in zip(given, vectors, strict=True)
-                ),
+                [
+                    (partition.owner, partition.embedder, json.dumps(vector.tolist()), row.id)
+                    for row, vector in sorted(zip(given, vectors, strict=True), key=lambda one: one[0].id)
+                ],
             )
 
         if given:
@@ -121,9 +123,13 @@ class PgVectors:
         """Do nothing: the database keeps its index."""
 
     def verify(self, partition: VectorPartition, ids: Sequence[int]) -> list[str]:
-        sql = f"SELECT item_id FROM {_table(partition)} WHERE owner = ? AND embedder = ?"
-        there = self._in(partition, lambda tx: tx.all(sql, *_key(partition)))
-        return missing_fault(len({*ids} - {row[0] for row in there or []}))
+        sql = (
+            f"SELECT v.item_id, i.id FROM {_table(partition)} v LEFT JOIN items i ON i.id = v.item_id "
+            "WHERE v.owner = ? AND v.embedder = ?"
+        )
+        there = self._in(partition, lambda tx: tx.all(sql, *_key(partition))) or []
+        orphans = sum(item is None for _, item in there)
+        return missing_fault(len({*ids} - {row[0] for row in there})) + orphans_fault(orphans)
 
     def close(self) -> None:
         self._closed = True
