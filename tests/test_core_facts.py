@@ -198,14 +198,18 @@ def test_what_an_assistant_stored_as_the_users_words_can_be_a_fact_and_no_rule(m
 
 
 def test_the_hosts_rules_are_in_it_and_its_boot_text_is_not(memory: Memory) -> None:
-    """R8: policies bind the agent, also one that works alone."""
-    memory.append(
-        memory.agent(), SystemMessage("You are the support agent of a shop. Refunds above 500 EUR need approval.")
-    )
-    for agent in (None, memory.agent(Cron("nightly"))):
+    """R8: policies bind the agent that they were said to, also one that works alone, and no other."""
+    chat, nightly = memory.agent(), memory.agent(Cron("nightly"))
+    memory.append(chat, SystemMessage("You are the support agent of a shop. Refunds above 500 EUR need approval."))
+    memory.append(nightly, SystemMessage("Always answer in JSON. Never greet the user."))
+    memory.organize()
+    for agent in (None, chat):
         assert core(memory.context("x", agent=agent)) == [
             "- [2026-02-24, r1] System: Refunds above 500 EUR need approval."
         ]
+    assert core(memory.context("x", agent=nightly)) == [
+        "- [2026-02-24, r2] System: Always answer in JSON. Never greet the user."
+    ]
 
 
 def test_secrets_are_never_in_the_core(memory: Memory) -> None:

@@ -160,7 +160,14 @@ class _Core:
         ids = self._items.holding_each(sorted(set(map(stem_number, HEALTH_CUES))), MAX_PER_CUE)
         ids += self._items.newest_said(("user", "system"), NEWEST_RECORDS)
         ids += self._items.holding_each(sorted(set(map(stem_number, CUES))), MAX_PER_CUE)
-        return [*self._items.get(list(dict.fromkeys(ids))[:MAX_CANDIDATES]).values()]
+        found = [*self._items.get(list(dict.fromkeys(ids))[:MAX_CANDIDATES]).values()]
+        by_host = [one for one in found if one.trust == "system"]
+        self._said_to.update(self._items.speaker_of(sorted({one.record_id for one in by_host if one.record_id})))
+        return [one for one in found if one.trust != "system" or self._is_said_here(one)]
+
+    def _is_said_here(self, found: FoundItem) -> bool:
+        """Return whether something was said to the scene's agent: what a host tells one agent binds no other."""
+        return self._scene.agent_id == (found.agent_id or self._said_to[found.record_id or 0][1])
 
     def _standing(self, found: FoundItem) -> Iterator[_Candidate]:
         if found.until or found.hidden_at or found.kind not in ("record", "fact"):
