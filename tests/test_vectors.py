@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import psycopg
 import pytest
+from filelock import FileLock
 
 from lifelong.errors import ConfigError, InputError, StorageError, StorageUnavailable
 from lifelong.home import Home
@@ -407,6 +408,23 @@ def test_processes_write_one_segment_at_a_time(postgres: Database, tmp_path: Pat
     for store in stores:
         assert sorted(store.nearest(WIDE, rows[0].vector, 1_600)) == ids_of(rows)
         assert store.verify(WIDE, ids_of(rows)) == []
+
+
+def test_a_search_waits_for_nobody_who_writes_a_segment(sqlite: SQLite, tmp_path: Path, few: None) -> None:
+    """R16: it reads rows meanwhile."""
+    rows = make_items(sqlite, [*like_texts(1_000)])
+    vectors = opened(sqlite, tmp_path)
+    vectors.put(WIDE, rows[:300])
+    vectors.maintain(WIDE)
+    [file] = files(tmp_path)
+    vectors.put(WIDE, rows[300:])
+    with FileLock(file.with_name("lock")):
+        began = time.monotonic()
+        assert sorted(vectors.nearest(WIDE, rows[0].vector, 1_000)) == ids_of(rows)
+        assert time.monotonic() - began < local.LOCK_SECONDS / 4
+    vectors.maintain(WIDE)
+    assert sorted(vectors.nearest(WIDE, rows[0].vector, 1_000)) == ids_of(rows)
+    assert not file.exists(), "it was merged"
 
 
 def test_segments_of_another_database_do_not_count(tmp_path: Path, few: None) -> None:

@@ -237,7 +237,7 @@ class _Partition:
         """Return everything there is, oldest first."""
         with self._lock:
             if not self._read_tail(database, 2 * SEGMENT_ROWS):
-                self._write_segment(database)
+                self._write_segment(database, wait=0.0)
                 self._read_tail(database, NO_LIMIT)
             self.cached_bytes = self._tail.rows.nbytes
             return [*(segment.block for segment in self._segments), self._tail]
@@ -251,7 +251,7 @@ class _Partition:
         covered = chain[-1].last if chain else 0
         waiting = database.read(lambda tx: _count(tx, self._partition, covered, SEGMENT_ROWS))
         if waiting >= SEGMENT_ROWS or names - {*chain}:
-            self._write_segment(database)
+            self._write_segment(database, LOCK_SECONDS)
 
     def check_segments(self, database: Database) -> int:
         """Read the segments, and delete the damaged ones. Return how many there were."""
@@ -345,14 +345,16 @@ class _Partition:
 
     # Writing segments
 
-    def _write_segment(self, database: Database) -> None:
+    def _write_segment(self, database: Database, wait: float) -> None:
         """Make a segment of the tail, and of the segments before it that are not much larger. One process at a
-        time does; what cannot be written is searched in memory."""
+        time does, for which others wait so many seconds; what cannot be written is searched in memory."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with FileLock(self.folder / "lock", LOCK_SECONDS, mode=0o600):
+            with FileLock(self.folder / "lock", wait, mode=0o600):
                 self._write_alone(database)
-        except (OSError, Timeout) as error:
+        except Timeout:
+            log.debug("another process writes a file of vectors")
+        except OSError as error:
             log.warning("vectors are searched in memory, since no file can be written: %s", error)
 
     def _write_alone(self, database: Database) -> None:
