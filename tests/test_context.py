@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -217,6 +219,36 @@ def test_it_stays_within_the_cap_of_characters(open_memory: OpenMemory) -> None:
     assert 1_000 < len(context) <= 1_500
     assert shown(context)
     assert "# Today" in context
+
+
+@pytest.mark.parametrize("tokens", [150, 250, 400, None])
+def test_it_is_explained_as_the_turn_gets_it(open_memory: OpenMemory, tokens: int | None) -> None:
+    """R8: the remarks take no room."""
+    memory = open_memory(continuity={"journal_enabled": True, "session_memory_cap": 1_200})
+    for number in range(12):
+        memory.add(f"Never open gate {number} of the ferry terminal.")
+        memory.journal.remember(f"Bought a ticket for the boat number {number}.")
+    memory.add("The blue car is parked on deck four.")
+    plain = memory.context("Where is the blue car parked?", tokens=tokens)
+    explained = memory.context("Where is the blue car parked?", tokens=tokens, explain=True)
+    remarks = re.compile(r" \((?:core|relevant): [^()]*\)$| \(j\w+; recent\)$", re.MULTILINE)
+    without_id = re.compile(r" id=\w+")
+    assert remarks.search(explained)
+    assert without_id.sub("", remarks.sub("", explained)) == without_id.sub("", plain)
+
+
+def test_large_records_do_not_slow_it_down(open_memory: OpenMemory) -> None:
+    """R8, R12: of a large text, only the part around the question is read."""
+    memory = open_memory()
+    for number in range(8):
+        filler = "Lorem ipsum dolor sit amet consectetur. " * 11_000
+        memory.add(f"The ferry number {number} to Arran leaves from pier {number}. {filler}{filler}")
+    memory.end_session()
+    memory.context("Write a haiku.")
+    start = perf_counter()
+    context = memory.context("Which pier does the ferry to Arran leave from?")
+    assert "leaves from pier" in context
+    assert perf_counter() - start < 5
 
 
 def test_what_comes_back_is_used_and_told_of(open_memory: OpenMemory, clock: FakeClock) -> None:

@@ -38,10 +38,12 @@ _COMMENT = re.compile(r"(?<! ) *+<!--.*?(-->|$)", re.MULTILINE)
 
 
 class _Excerpt(NamedTuple):
-    """A record, a line or a block: its position in the file, and the text that is shown."""
+    """A record, a line or a block: its position in the file, the text that is shown, and a remark on it, which
+    takes no room."""
 
     position: int
     text: str
+    remark: str = ""
 
 
 class _Section:
@@ -71,7 +73,9 @@ class _Section:
         return used, True
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.heading}\n", *(entry.text for entry in sorted(self.shown))]).rstrip()
+        return "\n".join(
+            [f"{self.heading}\n", *(entry.text + entry.remark for entry in sorted(self.shown))]
+        ).rstrip()
 
 
 def session_context(
@@ -88,7 +92,7 @@ def session_context(
 ) -> str:
     """Return the journal as a session begins with it, within `cap` characters or, if given, within `tokens`
     (estimated, rather too high than too low). The records `without` are left out; `remark` returns what to add to
-    the line of a record with this id. Empty where there is no journal."""
+    the line of a record with this id, beyond the room. Empty where there is no journal."""
     today = now.astimezone(zone).date()
     yesterday = today - timedelta(days=1)
     room = cap if tokens is None else tokens * CHARS_PER_TOKEN
@@ -171,7 +175,8 @@ class _Visible:
             if record := lines[position].record:
                 if record.id not in seen:
                     seen.add(record.id)
-                    yield _Excerpt(position, self._line(self._in_memory_file.get(record.id, record)))
+                    line = self._line(self._in_memory_file.get(record.id, record))
+                    yield _Excerpt(position, line, self._remark(record.id) if self._remark else "")
                 continue
             end = position + 1
             while position and not lines[position - 1].record:
@@ -184,8 +189,7 @@ class _Visible:
 
     def _line(self, record: JournalRecord) -> str:
         day = f"{record.timestamp.astimezone(self._zone):%Y-%m-%d} " if record.timestamp else ""
-        line = f"- {day}{redact(' '.join(f'({record.category}) {record.text}'.split()))}"
-        return line + self._remark(record.id) if self._remark else line
+        return f"- {day}{redact(' '.join(f'({record.category}) {record.text}'.split()))}"
 
     def _is_content(self, line: str) -> bool:
         return bool(line.strip()) and line.strip() not in self._headers

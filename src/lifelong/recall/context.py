@@ -30,7 +30,7 @@ from lifelong.recall.items import Items, public_id
 from lifelong.recall.recall_log import RecallLog
 from lifelong.recall.replaced import Later, Said
 from lifelong.recall.search import Searcher, hit
-from lifelong.recall.standing import RANKS, Kind, instructs, is_for_once, is_private, standing
+from lifelong.recall.standing import MAX_TEXT_CHARS, RANKS, Kind, instructs, is_for_once, is_private, standing
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.sentences import sentences
 from lifelong.text.stems import stem
@@ -138,7 +138,8 @@ class ContextBuilder:
             lines = _once(self._database.read(lambda tx: self._without_strangers(tx, found, scene)), shown)
             shown += context.add_lines(HEADING, lines[:MAX_EXPERIENCES], question=focus)
         if not relevant_only:
-            context.add(self._recent(tokens, context, shown, explain))
+            recent = self._recent(tokens, context, shown)
+            context.add(recent, self._recent(tokens, context, shown, explain=True) if explain else recent)
         self._log(agent_id, focus, shown)
         return str(context)
 
@@ -190,12 +191,11 @@ class ContextBuilder:
         except LifelongError as error:
             log.warning("a context goes without search results: %s", error)
             return []
+        found = [_cut(one, scene.message) for one in found if one.until is None and one.confidence != "low"]
         return [
             _Line(one, f"relevant: {one.score:.2f}, {one.confidence}")
             for one in found
-            if one.until is None
-            and one.confidence != "low"
-            and " ".join(one.text.split()) != " ".join(scene.message.split())
+            if one.text.split() != scene.message.split()
         ]
 
     def _holding(self, tx: Transaction, lines: Sequence[_Line], scene: Scene) -> list[_Line]:
@@ -232,7 +232,9 @@ class ContextBuilder:
         }
         return [line for line in lines if line.hit.id not in gone]
 
-    def _recent(self, tokens: int | None, context: _ContextText, shown: Sequence[Hit], explain: bool) -> str:
+    def _recent(
+        self, tokens: int | None, context: _ContextText, shown: Sequence[Hit], *, explain: bool = False
+    ) -> str:
         """Return the journal, without the lines of what is shown already."""
         records = {one.record_id for one in shown if one.record_id}
         lines = self._database.read(lambda tx: {summary_line_id(tx, record) for record in records})
@@ -266,12 +268,12 @@ class _ContextText:
     def cost(self, text: str) -> int:
         return self._measure(text) + 2  # and a blank line
 
-    def add(self, text: str) -> None:
-        """Add a text, if it fits."""
+    def add(self, text: str, explained: str) -> None:
+        """Add a text, if it fits; with remarks that explain it, which take no room."""
         if text and self.cost(text) <= self.room:
             self.room -= self.cost(text)
             self.taken += self.cost(text)
-            self._parts.append(text)
+            self._parts.append(explained)
 
     def balanced(self, core: Sequence[tuple[Hit, Kind]], room: int) -> list[tuple[Hit, Kind]]:
         """Return the lines of the core that fit into the room, in order. Those of one rank take no more than their
@@ -292,16 +294,17 @@ class _ContextText:
         self, heading: str, lines: Iterable[_Line], room: int | None = None, question: str = ""
     ) -> list[Hit]:
         """Add the lines that fit into the room, under a heading. Return their hits."""
-        texts, shown = [heading], []
+        texts, explained, shown = [heading], [heading], []
         left = (self.room if room is None else min(room, self.room)) - self.cost(heading)
         for one in lines:
-            text = context_line(one.hit, question) + (f" ({one.why})" if self._explain else "")
+            text = context_line(one.hit, question)
             if self.cost(text) - 1 <= left:
                 left -= self.cost(text) - 1
                 texts.append(text)
+                explained.append(f"{text} ({one.why})" if self._explain else text)
                 shown.append(one.hit)
         if shown:
-            self.add("\n".join(texts))
+            self.add("\n".join(texts), "\n".join(explained))
         return shown
 
     def __str__(self) -> str:
@@ -313,6 +316,12 @@ def _current(lines: Sequence[_Line], later: Later) -> list[_Line]:
     """Return the lines of which nothing newer replaces a part. Left out is also what was asked for once, what says
     next to nothing, and what a tool or a web page would have an assistant do."""
     return [line for line in lines if _is_telling(line.hit) and not any(map(later.replaces, _said(line.hit)))]
+
+
+def _cut(one: Hit, question: str) -> Hit:
+    """Return a hit with only so much of its text as is read, around the question."""
+    long = len(one.text) > MAX_TEXT_CHARS
+    return replace(one, text=shortened(one.text, question, MAX_TEXT_CHARS)) if long else one
 
 
 def _said(one: Hit) -> list[Said]:
@@ -428,12 +437,11 @@ def shortened(text: str, question: str = "", limit: int = MAX_LINE_CHARS) -> str
 
 def _densest(text: str, stems: Set[str], limit: int) -> int:
     """Return where the stretch begins that holds most of the stems."""
-    words = ((word.start(), stem(fold(word[0]))) for word in _WORD.finditer(text)) if stems else ()
+    forms = {word: one for word in set(_WORD.findall(text)) if (one := stem(fold(word))) in stems} if stems else {}
+    words = ((word.start(), forms[word[0]]) for word in _WORD.finditer(text) if word[0] in forms) if forms else ()
     found = deque[tuple[int, str]]()
     best, most = 0, 0
     for at, one in words:
-        if one not in stems:
-            continue
         found.append((at, one))
         while found[0][0] < at - limit * 8 // 10:
             found.popleft()

@@ -197,7 +197,11 @@ class _Core:
     def _is_asked(self, found: FoundItem) -> bool:
         """Return whether an item is the message itself, which a host may have stored before it asks."""
         asked = self._scene.message.split() if self._scene.is_asked else []
-        return found.kind == "record" and bool(asked) and text_of(found.type, found.data).split() == asked
+        return (
+            found.kind == "record"
+            and bool(asked)
+            and text_of(found.type, found.data)[:MAX_TEXT_CHARS].split() == asked
+        )
 
     def _path(self, found: FoundItem) -> str:
         if found.container not in self._paths:

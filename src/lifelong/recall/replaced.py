@@ -14,7 +14,16 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from lifelong.recall.standing import BINDING, CUES, HEALTH, HEALTH_CUES, IDENTITY, Kind, is_question
+from lifelong.recall.standing import (
+    BINDING,
+    CUES,
+    HEALTH,
+    HEALTH_CUES,
+    IDENTITY,
+    MAX_TEXT_CHARS,
+    Kind,
+    is_question,
+)
 from lifelong.text.dates import MONTHS, WEEKDAYS
 from lifelong.text.languages import FIRST, SMALL
 from lifelong.text.stems import stem
@@ -138,8 +147,12 @@ def topic(text: str) -> frozenset[str]:
     return _read(text).topic
 
 
-@lru_cache(maxsize=8_192)
 def _read(text: str) -> _Words:
+    return _read_words(text[:MAX_TEXT_CHARS])
+
+
+@lru_cache(maxsize=2_048)
+def _read_words(text: str) -> _Words:
     folded = fold(text)
     adds = _ADDS.search(folded) is not None
     return _Words(

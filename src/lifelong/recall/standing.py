@@ -346,11 +346,15 @@ class Standing(NamedTuple):
     essence: str
 
 
-@lru_cache(maxsize=4_096)
 def standing(text: str, *, by_host: bool = False) -> tuple[Standing, ...]:
     """Return what a text says that stands. `by_host`: the host said it, so it can only be a rule."""
-    said = [(" ".join(one.split()), _kind(one, by_host)) for one in sentences(text[:MAX_TEXT_CHARS])]
-    own = FIRST_PERSON.search(fold(text[:MAX_TEXT_CHARS])) is not None
+    return _standing(text[:MAX_TEXT_CHARS], by_host)
+
+
+@lru_cache(maxsize=1_024)
+def _standing(text: str, by_host: bool) -> tuple[Standing, ...]:
+    said = [(" ".join(one.split()), _kind(one, by_host)) for one in sentences(text)]
+    own = FIRST_PERSON.search(fold(text)) is not None
     kinds = [kind for _, kind in said if kind and kind != "passing"]
     if not kinds:
         return ()
