@@ -26,7 +26,7 @@ from lifelong.storage.postgres import Postgres
 from lifelong.storage.sqlite import SQLite
 from lifelong.testing import in_threads
 from lifelong.vectors import local, segments
-from lifelong.vectors.base import Vector, VectorFilter, VectorPartition, VectorRow, Vectors
+from lifelong.vectors.base import Vector, VectorFilter, VectorPartition, VectorRow, Vectors, have_direction
 from lifelong.vectors.chroma import ChromaVectors
 from lifelong.vectors.local import LocalVectors
 from lifelong.vectors.pgvector import PgVectors
@@ -540,6 +540,15 @@ def test_pgvector_finds_by_its_index_what_is_an_owners(
     assert len(found) == 20
     assert found[0] == rows[1].id
     assert {*found} <= {*ids_of(rows[1::2])}
+
+
+def test_pgvector_reads_more_than_a_statement_takes_parameters(postgres: Database) -> None:
+    """R16."""
+    vectors = PgVectors(postgres)
+    rows = make_items(postgres, [X, Y])
+    vectors.put(PARTITION, rows)
+    got = vectors.get(PARTITION, [*range(10**9, 10**9 + 70_000), *ids_of(rows)])
+    assert np.flatnonzero(have_direction(got)).tolist() == [70_000, 70_001]
 
 
 def test_pgvector_takes_more_dimensions_than_its_index_does(postgres: Database) -> None:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from lifelong.errors import ConfigError, MemoryClosed, StorageError, StorageUnavailable
-from lifelong.storage.base import Database, Param, Transaction
+from lifelong.storage.base import Database, Param, Row, Transaction
 from lifelong.vectors.base import (
     EVERYTHING,
     Vector,
@@ -34,6 +34,7 @@ MAX_INDEXED_DIMENSIONS = 4_000  # more, HNSW does not take: all vectors are comp
 MAX_EXACT_ROWS = 20_000  # of an owner, that are all compared
 SEARCH_CANDIDATES = 200  # how many candidates a search follows: 40, pgvector's own, finds too few
 MAX_SCANNED = 200_000  # vectors that a search looks at, of whatever owner
+MAX_IDS = 10_000  # in a statement, which takes 65,535 parameters
 TABLE_LOCK = 0x4C464C56  # one process makes a table at a time
 
 
@@ -101,9 +102,18 @@ class PgVectors:
     def get(self, partition: VectorPartition, ids: Sequence[int]) -> Vector:
         sql = (
             f"SELECT {self._prefix}.halfvec_send(vector), item_id FROM {_table(partition)} "
-            f"WHERE owner = ? AND embedder = ? AND item_id IN ({', '.join('?' * len(ids))})"
+            "WHERE owner = ? AND embedder = ? AND item_id IN "
         )
-        rows = self._in(partition, lambda tx: tx.all(sql, *_key(partition), *ids)) if ids else None
+
+        def work(tx: Transaction) -> list[Row]:
+            slices = [ids[start : start + MAX_IDS] for start in range(0, len(ids), MAX_IDS)]
+            return [
+                row
+                for some in slices
+                for row in tx.all(f"{sql}({', '.join('?' * len(some))})", *_key(partition), *some)
+            ]
+
+        rows = self._in(partition, work)
         where = {id_: place for place, id_ in enumerate(ids)}
         vectors = np.zeros((len(ids), partition.dims), np.float32)
         for packed, id_ in rows or []:
