@@ -90,6 +90,14 @@ def test_what_stands_is_in_the_core_in_four_languages(memory: Memory, text: str)
         "Por esta vez, escribe de usted.",
         "Ayer comimos en casa de mi madre.",
         "Ce soir je ne mange pas de viande.",
+        "This is Kubernetes we are talking about.",
+        "I'm Catholic.",
+        "I work around this bug with a flag.",
+        "The build takes 20 mg of memory.",
+        "The rule engine crashed.",
+        "The policy tests fail on CI.",
+        "Tom ate the budget report.",
+        "Try the vegan bakery on Park Row.",
     ],
 )
 def test_what_is_true_of_a_day_or_asked_for_once_is_not(memory: Memory, text: str) -> None:

@@ -96,7 +96,8 @@ asthma|asma\b|asthme|diabet|typ [12]\b|type [12] d|epilep|pregnan|schwanger|emba
 |claustrophob|vertigo|hohenangst|vertige|fear of heights|(?:afraid|scared) of (?:heights|flying|needles|dogs)
 |don't do well with|colou?r.?blind|farbenblind|dalton|wheelchair|rollstuhl|silla de ruedas|fauteuil roulant
 |hearing aid
-|horgerat|dyslexi|legasthen|adhd\b|autis(?:m|t)|panic attack|phobia|darf ich nicht\b|ich darf kein|mg\b
+|horgerat|dyslexi|legasthen|adhd\b|autis(?:m|t)|panic attack|phobia|darf ich nicht\b|ich darf kein
+|(?:i|i'm|my|we|he|she|ich|je|take|taking|prescribed|nehme|tomo|prends)\b.{0,40}\b\d+ ?mg\b
 |no puedo (?:comer|tomar|beber)|je ne peux pas (?:manger|prendre|boire)|i can(?:'t|not) (?:take|tolerate)\b
 |wrecks? my (?:stomach|back|knee|sleep)""",
     "never": r"""
@@ -113,7 +114,8 @@ must never|should never|we never|you never|to never|don't ever|dont ever|hands o
 |meine (?:neue )?(?:adresse|wohnung)|wohnung!|vivo en\b|vivimos\b|mi direccion|nuestra (?:casa|direccion)|piso!
 |habite\b|habitons\b|mon adresse|notre adresse|strasse \d|calle \w+ \d|rue (?:\w+ )?\w+,? \d""",
     "work": r"""
-i (?:work|teach|study)\b|i'?m (?:an?|the|head|lead|lab|senior) (?:[\w-]+ ){0,4}(?:at|for|in|of|with)\b
+i work (?:at|for|as|in)\b|i (?:teach|study)\b
+|i'?m (?:an?|the|head|lead|lab|senior) (?:[\w-]+ ){0,4}(?:at|for|in|of|with)\b
 |got the job
 |my (?:job|employer|profession)\b|ich arbeite|ich bin \w+(?:leiter|lehrer|arzt|in|er) |den job\b
 |i run an?\b|trabajo (?:en|de|como|para)\b|empiezo en\b|je travaille|je suis (?!un peu|tres|en|au
@@ -140,7 +142,8 @@ i (?:can't|cannot|won't) (?:do|make|work|come|join)\b|don't plan me|not (?:avail
 |(?:call|text|ring|e-?mail|contact|reach|write to) me\b|anrufe?n?\b.{0,40}\b(?:nach|vor|ab|erst|nicht)\b
 |erreichbar
 |hochstens\b.{0,40}\bkosten|(?:avisa|avisar|llama|llamar|escrib)\w*\b.{0,40}\bpor la (?:manana|tarde|noche)\b
-|budget\b|mein budget|mi presupuesto|presupuesto\b|mon budget|como mucho\b
+|(?:my|our) (?:\w+ )?budget\b|budget\b(?=:| is\b|.{0,30}\d)
+|mein budget|mi presupuesto|presupuesto\b|mon budget|como mucho\b
 |appel\w*\b.{0,40}\b(?:apres|avant|jamais)\b|not a (?:penny|cent|euro) more|ni un\w* mas\b""",
     "preference": r"""
 i(?:'d| would| do| just| really| absolutely)? (?:really |much |always )?(?:prefer|like|love|hate|loathe
@@ -153,8 +156,10 @@ i(?:'d| would| do| just| really| absolutely)? (?:really |much |always )?(?:prefe
     "rule": r"""
 (?<!he )(?<!she )(?<!they )(?<!it )(?<!i )always\b|from (?:now|today|tomorrow|here|this point|next \w+|\d)
 |going forward|in (?:the )?future\b|as of (?!now)
-|whenever\b|every (?:time|pr|commit|release|component|form|file|ticket)\b|before you\b|rules?\b(?! out)
-|polic(?:y|ies)\b|conventions?\b|guidelines?\b|(?:commit|code|coding|naming) style
+|whenever\b|every (?:time|pr|commit|release|component|form|file|ticket)\b|before you\b
+|(?:rules?|polic(?:y|ies)|conventions?|guidelines?)(?=[:,]| (?:is|are)\b)
+|(?:new|our|my|house|team|company) (?:rules?|polic(?:y|ies)|conventions?|guidelines?)\b
+|(?:commit|code|coding|naming) style
 |must\b(?! (?:be mad|have been|admit|say|see|try))
 |before (?:pushing|committing|merging|each|every|any|releasing|deploying)\b|without asking|banned\b|ask (?:me
 |us|\w+) (?:first|before)\b
@@ -222,6 +227,8 @@ du reicht|be (?:terse|brief|concise|direct|blunt|polite|formal|informal)\b|get t
 |se (?:breve|conciso|directo)\b|ve al grano|fais court|sois bref|va droit au but|sign (?:as|with|off)\b
 |use (?:metric|imperial|celsius|bullet)|call me [a-z]|nenn mich|duz|siez
 |tuteame|tutoie|tu peux me tutoyer|puedes tutearme|du darfst mich duzen""",
+    "rule": r"""
+(?:rules?|polic(?:y|ies)|conventions?|guidelines?) (?:for|on|about|here|of|number|change\w*|update\w*|\d)""",
     "convention": r"""
 (?:branch(?:es)?|branch names?|commits?|commit messages?|tests?|reviews?|logs?|logging|timestamps?|dates?
 |money|amounts?|style
@@ -260,11 +267,13 @@ _ORDER: tuple[Kind, ...] = (
 )
 
 _NAME = re.compile(
-    r"\b(?:[Ii]['\u2019]m|[Ii] am|[Mm]y name(?:['\u2019]s| is)|[Cc]all me|[Mm]oi c['\u2019]est|[Tt]his is"
+    r"\b(?:[Ii]['\u2019]m|[Ii] am|[Mm]y name(?:['\u2019]s| is)|[Cc]all me|[Mm]oi c['\u2019]est"
     r"|[Hh]ier ist|[Ii]ch hei(?:ß|ss)e"
     r"|[Mm]ein [Nn]ame ist"
     r"|[Ss]oy|[Mm]e llamo|[Mm]i nombre es|[Jj]e m['\u2019]appelle|[Jj]e suis|[Mm]on nom est)"
-    r" [A-ZÀ-Þ][a-zà-ÿ]+(?![\w'\u2019])"
+    r" (?!(?:Catholi|Protestant|Orthodox|Muslim|Jewish|Hindu|Buddhist|German|French|Spanish|English|British|Irish"
+    r"|Scottish|Welsh|Dutch|Polish|Italian|Portuguese|American|Canadian|European)\w*\b)"
+    r"[A-ZÀ-Þ][a-zà-ÿ]+(?![\w'\u2019])"
     r"|\b[Ii]ch bin (?:der |die )?[A-ZÄÖÜ][a-zà-ÿ]+(?=[,.!]|$| und\b| aus\b)"
 )
 _STREET = re.compile(
@@ -304,6 +313,11 @@ _NOT_SAID = re.compile(
     r"(?:you are|you're|you act as) (?:the|an?)\b|(?:who|what|when|where|why|how|which|did|does)\b"
 )
 """How a host begins, and how a question does."""
+
+_ADVICE = re.compile(
+    r"(?:try|visit|check out|have a look|there(?:'s| is| are)|probier\w*|es gibt|prueba|hay|essaie|il y a)\b"
+)
+"""How somebody begins to recommend a place or a dish, which says nothing about what they eat."""
 
 FIRST_PERSON = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|our|us|ich|mich|mir|mein\w*|wir|uns|unser\w*|yo|mi|mis|soy"
@@ -447,6 +461,8 @@ def _kind(sentence: str, by_host: bool) -> Kind | Passing | None:
             return "home"
     for kind, anywhere in patterns.of_kinds:
         if by_host and kind not in BINDING:
+            continue
+        if kind == "diet" and _ADVICE.match(folded):
             continue
         if anywhere.search(folded):
             return kind
