@@ -15,7 +15,7 @@ from bench.answering import told
 from bench.goals import Figures
 from bench.haystacks import Asked, Haystack, Said, Sitting
 from bench.progress import step
-from lifelong.recall import search
+from lifelong.recall import candidates
 
 UNLIMITED = 1 << 40
 
@@ -30,7 +30,9 @@ def run(console: Console) -> Figures:
     with tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name, step(console, "pruning"):
         some = [told(Path(name), one, organized=False)]
         pruned = quality.asked(some)
-        with patch.multiple(search, MOST_POSTINGS=UNLIMITED, MOST_WORDS=UNLIMITED):
+        with patch.multiple(
+            candidates, FIRST_POSTINGS=UNLIMITED, MAX_POSTINGS=UNLIMITED, MAX_LOOKED_UP_WORDS=UNLIMITED
+        ):
             unlimited = quality.asked(some)
     return {"pruning_r10": pruned["turn_r10"], "pruning_r10_unlimited": unlimited["turn_r10"]}
 
