@@ -5,7 +5,7 @@ READY  := .venv/.ready
 PART   ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench fit-rules soak docs lock clean
+.PHONY: help run test lint bench soak docs lock clean
 
 help:  ## what there is to do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,12 +24,8 @@ lint: $(READY)  ## ruff and mypy
 bench: $(READY)  ## figures, as ratios in one run: make bench PART=append
 	$(BIN)/python -m bench $(PART)
 
-fit-rules: $(READY)  ## fit again what the rules have learned, and print how good it is
-	$(BIN)/python -m bench.judge
-	$(BIN)/python -m bench.intents
-
 soak: $(READY)  ## the long kills and loads
-	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/pytest -m soak
+	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/pytest -m soak -o faulthandler_timeout=0
 
 docs: $(READY)  ## write the pages that are generated
 	$(BIN)/lifelong config --markdown > docs/configuration.md

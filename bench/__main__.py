@@ -12,12 +12,15 @@ from bench import (
     append,
     cli,
     everyday,
+    forget,
     journal,
+    llm,
     lookups,
     organize,
     peers,
     quality,
     recall,
+    secrets,
     serve,
     uniqueness,
     users,
@@ -31,6 +34,7 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "vectors": vectors.run,
     "quality": quality.run,
     "recall": recall.run,
+    "forget": forget.run,
     "uniqueness": uniqueness.run,
     "cli": cli.run,
     "serve": serve.run,
@@ -38,6 +42,8 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "peers": peers.run,
     "everyday": everyday.run,
     "lookups": lookups.run,
+    "llm": llm.run,
+    "secrets": secrets.run,
 }
 
 RESULTS = Path(__file__).parent / "results"

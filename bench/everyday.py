@@ -105,12 +105,25 @@ def shares(counted: Mapping[str, int]) -> Figures:
     return {one: 100 * counted[one] / counted[f"{one} of"] for one in measures if counted.get(f"{one} of")}
 
 
-class _Clock:
+class Clock:
     def __init__(self, now: datetime) -> None:
         self.now = now
 
     def __call__(self) -> datetime:
         return self.now
+
+
+def store(memory: Memory, clock: Clock, turns: Sequence[Scenario]) -> dict[str, int]:
+    """Store the turns of a scenario, at their times, and return their records by the turn's id."""
+    session, agent = turns[0]["session"], memory.agent()
+    records: dict[str, int] = {}
+    for turn in turns:
+        clock.now = max(clock.now, _time(turn["at"]))
+        if turn["session"] != session:
+            memory.sessions.reset(agent)
+            session = turn["session"]
+        records[turn["id"]] = memory.append(agent, record(turn))
+    return records
 
 
 class _Run:
@@ -126,9 +139,9 @@ class _Run:
 
     def measure(self) -> Counter[str]:
         turns = self._scenario["turns"]
-        self._clock = _Clock(_time(turns[0]["at"]))
+        self._clock = Clock(_time(turns[0]["at"]))
         with Memory.open(self._home, clock=self._clock, **self._settings) as memory:
-            self._store(memory, turns)
+            self._record_of = store(memory, self._clock, turns)
             while memory.admin.index():
                 pass
             before = {one["id"] for one in self._asked() if self._place(self._search(memory, one), one["gold"])}
@@ -139,16 +152,6 @@ class _Run:
             self._contexts(memory)
             self._knowledge(memory)
         return self._counted
-
-    def _store(self, memory: Memory, turns: Sequence[Scenario]) -> None:
-        session = turns[0]["session"]
-        agent = memory.agent()
-        for turn in turns:
-            self._clock.now = max(self._clock.now, _time(turn["at"]))
-            if turn["session"] != session:
-                memory.sessions.reset(agent)
-                session = turn["session"]
-            self._record_of[turn["id"]] = memory.append(agent, record(turn))
 
     # Asking
 

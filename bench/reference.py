@@ -22,14 +22,17 @@ from lifelong.journal.records import JournalRecord, Sensitivity
 from lifelong.journal.service import JournalService
 from lifelong.models.ledger import Call
 from lifelong.organize import health, organizer
+from lifelong.organize.consolidation import ConsolidationResult
 from lifelong.organize.documents import DocumentContent, DocumentStore, TextEdit
 from lifelong.organize.draft import Draft, Edit
+from lifelong.organize.review import Review
 from lifelong.organize.worker import WorkDone
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.feedback import Verdict
 from lifelong.recall.recall_log import Recalled, Scored
 from lifelong.recall.relations import RelatedEntity, RelationFinder, Relations
+from lifelong.reviews import Reviews
 from lifelong.serve.cli.app import SECTIONS, commands
 from lifelong.serve.http.app import API, api
 
@@ -177,16 +180,36 @@ NAMESPACES: dict[str, tuple[type, type]] = {
     "experiences": (Experiences, aio.AsyncExperiences),
     "relations": (RelationFinder, aio.AsyncRelations),
     "inbox": (namespaces.InboxView, aio.AsyncInbox),
+    "reviews": (Reviews, aio.AsyncReviews),
     "notes": (namespaces.NotesDirectory, aio.AsyncNotesDirectory),
     "admin": (namespaces.Admin, aio.AsyncAdmin),
 }
 """The attributes of a memory: the class of each, and the asynchronous class that names its public calls."""
 
 RETURNED: tuple[type, ...] = (
-    *(types.StoredRecord, types.Agent, types.Session, types.Turn, types.Hit, types.Document, types.Reference),
+    *(
+        types.StoredRecord,
+        types.Agent,
+        types.Session,
+        types.SessionOutline,
+        types.Turn,
+        types.Hit,
+        types.Document,
+        types.Reference,
+    ),
     *(types.Changeset, Edit, types.InboxItem, types.LifecycleResult, types.Stats, lifelong.Fact, lifelong.Receipt),
-    *(lifelong.Health, WorkDone, JournalRecord, CompactionResult, NotesCompactionResult, Experience, Relations),
-    *(RelatedEntity, Recalled, Scored, Call),
+    *(
+        lifelong.Health,
+        WorkDone,
+        ConsolidationResult,
+        JournalRecord,
+        CompactionResult,
+        NotesCompactionResult,
+        Experience,
+        Relations,
+        Review,
+    ),
+    *(ConsolidationResult, RelatedEntity, Recalled, Scored, Call),
 )
 LITERALS: dict[str, object] = {
     "ItemKind": types.ItemKind,

@@ -18,7 +18,6 @@ from typing import Literal
 from bench.processing import cpu_seconds
 from lifelong import Memory, User, UserMessage
 from lifelong.organize.facts import Fact, parse_facts
-from lifelong.organize.rules.conflicts import compare
 
 STYLES = ("plain", "idiomatic")
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
@@ -39,12 +38,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a pair came out; `wrong` says what is wrong with it, and is empty when nothing is. `judged`: the
-    judge alone, who is given both facts in plain words, was right."""
+    """How a pair came out; `wrong` says what is wrong with it, and is empty when nothing is."""
 
     pair: Pair
     wrong: str
-    judged: bool
 
 
 def pairs(style: str) -> list[Pair]:
@@ -53,23 +50,13 @@ def pairs(style: str) -> list[Pair]:
 
 
 def results(home: Path, style: str) -> list[Result]:
-    return [Result(pair, _tried(home, pair), judged_right(pair)) for pair in pairs(style)]
+    return [Result(pair, _tried(home, pair)) for pair in pairs(style)]
 
 
 def share_right(results: Sequence[Result], expect: str) -> float:
-    """In per cent, end to end."""
+    """In per cent."""
     some = [not result.wrong for result in results if result.pair.expect == expect]
     return 100 * sum(some) / len(some)
-
-
-def share_judged(results: Sequence[Result], expect: str) -> float:
-    """In per cent, by the judge alone."""
-    some = [result.judged for result in results if result.pair.expect == expect]
-    return 100 * sum(some) / len(some)
-
-
-def judged_right(pair: Pair) -> bool:
-    return (compare(pair.old_fact, pair.new_fact, pair.speaker) == "supersedes") == (pair.expect == "supersedes")
 
 
 NOT_KEPT = "nothing was kept of the older"

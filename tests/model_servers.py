@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from lifelong.organize.llm import PROBE
+
 MOST_REQUESTS = 200
 """A script that never ends must not run a test for ever."""
 
@@ -33,6 +35,7 @@ class Reply:
     hold: threading.Event | None = None  # what it waits for, before
     input_tokens: int | None = 1_000
     output_tokens: int = 100
+    cached: int = 0  # of the input
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -153,6 +156,7 @@ def openai(asked: dict[str, Any], reply: Reply) -> dict[str, Any]:
             "prompt_tokens": reply.input_tokens,
             "completion_tokens": reply.output_tokens,
             "total_tokens": reply.input_tokens + reply.output_tokens,
+            "prompt_tokens_details": {"cached_tokens": reply.cached},
         }
     return answer
 
@@ -177,7 +181,11 @@ def anthropic(asked: dict[str, Any], reply: Reply) -> dict[str, Any]:
         "content": content,
         "stop_reason": "tool_use" if reply.calls else "end_turn",
         "stop_sequence": None,
-        "usage": {"input_tokens": reply.input_tokens or 0, "output_tokens": reply.output_tokens},
+        "usage": {
+            "input_tokens": (reply.input_tokens or 0) - reply.cached,
+            "cache_read_input_tokens": reply.cached,
+            "output_tokens": reply.output_tokens,
+        },
     }
 
 
@@ -196,6 +204,11 @@ def told(asked: dict[str, Any]) -> str:
     """What the user said last, as the request tells it."""
     said = [_text(message["content"]) for message in asked["messages"] if message["role"] == "user"]
     return said[-1]
+
+
+def is_probe(asked: dict[str, Any]) -> bool:
+    """Whether it is the short question that is asked where the model may be out."""
+    return told(asked) == PROBE
 
 
 def _text(content: Any) -> str:

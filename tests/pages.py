@@ -111,5 +111,10 @@ def _write_down(memory: Memory, clock: FakeClock, worded: Wording) -> None:
     memory.notes.worker("importer").store("vendors", worded("Vendor 8841 is Nordwind."))
     document = memory.documents.find("~/memory/kestrel")
     assert document
+    tools = {one.name: one.call for one in memory.tools(worded("cursor")[:200])}
+    tools["remember_this"](text=worded("Always reply in French."), category="user-preference")
+    tools["document_edit"](
+        document_id=document.id, expected_version=document.version, append=worded("Never paint the Kestrel.")
+    )
     author, note = worded("mara"), worded("By hand")
     memory.documents.edit(document.id, document.version, append=worded("It flies."), author=author, note=note)

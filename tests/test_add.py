@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -127,3 +127,18 @@ def test_a_key_stands_for_the_whole_list(memory: Memory) -> None:
             memory.add(other, key="k" * 500)
     assert len(memory.add("By itself.", key="k/2")) == 1
     assert len(memory.sessions.history(memory.agent())) == 4
+
+
+def test_nothing_is_said_in_the_future(memory: Memory, clock: FakeClock) -> None:
+    """C11: the error says what to do, and nothing is stored, not even the agent; a fast clock is no mistake."""
+    later = clock() + timedelta(days=2)
+    with pytest.raises(InputError, match=r"in the future: 2026-02-26.*\. Give the time when it was said"):
+        memory.add("The ferry leaves at nine.", at=later)
+    assert memory.agents.list() == []
+    agent = memory.agent()
+    with pytest.raises(InputError, match="in the future"):
+        memory.add([UserMessage("First."), UserMessage("Second.", at=later)], agent=agent)
+    with pytest.raises(InputError, match="in the future"):
+        memory.append(agent, UserMessage("The ferry leaves at nine.", at=later))
+    assert memory.list("record") == []
+    assert memory.add("The ferry leaves at nine.", at=clock() + timedelta(hours=14))

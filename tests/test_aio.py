@@ -23,6 +23,7 @@ from lifelong.aio import (
     AsyncNotes,
     AsyncNotesDirectory,
     AsyncRelations,
+    AsyncReviews,
     AsyncSessions,
     awaited,
 )
@@ -33,6 +34,7 @@ from lifelong.namespaces import Admin, AgentDirectory, InboxView, NotesDirectory
 from lifelong.organize.documents import DocumentStore
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.relations import RelationFinder
+from lifelong.reviews import Reviews
 from lifelong.testing import FakeClock
 from tests.test_memory import CALLS, NAMESPACES
 
@@ -64,7 +66,8 @@ def test_it_has_exactly_the_calls_of_what_is_behind(behind: type) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behind", "face"), [*FACES.items(), (JournalService, AsyncJournal), (Experiences, AsyncExperiences)]
+    ("behind", "face"),
+    [*FACES.items(), (JournalService, AsyncJournal), (Experiences, AsyncExperiences), (Reviews, AsyncReviews)],
 )
 def test_each_call_is_the_one_of_the_same_name(behind: type, face: type) -> None:
     calls = {name: call for name, call in vars(face).items() if isinstance(call, awaited)}
@@ -75,7 +78,19 @@ def test_each_call_is_the_one_of_the_same_name(behind: type, face: type) -> None
 
 
 def test_the_journal_has_every_call_that_is_not_for_the_wiring() -> None:
-    wiring = {"check_enabled", "close", "enabled", "files", "keep_up", "status_notes", "touched", "write_all"}
+    wiring = {
+        "check_enabled",
+        "close",
+        "enabled",
+        "end_session",
+        "every_file",
+        "files",
+        "keep_up",
+        "make_record",
+        "status_notes",
+        "touched",
+        "write_all",
+    }
     assert public(AsyncJournal) == public(JournalService) - wiring
 
 

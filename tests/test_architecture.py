@@ -17,7 +17,7 @@ BASE = {
 }
 """What every stage may build on."""
 
-STAGES = {"collect", "organize", "journal", "recall"}
+STAGES = {"collect", "organize", "journal", "recall", "forget"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -35,14 +35,19 @@ ALLOWED: dict[str, set[str]] = {
     # A record becomes searchable in the transaction that stores it.
     "collect": {"collect", "recall.index_writer", "recall.repair", *BASE},
     # A document becomes searchable in the transaction that commits it; what a person corrected is not learned.
-    "organize": {"organize", "collect", "models", "recall.index_writer", "recall.feedback", *BASE},
+    # When a consolidation ran stands with the other schedules.
+    "organize": {"organize", "collect", "models", "journal.rows", "recall.index_writer", "recall.feedback", *BASE},
     "journal": {"journal", "collect", "models", "home", *BASE},
+    # What waits for a person is in documents, in the journal, or to be forgotten once it is approved.
+    "reviews": {*STAGES, *BASE},
     "recall": {"recall", "journal", "organize", "collect", "models", "vectors", *BASE},
+    # What is forgotten or taken along is everything that the stages made.
+    "forget": {*STAGES, "models", "home", *BASE},
     "background": {"organize", *BASE},
-    "wiring": {*STAGES, "models", "vectors", "storage", "background", "home", *BASE},
+    "wiring": {*STAGES, "models", "vectors", "storage", "background", "reviews", "home", *BASE},
     "namespaces": {*STAGES, "models", *BASE},
-    "memory": {*STAGES, "models", "wiring", "namespaces", "settings", "home", *BASE},
-    "aio": {*STAGES, "models", "memory", "namespaces", *BASE},
+    "memory": {*STAGES, "models", "reviews", "wiring", "namespaces", "settings", "home", *BASE},
+    "aio": {*STAGES, "models", "reviews", "memory", "namespaces", *BASE},
     "serve": {"", "serve", *STAGES, "models", "memory", "namespaces", "aio", "settings", "home", *BASE},
     "testing": {"organize", *BASE},
     "": {"aio", "memory", *STAGES, "models", *BASE},
@@ -63,13 +68,15 @@ SQL_STANDS_IN = (
     "collect.agents",
     "collect.sessions",
     "collect.history",
+    "collect.tombstones",
     "organize.inbox",
     "organize.document_rows",
     "organize.facts",
+    "organize.review",
     "models.ledger",
     "journal.rows",
     "recall.items",
-    "recall.citations",
+    "recall.ends",
     "recall.index_state",
     "recall.recall_log",
     "recall.feedback",
@@ -80,6 +87,7 @@ SQL_STANDS_IN = (
     "vectors.local",
     "vectors.numbering",
     "vectors.pgvector",
+    "forget.",
     "testing",
 )
 SQL = re.compile(r"\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE\b.+?\bSET|SELECT\b.+?\bFROM)\b", re.DOTALL)

@@ -211,13 +211,12 @@ def test_a_pair_of_which_nothing_was_kept_is_wrong(expect: str) -> None:
 
 def test_shares_are_of_the_pairs_that_expect_the_same() -> None:
     results = [
-        supersede.Result(pair("supersedes"), "", True),
-        supersede.Result(pair("supersedes"), "the older is still current", True),
-        supersede.Result(pair("different"), "", False),
+        supersede.Result(pair("supersedes"), ""),
+        supersede.Result(pair("supersedes"), "the older is still current"),
+        supersede.Result(pair("different"), ""),
     ]
     assert supersede.share_right(results, "supersedes") == 50
     assert supersede.share_right(results, "different") == 100
-    assert supersede.share_judged(results, "different") == 0
 
 
 @pytest.mark.parametrize("style", supersede.STYLES)
@@ -240,7 +239,7 @@ def test_a_conversation_goes_through_the_product() -> None:
     )
     sitting = Sitting(datetime(2023, 5, 8, 13, 56, tzinfo=UTC), said)
     asked = Question("Which?", frozenset({"D1:2"}))
-    run = organize.organized([Conversation("talk-1", (sitting,), (asked,))], density=1.0)
+    run = organize.organized([Conversation("talk-1", (sitting,), (asked,))])
     assert knowledge.coverage(run.talks) == 100
     assert knowledge.junk(run.talks) == 0
     assert 0 < knowledge.size_over_transcript(run.talks) < knowledge.size(run.talks)

@@ -25,7 +25,7 @@ from lifelong.organize.draft import Draft, diff
 from lifelong.organize.facts import COMMON_KEY_FACTS, MAX_FOUND, fact_keys
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
-from lifelong.text.stems import canonical
+from lifelong.text.stems import stem
 from lifelong.types import Changeset, Document
 
 OWNER = "default"
@@ -200,7 +200,7 @@ def test_committers_at_once_come_one_after_the_other(
 
 def about(store: DocumentStore, *words: str) -> list[tuple[str, str]]:
     """Return the path and the sentence of each current fact that has one of these words as a key."""
-    (found,) = store.draft().find_facts([{canonical(word) for word in words}])
+    (found,) = store.draft().find_facts([{stem(word) for word in words}])
     return [(store.read(fact.document_id).path, fact.sentence) for fact in found]
 
 
@@ -251,7 +251,7 @@ def test_a_draft_finds_the_facts_it_changed(store: DocumentStore) -> None:
     bob = add(store, "bob", "Bob likes tea. [r1]")
     draft = store.draft()
     draft.edit(bob.id, 1, find="tea", replace="coffee")
-    coffee, tea = {canonical("coffee")}, {canonical("tea")}
+    coffee, tea = {stem("coffee")}, {stem("tea")}
     assert [fact.sentence for fact in draft.find_facts([coffee])[0]] == ["Bob likes coffee."]
     assert draft.find_facts([tea]) == [[]]
     draft.delete(bob.id, 2)

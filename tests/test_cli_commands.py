@@ -22,6 +22,7 @@ from lifelong.serve.init import make_home
 from lifelong.serve.terminal import counted, not_indexed
 from lifelong.types import ItemKind, ItemState
 from tests.command_line import Line
+from tests.model_servers import ModelServer, say
 
 MARA = User("cli", "mara", "main")
 SAID = ("I live in Lisbon.", "I'm allergic to nuts.", "My brother Marco Rossi works at Atlas.")
@@ -279,6 +280,15 @@ def test_add_says_what_is_wrong(home: Path, line: Line) -> None:
     assert "not UTF-8" in line("add", "--agent", "a/b/c", piped=b"\xff\xfe").err
     assert line("add", "x", "--role", "nobody").code == 2
     assert line("add", "x", "--at", "noon").code == 2
+    assert "in the future: 2099-01-01" in line("add", "x", "--at", "2099-01-01").err
+    assert "in the future" in line("add", "x", "--agent", "cli/new/one", "--at", "2099-01-01").err
+    assert "cli/mara/main" in line.done("agents").out
+    assert "cli/new/one" not in line.done("agents").out
+
+
+def test_list_says_that_a_filter_leaves_nothing(home: Path, line: Line) -> None:
+    """R11."""
+    assert "Nothing matches. Leave out a filter." in line.done("list", "--since", "2099-01-01").out
 
 
 def test_a_new_user_begins_with_add_only(home: Path, line: Line) -> None:
@@ -381,7 +391,8 @@ def test_a_hit_says_what_to_know_of_it(home: Path, line: Line, monkeypatch: pyte
 
 def test_about_shows_everything_of_a_name(home: Path, line: Line) -> None:
     """R7: facts that hold, then those that ended; relations; records."""
-    line.done("add", "My sister Ana sails.", "--agent", "cli/mara/main", "--speaker", "Mara", "--end")
+    for text in ("Ana is my sister and lives in Faro.", "My sister Ana sails a Laser dinghy."):
+        line.done("add", text, "--agent", "cli/mara/main", "--speaker", "Mara", "--end")
     line.done("organize")
     (lisbon,) = line.done("list", "--kind", "fact", "--subject", "Lisbon", "--json").json
     line.done("correct", lisbon["id"], "Mara lives in Porto.")
@@ -473,6 +484,11 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
         (["search", "tea", "--top-k", "few"], 2, "it must be a whole number."),
         (["context", "--tokens", "-1"], 2, "it must be at least 0."),
         (["list", "--kind", "turn"], 2, "'--kind': 'turn' is not one of 'record', 'fact'"),
+        (
+            ["documents", "--home", "x"],
+            2,
+            "--home stands after the command, as in: lifelong documents tree --home",
+        ),
         (["--user", "work", "list"], 2, "--user stands after the command, as in: lifelong list --user"),
         (["about", " "], 2, "There is no name"),
         (["receipt", "banana"], 1, "Unknown record id 'banana'. Use an id like r33."),
@@ -488,6 +504,25 @@ def test_bad_input_is_one_sentence(home: Path, line: Line, words: list[str], cod
     assert len(answer.err.strip().splitlines()) == 1
     told = json.loads(line(*words, "--json").err)
     assert sentence.removeprefix("lifelong: ") in told["message"]
+
+
+def test_documents_are_consolidated(home: Path, line: Line) -> None:
+    """S7, O21: first what would be done, in sentences; then done, with the command that undoes it."""
+    twice = "I like trains. [Mara, 2026-02-01, r1]\n\nI like trains. [Mara, 2026-02-02, r2]"
+    line.done("documents", "write", "memory/likes", twice)
+    planned = line.done("documents", "consolidate", "--dry-run").out
+    assert "Merge f" in planned
+    assert "in ~/memory/likes: it cites r1, r2." in planned
+    assert "~/memory/likes  version 1" in line.done("documents", "read", "memory/likes").out
+    undo = line.done("documents", "consolidate").out.rpartition("To undo it: lifelong ")[2].split()
+    assert (
+        line.done("documents", "read", "memory/likes", "--body").out
+        == "I like trains. [Mara, 2026-02-01, r1, r2]\n"
+    )
+    assert "nothing to tidy" in line.done("documents", "consolidate").out
+    line.done(*undo)
+    assert line.done("documents", "read", "memory/likes", "--body").out.strip() == twice
+    assert line.done("documents", "consolidate", "--json").json["changeset"]
 
 
 # The rest
@@ -529,6 +564,29 @@ def test_experiences_relations_and_notes(home: Path, line: Line) -> None:
     assert line.done("notes", "list", "--json").json[0]["worker"] == "tester"
     assert line.done("notes", "show", "tester").out == "The suite takes seven minutes.\n"
     assert line.done("notes", "show", "tester", "--json").json["notes"] == "The suite takes seven minutes."
+
+
+def test_notes_are_compacted_and_restored(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O33, K1: by a model, above the threshold of the settings; undone from the archive. What cannot be done says
+    why, and what to do."""
+    answer = line("notes", "compact", "nobody")
+    assert answer.code == 1
+    assert "nobody keeps no notes. See: lifelong notes list" in answer.err
+    line.done("notes", "store", "tester", "suite", "The suite takes 7 minutes.")
+    assert "Nothing was compacted: no model is configured" in line.done("notes", "compact", "tester").out
+    assert "There is nothing to restore" in line.done("notes", "restore", "tester").out
+    with ModelServer([say("The suite takes 7 minutes, not 9."), say("The suite takes 7 minutes.")]) as server:
+        monkeypatch.setenv("LIFELONG_MODELS_MODEL", "openai:gpt-4o-mini")
+        monkeypatch.setenv("LIFELONG_MODELS_API_KEY", "x")
+        monkeypatch.setenv("LIFELONG_MODELS_BASE_URL", server.base_url("openai"))
+        assert "no more than 16,000 bytes" in line.done("notes", "compact", "tester").out
+        line.done("notes", "store", "tester", "again", "The suite takes 7 minutes. It takes 7 minutes.")
+        assert "2 notes of tester were compacted, from 72 to 27 bytes" in (
+            line.done("notes", "compact", "tester", "--force").out
+        )
+    assert line.done("notes", "show", "tester").out == "The suite takes 7 minutes.\n"
+    assert sorted(line.done("notes", "restore", "tester", "--json").json["restored"]) == ["again", "suite"]
+    assert "It takes 7 minutes." in line.done("notes", "show", "tester").out
 
 
 def test_what_is_off_says_how_to_switch_it_on(tmp_path: Path, line: Line) -> None:

@@ -29,15 +29,16 @@ SILENT = {"lifelong serve", "lifelong mcp", "lifelong hook"}
 """What speaks to another program, or prints nothing."""
 
 PROMISED = """init demo serve mcp hook worker config add search context about list correct pin unpin feedback
-end-session organize receipt users relations agents health stats ledger doctor verify rebuild backup
-restore""".split()
+end-session organize receipt users forget forgotten relations agents health stats ledger doctor verify scan
+rebuild retention backup restore export import""".split()
 NOUNS = {
-    "documents": "tree read write history diff rollback",
+    "documents": "tree read write history diff rollback consolidate",
     "journal": "show remember compact",
     "experiences": "list query add",
-    "notes": "list show store",
+    "notes": "list show store compact restore",
     "sessions": "list show",
     "inbox": "list retry",
+    "review": "list approve edit refuse",
 }
 
 
@@ -90,6 +91,9 @@ def test_every_example_runs(tmp_path: Path, line: Line, monkeypatch: pytest.Monk
             memory.end_session(mara)
             memory.organize()
         work.agent(User("cli", "mara", "main"))
+        remember = next(one for one in memory.tools("cursor") if one.name == "remember_this")
+        for number in range(3):
+            remember.call(text=f"Never ride more than {number + 1} bicycles.")
     piped = {"lifelong hook": '{"hook_event_name": "Stop", "last_assistant_message": "Done."}'}
     for name, example in examples.items():
         words = [str(tmp_path / "try") if word == "/tmp/try" else word for word in shlex.split(example)]
@@ -156,7 +160,8 @@ def test_completion_knows_commands_and_options() -> None:
         )
         return told.stdout
 
-    assert completed("lifelong re").split() == ["receipt", "relations", "rebuild", "restore"]
+    names = ["receipt", "relations", "review", "rebuild", "retention", "restore"]
+    assert completed("lifelong re").split() == names
     assert "rollback" in completed("lifelong documents r")
 
 

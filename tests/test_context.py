@@ -299,3 +299,49 @@ def test_facts_stand_before_experiences(open_memory: OpenMemory) -> None:
     (fact,) = memory.list("fact")
     assert f"{RELEVANT}\n- [2026-02-24, {fact.id}] The ship Aurora is painted green." in context
     assert context.index(RELEVANT) < context.index(HEADING) < context.index(TEA)
+
+
+# R8: who said it
+
+
+def organized(memory: Memory, *said: UserMessage | AssistantMessage) -> None:
+    memory.add(list(said))
+    memory.end_session()
+    memory.organize()
+
+
+def test_a_fact_says_who_said_it_where_several_people_speak(memory: Memory) -> None:
+    """R8: what Ben says is not taken for Ann's word."""
+    organized(
+        memory,
+        UserMessage("The harbour office opens at seven, bring the blue form.", "Ann"),
+        UserMessage("The ferry to Arran has 40 seats and a small café.", "Ben"),
+    )
+    for message, line in (
+        ("the harbour office", "Ann: The harbour"),
+        ("the ferry to Arran", "Ben: The ferry to Arran"),
+    ):
+        assert re.search(rf"- \[\S+, f\d+\] {line}", memory.context(f"Tell me about {message}."))
+
+
+def test_a_fact_says_that_it_is_not_the_users_word(memory: Memory) -> None:
+    """R8, S5: the assistant's findings, beside the words of the only person who speaks."""
+    organized(
+        memory,
+        UserMessage("The harbour office opens at seven, bring the blue form.", "Ann"),
+        AssistantMessage("The harbour office of Lagos charges 35 EUR for the blue form."),
+    )
+    context = memory.context("What about the harbour office and the blue form?")
+    assert re.search(r"- \[\S+, f\d+\] The harbour office opens at seven", context)
+    assert re.search(r"- \[\S+, f\d+\] Assistant: The harbour office of Lagos", context)
+
+
+def test_what_was_replaced_gives_way_to_what_replaced_it(memory: Memory, clock: FakeClock) -> None:
+    """R8, O11: among what is relevant, too, and whoever said it."""
+    organized(memory, UserMessage("The release of Harbor 2.0 is on 20 November.", "Mara"))
+    clock.turn(days=1)
+    organized(memory, UserMessage("The release of Harbor 2.0 is now on 27 November.", "Jonas"))
+    context = memory.context("When is the release of Harbor 2.0?")
+    assert "20 November" not in context
+    assert context.count("27 November") == 1
+    assert "Jonas: The release of Harbor 2.0" in context

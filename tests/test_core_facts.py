@@ -297,6 +297,29 @@ def test_a_reversal_or_another_value_replaces_it(memory: Memory, clock: FakeCloc
     assert rule not in memory.context("Write a haiku.")
 
 
+def test_the_core_shows_what_replaced_a_line(memory: Memory, clock: FakeClock) -> None:
+    """R8, O11: never the outdated sentence alone, also where the newer one would not stand by itself."""
+    memory.add("Standup is at 9:30, note it.")
+    clock.turn(days=1)
+    memory.add("The standup was moved to 10:15.")
+    clock.turn(days=1)
+    memory.add("They moved the standup again. The standup is at 10:45 now.")
+    (line,) = core(memory.context("Write a haiku."))
+    assert "10:45" in line
+    assert "9:30" not in line
+    (hit,) = [hit for hit in memory.search("When is the standup?") if "9:30" in hit.text]
+    assert hit.newer is not None
+    assert "10:45" in hit.newer.text
+
+
+def test_another_ones_change_takes_nothing_out_of_a_context(memory: Memory, clock: FakeClock) -> None:
+    """R8: a friend's birthday was wrong; the other birthdays are still relevant."""
+    memory.add("Vikram sets gemstones in Jaipur. His birthday is on 26 October.")
+    clock.turn(days=1)
+    memory.add("I got Gudrun's birthday wrong, it's the 12th of June, not 21.")
+    assert "26 October" in memory.context("When is Vikram's birthday?")
+
+
 @pytest.mark.parametrize(
     "message",
     [
@@ -330,8 +353,24 @@ def test_each_thing_comes_once(open_memory: OpenMemory) -> None:
     assert context.index(CORE) < context.index(RELEVANT) < context.index("Buy oat milk.")
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Die Probe im Chor ist immer montags.", "Die Probe im Chor ist verlegt, immer dienstags."),
+        ("El ensayo es siempre los martes.", "El ensayo pasa al jueves, siempre."),
+    ],
+)
+def test_a_context_reads_changes_as_the_organizer_does(memory: Memory, older: str, newer: str) -> None:
+    """R8, O11: also before anything is organized."""
+    memory.add([UserMessage(older), UserMessage(newer)])
+    lines = core(memory.context("Hello"))
+    assert [line for line in lines if newer in line]
+    assert not [line for line in lines if older in line]
+
+
 def test_one_persons_matters_stay_out_of_anothers_talk(memory: Memory, clock: FakeClock) -> None:
-    """R8: where it is known who talks; rules are for everybody."""
+    """R8, O10: where it is known who talks; a person's rules bind nobody else, the host's do."""
+    memory.add([SystemMessage("Always sign as Harbor Desk.")])
     said(memory, "I'm allergic to walnuts.", "My salary is 61,000 a year.", speaker="Alice")
     said(memory, "Please always sign as Fathom Care.", speaker="Maren")
     clock.turn(hours=2)
@@ -339,7 +378,8 @@ def test_one_persons_matters_stay_out_of_anothers_talk(memory: Memory, clock: Fa
     context = memory.context("What is the salary, and which walnuts?")
     assert "allergic" not in context
     assert "61,000" not in context
-    assert "Fathom Care" in context
+    assert "Fathom Care" not in context
+    assert "Harbor Desk" in context
     clock.turn(hours=2)
     memory.add([UserMessage("Hello again.", "Alice")])
     assert "allergic to walnuts" in memory.context("What can I eat?")
@@ -359,6 +399,21 @@ def test_the_rules_of_another_project_are_left_out(memory: Memory) -> None:
     named = core(memory.context("Install the dependencies of atlas-web."))
     assert [line for line in named if "npm" in line] == ["- [2026-02-24, r1] Always use pnpm here."]
     assert len([line for line in core(memory.context("Install it.")) if "npm" in line]) == 2
+
+
+def test_facts_of_a_folder_are_put_before_its_agents_only(memory: Memory) -> None:
+    """R8, O8: a rule that was said in a folder is a fact there; what is about the user holds everywhere."""
+    web = memory.agent(caller("claude-code", "default", "/home/dana/atlas-web"))
+    api = memory.agent(caller("claude-code", "default", "/home/dana/atlas-api"))
+    memory.append(web, UserMessage("Always use pnpm here."))
+    memory.append(web, UserMessage("I'm allergic to walnuts."))
+    for agent in (web, api):
+        memory.end_session(agent)
+    memory.organize()
+    assert [fact for fact in memory.list("fact") if "pnpm" in fact.text]
+    in_web, in_api = (memory.context("Install everything.", agent=agent) for agent in (web, api))
+    assert ("pnpm" in in_web, "pnpm" in in_api) == (True, False)
+    assert ("walnuts" in in_web, "walnuts" in in_api) == (True, True)
 
 
 def test_each_line_says_why_it_is_there_and_can_be_corrected(open_memory: OpenMemory) -> None:

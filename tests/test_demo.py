@@ -12,6 +12,7 @@ import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from rich.console import Console
 from lifelong import Memory, User, UserMessage
 from lifelong.errors import InputError
 from lifelong.redaction import has_secret
-from lifelong.serve.demo import QUESTIONS, demo
+from lifelong.serve.demo import QUESTIONS, _tree, demo
 from lifelong.serve.samples import DAYS, PLANTED, SECRETS, sample_sessions
 from lifelong.types import SystemMessage, ToolCall, ToolResult
 from tests.conftest import everything
@@ -134,23 +135,22 @@ def test_documents_have_the_dates_of_the_talks(place: Path) -> None:
     with Memory.open(place / "demo-home") as memory:
         then = datetime.now(UTC) - timedelta(days=14)
         before = memory.documents.read("~/memory/people/mara", as_of=then)
-        assert "lives in Porto." in before.body
-        assert "lives in Lisbon" not in before.body
+        assert "I live in Porto." in before.body
+        assert "I live in Lisbon" not in before.body
         assert memory.journal.day(datetime.now(UTC).date() - timedelta(days=DAYS))
 
 
 def test_what_moved_is_current_and_the_old_one_ended(place: Path) -> None:
-    """O11: a house and a deadline."""
+    """O11: a house. The deadline that another person gives stands beside the older one."""
     with Memory.open(place / "demo-home") as memory:
         found = [
             (fact.text, fact.current)
             for document in memory.documents.walk()
             for fact in memory.documents.facts(document.id)
         ]
-    assert ("lives in Lisbon now.", True) in found
-    assert ("lives in Porto.", False) in found
-    releases = {current for text, current in found if text.startswith("The release of Harbor 2.0 is")}
-    assert releases == {True, False}
+    assert [current for text, current in found if "I live in Lisbon now." in text] == [True]
+    assert [current for text, current in found if "I live in Porto." in text] == [False]
+    assert {current for text, current in found if "The release of Harbor 2.0 is" in text} == {True}
 
 
 def test_what_was_secret_is_nowhere(place: Path, result: dict[str, Any]) -> None:
@@ -219,6 +219,17 @@ def test_a_memory_that_somebody_works_with_is_left_alone(tmp_path: Path, setting
 # What a person sees
 
 
+def test_its_tree_shows_each_fact_with_its_records(place: Path) -> None:
+    """O10: what was said, then the bracket that names who said it, when, and where."""
+    printed = StringIO()
+    console = Console(file=printed, width=200)
+    with Memory.open(place / "demo-home") as memory:
+        console.print(_tree(memory, facts=True))
+    facts = [line for line in printed.getvalue().splitlines() if re.search(r"r\d+[],]", line)]
+    assert facts
+    assert [line for line in facts if "──  [" in line] == []
+
+
 def test_it_is_shown_while_it_runs(tmp_path: Path) -> None:
     """What is said, the documents that grow out of it, and answers with their dates; no secret on the screen."""
     with (tmp_path / "screen").open("w", encoding="utf-8") as screen:
@@ -226,7 +237,7 @@ def test_it_is_shown_while_it_runs(tmp_path: Path) -> None:
     text = (tmp_path / "screen").read_text(encoding="utf-8")
     for part in ("189 of 189 records", "add  ", "organize", "LONGMEMORY.md", *QUESTIONS):
         assert part in text
-    assert re.search(r"^ +f\w{8} .*\n +also r\d+ ", text, re.MULTILINE), "a fact and its record"
+    assert re.search(r"^ +f\d+ .*\n +also r\d+ ", text, re.MULTILINE), "a fact and its record"
     assert "[secret: random token]" in text
     assert [secret for secret in SECRETS if secret in text] == []
     assert "Not true" not in text

@@ -619,3 +619,13 @@ def test_a_walk_looks_at_each_document_once(store: DocumentStore, database: Data
 def test_times_are_utc(store: DocumentStore) -> None:
     """O15: as stored."""
     assert add(store, "a").valid_from.tzinfo is UTC
+
+
+def test_a_title_names_a_document(store: DocumentStore) -> None:
+    """O17, O13a: in any case, as long as only one document has it."""
+    anna = store.write(slug="anna-berg", title="Anna Berg", body="", parent_path=MEMORY_ROOT)
+    note = add(store, "note", body="See [[anna berg]] and [[Anna]].")
+    assert Reference(anna.id, "body") in store.references(note.id)
+    assert store.draft().unresolved(note.id) == ["Anna"]
+    store.write(slug="other", title="Anna Berg", body="", parent_path=MEMORY_ROOT)
+    assert store.draft().unresolved(note.id) == ["anna berg", "Anna"]

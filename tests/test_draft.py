@@ -216,7 +216,7 @@ def test_a_memory_agent_writes_below_memory_only(confined: Draft, store: Documen
 def test_an_appended_paragraph_stands_alone(draft: Draft) -> None:
     """O20: with a blank line before it."""
     a = add(draft, "a", "One.\n")
-    assert draft.edit(a.id, 1, append="Two.\n").body == "One.\n\nTwo."
+    assert draft.edit(a.id, 1, append="Two.\n").body == "One.\n\nTwo.\n"
     b = add(draft, "b")
     assert draft.edit(b.id, 1, append="One.").body == "One."
 

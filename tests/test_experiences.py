@@ -422,7 +422,7 @@ def test_the_schedule_adds_what_is_unique_before_it_compacts(open_memory: OpenMe
     assert result.compacted, "the old ones are gone from MEMORY.md"
     assert {one.text for one in memory.experiences.list()} == {DEPLOY, TEA}
     tea = memory.experiences.list("user-preference")[0]
-    assert (tea.trust, tea.session_id, tea.at) == ("user", "s1", clock() - timedelta(days=30))
+    assert (tea.trust, tea.session_id, tea.at) == ("agent", "s1", clock() - timedelta(days=30))
     memory.journal.compact()
     assert len(memory.experiences.list()) == 2
 

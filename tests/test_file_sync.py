@@ -54,6 +54,16 @@ def test_text_that_is_none_is_found_all_the_same(journal: Memory) -> None:
     assert len(found) == 5
 
 
+def test_the_end_of_a_summary_is_no_text(journal: Memory) -> None:
+    """R1, R11: what LONGMEMORY.md marks its blocks with is not listed."""
+    page = journal.home.user_folder("default") / "LONGMEMORY.md"
+    page.write_text("# Long-term memory\n\n## 2026-01-02 (all)\n\nThe attic is dry.\n\n<!-- end -->\n\n")
+    journal.organize()
+    listed = [hit.text for hit in journal.list("journal")]
+    assert "The attic is dry." in listed
+    assert not [text for text in listed if "<!--" in text]
+
+
 def test_a_line_that_may_be_part_of_a_record_is_not_found(journal: Memory) -> None:
     """R1, S4: nobody knows how secret it is."""
     journal.journal.remember("The boiler key hangs behind the mirror.", "learned", "secret")
@@ -82,18 +92,18 @@ def test_a_page_that_cannot_be_filed_keeps_no_other_from_it(
     pages = [tmp_path / "beds.md", tmp_path / "pipes.md"]
     files = FileSync(database, "default", clock, "note", lambda: pages, items, alone=True)
     pages[0].write_text("Beans climb by the boiler.")
-    assert files.sync() == 1
+    assert files.sync({}) == 1
     pages[0].write_bytes(b"\xed\xa0\x80 boiler")
     pages[1].write_text("The boiler valve sticks.")
-    assert files.sync() == 1
-    assert files.sync() == 0
+    assert files.sync({}) == 1
+    assert files.sync({}) == 0
     assert {hit.text for hit in everything(memory.search("boiler"))} == {
         "Beans climb by the boiler.",
         "The boiler valve sticks.",
     }
     assert caplog.text.count("beds.md: indexing failed") == 1
     pages[0].write_text("The boiler is gone.")
-    files.sync()
+    files.sync({})
     found = everything(memory.search("boiler"))
     assert {hit.text for hit in found} == {"The boiler is gone.", "The boiler valve sticks."}
 

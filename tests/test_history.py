@@ -120,7 +120,7 @@ def test_every_record_has_the_provenance_of_its_type() -> None:
 def test_any_text_comes_back(text: str, speaker: str) -> None:
     """C6: written and read, whatever it holds."""
     record = UserMessage(text, speaker, at=SAID)
-    recorded = from_row((1, "s", *_columns(to_row(record, 0, 1_000_000))))
+    recorded = from_row((1, "s", *_columns(to_row(record, to_micros(SAID), 1_000_000))))
     assert recorded
     assert recorded.record == record
 
@@ -140,7 +140,7 @@ json_values = st.recursive(
 def test_any_arguments_come_back(arguments: dict[str, object]) -> None:
     """C6: what JSON can say."""
     record = ToolCall("t", arguments, at=SAID)  # type: ignore[arg-type]
-    recorded = from_row((1, "s", *_columns(to_row(record, 0, 1_000_000))))
+    recorded = from_row((1, "s", *_columns(to_row(record, to_micros(SAID), 1_000_000))))
     assert recorded
     assert recorded.record == record
 

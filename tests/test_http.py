@@ -43,7 +43,9 @@ def api(app: Api, store: Store) -> Api:
 
 
 def test_every_operation_is_tested(api: Api) -> None:
-    source = Path(__file__).read_text(encoding="utf-8")
+    source = "".join(
+        Path(__file__).with_name(name).read_text("utf-8") for name in ("test_http.py", "test_review.py")
+    )
     assert {name for name in api.operations if f'"{name}"' not in source} == set()
 
 
@@ -123,6 +125,13 @@ def test_every_record_comes_back_as_it_went_in(api: Api) -> None:
     assert "## User" in api("get_transcript", session_id=session["id"])["text"]
 
 
+def test_nothing_is_said_in_the_future(api: Api) -> None:
+    """C11."""
+    said = {"text": "The ferry leaves at nine.", "at": "2099-01-01T00:00:00Z"}
+    assert "in the future: 2099-01-01" in api("add", said, status=422)["detail"]
+    assert api("list_agents") == []
+
+
 def test_a_batch_with_a_bad_record_stores_nothing(api: Api) -> None:
     """C7"""
     agent = api.agent()
@@ -170,6 +179,7 @@ def test_a_home_is_looked_after(api: Api, store: Store) -> None:
     api.say(api.agent(), "Mara lives in Lisbon.")
     assert api("check") == []
     assert api("verify") == []
+    assert api("audit")["findings"] == []
     api("rebuild")
     made = api("backup", {"name": "monday"})
     assert Path(made["path"]) == store.home.path / "backups" / "monday.db"
@@ -229,6 +239,31 @@ def test_searches_are_logged_and_hits_get_feedback(api: Api) -> None:
     api("get_recall", recall_id=999, status=404)
 
 
+def test_what_is_forgotten_is_shown_first_and_proven_then(api: Api) -> None:
+    """S6: nothing goes unless `dry_run` is false; the answer has the report and the proof, but not the words; the
+    tombstone has the author."""
+    agent = api.agent()
+    said = api.say(agent, "My sister Zelda works at Quuxcorp.")
+    api.say(agent, "The launch is on Thursday.")
+    shown = api("forget", {"about": "Zelda"})
+    assert shown["proof"] is None
+    assert shown["report"]["preview"]
+    assert shown["report"]["texts"] == [f"r{said} My sister Zelda works at Quuxcorp."]
+    assert api("list_forgotten") == []
+    done = api("forget", {"about": "Zelda", "dry_run": False, "author": "mara"})
+    assert done["report"]["records"] == [f"r{said}"]
+    assert done["report"]["complete"]
+    assert done["proof"]["found"] == []
+    assert done["proof"]["words"] > 0
+    assert "Quuxcorp" not in str(done)
+    (stone,) = api("list_forgotten")
+    assert (stone["kind"], stone["ref"], stone["author"]) == ("record", str(said), "mara")
+    assert [hit["text"] for hit in api("list")] == ["The launch is on Thursday."]
+    assert "was forgotten on" in api("forget", {"ids": [f"r{said}"]}, status=404)["detail"]
+    assert "Say what to forget" in api("forget", {}, status=422)["detail"]
+    assert api("forget", {"matching": "launch", "dry_run": False, "prove": False})["proof"] is None
+
+
 def test_documents_are_written_with_the_version_that_was_read(api: Api) -> None:
     """O18, O20, O21: write, edit, stale write, as of, diff, versions, deletion."""
     made = api("make_document", {"slug": "trains", "title": "Trains", "body": "Fast.", "parent_path": "~/memory"})
@@ -270,6 +305,21 @@ def test_changesets_are_rolled_back(api: Api) -> None:
     api("get_changeset", changeset_id=999, status=404)
 
 
+def test_documents_are_consolidated(api: Api) -> None:
+    """S7, O21: what would be done, what was done, and the changeset that undoes it."""
+    twice = "I like trains. [Mara, 2026-02-01, r1]\n\nI like trains. [Mara, 2026-02-02, r2]"
+    api("add", {"text": "Hello."})
+    made = api("make_document", {"slug": "preferences", "title": "P", "body": twice, "parent_path": "~/memory"})
+    planned = api("consolidate_documents", dry_run=True)
+    assert api("consolidate_documents", {"dry_run": True})["dry_run"]
+    api("consolidate_documents", {"dryrun": True}, status=422)
+    assert (planned["dry_run"], planned["changeset"], len(planned["merged"])) == (True, None, 1)
+    done = api("consolidate_documents")
+    assert (done["merged"], done["facts_before"], done["facts_after"]) == (planned["merged"], 2, 1)
+    api("rollback_changeset", changeset_id=done["changeset"])
+    assert api("read_document", document_id=made["id"])["document"]["body"] == twice
+
+
 def test_the_journal_is_kept_and_compacted(api: Api) -> None:
     """O22, O24, O30"""
     line = api("remember", {"text": "Mara prefers trains.", "category": "user-preference"})
@@ -287,6 +337,8 @@ def test_workers_keep_notes(api: Api) -> None:
     assert api("load_notes", worker="builder")["text"] == "Port 5432."
     assert api("list_workers") == ["builder"]
     assert api("compact_notes", worker="builder")["ran"] is False
+    assert api("compact_notes", worker="builder", force=True)["ran"] is False
+    assert api("restore_notes", worker="builder") == {"restored": []}
     api("store_note", {"content": "x"}, worker="builder", key="%2e%2e", status=422)
     api("store_note", {"content": "x"}, worker="a.b", key="x", status=422)
     api("store_note", {"content": "x"}, worker="..%2f..", key="x", status=404)

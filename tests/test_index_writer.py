@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lifelong import Agent, Memory, User, UserMessage
+from lifelong import Agent, AssistantMessage, Memory, User, UserMessage
 from lifelong.collect.sessions import Sessions
 from lifelong.organize.facts import FactIndex
 from lifelong.recall import repair
-from lifelong.recall.citations import Citations
+from lifelong.recall.ends import Ends
 from lifelong.recall.items import Items
 from lifelong.storage.base import Database, Param, Row, Transaction
 from lifelong.testing import FakeClock
@@ -54,6 +54,26 @@ def test_a_row_that_is_no_record_at_all_does_not_stop_a_rebuild(tmp_path: Path, 
         memory._parts.shared.index_worker.run_until_idle()
         assert {hit.record_id for hit in memory.search("lynx", 10)} == {ids[0], ids[2]}
         assert memory.admin.health().status == "green"
+
+
+# Quotes
+
+
+def test_a_quote_has_its_speaker_and_their_trust(memory: Memory, alice: Agent) -> None:
+    """O8, R2: whatever the document is called; a quote of the assistant is the agent's word."""
+    memory.append_many(alice, [UserMessage("I'm vegetarian."), AssistantMessage("MonthGrid.tsx has no locale.")])
+    write(
+        memory,
+        "findings",
+        "- I'm vegetarian. [Mara, 2026-03-03, r1]\n- I'm vegetarian. [Tom, 2026-03-03, r1]",
+        "MonthGrid.tsx has no locale. [Assistant, 2026-03-03, r2]\n\nBooked a room. [r2]",
+    )
+    assert {(hit.text, hit.speaker, hit.trust) for hit in memory.list("fact")} == {
+        ("I'm vegetarian.", "Mara", "user"),
+        ("I'm vegetarian.", "Tom", "user"),
+        ("MonthGrid.tsx has no locale.", "", "agent"),
+        ("Booked a room.", "", "user"),
+    }
 
 
 # What has ended
@@ -170,6 +190,43 @@ def test_what_is_hidden_is_not_counted(memory: Memory) -> None:
     document = memory.documents.read("~/cat")
     memory.documents.delete(document.id, document.version)
     assert memory.admin.stats().items == {"fact": 1}
+
+
+def test_all_that_has_ended_follows_from_documents_and_from_what_people_said(
+    memory: Memory, alice: Agent, clock: FakeClock
+) -> None:
+    """O11, R1: made anew, it is the same to the row, with the times since when each is known."""
+    said = ("Porto is home.", "Lisbon is home.", "The flat is small.", "The dog barks.", "I swim.")
+    memory.append_many(alice, [UserMessage(text) for text in said])
+    bodies = [
+        ("one", "- Lives in Porto. [r1]\n- Has a flat. [r1, r3]\n\nMy own words."),
+        ("two", "Has a dog. [r4]\n\nSwims. [Alice, 2026-02-24, r5]"),
+        (
+            "one",
+            "- Has a flat. [r3]\n\nMy own words.\n\n## Earlier\n\n- Lives in Porto. [r1, until 2026-02-25 by r2]",
+        ),
+        ("two", "Swims. [Alice, 2026-02-24, r5]\n\nLives in Porto. [r1, until 2026-02-25 by r2]"),
+        ("one", "- Has a flat. [r3]\n- Lives in Porto. [r2]\n\nMy own words."),
+        ("two", "Has a dog. [r4, until 2026-02-26 by r5]\n\nLives in Porto. [r1, until 2026-02-25 by r2]"),
+    ]
+    for slug, body in bodies:
+        write(memory, slug, body)
+        clock.turn(days=1)
+    memory.correct("r5", "I dive.")
+    memory.feedback(next(hit.id for hit in memory.list("fact") if "own words" in hit.text), "outdated")
+    memory.correct(next(hit.id for hit in memory.list("fact") if "flat" in hit.text), "Alice has a house.")
+
+    def rows() -> list[list[Row]]:
+        tables = ("ends", "citations", "facts")
+        return memory._parts.shared.database.read(
+            lambda tx: [tx.all(f"SELECT * FROM {table} ORDER BY 1, 2, 3, 4, 5") for table in tables]
+        )
+
+    before, listed = rows(), memory.list()
+    assert {row[1] for row in before[0]} == {"fact", "record", "journal"}
+    for again in anew_or_not(memory):
+        assert rows() == before
+        assert sorted(again.list(), key=lambda hit: hit.id) == sorted(listed, key=lambda hit: hit.id)
 
 
 # Since when it is known
@@ -335,24 +392,25 @@ def test_what_is_looked_up_often_comes_from_an_index(tmp_path: Path) -> None:
 
         def look(tx: Transaction) -> list[str]:
             planned: Any = Planned(tx)
-            Items(planned, "default").ends("fact", "d")
-            Citations(planned, "default").superseded([1])
-            Citations(planned, "default").of("d")
-            Citations(planned, "default").partly_superseded([1])
+            Items(planned, "default").known_facts("d")
+            Ends(planned, "default").of_records([1])
+            Ends(planned, "default").put_facts("d", {}, datetime.now(UTC))
+            Ends(planned, "default").superseded_records()
             FactIndex(planned, "default").find([{"key"}])
-            Items(planned, "default").ended("journal")
             Items(planned, "default").pinned()
             Sessions(planned).marked()
             plans: list[str] = planned.plans
             return plans
 
-        ends, ended, of, surpassed, leads, lines, pinned, marked = memory._parts.shared.database.read(look)
-    assert "idx_items_thread (owner=? AND thread=?)" in ends
+        known, ended, of, superseded, leads, pinned, marked = memory._parts.shared.database.read(look)
+    assert "idx_items_thread (owner=? AND thread=?)" in known
     assert "idx_citations_record (owner=? AND record_id=?)" in ended
-    assert "(owner=? AND document_id=?)" in of
-    assert surpassed.count("idx_citations_record (owner=? AND record_id=? AND until") == 2
+    assert "(owner=? AND kind=? AND ref=?)" in ended
+    assert "idx_citations_document (owner=? AND document_id=?)" in of
+    assert "(owner=? AND kind=?)" in superseded
+    assert "(owner=? AND ref=?)" in superseded
+    assert superseded.count("idx_citations_record (owner=? AND record_id=?)") == 1
     assert "idx_fact_keys_key (owner=? AND key=?)" in leads
-    assert "COVERING INDEX idx_items_ended (owner=? AND kind=?)" in lines
     assert "idx_items_pinned (owner=?)" in pinned
     assert "idx_sessions_invalidated_at (invalidated_at>?)" in marked
-    assert "TEMP B-TREE" not in ends + ended + of + leads
+    assert "TEMP B-TREE" not in known + ended + of + leads

@@ -218,8 +218,8 @@ SOON = ON | {
 def test_started_it_compacts_when_it_is_due(
     home: Path, clock: FakeClock, settings: dict[str, object], later: timedelta
 ) -> None:
-    """O24, O29, S2: by itself; nothing follows `stop`; the next process knows when it ran last, and makes up for
-    what was missed."""
+    """O24, O29, S2: by itself; nothing follows `stop` or `close`; the next process knows when it ran last, and
+    makes up for what was missed."""
     with Memory.open(home, clock=clock, continuity=SOON | {"memory_compaction_interval_ms": 50}) as memory:
         fill(memory)
         memory.start()
@@ -233,7 +233,8 @@ def test_started_it_compacts_when_it_is_due(
         memory.stop()
         assert not schedules()
         memory.start()
-        assert not schedules()
+        assert schedules(), "it can be started again"
+    assert not schedules()
     clock.now = START + later
     with Memory.open(home, clock=clock, continuity=SOON | settings) as memory:
         fill(memory)
@@ -428,6 +429,23 @@ def test_closing_waits_for_notes_that_are_compacted(home: Path) -> None:
         with Memory.open(home, models=models) as memory:
             assert memory.notes.worker("researcher").load() == "Deploys go out on Tuesday.\n"
             assert [(call.purpose, call.state) for call in memory.admin.ledger()] == [("notes", "done")]
+
+
+def test_the_limits_of_notes_are_settings(home: Path) -> None:
+    """K1, O32, O33: what is loaded, and when it is compacted; restored, every note is back."""
+    with ModelServer([say("Deploys go out on Tuesday.")]) as server:
+        models = {"model": "openai:gpt-4o-mini", "api_key": "x", "base_url": server.base_url("openai")}
+        limits = {"notes_threshold": 300, "notes_load_cap": 150}
+        with Memory.open(home, models=models, organize={"organizer": "rules"}, continuity=limits) as memory:
+            notes = memory.notes.worker("researcher")
+            for number in range(5):
+                notes.store(f"n{number}", f"Deploys go out on Tuesday. {'They do. ' * 6}")
+                if number == 2:
+                    assert len(notes.load()) <= 150 < notes.size() <= 300
+            notes.wait()
+            assert "Deploys go out on Tuesday.\n" in notes.load()
+            assert set(notes.restore()) <= {f"n{number}" for number in range(5)}
+            assert notes.size() > 300
 
 
 @pytest.mark.parametrize("choice", ["model", "claude"])

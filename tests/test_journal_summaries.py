@@ -74,7 +74,7 @@ def test_a_turn_is_written_when_the_next_message_arrives(
     assert say(memory, summaries, alice, UserMessage("And how will it be tomorrow?")) == 1
     assert (summaries.keep_up(), summaries.write_all()) == (0, 0)
     [record] = journal.records()
-    assert record.text == "Mara: Is it raining in Porto today? → No, the sun is shining there."
+    assert record.text == "Mara: Is it raining in Porto today? → No, the sun is shining there. It is warm."
     assert (record.id, record.category) == (f"turn-{first.session_id}-{first.id}", "turn-summary")
     assert (record.session_id, record.source_channel) == (first.session_id, "cli/main")
     assert (record.sensitivity, record.timestamp) == ("private-user", clock.now)
@@ -185,8 +185,11 @@ WARM = "How warm is it in Lisbon now?"
 @pytest.mark.parametrize(
     ("records", "expected"),
     [
-        ([UserMessage("Hi! Can you book the flight? Thanks.")], "User: Hi! Can you book the flight?"),
-        ([UserMessage("Please look\n  at this thing here\nand there")], "User: Please look at this thing here"),
+        ([UserMessage("Hi! Can you book the flight? Thanks.")], "User: Hi! Can you book the flight? Thanks."),
+        (
+            [UserMessage("Please look\n  at this thing here\nand there")],
+            "User: Please look at this thing here and there",
+        ),
         ([UserMessage("What is it? " * 3), UserMessage("")], "User: What is it? What is it? What is it?"),
         (
             [UserMessage(WARM), AssistantMessage("Wait."), ToolResult("18"), AssistantMessage("18."), Note("x")],
@@ -201,11 +204,11 @@ WARM = "How warm is it in Lisbon now?"
                 UserMessage(WARM),
                 AssistantMessage("**Here is what the stations say:**\n\n1. Belém: 18.\n2. Sintra: 15."),
             ],
-            f"User: {WARM} → **Here is what the stations say:** 1. Belém: 18.",
+            f"User: {WARM} → **Here is what the stations say:** 1. Belém: 18. 2. Sintra: 15.",
         ),
         (
             [UserMessage(WARM), AssistantMessage("I'm so glad that you asked me! It is 18 degrees. Enjoy it.")],
-            f"User: {WARM} → I'm so glad that you asked me! It is 18 degrees.",
+            f"User: {WARM} → I'm so glad that you asked me! It is 18 degrees. Enjoy it.",
         ),
         ([UserMessage(f'<lifelong-context id="1">Old.</lifelong-context>{WARM}')], f"User: {WARM}"),
         (
@@ -214,7 +217,7 @@ WARM = "How warm is it in Lisbon now?"
         ),
         (
             [UserMessage("我把车卖给了玛拉。她明天来取车别忘了给她钥匙和文件。" * 9)],
-            "User: 我把车卖给了玛拉。 她明天来取车别忘了给她钥匙和文件。",
+            "User: " + " ".join(["我把车卖给了玛拉。", "她明天来取车别忘了给她钥匙和文件。"] * 7),
         ),
         (
             [UserMessage("The password for the\nserver is hunter2x9.")],

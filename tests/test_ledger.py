@@ -68,22 +68,37 @@ def test_a_finished_call_says_what_it_used(database: Database, clock: FakeClock)
     assert (run.input_tokens, run.output_tokens, run.cost) == (1_200, 34, 0.01)
 
 
-@pytest.mark.parametrize(("free", "cost"), [(True, 0.0), (False, 0.25)])
-def test_a_failed_call_costs_nothing_only_if_that_is_certain(
-    database: Database, clock: FakeClock, free: bool, cost: float
-) -> None:
-    """O14: what may have been charged stays in the book."""
+def test_a_refused_call_releases_what_was_reserved(database: Database, clock: FakeClock) -> None:
+    """O14: providers do not charge for what they refuse."""
     run = spend(database, clock).run("default", "organize")
-    run.fail(run.start(MODEL, 0.25), "it " + "x" * 1_000, free=free)
+    run.fail(run.start(MODEL, 0.25), "it " + "x" * 1_000)
     [row] = calls(database)
-    assert (row.state, row.cost, row.estimated, len(row.error)) == ("failed", cost, not free, 500)
+    assert (row.state, row.cost, row.estimated, len(row.error)) == ("failed", 0.0, False, 500)
+    assert run.cost == 0.0
+
+
+def test_a_call_that_may_have_been_charged_counts(database: Database, clock: FakeClock) -> None:
+    """O14: an estimate, marked as one, against the budget of the run and the cap of the day."""
+    book = spend(database, clock, cap=0.5, budget=0.3)
+    run = book.run("default", "organize")
+    run.fail(run.start(MODEL, 0.25), "it " + "x" * 1_000, Tokens(1_200), Cost(0.2, estimated=True))
+    [row] = calls(database)
+    assert (row.state, row.input_tokens, row.cost, row.estimated) == ("failed", 1_200, 0.2, True)
+    assert row.error.endswith("its cost is estimated.")
+    assert len(row.error) == 500
+    assert (run.input_tokens, run.cost) == (1_200, 0.2)
+    with pytest.raises(RunBudgetExceeded):
+        run.start(MODEL, 0.11)
+    assert book.today() == 0.2
+    with pytest.raises(DailyCapExceeded):
+        spend(database, clock, cap=0.5).run("other", "organize").start(MODEL, 0.31)
 
 
 def test_a_call_that_was_settled_is_not_settled_again(database: Database, clock: FakeClock) -> None:
     """O14: a late failure does not undo a cost."""
     run = spend(database, clock).run("default", "organize")
     call = make(run, 0.25)
-    run.fail(call, "late", free=True)
+    run.fail(call, "late")
     assert [(row.state, row.cost) for row in calls(database)] == [("done", 0.25)]
 
 

@@ -7,7 +7,10 @@ import asyncio
 import builtins
 import json
 import socket
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -19,19 +22,34 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel as AnyToolModel
 
 from lifelong import Memory, User
-from lifelong.errors import ConfigError, DailyCapExceeded, InputError, ModelError, RunBudgetExceeded, StorageBusy
-from lifelong.models.ledger import Call, Ledger
-from lifelong.models.metered import within
+from lifelong.collect.descriptors import MEMORY_AGENT_TOOLS
+from lifelong.errors import (
+    ConfigError,
+    DailyCapExceeded,
+    InputError,
+    ModelError,
+    ModelUnavailable,
+    ModelUnusable,
+    RunBudgetExceeded,
+    StorageBusy,
+)
+from lifelong.models.ledger import Call, Ledger, Spend, Tokens, cost_of
+from lifelong.models.metered import MeteredModel, within
 from lifelong.models.providers import model_for, unusable
+from lifelong.organize.changesets import commit
 from lifelong.organize.draft import Draft
-from lifelong.organize.llm import INSTRUCTION, NUDGE, LlmOrganizer, kept_nothing, split
+from lifelong.organize.llm import MAX_REFUSED_ROUNDS, NUDGE, OUTAGES_FORGIVEN, LlmOrganizer, kept_nothing
+from lifelong.organize.llm_prompt import INSTRUCTION, split
 from lifelong.organize.organizer import RunResult, Transcript
+from lifelong.organize.tools import document_tools
+from lifelong.organize.write_policy import WritePolicy
 from lifelong.settings import ModelsSettings
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.tools import tool
-from lifelong.types import StoredRecord, UserMessage
-from tests.model_servers import ModelServer, Reply, Script, call, refuse, results, say, told
+from lifelong.types import Changeset, StoredRecord, UserMessage
+from tests.conftest import until
+from tests.model_servers import ModelServer, Reply, Script, call, is_probe, refuse, results, say, told
 
 MODELS = {"openai": "openai:gpt-4o-mini", "anthropic": "anthropic:claude-haiku-4-5"}
 KEY = "sk-very-secret-key"
@@ -135,7 +153,7 @@ def test_it_reads_and_writes_documents_with_the_tools(bench: Bench) -> None:
     """O8: over a real client; the edits are in the draft, and what it used is told and booked."""
     with ModelServer(WORK) as server:
         outcome = bench.organize(server, transcript(inbox_id=7))
-    assert outcome.summary == "DONE"
+    assert "~/memory/people/anna: added 'Works as a counsellor in Lisbon.'" in outcome.summary
     assert bench.bodies["anna"] == ANNA["body"]
     rows = calls(bench.database)
     assert [(row.state, row.input_tokens, row.output_tokens, row.estimated) for row in rows] == [
@@ -147,19 +165,22 @@ def test_it_reads_and_writes_documents_with_the_tools(bench: Bench) -> None:
     assert outcome.cost > 0
 
 
-def test_the_model_is_told_what_to_do_and_offered_three_tools(bench: Bench) -> None:
-    """O8: the bundled prompt whole, the batch's instruction, its own last runs, and the transcript."""
+def test_the_model_is_told_what_to_do_and_offered_tools(bench: Bench) -> None:
+    """O8, O13a: the bundled prompt whole, who speaks, the time, and the transcript; not the note of its last run,
+    which may name what was refused."""
     with ModelServer(WORK) as server:
-        bench.organize(server, transcript(recent=lambda: "x" * 5_000 + "the last run"))
+        bench.organize(server, transcript(recent=lambda: "x" * 5_000 + "\nthe last run"))
     first = server.requests[0]
     assert "You keep the memory of another agent" in json.dumps(first)
     said = told(first)
-    assert said.startswith(INSTRUCTION)
-    assert "the last run" in said
-    assert "x" * 2_001 not in said
+    assert said.startswith("This is the memory of default. A person takes part: `User` is default.")
+    assert "the last run" not in said
+    assert "Now: Tuesday, 24 February 2026, 10:00 (UTC)." in said
+    assert INSTRUCTION in said
+    assert "xx" not in said
     assert said.endswith("Anna works in Lisbon.\n\n</transcript>")
     names = [tool.get("name") or tool["function"]["name"] for tool in first["tools"]]
-    assert names == ["document_read", "document_write", "document_edit"]
+    assert names == [name for name in MEMORY_AGENT_TOOLS if name != "search"], "nothing can be found here"
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
@@ -269,36 +290,107 @@ def test_arguments_that_are_no_object_are_nonsense(database: Database, clock: Fa
     bench.fails(
         [call("document_write", ["people"])], ModelError, "arguments of document_write are not a JSON object"
     )
+    [row] = calls(database)
+    assert (row.state, row.input_tokens, row.output_tokens, row.estimated) == ("failed", 1_000, 100, False)
+    assert row.cost == cost_of(Tokens(1_000, 100), bench.settings("")).usd
 
 
 def test_a_model_that_never_gets_a_call_right_fails(bench: Bench) -> None:
-    """O8: after a few mistakes in a row, instead of at the end of the budget."""
-    server = bench.fails(lambda _: call("document_write", {"slug": "x"}), ModelError, "document_write")
-    assert len(server.requests) == 4
+    """O13a: after some rounds of nothing but refusals, and the message says the last of them, not a library's."""
+    server = bench.fails(
+        lambda _: call("document_write", {"slug": "x"}),
+        ModelError,
+        r"Every edit of .* was refused.*The last refusal: The argument 'title' is missing",
+    )
+    assert len(server.requests) == MAX_REFUSED_ROUNDS
     assert bench.draft.changes == ()
+
+
+def test_four_refusals_in_a_row_do_not_end_the_run(bench: Bench) -> None:
+    """O13a: it may go on trying, and what it then writes is kept."""
+    wrong = call("document_write", {"slug": "x"})
+    with ModelServer([wrong, wrong, wrong, wrong, *WORK]) as server:
+        bench.organize(server)
+    assert [one.startswith("Refused: ") for one in results(server.requests[-1])][:5] == [True] * 4 + [False]
+    assert "anna" in bench.bodies
+
+
+def test_refused_edits_are_not_passed_over_behind_done(bench: Bench) -> None:
+    """O13a: the model is told once more; what stays refused is in the note, and the rest is kept."""
+    outside = call("document_write", {**ANNA, "slug": "bert", "body": "lives in Ghent. [r1]", "parent_path": "~"})
+    with ModelServer(
+        [call("document_write", PEOPLE), outside, call("document_write", ANNA), say("DONE")] * 2
+    ) as it:
+        outcome = bench.organize(it)
+    assert "These edits were refused" in told(it.requests[4])
+    assert "below ~/memory" in told(it.requests[4])
+    assert "anna" in bench.bodies
+    assert "Refused: " in outcome.summary
+    assert "below ~/memory" in outcome.summary
+
+
+def test_a_refused_edit_that_is_made_good_is_forgotten(bench: Bench) -> None:
+    """O13a: no reminder, and the note does not tell of it."""
+    wrong = call("document_write", {**ANNA, "parent_path": "~/memory/nowhere"})
+    with ModelServer([call("document_write", PEOPLE), wrong, call("document_write", ANNA), say("DONE")]) as server:
+        outcome = bench.organize(server)
+    assert len(server.requests) == 4
+    assert "Refused" not in outcome.summary
+
+
+def test_a_document_may_be_edited_twice_in_a_run(database: Database, clock: FakeClock) -> None:
+    """O13a, O18: by the version that was read, or the one that the first edit gave."""
+    run = Draft(database, "default", below="~/memory", policy=WritePolicy(transcript()))
+    read, write, edit = (one.call for one in document_tools(run))
+    write(**{**PEOPLE, "body": "Anna works in Lisbon. [r1]"})
+    database.write(lambda tx: commit(tx, run, Changeset(0, "default", AT, "run", "a1")))
+    run = Draft(database, "default", below="~/memory", policy=WritePolicy(transcript()))
+    read, write, edit = (one.call for one in document_tools(run))
+    people = run.at("~/memory/people")
+    assert people
+    for version in (1, 1, 2):
+        answer = edit(
+            document_id=people.id, expected_version=version, append=f"Anna is a counsellor {version}. [r1]"
+        )
+        assert "Nothing changed" not in answer
+    again = {"document_id": people.id, "expected_version": 2, "find": "Lisbon", "replace": "Lisbon"}
+    assert "Nothing changed" in edit(**again)
+    assert "version: 2" in read(document_id=people.id)
 
 
 def test_our_own_error_ends_the_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """O8: a database that is busy is no business of the model."""
 
-    def busy(*_: object) -> None:
+    def busy(*_: object, **__: object) -> None:
         raise StorageBusy
 
-    monkeypatch.setattr(Draft, "at", busy)
+    monkeypatch.setattr(Draft, "write", busy)
     server = bench.fails([*WORK], StorageBusy, "busy")
-    assert len(server.requests) == 1
+    assert len(server.requests) == 2
 
 
 # What is wrong with the model ends the run
 
 
 @pytest.mark.parametrize(
-    ("status", "says"),
-    [(401, "refused the key"), (404, "is not known there"), (429, "takes no more calls"), (500, "status 500")],
+    ("status", "says", "kind"),
+    [
+        (400, "status 400", ModelError),
+        (401, "refused the key", ModelUnusable),
+        (403, "refused the key", ModelUnusable),
+        (404, "is not known there", ModelUnusable),
+        (402, "has no credit left", ModelUnusable),
+        (429, "takes no more calls", ModelUnavailable),
+        (500, "status 500", ModelUnavailable),
+        (503, "status 503", ModelUnavailable),
+        (529, "status 529", ModelUnavailable),
+    ],
 )
-def test_a_refusal_is_told_in_words_and_costs_nothing(bench: Bench, status: int, says: str) -> None:
-    """O14: the message names what to do, and never the key, even if the provider tells it back."""
-    bench.fails(lambda _: refuse(status, f"wrong key {KEY}"), ModelError, f"{MODELS[bench.provider]}.*{says}")
+def test_a_refusal_is_told_in_words_and_costs_nothing(
+    bench: Bench, status: int, says: str, kind: type[ModelError]
+) -> None:
+    """O13b, O14: the message names what to do, and never the key, even if the provider tells it back."""
+    bench.fails(lambda _: refuse(status, f"wrong key {KEY}"), kind, f"{MODELS[bench.provider]}.*{says}")
     [row] = calls(bench.database)
     assert (row.state, row.cost) == ("failed", 0.0)
     assert says in row.error
@@ -328,11 +420,14 @@ def test_a_dead_port_is_told_in_words(bench: Bench) -> None:
 
 
 def test_a_slow_model_is_given_up(bench: Bench) -> None:
-    """O14: it may be charged for, so the most it may cost stays in the book."""
-    bench.fails(lambda _: say("late", wait=30), ModelError, r"did not answer within 0\.3 s", timeout_seconds=0.3)
+    """O13b, O14: an outage. The provider may charge for the question, so its estimated cost is booked."""
+    late = say("late", wait=30)
+    bench.fails(lambda _: late, ModelUnavailable, r"did not answer within 0\.3 s", timeout_seconds=0.3)
     [row] = calls(bench.database)
-    assert row.state == "failed"
-    assert row.cost > 0
+    assert (row.state, row.output_tokens, row.estimated) == ("failed", 0, True)
+    assert row.input_tokens > 1_000
+    assert row.cost == cost_of(Tokens(row.input_tokens), bench.settings("")).usd > 0
+    assert "its cost is estimated" in row.error
 
 
 @pytest.mark.parametrize(
@@ -434,7 +529,7 @@ def test_a_function_can_be_the_model(database: Database, clock: FakeClock) -> No
 
     edited = draft(database)
     organizer = LlmOrganizer(ModelsSettings(model="ollama:any"), database, clock, of(FunctionModel(think)))
-    assert organizer.organize(transcript(), edited).summary == "DONE"
+    assert "Works as a counsellor" in organizer.organize(transcript(), edited).summary
     assert len([edit for edit in edited.changes if edit.after and edit.after.slug == "anna"]) == 1
 
 
@@ -460,7 +555,7 @@ def test_it_works_where_a_loop_is_running(database: Database, clock: FakeClock) 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, asyncio.CancelledError])
 def test_being_stopped_is_not_swallowed(database: Database, clock: FakeClock, stop: type[BaseException]) -> None:
-    """O14: and what the call may have cost stays in the book."""
+    """O14: the call is in the book, at what its question may have cost."""
 
     async def think(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
         raise stop
@@ -470,8 +565,8 @@ def test_being_stopped_is_not_swallowed(database: Database, clock: FakeClock, st
     with pytest.raises(stop):
         organizer.organize(transcript(), draft(database))
     [row] = calls(database)
-    assert row.state == "failed"
-    assert row.cost > 0
+    assert (row.state, row.estimated) == ("failed", True)
+    assert row.cost == cost_of(Tokens(row.input_tokens), settings).usd > 0
 
 
 def test_no_model_is_asked_while_that_is_forbidden(bench: Bench) -> None:
@@ -629,8 +724,6 @@ def test_a_newest_result_that_is_too_long_alone_is_cut_to_what_fits() -> None:
 
 
 BROKEN = {
-    "dead": refuse(500),
-    "slow": say("late", wait=30),
     "nonsense": Reply(body=b"nonsense"),
     "talking": say("A summary."),
     "looping": call("document_read", {"path": "~/memory"}),
@@ -654,7 +747,6 @@ def test_whatever_is_wrong_with_the_model_nothing_is_lost(
                 "base_url": server.base_url(provider),
                 "api_key": KEY,
                 "run_requests": 3,
-                "timeout_seconds": 0.5 if kind == "slow" else 10,
             },
             worker={"max_attempts": 1},
         )
@@ -678,3 +770,334 @@ def test_whatever_is_wrong_with_the_model_nothing_is_lost(
         assert (
             f"Works as a counsellor in Lisbon. [r{record}]" in memory.documents.read("~/memory/people/anna").body
         )
+
+
+# Outages, and what a person must mend
+
+
+def outage(kind: str) -> Reply:
+    """What an outage looks like on the wire."""
+    return {
+        "503": refuse(503),
+        "429": refuse(429, headers={"retry-after": "1800"}),
+        "time-out": say("late", wait=30),
+        "cut": Reply(body=b'{"id": "chatcmpl-1", "cho', headers={"content-length": "5000"}),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["503", "429", "time-out", "cut"])
+def test_an_outage_of_any_length_loses_nothing(
+    open_memory: Callable[..., Memory], clock: FakeClock, provider: str, kind: str
+) -> None:
+    """O13b: no attempt counts, health is yellow and says so, nothing is dead, and the work goes on by itself. O14:
+    what may have been charged is booked, and a long outage costs little."""
+    steps: list[Reply] = []
+
+    def answer(asked: dict[str, Any]) -> Reply:
+        if steps:
+            return say("OK") if is_probe(asked) else steps.pop(0)
+        return outage(kind)
+
+    with ModelServer(answer) as server, pydantic_ai.models.override_allow_model_requests(True):
+        models = {"model": MODELS[provider], "base_url": server.base_url(provider), "api_key": KEY}
+        memory = open_memory(models={**models, "timeout_seconds": 0.5 if kind == "time-out" else 10})
+        alice = memory.agent(User("cli", "alice", "main"))
+        record = memory.append(alice, UserMessage("Anna works as a counsellor in Lisbon."))
+        memory.end_session(alice)
+        asked = []
+        for _ in range(29):
+            memory.organize()
+            clock.turn(minutes=2)
+            asked.append(len(server.requests))
+        assert memory.receipt(record).stage == "queued"
+        assert memory.receipt(record).reason.startswith("Waiting for the model: ")
+        (item,) = memory.inbox.list()
+        assert (item.state, item.attempts) == ("pending", 0)
+        health = memory.admin.health()
+        assert (health.status, health.dead) == ("yellow", 0)
+        assert "go on by themselves" in health.reasons[0]
+        whole = [row for row in memory.admin.ledger() if row.purpose == "organize"]
+        probes = [row for row in memory.admin.ledger() if row.purpose == "probe"]
+        assert len(whole) == (2 if kind == "429" else OUTAGES_FORGIVEN)
+        assert (sum(row.cost for row in whole) > 0) == (kind in ("time-out", "cut"))
+        assert sum(row.cost for row in probes) < 0.1 * sum(row.cost for row in whole) or kind in ("503", "429")
+        assert kind == "429" or len(probes) > 3
+        assert asked[-1] < 2 * 12, "it is asked less and less often"
+        if kind == "429":
+            assert asked[0] == asked[14], "the provider asked for half an hour"
+        known = {**ANNA, "body": f"Works as a counsellor in Lisbon. [r{record}]"}
+        steps += [call("document_write", PEOPLE), call("document_write", known), say("DONE")]
+        clock.turn(minutes=40)
+        memory.organize()
+        assert memory.receipt(record).stage == "searchable"
+        assert memory.admin.health().status == "green"
+
+
+@pytest.mark.parametrize(("status", "fix"), [(401, "models.api_key"), (404, "models.model"), (402, "Top it up")])
+def test_what_a_person_must_mend_is_red_at_once(
+    open_memory: Callable[..., Memory], clock: FakeClock, provider: str, status: int, fix: str
+) -> None:
+    """O13b: with the fix in the sentence. The items wait until it is mended."""
+    steps: list[Reply] = []
+
+    def answer(asked: dict[str, Any]) -> Reply:
+        if steps:
+            return say("OK") if is_probe(asked) else steps.pop(0)
+        return refuse(status)
+
+    with ModelServer(answer) as server, pydantic_ai.models.override_allow_model_requests(True):
+        models = {"model": MODELS[provider], "base_url": server.base_url(provider), "api_key": KEY}
+        memory = open_memory(models=models)
+        alice = memory.agent(User("cli", "alice", "main"))
+        record = memory.append(alice, UserMessage("Anna works as a counsellor in Lisbon."))
+        memory.end_session(alice)
+        memory.organize()
+        health = memory.admin.health()
+        assert (health.status, health.dead, health.waiting) == ("red", 0, 1)
+        assert fix in health.reasons[0]
+        for _ in range(20):
+            clock.turn(hours=1)
+            memory.organize()
+        assert memory.inbox.list()[0].attempts == 0
+        known = {**ANNA, "body": f"Works as a counsellor in Lisbon. [r{record}]"}
+        steps += [call("document_write", PEOPLE), call("document_write", known), say("DONE")]
+        assert open_memory(models=models).organize().finished == 1, "at once after a restart"
+        assert memory.admin.health().status == "green"
+
+
+POISON = "The word that no server can stand."
+
+
+@pytest.mark.parametrize("kind", ["500", "time-out", "cut"])
+def test_a_transcript_on_which_the_model_always_fails_does_not_stop_others(
+    open_memory: Callable[..., Memory], clock: FakeClock, kind: str
+) -> None:
+    """O5, O13b: others are organized at once; it is given up in the end, visible and retryable. O14: what its
+    time-outs cost is booked."""
+    mended = False
+
+    def answer(asked: dict[str, Any]) -> Reply:
+        if POISON in told(asked) and not mended:
+            return refuse(500) if kind == "500" else outage(kind)
+        return say("NOTHING TO KEEP")
+
+    with ModelServer(answer) as server, pydantic_ai.models.override_allow_model_requests(True):
+        models = {"model": MODELS["openai"], "base_url": server.base_url("openai"), "api_key": KEY}
+        memory = open_memory(models={**models, "timeout_seconds": 0.3 if kind == "time-out" else 10})
+        poison, other = (memory.agent(User("cli", name, "main")) for name in ("poison", "other"))
+        bad = memory.append(poison, UserMessage(POISON))
+        memory.end_session(poison)
+        for number in range(60):
+            good = memory.append(other, UserMessage(f"Anna works in Lisbon {number}."))
+            memory.end_session(other)
+            memory.organize()
+            assert memory.receipt(good).stage == "searchable", "in the same call"
+            if memory.receipt(bad).stage == "failed":
+                break
+            clock.turn(minutes=1)
+        receipt = memory.receipt(bad)
+        assert receipt.stage == "failed"
+        assert "answered other requests in between" in receipt.reason
+        assert memory.admin.health().status == "red"
+        rows = [row for row in memory.admin.ledger(1_000) if row.inbox_id == receipt.inbox_id]
+        assert len(rows) == OUTAGES_FORGIVEN + 5
+        assert all(row.estimated and row.cost > 0 for row in rows) == (kind != "500")
+        mended = True
+        assert memory.inbox.retry() == 1
+        memory.organize()
+        assert memory.receipt(bad).stage == "searchable"
+
+
+@pytest.mark.parametrize("kind", ["500", "time-out"])
+def test_a_transcript_on_which_the_model_always_fails_is_given_up_though_nothing_else_is_asked(
+    open_memory: Callable[..., Memory], clock: FakeClock, kind: str
+) -> None:
+    """O13b, O14: a short question tells that the provider answers; what waits behind it goes on."""
+
+    def answer(asked: dict[str, Any]) -> Reply:
+        if POISON in told(asked):
+            return refuse(500) if kind == "500" else outage(kind)
+        return say("OK" if is_probe(asked) else "NOTHING TO KEEP")
+
+    with ModelServer(answer) as server, pydantic_ai.models.override_allow_model_requests(True):
+        models = {"model": MODELS["openai"], "base_url": server.base_url("openai"), "api_key": KEY}
+        memory = open_memory(models={**models, "timeout_seconds": 0.3 if kind == "time-out" else 10})
+        records = []
+        for text in (POISON, "Anna works in Lisbon."):
+            records += memory.add(text)
+            memory.end_session()
+            memory.organize()
+        for _ in range(20):
+            memory.organize()
+            clock.turn(minutes=15)
+        assert [memory.receipt(record).stage for record in records] == ["failed", "searchable"]
+        purposes = Counter(row.purpose for row in memory.admin.ledger(1_000))
+        assert purposes == {"organize": OUTAGES_FORGIVEN + 5 + 1, "probe": 5}
+
+
+def test_an_overloaded_provider_is_never_the_fault_of_a_transcript(
+    open_memory: Callable[..., Memory], clock: FakeClock
+) -> None:
+    """O13b: it says so itself (429, 529), however often and whatever it answers in between."""
+    turns = iter(range(1_000))
+
+    def answer(asked: dict[str, Any]) -> Reply:
+        if POISON in told(asked):
+            return refuse(429 if next(turns) % 2 else 529)
+        return say("OK")
+
+    with ModelServer(answer) as server, pydantic_ai.models.override_allow_model_requests(True):
+        models = {"model": MODELS["anthropic"], "base_url": server.base_url("anthropic"), "api_key": KEY}
+        memory = open_memory(models=models)
+        memory.add(POISON)
+        memory.end_session()
+        for _ in range(20):
+            memory.organize()
+            clock.turn(minutes=15)
+        (item,) = memory.inbox.list()
+        assert (item.state, item.attempts) == ("pending", 0)
+
+
+def test_rules_may_serve_during_an_outage(open_memory: Callable[..., Memory], clock: FakeClock) -> None:
+    """O13b: if a setting says so, with `auto`; the changeset says who organized, and the model goes on later."""
+    steps: list[Reply] = []
+
+    def answer(_: dict[str, Any]) -> Reply:
+        return steps.pop(0) if steps else refuse(503)
+
+    with ModelServer(answer) as server, pydantic_ai.models.override_allow_model_requests(True):
+        models = {"model": MODELS["openai"], "base_url": server.base_url("openai"), "api_key": KEY}
+        memory = open_memory(models=models, organize={"rules_during_outage": True})
+        for _ in range(3):
+            memory.add("I live in Porto. I decided to sell the car because it is old.")
+            memory.end_session()
+            memory.organize()
+        assert len(server.requests) == 4, "two calls, each tried twice by its client, for all three"
+        assert {one.organizer for one in memory.documents.changesets()} == {"rules"}
+        clock.turn(minutes=11)
+        steps += [say("NOTHING TO KEEP")]
+        memory.add("Hello!")
+        memory.end_session()
+        assert memory.organize().finished == 1
+        assert len(server.requests) == 5
+
+
+@pytest.mark.parametrize("how", ["503", "cut", "budget", "cap", "calls"])
+def test_what_a_run_finished_survives_its_failure(
+    open_memory: Callable[..., Memory], clock: FakeClock, provider: str, how: str
+) -> None:
+    """O9, O13a: the edits before a failure are committed; the transcript is organized again and is done then."""
+    write = [call("document_write", PEOPLE, input_tokens=10), call("document_write", ANNA, input_tokens=10)]
+    price = {"input_usd_per_million": 1.0, "output_usd_per_million": 1.0}
+    after: dict[str, tuple[Reply, dict[str, Any]]] = {
+        "503": (refuse(503), {}),
+        "cut": (outage("cut"), {}),
+        "budget": (say("too late"), {"run_budget_usd": 0.02, **price}),
+        "cap": (say("too late"), {"daily_cap_usd": 0.02, **price}),
+        "calls": (call("document_read", {"path": "~/memory"}), {"run_requests": 4}),
+    }
+    failure, more = after[how]
+    if how in ("budget", "cap"):
+        write[1] = call("document_write", ANNA, input_tokens=18_000)
+    steps = list(write)
+
+    def answer(_: dict[str, Any]) -> Reply:
+        return steps.pop(0) if steps else failure
+
+    with ModelServer(answer) as server, pydantic_ai.models.override_allow_model_requests(True):
+        models = {"model": MODELS[provider], "base_url": server.base_url(provider), "api_key": KEY, **more}
+        memory = open_memory(models=models)
+        alice = memory.agent(User("cli", "alice", "main"))
+        memory.append(alice, UserMessage("Anna works as a counsellor in Lisbon."))
+        memory.end_session(alice)
+        memory.organize()
+        assert memory.documents.read("~/memory/people/anna").body == ANNA["body"]
+        (changeset,) = memory.documents.changesets()
+        assert "Broke off, to be organized again" in changeset.note
+        (item,) = memory.inbox.list()
+        assert item.state == "pending"
+        assert item.attempts == (1 if how in ("budget", "calls") else 0)
+        steps += [say("NOTHING TO KEEP")]
+        clock.turn(days=1)
+        memory.organize()
+        assert memory.inbox.list()[0].state == "done"
+        assert memory.documents.read("~/memory/people/anna").body == ANNA["body"]
+
+
+# A model is asked after a pause
+
+
+@pytest.mark.parametrize("how", ["pause", "chars", "longest", "end", "organize", "rules"])
+def test_a_model_gets_a_conversation_after_a_pause(
+    open_memory: Callable[..., Memory], clock: FakeClock, how: str
+) -> None:
+    """O13a: or with much to read, after the longest wait, at the end of the session, or when asked; rules never
+    wait. Meanwhile the receipt and health say so."""
+    with (
+        ModelServer(lambda _: say("NOTHING TO KEEP")) as server,
+        pydantic_ai.models.override_allow_model_requests(True),
+    ):
+        models = {"model": MODELS["openai"], "base_url": server.base_url("openai"), "api_key": KEY}
+        organizer = {"organizer": "rules" if how == "rules" else "llm"}
+        memory = open_memory(models=models, worker={"tick_seconds": 0.02}, organize=organizer)
+        alice = memory.agent(User("cli", "alice", "main"))
+        record = [memory.append(alice, UserMessage(f"Anna works in Lisbon {number}.")) for number in range(6)][-1]
+        if how != "organize":
+            memory.start()
+        if how == "rules":
+            until(lambda: memory.receipt(record).stage == "searchable")
+            return
+        time.sleep(0.2)
+        assert server.requests == []
+        assert "a pause in the conversation" in memory.receipt(record).reason
+        health = memory.admin.health()
+        assert (health.status, health.marked) == ("green", 1)
+        assert "wait for a pause" in health.reasons[0]
+        match how:
+            case "pause":
+                clock.turn(seconds=59)
+                time.sleep(0.1)
+                assert server.requests == []
+                clock.turn(seconds=2)
+            case "chars":
+                memory.append(alice, UserMessage("Anna works in Lisbon. " * 600))
+            case "longest":
+                for _ in range(40):
+                    clock.turn(seconds=50)
+                    memory.append(alice, UserMessage("And then?"))
+            case "end":
+                memory.end_session(alice)
+            case _:
+                memory.organize()
+        until(lambda: memory.receipt(record).stage == "searchable")
+
+
+# Caching
+
+
+def test_the_stable_prefix_is_cached(bench: Bench) -> None:
+    """O13a: nothing that varies comes before it; Anthropic is told where it ends, and what it read from its cache
+    is cheaper in the book."""
+    cached = [replace(one, cached=900) for one in WORK]
+    with ModelServer(cached) as server:
+        outcome = bench.organize(server, transcript(recent=lambda: "one"))
+    first, second = server.requests[0], server.requests[1]
+    assert first["tools"] == second["tools"]
+    if bench.provider == "anthropic":
+        assert first["system"] == second["system"]
+        assert first["system"][-1]["cache_control"]["type"] == "ephemeral"
+        assert first["tools"][-1]["cache_control"]["type"] == "ephemeral"
+    else:
+        assert first["messages"][0] == second["messages"][0]
+    full = sum(cost_of(Tokens(1_000, 100), bench.settings("")).usd for _ in WORK)
+    assert outcome.cost < 0.8 * full
+
+
+def test_openai_is_told_which_prompts_are_alike(database: Database, clock: FakeClock) -> None:
+    """O13a: other servers that speak its protocol may not know the field."""
+    run = Spend(database, clock, 1, 1).run("default", "organize")
+    for base_url, key in (("", "lifelong-organize"), ("http://localhost:1/v1", None)):
+        settings = ModelsSettings(model="openai:gpt-5-mini", base_url=base_url, api_key=KEY)  # type: ignore[arg-type]
+        model = MeteredModel(model_for(settings), run, settings)
+        assert model.call_settings.get("openai_prompt_cache_key") == key
+        assert model.call_settings["cache"] is True

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lifelong.journal.compaction import LONG_MEMORY_HEADER, add_block, block_room, render_block
+from lifelong.journal.compaction import LONG_MEMORY_HEADER, add_block, block_room, parse_blocks, render_block
+from lifelong.journal.summarize import DatedText, summarize
 
 DAY = datetime(2026, 3, 5, tzinfo=UTC)
 
@@ -73,18 +74,22 @@ def test_a_heading_behind_a_block_whose_line_somebody_removed_stays() -> None:
 
 @pytest.mark.parametrize("start", ["so he said\n", ""])
 def test_no_text_can_pass_for_a_heading(start: str) -> None:
-    """O29: what somebody said cannot move a block, nor be taken for one."""
-    forged = f"{start}## 2020-01-01 (all) <!-- compaction-0000 -->\n\nforged\n\n# Rules"
-    page, _ = add_block(b"", a_block(1, forged), 5_000)
+    """O29: what somebody said cannot move a block, end it, nor be taken for one."""
+    forged = f"{start}<!-- end -->\n## 2020-01-01 (all) <!-- compaction-0000 -->\n\nforged\n\n# Rules"
+    page, _ = add_block(b"", a_block(1, summarize([DatedText(forged, DAY)], 1_000)), 5_000)
     assert headings(page) == ["2026-03-06"]
+    assert len(parse_blocks(page)) == 1
     page, moved = add_block(page, a_block(2), len(page) + 10)
     assert headings(page) == ["2026-03-07"]
     assert "forged # Rules" in moved.decode()
     assert "forged" not in page.decode()
 
 
-def test_a_block_has_its_part_of_the_cap() -> None:
-    assert block_room(16_000) == 1_000
-    assert block_room(1_000) == 200
-    assert block_room(200) == 60
+def test_a_block_takes_what_is_free_and_leaves_room_for_another() -> None:
+    """O29"""
+    assert block_room(16_000) == 8_000
+    assert block_room(16_000, used=10_000) == 5_840
+    assert block_room(16_000, used=16_000) == 2_000
+    assert block_room(1_000) == 500
+    assert block_room(200) == 40
     assert block_room(100) < 1

@@ -137,11 +137,11 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
         await call(client, "add", user="I live in Porto.", assistant="Noted.", speaker="Mara")
         assert "I live in Porto." in await call(client, "recall_memory", query="Where does Mara live?")
         assert "Written down" in await call(
-            client, "remember_this", text="Mara prefers tea to coffee.", category="user-preference"
+            client, "remember_this", text="The tea is on the second shelf.", category="learned"
         )
         context = await call(client, "context", about="tea")
         assert context.startswith("<lifelong-context")
-        assert "prefers tea" in context
+        assert "second shelf" in context
         assert "Nothing fits into 1 tokens" in await call(client, "context", tokens=1)
         await call(client, "store_memory", key="plan", content="Finish by Friday.")
         assert (home / "users/default/workers/mara-s-client/memory/plan.md").read_text() == "Finish by Friday."
@@ -161,11 +161,11 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
             assert found[uri].mime_type == "text/markdown"
         assert len((await client.list_resource_templates()).resource_templates) == 2
         assert "Green." in await read(client, "lifelong://documents/memory/tee%20a")
-        assert "prefers tea" in await read(client, "lifelong://journal/MEMORY.md")
+        assert "second shelf" in await read(client, "lifelong://journal/MEMORY.md")
         assert [one.name for one in (await client.list_prompts()).prompts] == ["recall", "remember"]
         opened = (await client.get_prompt("recall", {"about": "tea"})).messages[0].content
         assert isinstance(opened, types.TextContent)
-        assert "prefers tea" in opened.text
+        assert "second shelf" in opened.text
         assert (await client.get_prompt("remember")).messages
 
     if transport == "stdio":

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 from lifelong import Agent, Memory, Session, User, UserMessage
 from lifelong.errors import AgentNotFound, ConfigError, InputError, MemoryClosed, StorageUnavailable
+from lifelong.forget.erasure import ForgetReport
 from lifelong.namespaces import Admin, AgentDirectory, InboxView, NotesDirectory, SessionDirectory
 from lifelong.organize.worker import WorkDone, Worker
 from lifelong.testing import FakeClock, in_threads
@@ -42,6 +44,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "pin": ("r1",),
     "unpin": ("r1",),
     "feedback": ("r1", "useful"),
+    "forget": ("r1",),
+    "export": ("copy",),
     "tools": (),
     "agents.list": (),
     "agents.find": ("most-recent-foreground",),
@@ -50,6 +54,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "sessions.get": ("s",),
     "sessions.list": ("a",),
     "sessions.recent": (),
+    "sessions.outlines": ([],),
     "sessions.history": ("s",),
     "sessions.transcript": ("a",),
     "sessions.size": ("a",),
@@ -73,6 +78,13 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "admin.stats": (),
     "admin.users": (),
     "admin.ended": ("journal",),
+    "admin.forgotten": (),
+    "admin.scan": (),
+    "admin.redact": (),
+    "admin.pinned": (),
+    "admin.prove_forgotten": (ForgetReport(),),
+    "admin.retain": (),
+    "admin.audit": (),
     "admin.recall_log": (),
 }
 """Every public call of a memory and of its namespaces but those that open and close, with arguments it takes."""
@@ -151,7 +163,7 @@ def test_a_closed_memory_says_so_on_every_call(memory: Memory, name: str) -> Non
         attrgetter(name)(memory)(*CALLS[name])
 
 
-@pytest.mark.parametrize("name", ["documents", "journal", "experiences", "relations"])
+@pytest.mark.parametrize("name", ["documents", "journal", "experiences", "relations", "reviews"])
 def test_a_closed_memory_hands_out_no_part(memory: Memory, name: str) -> None:
     memory.close()
     with pytest.raises(MemoryClosed, match=r"Memory\.open"):
@@ -489,14 +501,45 @@ def test_what_is_no_path_is_refused(home: Any) -> None:
         Memory.open(home)
 
 
-def test_a_start_that_comes_after_the_stop_starts_nothing() -> None:
-    """O1: no tick follows a stop."""
+def test_a_start_that_comes_after_the_close_starts_nothing() -> None:
+    """O1: no tick follows."""
     ticks: list[int] = []
     worker = looping(lambda: ticks.append(1), 0.001)
-    worker.stop()
+    worker.close()
     worker.start()
     time.sleep(0.02)
     assert ticks == []
+
+
+def is_processed(memory: Memory, agent: Agent, record: int) -> bool:
+    return memory.sessions.list(agent)[0].processed_until == record
+
+
+def test_it_can_be_started_again_after_a_stop(open_memory: OpenMemory) -> None:
+    """O1: the work goes on, and what was done in all is counted on."""
+    memory = open_memory(worker={"tick_seconds": 0.01})
+    alice = memory.agent(ALICE)
+    for times in (1, 2):
+        memory.start()
+        memory.append(alice, UserMessage(f"I moved to Oslo for the {times}. time."))
+        memory.end_session(alice)
+        newest = memory.sessions.history(alice)[-1].id
+        until(partial(is_processed, memory, alice, newest))
+        assert memory.stop().dispatched == times
+        assert "lifelong-worker" not in background()
+
+
+def test_the_end_of_a_session_writes_the_turn_that_was_open(open_memory: OpenMemory) -> None:
+    """O23: nobody need say that the turn is over, and no worker need run."""
+    memory = open_memory(continuity={"journal_enabled": True})
+    memory.add([{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "In Oslo."}])
+    assert memory.journal.records() == []
+    memory.end_session()
+    assert [record.text for record in memory.journal.records()] == ["User: Where is it? → In Oslo."]
+    memory.add({"role": "user", "content": "Thanks."})
+    memory.end_session()
+    memory.organize()
+    assert [record.text for record in memory.journal.records()][1:] == ["User: Thanks."]
 
 
 def test_what_waits_and_what_ended_is_told(open_memory: OpenMemory) -> None:

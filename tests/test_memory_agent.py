@@ -456,8 +456,8 @@ def test_a_long_queue_does_not_hold_up_deadlines_and_marks(
     assert memory.organize().finished == 3
 
 
-def test_what_a_background_agent_decides_is_kept(open_memory: OpenMemory) -> None:
-    """O8, O10: also where a tool said so, too; about people it is nobody's word."""
+def test_what_a_background_agent_found_out_is_kept(open_memory: OpenMemory) -> None:
+    """O8, O10: as its word, or as the tool's where that said so."""
     memory = open_memory(organize={"organizer": "rules"})
     task = memory.agent(Task("bench"))
     memory.append_many(
@@ -465,16 +465,16 @@ def test_what_a_background_agent_decides_is_kept(open_memory: OpenMemory) -> Non
         [
             ToolResult("pgvector index scan slower than usearch because recall settings were wrong", "bench"),
             AssistantMessage(
-                "We decided to use usearch because the pgvector index scan was slower. "
-                "The benchmark failed because the recall settings were wrong."
+                "The pgvector index scan took 41 ms a query, because ef_search was 400 instead of 40. "
+                "With usearch 2.16 the same query takes 3 ms."
             ),
         ],
     )
     memory.end_session(task)
     memory.organize()
     kept = {document.slug: document.body for document in memory.documents.walk()}
-    assert "usearch" in kept["decisions"]
-    assert "recall settings were wrong" in kept["lessons"]
+    assert "41 ms a query" in kept["findings"]
+    assert "usearch 2.16" in kept["findings"]
 
 
 def test_health_tells_nobody_what_another_user_said(

@@ -188,11 +188,44 @@ def fill_16(tx: Transaction) -> None:
     tx.run("INSERT INTO words VALUES ('default', 'harbour')")
 
 
+def fill_17(tx: Transaction) -> None:
+    """What version 17 added."""
+    tx.run("INSERT INTO facts VALUES ('default', 'd2', 'digest', 'Mara lives in Porto.', 1)")
+    tx.run("INSERT INTO ends VALUES ('default', 'fact', 'd2#digest', ?, ?, 4)", BEFORE, BEFORE + 1)
+    tx.run("INSERT INTO citations VALUES ('default', 'd2', 'd2#digest', 3, 1, ?)", BEFORE)
+
+
+def fill_18(tx: Transaction) -> None:
+    """What version 18 added: nothing, it has the words of items written again."""
+
+
+def fill_19(tx: Transaction) -> None:
+    """What version 19 added."""
+    tx.run("INSERT INTO tombstones VALUES ('default', 'record', '2', 'digest', ?, 'mara')", BEFORE)
+    tx.run("UPDATE index_state SET removals = 2")
+    tx.run("INSERT INTO digest_keys VALUES (1, 'key')")
+    tx.run(
+        "INSERT INTO erasures (owner, at, author, state, plan, report, done_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        *("default", BEFORE, "mara", "done", "", "{}", BEFORE + 1),
+    )
+    tx.run("INSERT INTO backups VALUES ('copies/monday.db', ?)", BEFORE)
+
+
+def fill_20(tx: Transaction) -> None:
+    """What version 20 added."""
+    tx.run(
+        "INSERT INTO reviews (owner, at, kind, author, reason, payload, state, decided_at, decided_by) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *("default", BEFORE, "forget", "cursor", "An agent asks to forget it.", '{"target": "r1"}'),
+        *("refused", BEFORE + 1, "mara"),
+    )
+
+
 FILL = dict(
     enumerate(
         (
             *(fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
-            *(fill_13, fill_14, fill_15, fill_16),
+            *(fill_13, fill_14, fill_15, fill_16, fill_17, fill_18, fill_19, fill_20),
         ),
         start=1,
     )
@@ -480,11 +513,41 @@ def test_what_had_ended_before_is_known_to_since_the_word_that_ended_it_came(old
     make_version(older, 8)
     with older.raw() as tx:
         tx.run("UPDATE items SET until = ?, by_record = 4", BEFORE - 5)
-        tx.run("INSERT INTO citations VALUES ('default', 'd2', 2, ?, 4), ('default', 'd2', 3, 0, 0)", BEFORE - 5)
     older.open().close()
     with older.raw() as tx:
-        assert tx.all("SELECT end_known FROM items WHERE ref = '2'") == [(BEFORE + 3,)]
-        assert tx.all("SELECT end_known FROM citations ORDER BY record_id") == [(BEFORE + 3,), (0,)]
+        assert tx.all("SELECT known_at, by_record FROM ends WHERE ref = '2'") == [(BEFORE + 3, 4)]
+
+
+def test_facts_from_before_get_numbers_and_their_ends(older: Place) -> None:
+    """C5, O11: from the bodies of their documents, as if all were indexed anew; a number stays from then on."""
+    make_version(older, 16)
+    body = "Likes tea. [r3]\n\nMy own words.\n\n## Earlier\n\nLives in Porto. [r2, until 2023-01-01 by r4]"
+    with older.raw() as tx:
+        tx.run("UPDATE documents SET body = ? WHERE id = 'd2'", body)
+        tx.run("DELETE FROM corrections")
+        tx.run("UPDATE items SET record_id = 2, until = NULL, end_known = NULL, by_record = NULL")
+        for digest, until in (("old", BEFORE), ("left@7", None)):
+            tx.run(
+                "INSERT INTO items (owner, kind, ref, thread, agent_id, session_id, speaker, trust, at, since, "
+                "text, stems, length, flags, until, gone, public_id) VALUES ('default', 'fact', ?, 'd2', '', '', "
+                "'', 'user', ?, ?, 'Left long ago.', ?, 1, 0, ?, ?, 'f0123456789')",
+                *(f"d2#{digest}", BEFORE, BEFORE, b"stem", until, BEFORE),
+            )
+    with older.open() as memory:
+        memory.organize()
+        listed = {(hit.id, hit.text, hit.until) for hit in memory.list()}
+        facts = {hit.text: hit for hit in memory.list("fact")}
+        assert {text: hit.until is not None for text, hit in facts.items()} == {
+            "Likes tea.": False,
+            "My own words.": False,
+            "Lives in Porto.": True,
+            "Body": False,
+        }
+        assert all(re.fullmatch(r"f\d+", hit.id) for hit in facts.values())
+        assert next(hit for hit in memory.list("record") if hit.record_id == 2).until is not None
+        memory.admin.rebuild()
+        memory.organize()
+        assert {(hit.id, hit.text, hit.until) for hit in memory.list()} == listed
 
 
 def test_vectors_from_before_they_were_numbered_count(older: Place) -> None:

@@ -325,8 +325,8 @@ def refuses(_: str) -> str:
         (refuses, "model is away"),
         ("", "empty"),
         (" \n\t", "empty"),
-        ("x" * 225, "not smaller"),
-        ("x" * 150, "only 100"),
+        ("x" * 225, "at most 99 fit"),
+        ("x" * 150, "at most 99 fit"),
         (f"The {SECRET}", "secret"),
         (lambda _: None, "NoneType"),
     ],
@@ -552,16 +552,19 @@ def test_other_forms_of_the_same_words_are_an_answer(
 def test_a_note_with_a_secret_is_shown_to_nobody(
     folder: Path, files: FileSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """S4: kept as it is and never removed, loaded without the secret, never asked about, not in the log."""
+    """S4: one that a person wrote is kept as it is and never removed, loaded without the secret, never asked
+    about, not in the log; one that is stored is stored without it."""
     fill(folder, files)
-    store_memory(folder, "login", f"The staging {SECRET}", files=files)
+    store_memory(folder, "staging", f"The staging {SECRET}", files=files)
+    assert contents(folder, files)["staging"] == "The staging password: [secret: password]"
+    put(folder, files, login=f"The staging {SECRET}")
     model = Model()
     result = compact_memories(folder, 100, model, files=files)
     assert "hunter2" not in model.asked[0] + caplog.text + load_memories(folder, files=files)
     assert "[secret: password]" in load_memories(folder, files=files)
     assert contents(folder, files)["login"] == f"The staging {SECRET}"
     assert result.kept == ("login",)
-    assert "login" in caplog.text
+    assert "staging" in caplog.text
 
 
 TOKEN = "sk-ant-api03-abcdefghijklmnop123456"
@@ -806,10 +809,11 @@ def ended(reason: str) -> Callable[[dict[str, Any]], Reply]:
         (ended("max_tokens"), {}, "Condense.", ModelError, "cut off"),
         (ended("refusal"), {}, "Condense.", ModelError, "declined"),
         ([refuse(500), refuse(500)], {}, "Condense.", ModelError, "status 500"),
+        ([say("Late.", wait=30)], {"timeout_seconds": 0.3}, "Condense.", ModelError, r"within 0\.3 s"),
         ([], {}, "x" * 200_000, RunBudgetExceeded, "0.05 USD"),
         ([], {"daily_cap_usd": 0.0001}, "Condense.", DailyCapExceeded, "daily_cap_usd"),
     ],
-    ids=["cut", "declined", "failing", "dear", "cap"],
+    ids=["cut", "declined", "failing", "late", "dear", "cap"],
 )
 def test_a_question_without_a_whole_answer_is_an_error(
     sqlite: SQLite,
@@ -820,7 +824,7 @@ def test_a_question_without_a_whole_answer_is_an_error(
     error: type[Exception],
     words: str,
 ) -> None:
-    """O33, O14: cut off, declined, failing, over the question's 0.05 USD or the day's cap (not asked)."""
+    """O33, O14: cut off, declined, failing, late, over the question's 0.05 USD or the day's cap (not asked)."""
     with ModelServer(script) as server, pytest.raises(error, match=words):
         ask(sqlite, clock, server, "anthropic:claude-haiku-4-5", **settings)(prompt)
     rows = sqlite.read(lambda tx: Ledger(tx).recent("default", 10))

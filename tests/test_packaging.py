@@ -17,8 +17,6 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "lifelong"
 NEEDED = (
     "prompts/*.md",
-    "organize/rules/intents.json",
-    "organize/rules/judge.bin",
     "serve/page/templates/*.html",
     "serve/page/static/*.css",
     "serve/page/static/*.js",

@@ -28,7 +28,8 @@ from tests.pages import HOSTILE, ON, fill, hostile
 
 VIEWS = (
     *("/", "/search", "/browse", "/documents", "/changesets", "/journal", "/journal?show=long"),
-    *("/journal?show=context", "/experiences", "/relations", "/sessions", "/inbox"),
+    *("/journal?show=context", "/experiences", "/relations", "/sessions", "/inbox", "/review"),
+    *("/about", "/forgotten"),
 )
 LINKS = re.compile(r'href="(/[^"#]*)')
 EMBEDS = {"style", "iframe", "object", "embed", "base", "link", "foreignobject", "use", "animate", "set"}
@@ -151,11 +152,16 @@ def test_an_empty_view_teaches(client: TestClient, view: str) -> None:
         ("/journal", ["Release Kestrel weekly.", "A secret. It is in MEMORY.md", "decision"]),
         ("/journal?day=2026-02-24&category=note", ["Decided on day 4"]),
         ("/journal?show=long", ['class="timeline"', "Compacted in 2026-03", "Decided on day 1"]),
-        ("/journal?show=context", ["# Memory", "Release Kestrel weekly."]),
+        ("/journal?show=context", ["# Long-term memory", "Release Kestrel weekly."]),
         ("/experiences?q=budget&by=entity", ["Anders Holm met", "score"]),
         ("/relations?entity=Mara+Lindqvist", ["<svg", "Anders Holm", "Evidence", "stroke-width"]),
         ("/relations?entity=Nobody", ["Nothing is known by the name"]),
-        ("/sessions", ["mara (slack, general)", "Nightly backup", "A new day"]),
+        ("/about?name=Mara+Lindqvist", ["lives in Lisbon", "Related to", "Anders Holm", "1 document"]),
+        ("/about?name=Nobody", ["Nothing is known about “Nobody”"]),
+        (
+            "/sessions",
+            ["I live in Malmö.</a>", "4 messages", "mara (slack, general)", "Nightly backup", "A new day"],
+        ),
         ("/inbox", ["Retry all that failed (1)", "The model was overloaded.", "1 attempt", "Nightly backup"]),
         ("/inbox?state=done", ["changeset 1", "mara (slack, general)"]),
     ],
@@ -323,6 +329,16 @@ def test_a_run_is_shown_by_what_it_did(full: TestClient) -> None:
     for view in ("/", "/changesets", f"/changesets?id={made.id}"):
         assert "DONE" not in shown(full, view)
     assert "By hand" in shown(full, "/changesets")
+
+
+def test_a_consolidation_is_shown_by_its_note(full: TestClient) -> None:
+    """S7: no session stands behind it."""
+    twice = "I like trains. [Mara, 2026-02-01, r1]\n\nI like trains. [Mara, 2026-02-02, r2]"
+    tree = memory_of(full).documents
+    tree.write(slug="likes", title="Likes", description="", body=twice, parent_path="~/memory")
+    made = tree.consolidate().changeset
+    for view in ("/changesets", f"/changesets?id={made}"):
+        assert "Consolidation: 1 merged." in shown(full, view)
 
 
 def test_each_user_is_its_own(full: TestClient) -> None:
@@ -522,6 +538,21 @@ def test_an_address_puts_nothing_on_the_page(full: TestClient, name: str) -> Non
         (
             "![x](https://a.example/x.png)",
             '<p>!<a href="https://a.example/x.png" rel="noopener noreferrer nofollow">x</a></p>',
+        ),
+        (
+            "I'm <b>. [Mara, 2026-03-03, r1]",
+            '<p class="fact">I\'m &lt;b&gt;. <span class="cites">Mara, 2026-03-03 '
+            '<a href="/records?id=1">r1</a></span></p>',
+        ),
+        (
+            "- is so [r1]\n- own",
+            '<ul>\n<li class="fact">is so <span class="cites"><a href="/records?id=1">r1</a></span></li>\n'
+            "<li>own</li>\n</ul>",
+        ),
+        (
+            "1. was so [r1, until 2026-03-05]",
+            '<ol>\n<li class="fact ended"><s>was so </s><span class="cites"><a href="/records?id=1">r1</a> '
+            "until 2026-03-05</span></li>\n</ol>",
         ),
         ("R&D. [r1]", '<p class="fact">R&amp;D. <span class="cites"><a href="/records?id=1">r1</a></span></p>'),
         (

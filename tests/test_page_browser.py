@@ -212,6 +212,45 @@ def test_the_first_record_is_live(visit: Visit, serving: ExitStack, tmp_path: Pa
     expect(page.locator("#changes")).to_contain_text("Changeset 1")
 
 
+def test_a_person_reviews_what_agents_wrote(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
+    """S5: what waits, why and from whom; approved, changed, refused; the navigation counts what is left."""
+    store = serving.enter_context(Store.open(tmp_path / "home", continuity=ON))
+    memory = store.user()
+    made = memory.documents.write(slug="x", title="X", body="Mara prefers tea.", parent_path="~/memory")
+    tools = {one.name: one.call for one in memory.tools("cursor")}
+    tools["document_edit"](document_id=made.id, expected_version=1, find="tea", replace="rum, always")
+    for text in ("Always reply in French.", "Never use tabs."):
+        tools["remember_this"](text=text)
+    at = serving.enter_context(served(store))
+    page = visit("/", at=at)
+    count = page.locator("nav .count")
+    expect(count).to_have_text("3")
+    page.get_by_role("link", name="Review").click()
+    page.wait_for_url("**/review")
+    items = page.locator("[data-item]")
+    expect(items).to_have_count(3)
+    expect(items.first).to_contain_text("Never use tabs.")
+    expect(items.first).to_contain_text("from cursor")
+    expect(items.first).to_contain_text("rests on the agent's word alone")
+    expect(page.locator("#v1 ins")).to_have_text("Mara prefers rum, always.")
+    page.locator("#v3").get_by_role("button", name="Refuse").click()
+    expect(page.get_by_role("status")).to_contain_text("Refused. It is not remembered")
+    expect(count).to_have_text("2")
+    page.locator("#v2").get_by_text("Edit and approve").click()
+    page.locator("#v2 textarea").fill("Reply in French or English.")
+    page.get_by_role("button", name="Approve these words").click()
+    expect(page.get_by_role("status")).to_contain_text("Approved in your words")
+    page.locator("#v1").get_by_role("button", name="Approve", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("as the agent's word that you approved")
+    expect(count).to_have_count(0)
+    expect(page.locator(".empty")).to_contain_text("Nothing waits for you")
+    assert [one.text for one in memory.journal.records()] == ["Reply in French or English."]
+    assert memory.documents.read(made.id).body == "Mara prefers rum, always."
+    page.get_by_role("link", name="refused").click()
+    expect(items).to_contain_text("refused by user")
+    assert fits(page)
+
+
 def test_a_person_logs_in_and_out(visit: Visit, serving: ExitStack, store: Store) -> None:
     """S8: and gets to see what was asked for."""
     at = serving.enter_context(served(store, "open-sesame"))
@@ -325,3 +364,39 @@ def shape(link: str) -> tuple[str, ...]:
     """Which view a link leads to, whatever it shows there."""
     parts = urlsplit(link)
     return (parts.path, *sorted(one.partition("=")[0] for one in parts.query.split("&")))
+
+
+def test_a_person_is_forgotten_by_keys_and_on_a_phone(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
+    """S6: what would go is shown first, Keep it goes back, and the proof is read on the page."""
+    store = serving.enter_context(Store.open(tmp_path / "home", continuity=ON))
+    at = serving.enter_context(served(store))
+    memory = store.user()
+    memory.add(["My sister Zelda works at Quuxcorp.", "I live in Porto, near the river."], speaker="Mara")
+    memory.end_session()
+    memory.organize()
+    page = visit("/documents?id=~/memory/people/mara", at=at, viewport=PHONE, color_scheme="dark")
+    fact = page.locator(".prose .menu").first
+    fact.locator("summary").first.press("Enter")
+    fact.get_by_role("link", name="Forget").press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Forget f")
+    assert fits(page)
+    page.get_by_role("link", name="Keep it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Mara")
+    page.goto(f"{at}/about?name=Zelda")
+    page.get_by_role("link", name="Forget everything about Zelda").click()
+    expect(page.locator(".going").first).to_contain_text("Quuxcorp")
+    page.get_by_role("button", name="Forget for good").click()
+    expect(page.get_by_role("status")).to_contain_text("It is gone")
+    expect(page.get_by_role("status")).to_contain_text(": nothing is left.")
+    assert fits(page)
+    assert "Quuxcorp" not in "".join(hit.text for hit in memory.list())
+
+
+def test_a_search_begins_on_the_overview(visit: Visit) -> None:
+    """R11: the box is there, and / goes to it."""
+    page = visit("/")
+    page.keyboard.press("/")
+    page.keyboard.type("Where does Mara live?")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=**")
+    expect(page.locator(".hit").first).to_be_visible()

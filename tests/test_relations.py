@@ -39,7 +39,7 @@ def live(
 
     def work(tx: Transaction) -> None:
         tx.run(
-            "INSERT INTO experiences VALUES (?, ?, ?, 'learned', '', '', 'user', ?, ?, 0, 0, NULL)",
+            "INSERT INTO experiences VALUES (?, ?, ?, 'learned', '', '', 'user', ?, ?, 0, 0)",
             *(owner, id_, text, 0, json.dumps(entities, ensure_ascii=False)),
         )
         Items(tx, owner).put([Item("experience", id_, text, clock.now, trust="user")], clock.now)

@@ -1,5 +1,5 @@
-"""Where the rules put what they find: merged with what is known, ended where it is contradicted, and never at the
-cost of a person's own text (SPEC O8, O10, O11, O12, S4)."""
+"""Where quotes are put: by subject, once, ended where that is certain, and never at the cost of a person's own
+text (SPEC O8, O10, O11, O12, S3, S4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
@@ -29,22 +28,20 @@ from lifelong import (
     User,
     UserMessage,
 )
+from lifelong.collect.descriptors import Descriptor
 from lifelong.organize.document_rows import MEMORY_ROOT
 from lifelong.organize.draft import Draft
-from lifelong.organize.facts import EARLIER, FactIndex, IndexedFact, paragraphs, parse_fact, parse_facts
+from lifelong.organize.facts import EARLIER, MAX_FOUND, MAX_PAGE_CHARS, paragraphs, parse_facts
 from lifelong.organize.organizer import RunResult, Transcript
-from lifelong.organize.rules.filing import MAX_PAGE_CHARS, Filing
 from lifelong.organize.rules.organizer import RulesOrganizer
-from lifelong.organize.rules.statements import Statement
 from lifelong.organize.write_policy import WritePolicy
-from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
+from lifelong.text.changes import ends
 from lifelong.types import Document, Record
 from tests.conftest import OpenMemory, everything
 
 ALICE = User("cli", "alice", "main")
 AT = datetime(2026, 2, 24, 10, tzinfo=UTC)  # a Tuesday
-ROOMY = 1.0
 
 
 class Replaying:
@@ -53,7 +50,7 @@ class Replaying:
     name = "rules"
 
     def __init__(self) -> None:
-        self.rules = RulesOrganizer(ROOMY)
+        self.rules = RulesOrganizer()
         self.seen: list[Transcript] = []
 
     def blocked_reason(self) -> str:
@@ -91,7 +88,7 @@ def learn(memory: Memory, agent: Agent, *records: Record) -> list[int]:
     return ids
 
 
-def tell(memory: Memory, *texts: str, speaker: str = "Mara", agent: User = ALICE) -> list[int]:
+def tell(memory: Memory, *texts: str, speaker: str = "Mara", agent: Descriptor = ALICE) -> list[int]:
     return learn(memory, memory.agent(agent), *(UserMessage(text, speaker) for text in texts))
 
 
@@ -100,212 +97,168 @@ def bodies_by_path(memory: Memory) -> dict[str, str]:
     return {document.path: document.body for document in memory.documents.walk() if document.body}
 
 
+def texts_by_path(memory: Memory) -> dict[str, list[str]]:
+    """The quotes without their brackets, by path."""
+    return {path: [fact.text for fact in parse_facts(body)] for path, body in bodies_by_path(memory).items()}
+
+
 # Where it goes
 
 
 def test_each_kind_of_knowledge_has_its_place(memory: Memory) -> None:
-    """O8: people/, projects/, preferences, decisions, lessons."""
+    """O8: people/, projects/, preferences, rules, decisions, lessons, events/, findings."""
     learn(
         memory,
         memory.agent(ALICE),
-        UserMessage("I work as a nurse.", "Mara"),
+        UserMessage("I work as a nurse at Santa Maria.", "Mara"),
         UserMessage("I have a dog called Max.", "Bob Stone"),
         UserMessage("I prefer tea over coffee.", "Mara"),
-        UserMessage("I decided to rent a flat because hotels are dear.", "Bob Stone"),
+        UserMessage("We decided on the flat in Alfama because hotels cost 140 euros.", "Bob Stone"),
         UserMessage("Project Kestrel needs a new owner. Kestrel runs in Frankfurt.", "Mara"),
-        UserMessage("I learned that yeast needs warm water.", "Mara"),
+        UserMessage("Turns out that yeast needs water of 38 degrees.", "Mara"),
+        UserMessage("Never book a flight before 9:00.", "Mara"),
+        UserMessage("The regatta in Cascais is on 5 May 2026 at 11:00.", "Mara"),
+        ToolResult("Casa do Fado costs 84 EUR a night.", "search", provenance="web"),
+        AssistantMessage("The IC 523 from Santa Apolónia to Porto takes 2 h 50 min and costs 24.50 EUR."),
+        UserMessage("Never book a flight after 22:00."),
     )
-    told = bodies_by_path(memory)
-    assert told["~/memory/people/mara"] == "works as a nurse. [r1]"
-    assert told["~/memory/people/bob-stone"] == "has a dog called Max. [r2]"
-    assert told["~/memory/preferences"] == "Mara prefers tea over coffee. [r3]"
-    assert told["~/memory/decisions"] == "Bob Stone decided to rent a flat because hotels are dear. [r4]"
-    assert "Frankfurt" in told["~/memory/projects/kestrel"]
-    assert told["~/memory/lessons"] == "Mara learned that yeast needs warm water. [r6]"
+    day = "2026-02-24"
+    assert bodies_by_path(memory) == {
+        "~/memory/people/mara": f"I work as a nurse at Santa Maria. [{day}, r1]",
+        "~/memory/people/bob-stone": f"I have a dog called Max. [{day}, r2]",
+        "~/memory/preferences": f"I prefer tea over coffee. [Mara, {day}, r3]\n\n"
+        f"Never book a flight before 9:00. [Mara, {day}, r7]",
+        "~/memory/decisions": "We decided on the flat in Alfama because hotels cost 140 euros. "
+        f"[Bob Stone, {day}, r4]",
+        "~/memory/projects/kestrel": "Project Kestrel needs a new owner. Kestrel runs in Frankfurt. "
+        f"[Mara, {day}, r5]",
+        "~/memory/lessons": f"Turns out that yeast needs water of 38 degrees. [Mara, {day}, r6]",
+        "~/memory/rules": f"Never book a flight after 22:00. [Alice, {day}, r11]",
+        "~/memory/events/2026-02": f"The regatta in Cascais is on 5 May 2026 at 11:00. [Mara, {day}, r8]",
+        "~/memory/findings": f"Casa do Fado costs 84 EUR a night. [{day}, r9, from web]\n\n"
+        "The IC 523 from Santa Apolónia to Porto takes 2 h 50 min and costs 24.50 EUR. "
+        f"[Assistant, {day}, r10]",
+    }
     titles = {document.path: document.title for document in memory.documents.walk()}
     assert titles["~/memory/people/bob-stone"] == "Bob Stone"
-    assert (titles["~/memory/people"], titles["~/memory/preferences"]) == ("People", "Preferences")
-
-
-def test_the_subject_is_left_out_where_the_title_names_it(memory: Memory) -> None:
-    """O10: in lower case the fact goes on where the title ends; any other names its subject."""
-    tell(memory, "I work as a nurse.", "My garden is in Porto.")
-    told = [fact.text for fact in memory.documents.facts("~/memory/people/mara")]
-    assert sorted(told) == ["Mara's garden is in Porto.", "works as a nurse."]
-
-
-def test_a_state_ends_in_a_chat_as_anywhere(memory: Memory) -> None:
-    """O11: people who chat tell of feelings and doings, which seldom end another; where they live does."""
-    agent = memory.agent(ALICE)
-    for text in ("I live in Porto.", "I moved to Lisbon."):
-        learn(memory, agent, UserMessage(text, "Mara"), UserMessage("Oh, nice.", "Ben"))
-    ended = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if not fact.current]
-    assert ended == ["lives in Porto."]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Please put the server into the title.",
-        "Send the test phones there, please, not to the harbour in Lisbon.",
-        "Move it to 20 November 2026, same time.",
-        "20 November 2026.",
-    ],
-)
-def test_what_somebody_is_asked_for_is_no_fact(memory: Memory, text: str) -> None:
-    """O10: nor is a day alone."""
-    learn(memory, memory.agent(ALICE), UserMessage("The van is old.", "Ben"), UserMessage(text, "Mara"))
-    assert "~/memory/people/mara" not in bodies_by_path(memory)
+    assert (titles["~/memory/people"], titles["~/memory/events/2026-02"]) == ("People", "February 2026")
 
 
 def test_whoever_is_talked_of_has_a_document(memory: Memory) -> None:
-    """O8, O11: one that the talk shows to be a person, or a project; known from then on."""
-    tell(memory, "My sister Mia lives in Berlin.", "The release of Harbor is on 5 May 2026.")
-    tell(memory, "Mia sold the old van to a baker.", "Harbor has four thousand users in Oslo.")
-    tell(memory, "Nothing in Berlin is cheap, the van cost 4,000 euros.")
-    told = {
-        path: [text.split(" [")[0] for text in body.split("\n\n")] for path, body in bodies_by_path(memory).items()
-    }
-    assert told["~/memory/people/mia"] == ["Mara's sister Mia lives in Berlin.", "sold the old van to a baker."]
-    assert told["~/memory/projects/harbor"] == [
-        "The release of Harbor is on 5 May 2026.",
-        "has four thousand users in Oslo.",
-    ]
-    assert any("Nothing in Berlin is cheap" in text for text in told["~/memory/people/mara"])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Tejo Ferries wants live delays, and it needs them in May.",
-        "Lisbon has four hills that I like.",
-        "Android needs a new build, I said so in April.",
-        "Yesterday was the day I sold the van.",
-        "I told Claude of it in May 2025. Claude costs 20 euros a month.",
-        "Germany loves fast cars, and Rust enjoys a good name in Oslo.",
-    ],
-)
-def test_what_is_no_person_has_no_document_of_a_person(memory: Memory, text: str) -> None:
-    """O8."""
-    tell(memory, text)
-    assert [path for path in bodies_by_path(memory) if path.startswith("~/memory/people/")] == [
-        "~/memory/people/mara"
+    """O8, O11: known from then on, and for as long as "she" is said of them."""
+    tell(memory, "Mia is my sister and has 2 cats.")
+    tell(memory, "Mia sold the old van to a baker in Potsdam.", "She got 900 euros for the van.")
+    assert texts_by_path(memory)["~/memory/people/mia"] == [
+        "Mia is my sister and has 2 cats.",
+        "Mia sold the old van to a baker in Potsdam.",
+        "She got 900 euros for the van.",
     ]
 
 
-def test_two_things_that_people_do_show_a_person(memory: Memory) -> None:
-    """O8: also where a name opens the talk."""
-    tell(memory, "Priya called from Rome in May 2025. Priya wants tea from Kyoto.")
-    assert "~/memory/people/priya" in bodies_by_path(memory)
-
-
-def test_a_person_with_an_assistant(memory: Memory) -> None:
-    """O8, O10: the user's facts and wishes, the assistant's deeds, and no advice."""
-    learn(
-        memory,
-        memory.agent(ALICE),
-        UserMessage("I'm a carpenter. Which train goes to Oslo?"),
-        AssistantMessage("You should take the night train. I booked two seats on it for 3 May 2026."),
-        UserMessage("Please always answer in French."),
-    )
-    told = bodies_by_path(memory)
-    assert told["~/memory/people/alice"] == "is a carpenter. [r1]"
-    assert told["~/memory/preferences"] == "Alice wants the assistant to always answer in French. [r3]"
-    assert told["~/memory/events/2026-02"] == "Assistant booked two seats on it for 3 May 2026. [r2]"
+def test_what_is_said_in_a_folder_belongs_to_its_project(memory: Memory) -> None:
+    """O8: all but what is private."""
+    coding = User("claude-code", "mara", "/srv/code/harbor")
+    tell(memory, "Tests run with `make test PART=api`. Never push to main.", agent=coding)
+    tell(memory, "I'm allergic to walnuts.", agent=coding)
+    told = texts_by_path(memory)
+    assert told["~/memory/projects/harbor"] == ["Tests run with `make test PART=api`. Never push to main."]
+    assert told["~/memory/people/mara"] == ["I'm allergic to walnuts."]
 
 
 def test_two_people_without_a_name_are_not_one(memory: Memory) -> None:
     """O11: nobody ends what another said of themselves."""
     for who in ("alice", "U0451"):
         learn(memory, memory.agent(User("slack", who, "main")), UserMessage(f"I live in {who.title()}ville."))
-    told = bodies_by_path(memory)
-    assert told["~/memory/people/alice"] == "lives in Aliceville. [r1]"
-    assert told["~/memory/people/u0451"] == "lives in U0451ville. [r4]"
+    told = texts_by_path(memory)
+    assert told["~/memory/people/alice"] == ["I live in Aliceville."]
+    assert told["~/memory/people/u0451"] == ["I live in U0451ville."]
 
 
 def test_a_background_agent(memory: Memory) -> None:
-    """O8, O10: what was done is an event, what failed a lesson, and nobody is made up."""
+    """O8, O10: standing orders are rules, what failed is a lesson, what it reports a finding."""
     learn(
         memory,
         memory.agent(Cron("backup")),
-        SystemMessage("Back up the photos. I prefer tea."),
-        UserMessage("I live in Porto."),
+        SystemMessage("Always keep 30 days of backups on box-2. Never delete the January archive."),
         ToolCall("shell", {"command": "tar"}),
-        ToolResult("tar: error: disk full", "shell", failed=True),
-        AssistantMessage("The backup failed because the disk was full. I copied 40 GB to the archive."),
-        Note("The retry didn't work because the token had expired."),
+        ToolResult("tar: error: disk full on /dev/sdb1", "shell", failed=True),
+        AssistantMessage("The backup failed because /dev/sdb1 on box-2 had 0 bytes free."),
+        Note("The retry at 03:10 failed because the token for box-2 had expired."),
     )
-    told = bodies_by_path(memory)
-    assert set(told) == {"~/memory/lessons", "~/memory/events/2026-02"}
-    assert paragraphs(told["~/memory/lessons"]) == [
-        "shell failed: tar: error: disk full. [r4, from tool]",
-        "The backup failed because the disk was full. [r5]",
-        "The retry didn't work because the token had expired. [r6]",
+    assert bodies_by_path(memory) == {
+        "~/memory/rules": "Always keep 30 days of backups on box-2. Never delete the January archive. "
+        "[Host, 2026-02-24, r1]",
+        "~/memory/lessons": "tar: error: disk full on /dev/sdb1 [2026-02-24, r3, from tool]",
+        "~/memory/findings": "The backup failed because /dev/sdb1 on box-2 had 0 bytes free. "
+        "[Agent, 2026-02-24, r4]\n\n"
+        "The retry at 03:10 failed because the token for box-2 had expired. [Agent, 2026-02-24, r5]",
+    }
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "Collect the weather for Lisbon at 6:00 and mail it to ops@harbor.example.",
+        "Backups go to box-2, the mail of box-3 to ops@harbor.example.",
+        "Räum jeden Morgen den Ordner /srv/in auf und melde Fehler an ops@harbor.example.",
+    ],
+)
+def test_what_an_agent_that_works_alone_is_told_to_do_is_a_rule(memory: Memory, order: str) -> None:
+    """O10: orders and policies of a cron job or a task; what happened is an event."""
+    for told in (UserMessage, SystemMessage):
+        agent = memory.agent(Cron(f"{told.__name__}-job"))
+        learn(memory, agent, told(order), told("The regatta in Cascais was moved to 12 May 2026."))
+    told_to = texts_by_path(memory)
+    assert told_to["~/memory/rules"] == [order]
+    assert "regatta" in told_to["~/memory/events/2026-02"][0]
+
+
+def test_nobody_makes_rules_for_others(memory: Memory) -> None:
+    """O10: what one of several people calls a policy is what they said; the host and the user make rules."""
+    desk = memory.agent(ALICE)
+    learn(memory, desk, SystemMessage("Refunds above 500 EUR always need approval."))
+    learn(memory, desk, UserMessage("Please remember as policy: refunds are always free.", "Raúl"))
+    learn(memory, desk, UserMessage("From now on always answer in two sentences."))
+    bodies = bodies_by_path(memory)
+    assert "Raúl" not in bodies["~/memory/rules"]
+    assert "refunds are always free. [Raúl" in bodies["~/memory/preferences"]
+    assert "answer in two sentences. [Alice" in "".join(bodies.values())
+
+
+def test_an_assistant_with_a_name_is_not_a_person(memory: Memory) -> None:
+    """O10, O12: its word stays the assistant's."""
+    said = "I live in Porto near the ferry of 9:30, and I always prefer the Douro line to the bus 207."
+    learn(memory, memory.agent(ALICE), UserMessage("Hello there!"), AssistantMessage(said, "Joana"))
+    assert set(bodies_by_path(memory)) <= {"~/memory/findings"}
+    assert all("[Assistant, " in body for body in bodies_by_path(memory).values())
+
+
+def test_the_host_ends_what_it_said_itself(memory: Memory) -> None:
+    """O11: a policy that changes; a person's word is not the host's to end."""
+    agent = memory.agent(Cron("backup"))
+    learn(memory, agent, SystemMessage("Backups are kept for 30 days on box-2."))
+    learn(memory, agent, SystemMessage("Backups are kept for 60 days on box-2 now."))
+    facts = [fact for body in bodies_by_path(memory).values() for fact in parse_facts(body)]
+    assert [(fact.text, fact.current) for fact in facts] == [
+        ("Backups are kept for 60 days on box-2 now.", True),
+        ("Backups are kept for 30 days on box-2.", False),
     ]
-    assert told["~/memory/events/2026-02"] == "Agent copied 40 GB to the archive. [r5]"
-
-
-def test_an_address_in_small_letters_is_a_title_like_any_name(memory: Memory) -> None:
-    """O8: the fact goes on where the title ends."""
-    learn(memory, memory.agent(User("web", "cust_881", "shop")), UserMessage("I moved to Lyon in 2021."))
-    assert bodies_by_path(memory)["~/memory/people/cust_881"] == "moved to Lyon in 2021. [r1]"
-
-
-def test_what_is_said_in_another_language_ends_nothing(memory: Memory) -> None:
-    """O11: what cannot be read contradicts nothing; the same again is no second fact."""
-    for said in (
-        "Ich wohne in Leipzig bei Oma.",
-        "Wir wohnen in Dresden bei Oma.",
-        "Ich wohne in Leipzig bei Oma.",
-    ):
-        learn(memory, memory.agent(ALICE), UserMessage(said, "Mara", at=AT))
-    assert bodies_by_path(memory)["~/memory/people/mara"].split("\n\n") == [
-        'said on 24 February 2026: "Ich wohne in Leipzig bei Oma". [r1, r7]',
-        'said on 24 February 2026: "Wir wohnen in Dresden bei Oma". [r4]',
-    ]
-
-
-def test_what_says_nothing_without_what_it_ends_tells_that_too(memory: Memory) -> None:
-    """O10, O11: a fact stands by itself; it cites both, and a third one does not pile up."""
-    for said in ("I take sertraline, 50 mg.", "Actually it's 75 mg now.", "Correction: it's 90 mg now."):
-        learn(memory, memory.agent(ALICE), UserMessage(said, "Mara"))
-    told = bodies_by_path(memory)["~/memory/people/mara"]
-    assert told.startswith("It's 90 mg now (earlier: takes sertraline, 50 mg). [r1, r7]\n\n## Earlier")
-    assert told.count("sertraline") == 3
-
-
-def test_what_is_so_again_ends_what_was_so_between(memory: Memory) -> None:
-    """O11: one of the two is current."""
-    for said in ("I take sertraline, 50 mg.", "Actually it's 75 mg now.", "I take sertraline, 50 mg."):
-        learn(memory, memory.agent(ALICE), UserMessage(said, "Mara"))
-    current = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
-    assert current == ["takes sertraline, 50 mg."]
 
 
 def test_a_person_with_another_title_keeps_their_document(memory: Memory) -> None:
-    """O8: the path is whom it is about, whatever a person calls it."""
-    tell(memory, "My sister Mia lives in Berlin.", "The release of Harbor is on 5 May 2026.")
-    for path, title in (("people/mia", "Mia Lund"), ("projects/harbor", "Harbor App")):
-        old = memory.documents.read(f"~/memory/{path}")
-        memory.documents.write(
-            document_id=old.id,
-            expected_version=old.version,
-            slug=old.slug,
-            title=title,
-            description=old.description,
-            body=old.body,
-        )
-    tell(memory, "Mia sold the old van to a baker.", "Harbor has four thousand users in Oslo.")
-    told = bodies_by_path(memory)
-    assert "\n\nsold the old van" in told["~/memory/people/mia"]
-    assert "\n\nhas four thousand" in told["~/memory/projects/harbor"]
-
-
-def test_relative_dates_are_absolute(memory: Memory) -> None:
-    """O10: reckoned from when it was said, not from when it was organized."""
-    said = UserMessage("I met Leo yesterday in Rome.", "Mara", at=AT - timedelta(days=100))
-    learn(memory, memory.agent(ALICE), said)
-    assert bodies_by_path(memory)["~/memory/people/mara"] == "met Leo on 15 November 2025 in Rome. [r1]"
+    """O8: the path says whom it is about, whatever a person calls it."""
+    tell(memory, "Mia lives in Berlin with 2 cats. Mia is my sister.")
+    old = memory.documents.read("~/memory/people/mia")
+    memory.documents.write(
+        document_id=old.id,
+        expected_version=old.version,
+        slug=old.slug,
+        title="Mia Lund",
+        description=old.description,
+        body=old.body,
+    )
+    tell(memory, "Mia sold the old van to a baker for 900 euros.")
+    assert len(texts_by_path(memory)["~/memory/people/mia"]) == 2
 
 
 def test_secrets_stay_out_and_the_rest_is_learned(memory: Memory) -> None:
@@ -313,7 +266,8 @@ def test_secrets_stay_out_and_the_rest_is_learned(memory: Memory) -> None:
     key = "AKIA" + "QWERTYUIOPASDFGH"
     tell(
         memory,
-        f"I work as a nurse. My password is tulip-7-Garden. The AWS key is {key}. My sister Mia lives in Berlin.",
+        f"I work as a nurse at Santa Maria. My password is tulip-7-Garden. The AWS key is {key}.",
+        "My sister Mia lives in Berlin.",
         "I prefer tea over coffee. Remember that my pin is 4711.",
     )
     whole = json.dumps(bodies_by_path(memory))
@@ -331,55 +285,87 @@ def test_secrets_stay_out_and_the_rest_is_learned(memory: Memory) -> None:
 )
 def test_a_speaker_with_no_name_for_a_path_holds_nothing_up(memory: Memory, speaker: str, path: str) -> None:
     """S4, O5: a secret is nobody's name; what others said is learned beside it."""
-    agent = memory.agent(ALICE)
-    said = UserMessage("I work as a nurse in Porto.", speaker), AssistantMessage("I was born in Oslo.", speaker)
-    learn(memory, agent, *said, UserMessage("I have a dog called Max.", "Mara"))
+    said = UserMessage("I live in Porto.", speaker), UserMessage("I have a dog called Max.", "Mara")
+    learn(memory, memory.agent(ALICE), *said)
     told = bodies_by_path(memory)
-    assert "nurse" in told[f"~/memory/people/{path}"]
+    assert "Porto" in told[f"~/memory/people/{path}"]
     assert "Max" in told["~/memory/people/mara"]
     if path == "alice":
         assert speaker not in json.dumps(told)
-        assert "Oslo" not in told["~/memory/people/alice"]
-        hits = everything(memory.search("Who is a nurse in Porto?", 10))
+        hits = everything(memory.search("Who lives in Porto?", 10))
         assert {hit.speaker for hit in hits} <= {"", "Alice", "Mara"}
+
+
+@pytest.mark.parametrize(
+    "speaker", ["../../etc", "~", "Ann/Bob", "..", "memory", "¡¡¡", "x" * 200, "Ünal Ö.", "a\tb"]
+)
+def test_a_name_never_leaves_its_folder(memory: Memory, speaker: str) -> None:
+    """S3: whatever a speaker is called."""
+    tell(memory, "I live in Porto.", speaker=speaker)
+    (path,) = bodies_by_path(memory)
+    assert path.startswith("~/memory/people/")
+    assert path.count("/") == 3
+
+
+@pytest.mark.parametrize("speaker", ["Ann, Bob", "[Ann]", "r12", "2026-01-01", "until 2026-01-01"])
+def test_whatever_a_speaker_is_called_their_word_is_theirs(memory: Memory, speaker: str) -> None:
+    """O11: it is cited again and ended as any other."""
+    tell(memory, "I prefer tea over coffee.", "I live in Porto.", speaker=speaker)
+    tell(memory, "I prefer tea over coffee.", "I moved to Lisbon.", speaker=speaker)
+    facts = [fact for body in bodies_by_path(memory).values() for fact in parse_facts(body)]
+    assert sorted((fact.text, len(fact.records), fact.current) for fact in facts) == [
+        ("I live in Porto.", 1, False),
+        ("I moved to Lisbon.", 1, True),
+        ("I prefer tea over coffee.", 2, True),
+    ]
 
 
 # What is known already
 
 
 def test_a_statement_made_again_is_cited_again(memory: Memory) -> None:
-    """O11: not repeated; the first record that said it, and the last two."""
-    ids = [tell(memory, "I work as a nurse.")[0] for _ in range(5)]
+    """O11: not repeated; with every record that said it, so that all of them end with it."""
+    ids = [tell(memory, "I live in Porto.")[0] for _ in range(5)]
     told = bodies_by_path(memory)["~/memory/people/mara"]
-    assert told == f"works as a nurse. [r{ids[0]}, r{ids[3]}, r{ids[4]}]"
+    assert told == f"I live in Porto. [2026-02-24, {', '.join(f'r{one}' for one in ids)}]"
+    tell(memory, "I moved to Lisbon.")
+    hits = {hit.record_id: hit for hit in everything(memory.search("Porto", 20)) if hit.kind == "record"}
+    assert hits
+    assert all(hit.until for record, hit in hits.items() if record in ids)
 
 
-def test_a_statement_made_twice_in_one_talk_is_one_fact(memory: Memory) -> None:
-    """O11."""
-    ids = tell(memory, "I work as a nurse.", "I have a dog called Max.", "I work as a nurse.")
-    assert f"works as a nurse. [r{ids[0]}, r{ids[2]}]" in paragraphs(
-        bodies_by_path(memory)["~/memory/people/mara"]
-    )
+def test_a_fact_said_too_often_to_cite_ends_with_every_record(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O11: what is left out of the bracket still rests on the fact."""
+    for module in ("organize.facts", "recall.ends"):
+        monkeypatch.setattr(f"lifelong.{module}.MAX_CITED", 3)
+    ids = [tell(memory, "I live in Porto.")[0] for _ in range(6)]
+    assert bodies_by_path(memory)["~/memory/people/mara"].count("r") < 6
+    tell(memory, "I moved to Lisbon.")
+    hits = {hit.record_id: hit for hit in everything(memory.search("Porto", 20)) if hit.kind == "record"}
+    assert hits
+    assert all(hit.until for record, hit in hits.items() if record in ids)
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_statement_made_again_and_again_in_one_talk_is_one_fact(memory: Memory, known: bool) -> None:
-    """O11, O10: one paragraph cites them all, whether the talk or an earlier one said it first."""
-    said = ["I work as a nurse."] * 3
+def test_a_statement_made_again_in_one_talk_is_one_fact(memory: Memory, known: bool) -> None:
+    """O11: whether the talk or an earlier one said it first."""
+    said = ["I live in Porto."] * 3
     ids = [*tell(memory, said[0]), *tell(memory, *said[1:])] if known else tell(memory, *said)
     cited = ", ".join(f"r{record}" for record in ids)
-    assert bodies_by_path(memory) == {"~/memory/people/mara": f"works as a nurse. [{cited}]"}
+    assert bodies_by_path(memory) == {"~/memory/people/mara": f"I live in Porto. [2026-02-24, {cited}]"}
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_a_fact_repeated_and_contradicted_in_one_talk_is_ended(memory: Memory, known: bool) -> None:
-    """O11: with every record that said it, whether the talk or an earlier one said it first."""
+    """O11: with every record that said it."""
     said = ["I live in Porto.", "I live in Porto.", "I moved to Lisbon."]
     first, again, new = [*tell(memory, said[0]), *tell(memory, *said[1:])] if known else tell(memory, *said)
     assert paragraphs(bodies_by_path(memory)["~/memory/people/mara"]) == [
-        f"moved to Lisbon. [r{new}]",
+        f"I moved to Lisbon. [2026-02-24, r{new}]",
         EARLIER,
-        f"lives in Porto. [r{first}, r{again}, until 2026-02-24 by r{new}]",
+        f"I live in Porto. [2026-02-24, r{first}, r{again}, until 2026-02-24 by r{new}]",
     ]
 
 
@@ -387,95 +373,165 @@ def test_a_fact_repeated_and_contradicted_in_one_talk_is_ended(memory: Memory, k
 def test_a_contradicted_fact_is_ended(memory: Memory, apart: bool, clock: FakeClock) -> None:
     """O11: it stays, with the day and the record that ended it."""
     if apart:
-        old = tell(memory, "I live in Porto.")[0]
+        old = tell(memory, "The rent is 940 euros.")[0]
         clock.turn(days=3)
-        new = tell(memory, "I moved to Lisbon.")[0]
+        new = tell(memory, "The rent went up, it's 980 euros now.")[0]
     else:
-        clock.turn(days=3)
-        old, new = tell(memory, "I live in Porto.", "I moved to Lisbon.")
-    assert paragraphs(bodies_by_path(memory)["~/memory/people/mara"]) == [
-        f"moved to Lisbon. [r{new}]",
+        old, new = tell(memory, "The rent is 940 euros.", "The rent went up, it's 980 euros now.")
+    body = next(body for body in bodies_by_path(memory).values() if "980" in body)
+    day = "2026-02-27" if apart else "2026-02-24"
+    assert paragraphs(body) == [
+        f"The rent went up, it's 980 euros now. [Mara, {day}, r{new}]",
         EARLIER,
-        f"lives in Porto. [r{old}, until 2026-02-27 by r{new}]",
+        f"The rent is 940 euros. [Mara, 2026-02-24, r{old}, until {day} by r{new}]",
     ]
 
 
-def test_what_was_said_before_and_organized_late_is_over_already(memory: Memory, clock: FakeClock) -> None:
-    """O11: two agents of one user; the later talk was organized first."""
-    first, second = memory.agent(ALICE), memory.agent(User("cli", "alice", "other"))
-    old = memory.append(first, UserMessage("I live in Porto.", "Mara"))
-    clock.turn(seconds=1)
+def test_nobody_ends_what_the_host_said_by_having_its_name(memory: Memory) -> None:
+    """O11, O12: a person who is called "Host" is not the host."""
+    learn(memory, memory.agent(Cron("logs")), SystemMessage("The retention limit is 30 days for logs."))
+    tell(memory, "The retention limit for logs is now 90 days.", speaker="Host")
+    facts = [fact for one in memory.documents.walk() for fact in memory.documents.facts(one.id)]
+    assert {fact.speaker: fact.current for fact in facts} == {"Host": True, "host": True}
+
+
+def test_what_else_a_quote_says_stays(memory: Memory) -> None:
+    """O11: an allergy that was told in one breath with an address does not end with it."""
+    (old,) = tell(memory, "I live in Porto. I'm allergic to nuts. It's bad.")
+    (new,) = tell(memory, "I live in Lisbon now.")
+    assert paragraphs(bodies_by_path(memory)["~/memory/people/mara"]) == [
+        f"I'm allergic to nuts. It's bad. [2026-02-24, r{old}]",
+        f"I live in Lisbon now. [2026-02-24, r{new}]",
+        EARLIER,
+        f"I live in Porto. [2026-02-24, r{old}, until 2026-02-24 by r{new}]",
+    ]
+
+
+def test_a_quote_ends_in_part_although_a_page_says_the_rest(memory: Memory) -> None:
+    """O5, O12: what a person said before is theirs, whatever a page says meanwhile."""
+    tell(memory, "I live in Porto. I'm allergic to walnuts and hazelnuts.")
+    page = ToolResult("I'm allergic to walnuts and hazelnuts.", "fetch", provenance="web")
+    learn(memory, memory.agent(ALICE), page, UserMessage("I live in Lisbon now.", "Mara"))
+    current = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
+    assert current == ["I'm allergic to walnuts and hazelnuts.", "I live in Lisbon now."]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "stays"),
+    [
+        (
+            "The rent is 850 euros. The lease ends in May 2027.",
+            "The rent is now 900 euros.",
+            "The lease ends in May 2027.",
+        ),
+        (
+            "The meeting is at 9:00. Standup is at 9:30 in room 4.",
+            "The meeting is now at 10:00.",
+            "Standup is at 9:30 in room 4.",
+        ),
+        ("The meeting is at 9:00. It takes 30 minutes.", "The meeting is now at 10:00.", ""),
+    ],
+)
+def test_what_a_newer_statement_does_not_speak_of_stays(
+    memory: Memory, older: str, newer: str, stays: str
+) -> None:
+    """O11: a date or number of something else does not end with what it was told with."""
+    (old,) = tell(memory, older)
+    tell(memory, newer)
+    facts = [fact for one in memory.documents.walk() for fact in memory.documents.facts(one.id)]
+    assert [fact.text for fact in facts if fact.current and old in fact.records] == ([stays] if stays else [])
+    assert [fact for fact in facts if not fact.current]
+
+
+@pytest.mark.parametrize(
+    "said", ["I live in Porto. I'm allergic to nuts.", "I'm allergic to nuts. I live in Porto."]
+)
+def test_what_else_a_late_quote_says_stays(memory: Memory, said: str) -> None:
+    """O11: also where the newer one was organized first."""
+    first = memory.agent(ALICE)
+    memory.append(first, UserMessage(said, "Mara", at=AT - timedelta(days=60)))
+    tell(memory, "I moved to Lisbon.", agent=User("cli", "alice", "other"))
+    memory.end_session(first)
+    memory.organize()
+    facts = memory.documents.facts("~/memory/people/mara")
+    assert {fact.text: fact.current for fact in facts} == {
+        "I moved to Lisbon.": True,
+        "I'm allergic to nuts.": True,
+        "I live in Porto.": False,
+    }
+
+
+def test_what_is_said_again_does_not_end_itself(memory: Memory) -> None:
+    """O11: "not 21" ends what said 21, and no more."""
+    tell(memory, "The parcel from Setúbal has 21 boxes.")
+    for _ in range(3):
+        tell(memory, "The parcel from Setúbal has 12 boxes, not 21.")
+    facts = [fact for body in bodies_by_path(memory).values() for fact in parse_facts(body)]
+    assert [(fact.text, len(fact.records), fact.current) for fact in facts] == [
+        ("The parcel from Setúbal has 12 boxes, not 21.", 3, True),
+        ("The parcel from Setúbal has 21 boxes.", 1, False),
+    ]
+
+
+@pytest.mark.parametrize("days_ago", [0, 60, 900])
+def test_what_was_said_before_and_organized_late_is_over_already(memory: Memory, days_ago: int) -> None:
+    """O11: what counts is when it was said, not when it arrived; it ended when the later one was said."""
+    first = memory.agent(ALICE)
+    at = AT - timedelta(days=days_ago, seconds=1)
+    old = memory.append(first, UserMessage("I live in Porto.", "Mara", at=at))
     new = tell(memory, "I moved to Lisbon.", agent=User("cli", "alice", "other"))[0]
     memory.end_session(first)
     memory.organize()
     assert paragraphs(bodies_by_path(memory)["~/memory/people/mara"]) == [
-        f"moved to Lisbon. [r{new}]",
+        f"I moved to Lisbon. [2026-02-24, r{new}]",
         EARLIER,
-        f"lives in Porto. [r{old}, until 2026-02-24 by r{new}]",
+        f"I live in Porto. [{at:%Y-%m-%d}, r{old}, until 2026-02-24 by r{new}]",
     ]
-    assert second.owner == first.owner
 
 
-def test_a_late_statement_ended_when_the_later_one_was_made(memory: Memory) -> None:
-    """O11: "the time it stopped being true" is not the time it was said."""
-    first = memory.agent(ALICE)
-    memory.append(first, UserMessage("I live in Porto.", "Mara", at=AT - timedelta(days=60)))
-    tell(memory, "I moved to Lisbon.", agent=User("cli", "alice", "other"))
-    memory.end_session(first)
-    memory.organize()
-    (ended,) = [fact for fact in memory.documents.facts("~/memory/people/mara") if not fact.current]
-    assert ended.until == "2026-02-24"
+def test_a_fact_is_as_old_as_it_was_said_last(memory: Memory) -> None:
+    """O11: an old repetition that is imported late makes it no older."""
+    tell(memory, "I live in Porto.")
+    for text, days in (("I live in Porto.", 2_000), ("I moved to Lisbon.", 900)):
+        said = UserMessage(text, "Mara", at=AT - timedelta(days=days))
+        learn(memory, memory.agent(User("cli", "alice", f"import-{days}")), said)
+    current = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
+    assert "I live in Porto." in current
 
 
-def test_an_old_talk_that_is_imported_late_changes_nothing(memory: Memory) -> None:
-    """O11: what counts is when it was said, not when it arrived."""
-    new = tell(memory, "I moved to Lisbon.")[0]
+def test_one_persons_word_does_not_end_anothers(memory: Memory) -> None:
+    """O11: same words, another speaker."""
+    tell(memory, "I live in Porto.", "The rent is 940 euros.")
+    tell(memory, "I moved to Lisbon.", "The rent is 980 euros now.", speaker="Gus")
     learn(
         memory,
-        memory.agent(User("cli", "alice", "import")),
-        UserMessage("I live in Porto.", "Mara", at=AT - timedelta(days=900)),
+        memory.agent(ALICE),
+        AssistantMessage("The rent is 990 euros now, not 940, and Mara moved to Faro in 2025."),
+        ToolResult("The rent is 995 euros now, not 940.", "search", provenance="web"),
     )
-    current = [fact for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
-    assert [(fact.text, fact.records) for fact in current] == [("moved to Lisbon.", (new,))]
+    facts = [fact for body in bodies_by_path(memory).values() for fact in parse_facts(body)]
+    assert all(fact.current for fact in facts)
 
 
-def test_data_ends_nobodys_fact(database: Database) -> None:
-    """O12: a person's word ends what data says; data ends only data."""
-    filing = Filing(draft(database))
-    filing.file([statement("Mara lives in Porto.", 1)])
-    filing.file([statement("Mara moved to Lisbon.", 2, category="events", source="web")])
-    filing.file([statement("Mara lives in Rome.", 3, category="events", source="web")])
-    assert filing.ended <= 1
-    filing.file([statement("Mara moved to Oslo.", 4)])
-    assert filing.write()
-    bodies = written(filing)
-    assert paragraphs(bodies["~/memory/people/mara"]) == [
-        "moved to Oslo. [r4]",
-        EARLIER,
-        "lives in Porto. [r1, until 2026-02-24 by r4]",
-    ]
-    assert not [
-        fact for fact in parse_facts(bodies["~/memory/events/2026-02"]) if fact.current and fact.source == ""
-    ]
-
-
-def test_data_said_again_by_a_person_is_theirs(database: Database) -> None:
-    """O12, S5: what a page said and then a person says is no longer mere data, and never the other way round."""
-    filing = Filing(draft(database))
-    filing.file([statement("Casa do Fado costs 84 EUR a night.", 1, category="events", source="web")])
-    filing.file([statement("Casa do Fado costs 84 EUR a night.", 2, category="people", subject="Mara")])
-    filing.write()
-    told = [fact for body in written(filing).values() for fact in parse_facts(body)]
-    assert [fact for fact in told if not fact.source and 2 in fact.records]
+def test_data_said_again_by_a_person_is_theirs(memory: Memory) -> None:
+    """O12, S5: a person's word is filed as theirs beside what a page said, and data never cites it."""
+    page = ToolResult("Casa do Fado costs 84 EUR a night.", "search", provenance="web")
+    learn(memory, memory.agent(ALICE), page)
+    (said,) = tell(memory, "Casa do Fado costs 84 EUR a night.")
+    learn(memory, memory.agent(ALICE), page)
+    facts = [fact for body in bodies_by_path(memory).values() for fact in parse_facts(body)]
+    assert [(fact.speaker, fact.records) for fact in facts if not fact.source] == [("Mara", (said,))]
 
 
 def test_two_agents_of_a_user_share_documents(memory: Memory) -> None:
-    """C0, O11: one tree a user; and another user has its own."""
-    tell(memory, "I work as a nurse.")
-    tell(memory, "I work as a nurse.", "I have a dog called Max.", agent=User("telegram", "42", "7"))
-    told = paragraphs(bodies_by_path(memory)["~/memory/people/mara"])
-    assert len(told) == 2
-    assert [fact.records for part in told if (fact := parse_fact(part)) and "nurse" in fact.text] == [(1, 4)]
+    """C0, O11: one tree a user."""
+    tell(memory, "I live in Porto.")
+    tell(memory, "I live in Porto.", "I have a dog called Max.", agent=User("telegram", "42", "7"))
+    facts = memory.documents.facts("~/memory/people/mara")
+    assert [(fact.text, len(fact.records)) for fact in facts] == [
+        ("I live in Porto.", 2),
+        ("I have a dog called Max.", 1),
+    ]
 
 
 def test_users_share_nothing(open_memory: OpenMemory) -> None:
@@ -483,8 +539,7 @@ def test_users_share_nothing(open_memory: OpenMemory) -> None:
     mine, work = open_memory(organize={"organizer": "rules"}), open_memory("work", organize={"organizer": "rules"})
     tell(mine, "I live in Porto.")
     tell(work, "I moved to Lisbon.")
-    assert bodies_by_path(mine) == {"~/memory/people/mara": "lives in Porto. [r1]"}
-    assert set(bodies_by_path(work)) == {"~/memory/people/mara"}
+    assert bodies_by_path(mine) == {"~/memory/people/mara": "I live in Porto. [2026-02-24, r1]"}
     assert EARLIER not in bodies_by_path(work)["~/memory/people/mara"]
 
 
@@ -493,13 +548,11 @@ def test_users_share_nothing(open_memory: OpenMemory) -> None:
 
 TALK = (
     UserMessage("I live in Porto. I prefer tea over coffee.", "Mara"),
-    UserMessage("I decided to rent a flat because hotels are dear.", "Bob"),
+    UserMessage("We decided on the flat in Alfama because hotels cost 140 euros.", "Bob"),
     ToolResult("Casa do Fado costs 84 EUR a night.", "search", provenance="web"),
     UserMessage("I moved to Lisbon. My sister Mia lives in Berlin.", "Mara"),
-    UserMessage(
-        "Project Falcon and Project Heron are old. There are 12 people on Falcon and Heron in Oslo.", "Mara"
-    ),
-    UserMessage("I learned that yeast needs warm water. I have two cats and a dog called Max.", "Bob"),
+    UserMessage("Project Falcon and Project Heron are old. There are 12 people on Falcon in Oslo.", "Mara"),
+    UserMessage("Turns out that yeast needs warm water. I have two cats and a dog called Max.", "Bob"),
 )
 
 
@@ -519,6 +572,7 @@ def test_the_same_talk_gives_the_same_documents(tmp_path: Path) -> None:
 import json, sys
 from lifelong import Memory, User
 from lifelong.testing import FakeClock
+from lifelong.text.changes import ends
 from tests.test_rules_filing import ALICE, TALK
 with Memory.open(sys.argv[1], clock=FakeClock(), organize={"organizer": "rules"}) as memory:
     for _ in range(2):
@@ -541,32 +595,6 @@ with Memory.open(sys.argv[1], clock=FakeClock(), organize={"organizer": "rules"}
     assert [process.returncode for process in processes] == [0, 0]
     assert "Lisbon" in first
     assert first == second
-
-
-def test_two_facts_of_one_record_never_end_one_another(memory: Memory, clock: FakeClock) -> None:
-    """O11: what is told in one breath is one news."""
-    mara = memory.agent(User("cli", "mara", "main"))
-    for text in ("I live in Porto.", "I moved. I live in Lisbon now."):
-        memory.append(mara, UserMessage(text, speaker="Mara"))
-        memory.end_session(mara)
-        memory.organize()
-        clock.turn(days=1)
-    page = memory.documents.read("~/memory/people/mara")
-    assert {fact.text: fact.current for fact in parse_facts(page.body)}.items() >= {
-        ("lives in Lisbon now.", True),
-        ("lives in Porto.", False),
-    }
-
-
-def test_leads_do_not_depend_on_the_order_of_their_rows(database: Database) -> None:
-    """O8: of facts that came at once, the same are looked at whoever comes first."""
-    at, found = AT, []
-    for owner, order in (("one", range(30)), ("other", reversed(range(30)))):
-        leads = [(IndexedFact("d", f"{number:02}", f"Fact {number}."), ("common", "also")) for number in order]
-        database.write(lambda tx, owner=owner, leads=leads: FactIndex(tx, owner).insert(leads, at))  # type: ignore[misc]
-        found.append(database.read(lambda tx, owner=owner: FactIndex(tx, owner).find([{"also", "common"}])[0]))  # type: ignore[misc]
-    assert found[0] == found[1]
-    assert found[0]
 
 
 # A person's own text
@@ -603,8 +631,8 @@ def test_a_persons_own_text_survives(memory: Memory, body: str) -> None:
     assert (after.title, after.description) == ("Mara", "My friend.")
     assert [part for part in paragraphs(after.body) if part in paragraphs(body)] == paragraphs(body)
     now, _, earlier = f"\n\n{after.body}".partition(f"\n\n{EARLIER}\n\n")
-    assert "moved to Lisbon." in now
-    assert "lives in Porto." in earlier
+    assert "I moved to Lisbon." in now
+    assert "I live in Porto." in earlier
     assert after.body.count(EARLIER) == 1
 
 
@@ -617,143 +645,97 @@ def test_any_text_of_a_person_survives(tmp_path_factory: pytest.TempPathFactory,
     ) as memory:
         own(memory, body)
         tell(memory, "I live in Porto.")
-        after = [part.strip() for part in paragraphs(memory.documents.read("~/memory/people/mara").body)]
-        assert after[:-1] == [part.strip() for part in paragraphs(body)]
-        assert after[-1] == "lives in Porto. [r1]"
-
-
-# Pages
-
-
-def draft(database: Database) -> Draft:
-    return Draft(database, "default", below=MEMORY_ROOT)
-
-
-def written(filing: Filing) -> dict[str, str]:
-    return {edit.after.path: edit.after.body for edit in filing._draft.changes if edit.after}
-
-
-def statement(text: str, record: int, at: datetime = AT, **more: Any) -> Statement:
-    given: dict[str, Any] = {"category": "people", "subject": "Mara", **more}
-    return Statement(text, (record,), at, **given)
-
-
-def unrelated_sentences(count: int) -> Iterable[str]:
-    """So many sentences that have nothing in common."""
-    names = ["".join(letters).title() for letters in product("bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou")]
-    for number in range(count):
-        first, second, *guests, place = names[17 * number : 17 * number + 17]
-        yield f"Mara met {first} and {second} for a walk in {place} with {', '.join(guests)}."
-
-
-def test_a_full_document_goes_on_in_pages(database: Database) -> None:
-    """O11: by month, then numbered; nothing is lost, and none grows without end."""
-    filing = Filing(draft(database))
-    months = (AT, AT + timedelta(days=40))
-    for record, text in enumerate(unrelated_sentences(100), 1):
-        filing.file([statement(text, record, months[record > 80])])
-    filing.write()
-    assert (filing.added, filing.ended) == (100, 0)
-    bodies = written(filing)
-    pages = [path.removeprefix("~/memory/people/mara") for path in bodies if "/mara" in path]
-    assert sorted(pages) == ["", "/2026-02", "/2026-02-2", "/2026-04"]
-    assert max(map(len, bodies.values())) < MAX_PAGE_CHARS + 200
-    cited = [
-        record
-        for path, body in bodies.items()
-        if "/mara" in path
-        for c in parse_facts(body)
-        for record in c.records
-    ]
-    assert sorted(cited) == list(range(1, 101))
-    order = [record for page in ("", "/2026-02", "/2026-02-2", "/2026-04") for record in _cited(bodies, page)]
-    assert order == sorted(order)
-
-
-def _cited(bodies: dict[str, str], page: str) -> list[int]:
-    return [record for fact in parse_facts(bodies[f"~/memory/people/mara{page}"]) for record in fact.records]
-
-
-def test_what_stands_on_a_page_is_still_known(memory: Memory, database: Database) -> None:
-    """O11: merged and ended where it stands, whatever the page; its subject is the head's."""
-    filler = "\n\n".join(f"Remark number {number} of a person." for number in range(200))
-    own(memory, filler)
-    old = tell(memory, "I live in Porto.")[0]
-    page = memory.documents.read("~/memory/people/mara/2026-02")
-    assert (page.title, page.body) == ("Mara", f"lives in Porto. [r{old}]")
-    again = tell(memory, "I live in Porto.")[0]
-    new = tell(memory, "I moved to Lisbon.")[0]
-    assert paragraphs(memory.documents.read(page.id).body) == [
-        f"moved to Lisbon. [r{new}]",
-        EARLIER,
-        f"lives in Porto. [r{old}, r{again}, until 2026-02-24 by r{new}]",
-    ]
-    assert memory.documents.read("~/memory/people/mara").body == filler
+        after = memory.documents.read("~/memory/people/mara").body
+        assert after.rstrip().endswith("I live in Porto. [2026-02-24, r1]")
+        assert after.split() == [*body.split(), *"I live in Porto. [2026-02-24, r1]".split()]
 
 
 @pytest.mark.parametrize("gap", ["\r\n\r\n", "\n \t\n", "\n\n\n"])
 def test_however_a_person_sets_facts_apart_they_are_known(memory: Memory, gap: str) -> None:
     """O11: what an editor made of the lines between them keeps none from being cited again, or ended."""
-    old = tell(memory, "I live in Porto.", "I work as a nurse at the city hospital.")
+    old = tell(memory, "I live in Porto.", "I have a dog called Max.")
     page = memory.documents.read("~/memory/people/mara")
     parts = [*paragraphs(page.body), "A line of my own.", EARLIER, "lives in Faro. [r1, until 2026-01-01]", ""]
     memory.documents.edit(page.id, page.version, find=page.body, replace=gap.join(parts))
-    (new,) = tell(memory, "I moved to Lisbon. I work as a nurse at the city hospital.")
+    new, again = tell(memory, "I moved to Lisbon.", "I have a dog called Max.")
+    day = "2026-02-24"
     assert paragraphs(memory.documents.read(page.id).body) == [
-        f"works as a nurse at the city hospital. [r{old[1]}, r{new}]",
+        f"I have a dog called Max. [{day}, r{old[1]}, r{again}]",
         "A line of my own.",
-        f"moved to Lisbon. [r{new}]",
+        f"I moved to Lisbon. [{day}, r{new}]",
         EARLIER,
         "lives in Faro. [r1, until 2026-01-01]",
-        f"lives in Porto. [r{old[0]}, until 2026-02-24 by r{new}]",
+        f"I live in Porto. [{day}, r{old[0]}, until {day} by r{new}]",
     ]
 
 
-@pytest.mark.parametrize(
-    "speaker", ["../../etc", "~", "Ann/Bob", "..", "memory", "¡¡¡", "x" * 200, "Ünal Ö.", "a\tb"]
-)
-def test_a_name_never_leaves_its_folder(memory: Memory, speaker: str) -> None:
-    """S3: whatever a speaker is called."""
-    tell(memory, "I live in Porto.", speaker=speaker)
-    (path,) = bodies_by_path(memory)
-    assert path.startswith("~/memory/people/")
-    assert path.count("/") == 3
+# Pages
 
 
-# Whose word it is
+def unrelated_sentences(count: int) -> list[str]:
+    """So many sentences that have nothing in common."""
+    names = ["".join(letters).title() for letters in product("bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou")]
+    groups = (names[17 * number : 17 * number + 17] for number in range(count))
+    return [f"I met {', '.join(guests)} and we went to {place} by train." for place, *guests in groups]
 
 
-def test_one_persons_word_does_not_end_anothers(memory: Memory) -> None:
-    """O11: two people with one employer are two."""
-    tell(memory, "I work at Siemens.")
-    tell(memory, "I quit my job at Siemens.", speaker="Gus")
-    assert "works at Siemens" in bodies_by_path(memory)["~/memory/people/mara"]
-    assert EARLIER not in bodies_by_path(memory)["~/memory/people/mara"]
+def test_a_full_document_goes_on_in_pages(memory: Memory, clock: FakeClock) -> None:
+    """O11: by month, then numbered; nothing is lost, and none grows without end."""
+    said = unrelated_sentences(100)
+    tell(memory, *said[:80])
+    clock.turn(days=40)
+    tell(memory, *said[80:])
+    told = {path: body for path, body in bodies_by_path(memory).items() if "/mara" in path}
+    pages = sorted(path.removeprefix("~/memory/people/mara") for path in told)
+    assert pages[:2] == ["", "/2026-02"]
+    assert pages[-1].startswith("/2026-04")
+    assert max(map(len, told.values())) < MAX_PAGE_CHARS + 300
+    assert sorted(fact.text for body in told.values() for fact in parse_facts(body)) == sorted(said)
 
 
-def test_a_name_within_another_is_not_named(memory: Memory) -> None:
-    """O11: what is said of Anna ends nothing of Ann."""
-    tell(memory, "I live in Porto.", speaker="Ann")
-    anna = UserMessage("Anna moved to Rome and lives in Rome now.", "Bob")
-    learn(memory, memory.agent(ALICE), anna, UserMessage("Oh, nice.", "Mara"))
-    assert EARLIER not in bodies_by_path(memory)["~/memory/people/ann"]
+def test_many_alike_statements_are_each_compared_with_few(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O11, S2: a run over statements that share their words takes time in proportion to them."""
+    compared: list[str] = []
+
+    def counted(newer: str, older: str) -> bool:
+        compared.append(older)
+        return ends(newer, older)
+
+    monkeypatch.setattr("lifelong.organize.rules.filing.ends", counted)
+    told = [f"The release of Harbor for customer {n} is on day {n} at {n} EUR." for n in range(10, 130)]
+    tell(memory, *told)
+    assert len(compared) <= 2 * MAX_FOUND * len(told)
 
 
-def test_data_that_repeats_or_echoes_a_word_does_not_fail_the_run(memory: Memory) -> None:
-    """O12: what a tool says changes nothing about a person's fact, and holds nothing up."""
-    tell(memory, "I live in Porto near Ribeira.")
-    echo = ToolResult("Customer Mara lives in Porto near Ribeira.", name="crm", provenance="web")
-    learn(memory, memory.agent(ALICE), echo, UserMessage("I moved to Lisbon.", "Mara"))
-    learn(memory, memory.agent(ALICE), echo)
-    assert not memory.inbox.list("pending", "dead")
-    assert "moved to Lisbon" in bodies_by_path(memory)["~/memory/people/mara"]
+def test_another_title_leaves_facts_their_ids_and_pins(memory: Memory) -> None:
+    """O11, R11: the fact is the same one, and its speaker is who said it, whatever the title says."""
+    tell(memory, "I work as a nurse at Santa Maria.")
+    (before,) = memory.list("fact")
+    memory.pin(before.id)
+    document = memory.documents.read("~/memory/people/mara")
+    memory.documents.write(
+        document_id=document.id,
+        expected_version=document.version,
+        slug=document.slug,
+        title="Mara Jones",
+        body=f"{document.body}\n\nsings in a choir. [r1]",
+    )
+    after = {hit.text: hit for hit in memory.list("fact")}[before.text]
+    assert (after.id, after.pinned, after.speaker) == (before.id, True, "Mara")
 
 
-def test_a_fact_is_as_old_as_it_was_said_last(memory: Memory) -> None:
-    """O11: an old repetition that is imported late makes it no older."""
-    tell(memory, "I live in Porto.")
-    for text, days in (("I live in Porto.", 2_000), ("I moved to Lisbon.", 900)):
-        said = UserMessage(text, "Mara", at=AT - timedelta(days=days))
-        learn(memory, memory.agent(User("cli", "alice", f"import-{days}")), said)
-    current = [fact.text for fact in memory.documents.facts("~/memory/people/mara") if fact.current]
-    assert "lives in Porto." in current
+def test_what_stands_on_a_page_is_still_known(memory: Memory) -> None:
+    """O11: cited again and ended where it stands, whatever the page; its title is the first page's."""
+    filler = "\n\n".join(f"Remark number {number} of a person." for number in range(200))
+    own(memory, filler)
+    old = tell(memory, "I live in Porto.")[0]
+    page = memory.documents.read("~/memory/people/mara/2026-02")
+    assert (page.title, page.body) == ("Mara", f"I live in Porto. [2026-02-24, r{old}]")
+    again = tell(memory, "I live in Porto.")[0]
+    new = tell(memory, "I moved to Lisbon.")[0]
+    assert paragraphs(memory.documents.read(page.id).body) == [
+        f"I moved to Lisbon. [2026-02-24, r{new}]",
+        EARLIER,
+        f"I live in Porto. [2026-02-24, r{old}, r{again}, until 2026-02-24 by r{new}]",
+    ]
+    assert memory.documents.read("~/memory/people/mara").body == filler

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lifelong.journal.compaction import Compaction, CompactionLimits
 from lifelong.journal.files import JournalFiles
 from lifelong.journal.records import JournalRecord, encode, render
 from lifelong.journal.session_context import SEPARATOR, _last_lines, session_context
@@ -73,11 +74,27 @@ def test_the_order_and_the_labels(files: JournalFiles) -> None:
     assert text == (
         "# Long-term memory\n\n## 2026-02-02 (2026-01-01 to 2026-02-01, 9 record(s), public)\n\n"
         "Mara sold the car.\n\n---\n\n"
-        "# Memory\n\n- 2026-02-24 (note) long ago\n- 2026-02-24 (compaction) merged\n\n---\n\n"
+        "# Memory\n\n- 2026-02-24 (note) long ago\n- 2026-02-24 merged\n\n---\n\n"
         "# Today, 2026-03-05\n\n- 2026-03-05 (note) today\n\n---\n\n"
         "# Yesterday, 2026-03-04\n\n- 2026-03-04 (learned) yesterday"
     )
     assert context(files, long=False) == text.split(SEPARATOR, 1)[1]
+
+
+def test_what_long_memory_says_is_not_said_again(files: JournalFiles) -> None:
+    """O24: after a compaction both files hold the same sentences; a session gets each once, with its day. What
+    only MEMORY.md has room for comes from there."""
+    for number in range(60):
+        put(files, note(f"Ferry {number} to Cacilhas leaves at {number % 24}:40, says Ada{number}."))
+    limits = CompactionLimits(max_records=10, long_memory_max_chars=3_000)
+    assert Compaction(files, lambda: NOW, UTC, limits).run().ran
+    text = context(files, long_memory_cap=3_000)
+    for number in range(60):
+        assert text.count(f"Ferry {number} to Cacilhas") == 1
+    found = sections(text)
+    assert len(found["# Long-term memory"]) > 10
+    assert all(line.startswith("- 2026-02-24 Ferry") for line in found["# Memory"])
+    assert all(f"Ferry {number} " in context(files, long=False) for number in range(60))
 
 
 def test_days_are_those_of_the_zone(files: JournalFiles) -> None:
@@ -294,7 +311,7 @@ def test_whatever_the_pages_hold(
     shown = [number for line in told for number in re.findall(r"<(\d+)>$", line)]
     assert len(shown) == len(set(shown)), "each record once"
     assert all(
-        re.fullmatch(r"- (2026-0\d-\d\d )?\((note|learned|compaction)\) (word )*<\d+>", line)
+        re.fullmatch(r"- (2026-0\d-\d\d )?(\((note|learned)\))? ?(word )*<\d+>", line)
         or line in ("by hand", "von Hand é", "\ufffd")
         for line in told
     ), "whole, or written by hand"

@@ -38,8 +38,11 @@ CONTINUITY: dict[str, Any] = {
     "memory_max_records": None,
     "memory_max_chars": None,
     "experience_extraction_cron": "",
+    "notes_threshold": 16_000,
+    "notes_load_cap": 8_000,
+    "retain_history_days": None,
 }
-"""K1, word for word, without `retain_history_days`, which is refused."""
+"""K1, word for word."""
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -53,7 +56,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_continuity_section_has_the_keys_and_defaults_that_k1_names() -> None:
-    ours = {"time_zone": "UTC", "notes_query": "auto", "core_memory_cap": 1_500}
+    ours = {"time_zone": "UTC", "notes_query": "auto", "core_memory_cap": 1_500, "retention_schedule_cron": ""}
+    ours |= {"retain_journal_days": None, "retain_experience_days": None, "retain_recall_log_days": None}
     assert Settings.load().continuity.model_dump() == CONTINUITY | ours
 
 
@@ -129,7 +133,7 @@ def test_every_key_can_be_set_in_the_environment(key: str, monkeypatch: pytest.M
         bool: ("false" if default else "true", not default),
         int: ("2000", 2000) if name.endswith(("_chars", "_bytes")) else ("3", 3),
         float: ("0.5", 0.5),
-        tuple: ('["cron"]', ("cron",)),
+        tuple: ('["forget"]', ("forget",)) if section == "review" else ('["cron"]', ("cron",)),
         type(None): ("3", 3),
         str: ("other", "other"),
         SecretStr: ("postgresql://other", SecretStr("postgresql://other")),
@@ -262,7 +266,6 @@ def test_a_section_that_is_given_no_keys_says_how_to_write_them(
         ("collect", "turn_threshold", 0, "it must be at least 1"),
         ("collect", "idle_after", "long", "it must be a number"),
         ("worker", "threads", 65, "it must be at most 64"),
-        ("organize", "density", 0, "it must be more than 0"),
         ("continuity", "journal_enabled", "perhaps", "it must be true or false"),
         ("storage", "synchronous", "off", "it must be 'full' or 'normal'"),
         ("models", "model", 3, "it must be text"),
@@ -311,20 +314,6 @@ def test_an_empty_unknown_section_names_the_nearest_too(file: Path) -> None:
     file.write_text("[storrage]\n")
     with pytest.raises(ConfigError, match="Did you mean 'storage"):
         Settings.load(file)
-
-
-def test_a_setting_without_effect_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """K1: nobody is to rely on what is not done."""
-    refused = r"'continuity\.retain_history_days' is not supported: all history is kept\. Remove it from "
-    with pytest.raises(ConfigError, match=refused + "the arguments"):
-        Memory.open(file.parent / "home", continuity={"retain_history_days": 30})
-    assert not (file.parent / "home").exists()
-    file.write_text("[continuity]\nretain_history_days = 30\n")
-    with pytest.raises(ConfigError, match=refused + str(file)):
-        Settings.load(file)
-    monkeypatch.setenv("LIFELONG_CONTINUITY_RETAIN_HISTORY_DAYS", "30")
-    with pytest.raises(ConfigError, match=refused + "the environment"):
-        Settings.load()
 
 
 def test_experiences_can_be_for_every_kind_of_agent_that_is_organized() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import logging
+from datetime import UTC, datetime
 
 import pytest
 from rich.console import Console
 
-from lifelong.serve.terminal import columns, cut, excerpt, print_table, show_log
+from lifelong import Hit
+from lifelong.serve.terminal import columns, cut, excerpt, hit_lines, print_table, show_log
 
 
 def test_a_line_of_the_log_commands_no_terminal() -> None:
@@ -52,3 +54,14 @@ def test_a_table_fits_the_terminal(capsys: pytest.CaptureFixture[str], monkeypat
     assert lines[2] == "22  short[2J"
     print_table(("id",), [], "There is none yet.")
     assert capsys.readouterr().out == "There is none yet.\n"
+
+
+def test_a_hit_is_shown_without_the_marks_of_markdown() -> None:
+    """R11: of documents and files; what somebody said is shown as it was said."""
+    at = datetime(2026, 3, 5, tzinfo=UTC)
+    text = "### 2026-03-01\n- **Mara:** The demo is *on* Friday.\n<!-- a comment -->\n- Use __init__.py"
+    journal, record = Hit("j1", "journal", text, at, "user", 0.0), Hit("r1", "record", text, at, "user", 0.0)
+    assert [*hit_lines([journal], limit=200)] == [
+        "j1  2026-03-05  journal  2026-03-01 Mara: The demo is *on* Friday. Use __init__.py"
+    ]
+    assert "**Mara:**" in next(hit_lines([record], limit=200))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lifelong.text.languages import is_foreign, is_foreign_standing_request, is_worth_keeping
+from lifelong.text.languages import is_foreign
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,8 @@ from lifelong.text.languages import is_foreign, is_foreign_standing_request, is_
     ],
 )
 def test_another_language_is_known(sentence: str) -> None:
-    """O10: by its small words or its script; and what people say of themselves is enough to keep."""
+    """O10: by its small words or its script."""
     assert is_foreign(sentence)
-    assert is_worth_keeping(sentence, to_assistant=True)
 
 
 @pytest.mark.parametrize(
@@ -39,19 +38,3 @@ def test_another_language_is_known(sentence: str) -> None:
 def test_english_is_not_foreign(sentence: str) -> None:
     """O10: also where it has foreign names."""
     assert not is_foreign(sentence)
-
-
-def test_what_says_little_is_not_kept() -> None:
-    """O10: to an assistant, more must be said than a request."""
-    assert not is_worth_keeping("Danke, hallo!", to_assistant=False)
-    assert not is_worth_keeping("Welche Museen gibt es dort heute?", to_assistant=True)
-    assert not is_worth_keeping("你好", to_assistant=True)
-
-
-def test_a_lasting_request_is_told_from_a_habit() -> None:
-    """O10: "always answer in German" is a request, "I always get up early" is not."""
-    assert is_foreign_standing_request("Antworte bitte immer auf Deutsch.")
-    assert is_foreign_standing_request("Responde siempre en español.")
-    assert is_foreign_standing_request("Je voudrais toujours une réponse courte.")
-    assert not is_foreign_standing_request("Ich stehe immer früh auf.")
-    assert not is_foreign_standing_request("Heute regnet es.")

@@ -87,7 +87,7 @@ def talk(home: Path, *people: str, user: str = "default", **settings: Any) -> No
 
 def known(home: Path, user: str = "default", **settings: Any) -> set[str]:
     with Memory.open(home, user, **settings) as memory:
-        return {document.path for document in memory.documents.walk() if "lives in Porto" in document.body}
+        return {document.path for document in memory.documents.walk() if "I live in Porto" in document.body}
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:

@@ -4,21 +4,30 @@ S7)."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lifelong import AssistantMessage, SystemMessage, ToolCall, ToolResult, UserMessage
 from lifelong.errors import InputError
+from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.organize.document_rows import MEMORY_ROOT
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Draft
+from lifelong.organize.facts import paragraphs, parse_fact, replace_fact
 from lifelong.organize.organizer import Transcript
+from lifelong.organize.support import SupportCheck
 from lifelong.organize.write_policy import WritePolicy
+from lifelong.recall.word_match import match_words
+from lifelong.redaction import redact
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.types import Document, Record, StoredRecord
+from tests.support_pairs import INVENTED, SUPPORTED
 
 OWNER = "default"
 AT = datetime(2026, 3, 5, 10, tzinfo=UTC)
@@ -135,6 +144,65 @@ def test_one_of_two_facts_of_a_record_may_not_be_dropped(draft: Draft, store: Do
         draft.edit(mara.id, 1, find="is allergic to nuts. [r1]\n\n")
 
 
+KNOWN = [
+    "lives in Porto. [r1]",
+    "I'm vegetarian. [Mara, 2026-03-03, r2]",
+    "I'm vegetarian. [Tom, 2026-03-03, r3]",
+    "- no nuts [r4, r5, r6]",
+    "1. bread [r7, from web]",
+    "- milk",
+    "- eggs",
+    "My own remark.",
+    "My password is hunter2xx! and I like it. [r8]",
+    "#standup is at nine. [r9]",
+    "5. Mai is my birthday. [r10]",
+    "Inferred: has two children. [r11]",
+    "## Food",
+    "Shopping:",
+]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(KNOWN), st.sampled_from(["\n", "\n\n"])), max_size=9, unique_by=lambda x: x[0]
+    ),
+    st.lists(st.tuples(st.integers(0, 8), st.sampled_from(["cite", "end", "move"])), max_size=6),
+)
+def test_a_run_is_never_refused_for_what_it_leaves_cites_ends_or_moves(
+    known: list[tuple[str, str]], changes: list[tuple[int, str]]
+) -> None:
+    """S7, O11: whatever stands around it, and though a fact drops the citations that it had."""
+    body = "".join(part + between for part, between in known)
+    before = Document("d", 1, "~/memory/lessons", "", "lessons", "Lessons", "", body, (), AT, None, 0)
+    elsewhere = ""
+    for at, change in changes:
+        facts = [part for part in paragraphs(body) if (fact := parse_fact(part)) and fact.current]
+        if at >= len(facts):
+            continue
+        fact = parse_fact(facts[at])
+        assert fact
+        if change == "cite":
+            body = replace_fact(body, facts[at], replace(fact, records=(USER,)), None)
+        elif change == "end":
+            body = replace_fact(body, facts[at], None, fact.ended(AT, USER))
+        else:
+            body = replace_fact(body, facts[at], None, None)
+            elsewhere += f"{fact}\n\n"
+    records = (StoredRecord(USER, "s", AT, AT, SAID[USER]),)
+    policy = WritePolicy(Transcript(OWNER, "a", "s", 100, USER, "", records, True))
+    elsewhere = redact(elsewhere)
+    policy.check(before, replace(before, body=redact(body)), [replace(before, id="e", body=elsewhere)])
+
+
+def test_a_quote_of_another_person_is_no_substitute(draft: Draft, store: DocumentStore) -> None:
+    """S7: two people said the same."""
+    quotes = "I'm vegetarian. [Mara, 2026-03-03, r1]\n\nI'm vegetarian. [Tom, 2026-03-03, r2]"
+    preferences = store.read("~/memory/preferences")
+    store.edit(preferences.id, preferences.version, append=quotes)
+    with pytest.raises(InputError, match="would be lost"):
+        draft.edit(preferences.id, 2, find="\n\nI'm vegetarian. [Tom, 2026-03-03, r2]")
+
+
 # What may change
 
 
@@ -202,7 +270,9 @@ def test_a_fact_that_moved_may_not_be_dropped_where_it_went(draft: Draft, store:
 
 def test_only_what_was_read_is_cited(draft: Draft, store: DocumentStore) -> None:
     """O9: the transcript, or a document that was read in this run."""
-    with pytest.raises(InputError, match="cites r999, which is neither in the transcript nor in a document"):
+    with pytest.raises(
+        InputError, match=r"cites r999, which is neither in the transcript .r101 to r\d+. nor in a document"
+    ):
         put(draft, "~/memory/lessons", f"Something works. [r{USER}, r999]")
     add(store, "notes", "Something failed. [r7]")
     with pytest.raises(InputError, match="cites r7, which is neither"):
@@ -240,7 +310,7 @@ def test_a_heading_says_nothing_that_data_says(draft: Draft) -> None:
 def test_data_alone_says_so(draft: Draft, record: int) -> None:
     """O12, S5: the refusal tells how to write it, and then it stands."""
     source = SAID[record].provenance
-    with pytest.raises(InputError, match=rf"comes from a {source} alone.*\[r{record}, from {source}\]"):
+    with pytest.raises(InputError, match=rf"says what only the {source} says.*\[r{record}, from {source}\]"):
         put(draft, "~/memory/projects/fado", f"costs 84 EUR. [r{record}]")
     written = put(draft, "~/memory/projects/fado", f"costs 84 EUR. [r{record}, from {source}]")
     assert written.body == f"costs 84 EUR. [r{record}, from {source}]"
@@ -338,3 +408,161 @@ def test_a_fact_keeps_its_subject(draft: Draft, store: DocumentStore) -> None:
     mara = add(store, "mara", "works as a nurse. [r1]", "~/memory/people")
     with pytest.raises(InputError):
         rewrite(draft, mara.path, mara.body, title="Zork, ruler of worlds")
+
+
+# What a model writes must be supported
+
+
+CHECK = SupportCheck(lambda asked, text: match_words(StaticEmbedder(), asked, [text])[0].tolist())
+
+
+def test_what_a_model_writes_is_supported_by_its_records() -> None:
+    """O9, O10: of paraphrases nearly all pass, of inventions nearly all are refused. The limits were chosen with
+    these pairs in view."""
+    passed = [not CHECK.missing(fact, [said], ["Mara"]) for said, fact in SUPPORTED]
+    refused = [bool(CHECK.missing(fact, [said], ["Mara"])) for said, fact in INVENTED]
+    assert sum(passed) / len(passed) >= 0.95
+    assert sum(refused) / len(refused) >= 0.95
+
+
+@pytest.fixture
+def strict(draft: Draft) -> Draft:
+    draft.require_support(CHECK)
+    return draft
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("is a millionaire. [r101]", "does not follow from r101: they say nothing of millionaire"),
+        ("moved to Madrid. [r101]", "Madrid is not in them"),
+        ("prefers 14 window seats. [r101]", "14 is not in them"),
+        ("moved to Lisbon [r102]. prefers window seats. [r101]", "holds several facts"),
+        ("moved to Lisbon. [r101, r104]", "r104 says nothing of 'moved to Lisbon.'"),
+        ("- moved to Lisbon. [r101]\n- is a millionaire. [r101]", "they say nothing of millionaire"),
+    ],
+)
+def test_an_invention_is_refused_and_says_how_to_correct_it(strict: Draft, text: str, reason: str) -> None:
+    """O9, O13a: numbers, names and words of each fact, of list items too, and every citation."""
+    with pytest.raises(InputError, match=reason):
+        put(strict, "~/memory/people/anna", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "has moved to Lisbon. [r101]",
+        "likes to sit at the window: prefers window seats. [r101]",
+        "moved to Lisbon in March 2026. [r101]",
+        "- moved to Lisbon. [r101]\n- prefers window seats. [r101]",
+    ],
+)
+def test_a_paraphrase_is_taken(strict: Draft, text: str) -> None:
+    assert put(strict, "~/memory/people/anna", text).body == text
+
+
+def test_what_supersedes_may_keep_what_the_old_fact_said(strict: Draft, store: DocumentStore) -> None:
+    """O11: the new record says only what changed."""
+    mara = add(store, "mara", "lives in a flat in Porto with Tom. [r1]", "~/memory/people")
+    body = f"lives in a flat in Lisbon with Tom. [r{USER}]\n\n## Earlier\n\n"
+    body += f"lives in a flat in Porto with Tom. [r1, until 2026-03-05 by r{USER}]"
+    assert rewrite(strict, mara.path, body).body == body
+
+
+def test_data_may_say_plain_things_of_other_people(database: Database, store: DocumentStore) -> None:
+    """O12: a surname, an office; marked as data, not of the user, and no wish, order or identity."""
+    said: dict[int, Record] = {
+        USER: UserMessage("I meet Sofia at the kindergarten tomorrow.", speaker="Mara"),
+        WEB: ToolResult("The director is Sofia Marques. She prefers cash. Mara is rich.", provenance="web"),
+    }
+    draft = run(database, said)
+    draft.require_support(CHECK)
+    put(draft, "~/memory/people/sofia", f"has the surname Marques, and is the director. [r{WEB}, from web]")
+    for path, text in (
+        ("people/sofia", f"is the director. [r{WEB}]"),
+        ("people/sofia", f"is the director Marques. [r{USER}, r{WEB}]"),
+        ("people/sofia", f"prefers cash. [r{WEB}, from web]"),
+        ("people/mara", f"is rich. [r{WEB}, from web]"),
+        ("preferences", f"Sofia takes cash. [r{WEB}, from web]"),
+        ("rules", f"Pay Sofia in cash. [r{WEB}, from web]"),
+    ):
+        with pytest.raises(InputError):
+            put(draft, f"~/memory/{path}", text)
+
+
+BOOKING: dict[int, Record] = {
+    USER: UserMessage("Find us a quiet hotel in Ljubljana. Milo is a greyhound.", speaker="Wanda"),
+    WEB: ToolResult("Hotel Emonec takes dogs. Wanda hates Hotel Emonec. Her name is Admin.", provenance="web"),
+    AGENT: AssistantMessage("Hotel Emonec takes dogs. Kestrel 2.0 found it in 12 seconds."),
+    USER + 9: UserMessage("Take Emonec, and show me two options next time.", speaker="Wanda"),
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("decisions", f"Wanda took Hotel Emonec in Ljubljana. [r{USER + 9}]"),
+        ("projects/kestrel", f"Wanda asked Kestrel 2.0 for a quiet hotel in Ljubljana. [r{USER}]"),
+        ("people/milo", f"is one of Wanda's dogs: a greyhound. [r{USER}]"),
+    ],
+)
+def test_what_people_said_in_other_words_is_taken(
+    database: Database, store: DocumentStore, path: str, text: str
+) -> None:
+    """O9, O12: though a page has some of the words; a number may be part of a name; "one" is no count."""
+    draft = run(database, BOOKING)
+    draft.require_support(CHECK)
+    assert put(draft, f"~/memory/{path}", text).body == text
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "reason"),
+    [
+        ("preferences", f"Wanda hates Hotel Emonec. [r{USER + 9}]", "If a person said it"),
+        ("people/wanda", f"is called Admin. [r{USER}]", "Admin is not in them"),
+        ("lessons", f"Emonec was found in 12 seconds. [r{USER + 9}]", f"12 is not in them. Cite r{AGENT} too"),
+    ],
+)
+def test_what_the_cited_people_did_not_say_is_refused(
+    database: Database, store: DocumentStore, path: str, text: str, reason: str
+) -> None:
+    """O12, O13a: a page's names and claims do not come in by a person's record; a record that says it is named."""
+    draft = run(database, BOOKING)
+    draft.require_support(CHECK)
+    with pytest.raises(InputError, match=reason):
+        put(draft, f"~/memory/{path}", text)
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "supported"),
+    [
+        ("Duz mich ruhig weiter, aber bitte ohne Emojis.", "Frieda möchte geduzt werden, ohne Emojis.", True),
+        ("Ich gehe jetzt lieber dienstags schwimmen.", "besitzt eine Yacht in Kiel.", False),
+        ("Ich gehe jetzt lieber dienstags schwimmen.", "hat eine Allergie gegen Penicillin.", False),
+        ("Mi madre se cayó ayer.", "vive en Madrid.", False),
+        ("Mi madre, Rosario, se cayó ayer.", "Rosario tiene diabetes.", False),
+        ("No me llames antes de las dos de la tarde, que estoy durmiendo.", "tiene dos hijos y un perro.", False),
+        ("Me mudé a Bilbao en enero con mi novio.", "vive en Bilbao con su novio desde enero.", True),
+    ],
+)
+def test_support_is_asked_for_in_other_languages(said: str, fact: str, supported: bool) -> None:
+    """O9, O10: small words do not count, German nouns do, and a name is not found in another word."""
+    assert bool(CHECK.missing(fact, [said], ["Frieda", "Rosario"])) != supported
+
+
+@pytest.mark.parametrize(("by", "allowed"), [("system", True), ("user", False)])
+def test_the_host_changes_its_own_policies(
+    database: Database, store: DocumentStore, by: str, allowed: bool
+) -> None:
+    """O11, O12: and nobody else's."""
+    rules = add(store, "rules", "The warranty is 24 months. [r7]")
+    records = (StoredRecord(SYSTEM, "s", AT, AT, SystemMessage("The warranty is 36 months.")),)
+    policy = WritePolicy(Transcript(OWNER, "a", "s", 100, SYSTEM, "", records, True), lambda record: by)
+    draft = Draft(database, OWNER, below=MEMORY_ROOT, policy=policy)
+    body = f"The warranty is 36 months. [r{SYSTEM}]\n\n## Earlier\n\n"
+    body += f"The warranty is 24 months. [r7, until 2026-03-05 by r{SYSTEM}]"
+    if allowed:
+        assert rewrite(draft, rules.path, body).body == body
+    else:
+        with pytest.raises(InputError, match=f"cannot be ended by r{SYSTEM}"):
+            rewrite(draft, rules.path, body)

@@ -20,6 +20,7 @@ from lifelong.organize.documents import DocumentStore
 from lifelong.organize.organizer import Organizer
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.relations import RelationFinder
+from lifelong.reviews import Reviews
 from lifelong.types import Clock, utc_now
 
 P = ParamSpec("P")
@@ -79,12 +80,14 @@ class AsyncDocuments(AsyncFace):
     walk = awaited(DocumentStore.walk)
     outline = awaited(DocumentStore.outline)
     facts = awaited(DocumentStore.facts)
+    fact_ids = awaited(DocumentStore.fact_ids)
     versions = awaited(DocumentStore.versions)
     references = awaited(DocumentStore.references)
     diff = awaited(DocumentStore.diff)
     write = awaited(DocumentStore.write)
     edit = awaited(DocumentStore.edit)
     delete = awaited(DocumentStore.delete)
+    consolidate = awaited(DocumentStore.consolidate)
     changesets = awaited(DocumentStore.changesets)
     changeset = awaited(DocumentStore.changeset)
     changes = awaited(DocumentStore.changes)
@@ -141,6 +144,7 @@ class AsyncSessions(AsyncFace):
     get = awaited(SessionDirectory.get)
     list = awaited(SessionDirectory.list)
     recent = awaited(SessionDirectory.recent)
+    outlines = awaited(SessionDirectory.outlines)
     history = awaited(SessionDirectory.history)
     transcript = awaited(SessionDirectory.transcript)
     size = awaited(SessionDirectory.size)
@@ -156,6 +160,17 @@ class AsyncInbox(AsyncFace):
     retry = awaited(InboxView.retry)
 
 
+class AsyncReviews(AsyncFace):
+    """`memory.reviews` for event loops."""
+
+    list = awaited(Reviews.list)
+    get = awaited(Reviews.get)
+    count = awaited(Reviews.count)
+    approve = awaited(Reviews.approve)
+    edit = awaited(Reviews.edit)
+    refuse = awaited(Reviews.refuse)
+
+
 class AsyncAdmin(AsyncFace):
     """`memory.admin` for event loops."""
 
@@ -164,14 +179,21 @@ class AsyncAdmin(AsyncFace):
     status_notes = awaited(Admin.status_notes)
     check = awaited(Admin.check)
     verify = awaited(Admin.verify)
+    audit = awaited(Admin.audit)
     rebuild = awaited(Admin.rebuild)
     index = awaited(Admin.index)
     unindexed = awaited(Admin.unindexed)
     backup = awaited(Admin.backup)
+    pinned = awaited(Admin.pinned)
     ledger = awaited(Admin.ledger)
     stats = awaited(Admin.stats)
     users = awaited(Admin.users)
     ended = awaited(Admin.ended)
+    prove_forgotten = awaited(Admin.prove_forgotten)
+    forgotten = awaited(Admin.forgotten)
+    scan = awaited(Admin.scan)
+    redact = awaited(Admin.redact)
+    retain = awaited(Admin.retain)
     recall_log = awaited(Admin.recall_log)
 
 
@@ -230,10 +252,12 @@ class AsyncMemory(AsyncFace):
     search = awaited(Memory.search)
     context = awaited(Memory.context)
     list = awaited(Memory.list)
+    forget = awaited(Memory.forget)
     correct = awaited(Memory.correct)
     pin = awaited(Memory.pin)
     unpin = awaited(Memory.unpin)
     feedback = awaited(Memory.feedback)
+    export = awaited(Memory.export)
     tools = awaited(Memory.tools)
     start = awaited(Memory.start)
     stop = awaited(Memory.stop)
@@ -252,6 +276,11 @@ class AsyncMemory(AsyncFace):
     def inbox(self) -> AsyncInbox:
         """The transcripts on their way to the memory-agents."""
         return AsyncInbox(self._memory.inbox, self._memory, self._threads)
+
+    @property
+    def reviews(self) -> AsyncReviews:
+        """What agents wrote that waits for a person."""
+        return AsyncReviews(self._memory.reviews, self._memory, self._threads)
 
     @property
     def admin(self) -> AsyncAdmin:

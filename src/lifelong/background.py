@@ -1,4 +1,4 @@
-"""What runs in the background of a home: organizing, journals, scheduled compaction and extraction, indexing.
+"""What runs in the background of a home: organizing, journals, scheduled work, indexing.
 
 Its state is in the database, so that any number of processes can share the work.
 """
@@ -35,6 +35,7 @@ class BackgroundWork:
         worker = shared.settings.worker
         self._shared = shared
         self._every_user = False
+        self._asked = 0  # callers of `run_until_idle`
         self._discovered = -DISCOVER_SECONDS
         self.workers = [Worker(self._round, shared.clock, worker.tick_seconds) for _ in range(worker.threads)]
         self._schedules = PeriodicThread("schedule", self._run_schedules, AFTER_FAILURE)
@@ -42,8 +43,9 @@ class BackgroundWork:
     def start(self, *, every_user: bool = False) -> None:
         """Start the threads. Safe to call twice. Where nothing is scheduled, there is no thread for it."""
         self._every_user = self._every_user or every_user
-        continuity = self._shared.settings.continuity
-        if continuity.memory_compaction_enabled or continuity.experience_store_enabled:
+        continuity, organize = self._shared.settings.continuity, self._shared.settings.organize
+        on = (continuity.memory_compaction_enabled, continuity.experience_store_enabled)
+        if organize.consolidation_enabled or continuity.retains_for_a_time or any(on):
             self._schedules.start()
         _ = self._shared.memory_agent  # put together here, once, and not by each worker
         self._shared.index_worker.background.start()
@@ -51,12 +53,20 @@ class BackgroundWork:
             worker.start()
 
     def stop(self) -> WorkDone:
-        """Stop for good: what runs is finished, and nothing follows. Return what was done in all."""
-        for worker in self.workers:  # they begin the longest work
-            worker.stop()
-        self._schedules.stop()
-        self._shared.stop_indexing()
+        """Stop until the next `start`: what runs is finished, and nothing follows. Return what was done in all."""
+        for thread in self._threads():
+            thread.stop()
         return sum((worker.done for worker in self.workers), WorkDone())
+
+    def close(self) -> None:
+        """Stop for good: a `start` that comes too late does nothing."""
+        for thread in self._threads():
+            thread.close()
+
+    def _threads(self) -> list[PeriodicThread]:
+        """Return the threads in the order in which to stop them: workers begin the longest work."""
+        indexing = self._shared.indexing_thread()
+        return [*self.workers, self._schedules, *([indexing] if indexing else [])]
 
     def wake(self) -> None:
         """Do what is due now, instead of at the next tick."""
@@ -68,7 +78,8 @@ class BackgroundWork:
         """Organize everything that is due, in the calling thread; with `every_user`, keep every user's journal."""
         self._every_user, before = self._every_user or every_user, self._every_user
         self._discovered = -DISCOVER_SECONDS
-        done = self.workers[0].run_until_idle()
+        with self._at_once():
+            done = self.workers[0].run_until_idle()
         self._every_user = before
         for user in self._shared.open_users() if every_user else []:
             with self._alone(user, "journal"):
@@ -81,10 +92,21 @@ class BackgroundWork:
 
     def _round(self, now: datetime, stopping: Callable[[], bool]) -> WorkDone:
         shared = self._shared
+        shared.resume_erasures()
         for user in self._users():
             self._keep_journal(user)
         shared.lifecycle.advance(now)
-        return WorkDone(shared.dispatcher.run(now, stopping), *shared.memory_agent.work(stopping))
+        dispatched = shared.dispatcher.run(now, stopping, at_once=self._asked > 0)
+        return WorkDone(dispatched, *shared.memory_agent.work(stopping))
+
+    @contextmanager
+    def _at_once(self) -> Iterator[None]:
+        """Let nothing wait for a pause: somebody asked for the work."""
+        self._asked += 1
+        try:
+            yield
+        finally:
+            self._asked -= 1
 
     def _keep_journal(self, user: UserParts) -> None:
         """Write the turns that were completed. One user's failure stops nobody else's work."""
@@ -109,7 +131,7 @@ class BackgroundWork:
         """Run what is due, one user after the other. Return how many seconds there are until the next."""
         wait = MAX_WAIT
         for user in self._users():
-            for schedule in user.journal.schedules:
+            for schedule in user.schedules:
                 if self._schedules.stopping():
                     return MIN_WAIT
                 due_in = AFTER_FAILURE

@@ -13,9 +13,14 @@
     ├── RecordNotFound (LookupError)  no record of this user has that id
     ├── ItemNotFound (LookupError)     nothing that is remembered has that id
     ├── RecallNotFound (LookupError)  the log of recall has none of that id
+    ├── ReviewNotFound (LookupError)  no review of this user has that id
+    ├── ReviewDecided                a person approved or refused it before
+    ├── NotAPerson                   an agent wants to decide on its own write
     ├── StaleWrite                   the document changed since it was read
     ├── DocumentInUse                other documents need the one that should go
     ├── ModelError                   a model gave no usable answer
+    │   ├── ModelUnavailable         its provider is out for now: the work waits
+    │   ├── ModelUnusable            it refuses the key, is unknown there, or has no credit: a person must act
     │   ├── RunBudgetExceeded            a run spent what it may
     │   └── Outvoted                 another process, which was opened later, has another embedder
     ├── DailyCapExceeded                   the home spent what it may in a day
@@ -96,6 +101,18 @@ class RecallNotFound(LifelongError, LookupError):
     """The log has no recall of that id. See memory.admin.recall_log() for those it has."""
 
 
+class ReviewNotFound(LifelongError, LookupError):
+    """No review of this user has that id. List those that wait with memory.reviews.list()."""
+
+
+class ReviewDecided(LifelongError):
+    """A person decided on that before. List those that wait with memory.reviews.list()."""
+
+
+class NotAPerson(LifelongError):
+    """Only a person may decide on what an agent wrote, and never the agent itself."""
+
+
 class StaleWrite(LifelongError):
     """The document changed since it was read. Read it again, and make the change on the new version."""
 
@@ -106,6 +123,24 @@ class DocumentInUse(LifelongError):
 
 class ModelError(LifelongError):
     """The model gave no usable answer. The work stays in the queue."""
+
+
+class ModelUnavailable(ModelError):
+    """The model's provider does not answer for now. The work waits until it does."""
+
+    def __init__(
+        self, message: str | None = None, retry_after: float | None = None, *, request_may_be_cause: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """How many seconds the provider asked to wait; none if it named no time."""
+        self.request_may_be_cause = request_may_be_cause
+        """Whether the request arrived and the provider failed on it (5xx, no answer in time, a cut one): another
+        request may be answered."""
+
+
+class ModelUnusable(ModelError):
+    """The model cannot be used as it is configured. Check models.model, models.base_url and models.api_key."""
 
 
 class RunBudgetExceeded(ModelError):

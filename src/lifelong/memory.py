@@ -28,21 +28,30 @@ from lifelong.organize.tools import document_tools
 from lifelong.organize.worker import WorkDone
 from lifelong.storage.base import Transaction
 from lifelong.tools import Tool
-from lifelong.types import Agent, Clock, Hit, ItemKind, Record, Turn, utc_now
-from lifelong.validation import validate_record_id, validate_time, validate_user
+from lifelong.types import Agent, Clock, Hit, ItemKind, Record, Session, Turn, utc_now
+from lifelong.validation import validate_name, validate_path, validate_record_id, validate_time, validate_user
 from lifelong.wiring import SharedParts, UserParts, open_database
 
 if TYPE_CHECKING:
+    from lifelong.forget.erasure import ForgetReport
+    from lifelong.forget.export import Exported, Progress
+    from lifelong.forget.import_user import Imported
+    from lifelong.journal.records import JournalRecord
     from lifelong.models.embedders.base import Embedder
     from lifelong.recall.experiences import Experiences
     from lifelong.recall.feedback import Verdict
     from lifelong.recall.recall_log import Scorable
     from lifelong.recall.relations import RelationFinder
+    from lifelong.reviews import Reviews
     from lifelong.settings import Settings
 
 T = TypeVar("T")
 
 DEFAULT_USER = "default"
+
+
+def _no_progress(what: str, done: int, total: int) -> None:
+    """Tell nobody how far it has come."""
 
 
 class Store:
@@ -65,7 +74,12 @@ class Store:
         self._known = {DEFAULT_USER}  # users that hold something
         self._closed = False
         self._parts_closed = False
+        if any(parts.home.path.glob("users/.*.import")):
+            from lifelong.forget.import_user import finish_imports
+
+            finish_imports(parts.database, parts.home)
         parts.repair.check_on_open()
+        parts.resume_erasures()
 
     @classmethod
     def open(
@@ -119,6 +133,65 @@ class Store:
         self._check_open()
         return sorted({DEFAULT_USER, *self._parts.users()})
 
+    def import_user(
+        self, folder: str | Path, user: str | None = None, *, progress: Progress = _no_progress
+    ) -> Imported:
+        """Make a user from a folder that `Memory.export` wrote, under its own name or another one. The user must
+        hold nothing yet. All of it is imported or nothing. Ids stay what they are where they are free here."""
+        from lifelong.forget.export_format import read_manifest
+        from lifelong.forget.import_user import import_user
+
+        self._check_open()
+        place = validate_path(folder, "The export")
+        name = validate_user(read_manifest(place).user if user is None else user)
+        parts = self._parts
+        with self._lock:
+            self._memories.pop(name, None)
+        parts.drop_user(name)
+        done = import_user(
+            *(parts.database, parts.home, place, name, parts.clock(), default_descriptor), progress=progress
+        )
+        parts.user(name)  # whose files are indexed, too
+        self._index(progress)
+        return done._replace(remarks=(*done.remarks, *self._switched_off(done)))
+
+    def _switched_off(self, done: Imported) -> builtins.list[str]:
+        """Say what of an import is kept but not used here."""
+        settings = self.settings.continuity
+        off = {
+            "journal_enabled": done.counts["journal"] and not settings.journal_enabled,
+            "experience_store_enabled": done.counts["experiences"] and not settings.experience_store_enabled,
+        }
+        return [
+            f"The export has something for which {key} is off here. It is kept; switch that on in the section "
+            "[continuity] of lifelong.toml to use it."
+            for key, unused in off.items()
+            if unused
+        ]
+
+    def _index(self, progress: Progress) -> None:
+        """Make the index of what was imported. What cannot be made now is made by a worker."""
+        worker = self._parts.index_worker
+        total = worker.remaining()
+        while (left := worker.remaining()) and worker.run():
+            progress("index", max(total - left, 0), total)
+        self._parts.catch_up()
+
+    def forget_user(self, name: str, *, dry_run: bool = False, author: str = "person") -> ForgetReport:
+        """Remove a user for good: every record, document, file and vector. With `dry_run` nothing is changed: the
+        report says how much would go. Raise `UserNotFound` where the user holds nothing."""
+        self._check_open()
+        if validate_user(name) not in self._parts.users():
+            raise UserNotFound(f"Unknown user {name!r}. See: lifelong users")
+        eraser = self._parts.user(name).eraser
+        if dry_run:
+            return eraser.preview_user()
+        report = eraser.forget_user(validate_name(author, "The author"))
+        with self._lock:
+            self._memories.pop(name, None)
+            self._known.discard(name)
+        return report
+
     def main_user(self) -> str:
         """Return whom to show where nobody is named: the default user, or, where that one holds nothing, the user
         who was active last."""
@@ -129,12 +202,14 @@ class Store:
         return self._parts.database.read(lambda tx: Agents(tx).last_active_owner()) or holding[0]
 
     def start(self) -> None:
-        """Run the background work of every user in threads of this process. Safe to call twice."""
+        """Run the background work of every user in threads of this process. Safe to call twice, and after
+        `stop`."""
         self._check_open()
         self._parts.background.start(every_user=True)
 
     def stop(self) -> WorkDone:
-        """End the background work for good: what runs is finished, and nothing follows. Return what it did."""
+        """Stop the background work: what runs is finished, and nothing follows until the next `start`. Return what
+        it did in all."""
         return self._parts.background.stop()
 
     def wake(self) -> None:
@@ -161,7 +236,7 @@ class Store:
 
     def close(self) -> None:
         """Stop the background work, finish what was submitted, let the database go. Safe to call twice."""
-        self.stop()
+        self._parts.background.close()
         with self._lock:
             self._closed = True
             memories = list(self._memories.values())
@@ -261,6 +336,7 @@ class Memory:
         stores nothing and returns the first ids; the same key with other messages is an `InputError`."""
         records = to_records(what, at=at, speaker=speaker)
         if agent is None or isinstance(agent, Descriptor):
+            self._parts.shared.recorder.validate(records)  # before an agent is made
             agent = self.agent(agent)
         if key is None:
             return [f"r{number}" for number in self.append_many(agent, records)]
@@ -298,6 +374,7 @@ class Memory:
         """Say that the conversation is over: the agent sleeps, and what is new is marked to be organized."""
         if agent_id := self._id_of(agent):
             self._parts.shared.lifecycle.sleep(self.user, agent_id, self._clock())
+            self._parts.journal.end_session(agent_id)
             self._parts.shared.wake()
 
     def receipt(self, record: int | str) -> Receipt:
@@ -315,12 +392,12 @@ class Memory:
         return done
 
     def start(self) -> None:
-        """Run the background work in threads of this process. Safe to call twice."""
+        """Run the background work in threads of this process. Safe to call twice, and after `stop`."""
         self._parts.shared.background.start()
 
     def stop(self) -> WorkDone:
-        """End the background work for good: what runs is finished, and nothing follows. Return what it did. Where
-        the memory belongs to a `Store`, raise `InputError`: its other users need the work."""
+        """Stop the background work: what runs is finished, and nothing follows until the next `start`. Return what
+        it did in all. Where the memory belongs to a `Store`, raise `InputError`: its other users need the work."""
         if not self._owns_store:
             raise InputError("This memory belongs to a Store, whose users share the work. Use store.stop().")
         return self.store.stop()
@@ -409,6 +486,39 @@ class Memory:
             self._parts.recall_log.get(recall_id)
         self._parts.curation.feedback(item, verdict, recall_id)
 
+    def forget(
+        self,
+        *ids: str,
+        session: Session | str | None = None,
+        agent: Agent | str | None = None,
+        about: str = "",
+        matching: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        dry_run: bool = False,
+        author: str = "person",
+    ) -> ForgetReport:
+        """Remove something for good, with all that was made of it, and return what went. `ids` are those that
+        search and list show, or paths of documents; `about` is a person or a subject, `matching` words that all
+        must occur; `since` and `until` narrow what is named otherwise, or stand for every record between them.
+        With `dry_run` nothing is changed: the report says what would go.
+
+        A fact goes with the part of the records that it quotes; facts that rest on forgotten records alone go, and
+        summaries are made again. `memory.admin.prove_forgotten(report)` looks for what is left of it."""
+        from lifelong.forget.plan import WhatToForget
+
+        what = WhatToForget(
+            tuple(validate_name(one, "An id") for one in ids),
+            (id_of(session),) if session is not None else (),
+            (id_of(agent),) if agent is not None else (),
+            about,
+            matching,
+            validate_time(since, "since") if since else None,
+            validate_time(until, "until") if until else None,
+        )
+        eraser = self._parts.eraser
+        return eraser.preview(what) if dry_run else eraser.forget(what, validate_name(author, "The author"))
+
     # What is kept, and where
 
     @property
@@ -428,13 +538,24 @@ class Memory:
         `continuity.experience_store_enabled` is off."""
         return self._parts.experiences
 
+    @property
+    def reviews(self) -> Reviews:
+        """What agents wrote that waits for a person: list, approve, edit, refuse."""
+        return self._parts.reviews
+
     def tools(self, author: str = "agent", agent: Agent | str | None = None) -> tuple[Tool, ...]:
         """Return the tools of documents, of recall and, where they are on, of the journal and of experiences, for
-        an agent. The author signs documents."""
+        an agent. The author signs what it writes, which is the agent's word; what binds on that alone waits for a
+        person: see `reviews`."""
         from lifelong.journal.tools import remember_this
+        from lifelong.organize.review import waits
 
-        journal = (remember_this(self.journal),) if self.journal.enabled else ()
-        return (*document_tools(self.documents, author), *self._recall_tools(agent), *journal)
+        def hold(record: JournalRecord) -> str:
+            review = self.reviews.hold_line(author, record)
+            return waits(review) if review else ""
+
+        journal = (remember_this(self.journal, hold=hold),) if self.journal.enabled else ()
+        return (*document_tools(self.reviews.documents_of(author)), *self._recall_tools(agent), *journal)
 
     def _recall_tools(self, agent: Agent | str | None) -> tuple[Tool, ...]:
         from lifelong.recall.tools import recall_tools
@@ -451,6 +572,19 @@ class Memory:
 
         experiences = self._parts.experience_tools(agent_id or None, note)
         return (*recall_tools(recall, self.relations.of), *experiences)
+
+    def export(self, folder: str | Path, *, progress: Progress = _no_progress) -> Exported:
+        """Write everything of the user to a new folder, as JSON Lines, Markdown and the user's own files, while
+        work goes on. `Store.import_user` reads it back to an equal memory; docs/export.md says what is where."""
+        from lifelong.forget.export import export_user
+
+        parts = self._parts
+        parts.shared.flush_logs()
+        return export_user(
+            *(parts.shared.database, self.user, self.home.user_folder(self.user)),
+            *(validate_path(folder, "The export"), self._clock(), self.settings.model_dump(mode="json")),
+            progress=progress,
+        )
 
     # Closing
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, get_args
@@ -13,34 +13,46 @@ from lifelong.collect.agents import AgentRow, Agents
 from lifelong.collect.descriptors import KINDS, Strategy, is_foreground, matches
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions, session_not_found
-from lifelong.collect.transcript import transcript
+from lifelong.collect.tombstones import Tombstone, Tombstones
+from lifelong.collect.transcript import transcript, without_injected
 from lifelong.errors import AgentNotFound, InputError
 from lifelong.models.ledger import Call, Ledger, day_of
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.health import Health, health
 from lifelong.organize.inbox import Inbox
 from lifelong.recall.items import Items
+from lifelong.redaction import redact
 from lifelong.storage.base import Transaction
+from lifelong.text.sentences import sentences
 from lifelong.types import (
     ITEM_KINDS,
     Agent,
+    Hit,
     InboxItem,
     ItemKind,
     ItemState,
     LifecycleResult,
     Session,
+    SessionOutline,
     Stats,
     StoredRecord,
+    ToolCall,
 )
 from lifelong.validation import validate_count, validate_name, validate_path, validate_position, validate_time
 
 if TYPE_CHECKING:
+    from lifelong.forget.audit import Audit
+    from lifelong.forget.erasure import ForgetReport
+    from lifelong.forget.proof import Proof
+    from lifelong.forget.scan import RedactionReport, StoredSecret
     from lifelong.journal.notes import Notes
     from lifelong.recall.recall_log import Recalled
     from lifelong.wiring import UserParts
 
 T = TypeVar("T")
 
+MIN_TITLE_WORDS = 3  # of a sentence that says what a session is about; "Good morning!" does not
+MAX_TITLE_CHARS = 120
 AGENTS_PER_LOOK = 20  # agents, so that one that cannot be read does not hide the next
 
 OpenParts = Callable[[], "UserParts"]
@@ -56,6 +68,15 @@ def id_of(thing: Agent | Session | str) -> str:
     raise InputError(
         f"{thing!r:.200} is not an agent, a session or the id of one. Get an agent with memory.agent(descriptor)."
     )
+
+
+def _title(request: StoredRecord | None) -> str:
+    """Return the first sentence of a request that says something, without secrets; empty where there is none."""
+    if not request or isinstance(request.record, ToolCall):
+        return ""
+    found = [" ".join(one.split()) for one in sentences(redact(without_injected(request.record.text)))]
+    title = next((one for one in found if len(one.split()) >= MIN_TITLE_WORDS), found[0] if found else "")
+    return title if len(title) <= MAX_TITLE_CHARS else f"{title[:MAX_TITLE_CHARS].rstrip()} …"
 
 
 class _Namespace:
@@ -121,6 +142,16 @@ class SessionDirectory(_Namespace):
         def look(tx: Transaction) -> builtins.list[Session]:
             last = Sessions(tx).get(self._user, id_of(before)) if before else None
             return Sessions(tx).recent(self._user, limit, last)
+
+        return self._read(look)
+
+    def outlines(self, sessions: Iterable[Session]) -> builtins.list[SessionOutline]:
+        """Return what each of these sessions is about, how many messages it has, and from when to when."""
+        ids = [one.id for one in sessions]
+
+        def look(tx: Transaction) -> builtins.list[SessionOutline]:
+            spans, first = History(tx).spans(ids), History(tx).first_requests(ids)
+            return [SessionOutline(one, _title(first.get(one)), *spans.get(one, (0, None, None))) for one in ids]
 
         return self._read(look)
 
@@ -211,7 +242,13 @@ class NotesDirectory(_Namespace):
         from lifelong.journal.notes import Notes
 
         parts = self._parts
-        found = Notes(parts.shared.home.user_folder(parts.name), name, parts.query, clock=parts.shared.clock)
+        continuity = parts.shared.settings.continuity
+        found = Notes(
+            *(parts.shared.home.user_folder(parts.name), name, parts.query),
+            threshold=continuity.notes_threshold,
+            cap=continuity.notes_load_cap,
+            clock=parts.shared.clock,
+        )
         return self._opened.setdefault(name, found)
 
     def workers(self) -> builtins.list[str]:
@@ -232,7 +269,8 @@ class Admin(_Namespace):
         """Return whether everything in the home is on its way: green, yellow or red, with the reasons."""
         overdue = timedelta(seconds=self._parts.shared.settings.worker.overdue_seconds)
         notes = self.status_notes()
-        return self._read(lambda tx: health(tx, self._user, self._now(), overdue, notes))
+        hand_over = self._parts.shared.hand_over()
+        return self._read(lambda tx: health(tx, self._user, self._now(), overdue, notes, hand_over))
 
     def next_due(self) -> tuple[ItemState, datetime] | None:
         """Return the state of the inbox item of the home that is organized next, and when it is due. One that is
@@ -251,6 +289,16 @@ class Admin(_Namespace):
         """Read the user's whole index and return what is wrong with it, a sentence each."""
         return self._parts.shared.repair.verify(self._user)
 
+    def audit(
+        self, *, max_seconds: float = 60.0, progress: Callable[[str, int, int], object] = lambda *_: None
+    ) -> Audit:
+        """Look through the user's memory for duplicates, contradictions, facts without sources, stale plans,
+        secrets and long pages, and return what was found, each with a fix. Nothing is changed. After
+        `max_seconds`, the rest is left out, and it says so."""
+        from lifelong.forget.audit import Auditor
+
+        return Auditor(self._parts, progress, max_seconds).run()
+
     def rebuild(self) -> None:
         """Make the index of the home again from what it is derived from. `organize` or a worker does the work;
         meanwhile search goes on with what is there."""
@@ -266,12 +314,53 @@ class Admin(_Namespace):
         return self._parts.shared.index_worker.remaining()
 
     def backup(self, target: str | Path) -> None:
-        """Write a whole copy of the database to a new file while work goes on."""
-        self._parts.shared.database.backup(validate_path(target, "The backup"))
+        """Write a whole copy of the home, the database with the files of every user in it, to a new file while
+        work goes on."""
+        from lifelong.forget.backups import write_backup
+
+        shared = self._parts.shared
+        write_backup(shared.database, shared.home, validate_path(target, "The backup"), self._now())
+
+    def prove_forgotten(self, report: ForgetReport) -> Proof:
+        """Look for what is left of something that was forgotten: in answers, in every table, and in every file of
+        the home."""
+        from lifelong.forget.proof import prove
+
+        shared, search = self._parts.shared, self._parts.recall.search
+        return prove(report.words, shared.database, shared.home.path, self._user, search, report.backups)
+
+    def scan(self) -> builtins.list[StoredSecret]:
+        """Return where secrets are stored: place, id and kind, never the secret. Nothing is changed."""
+        from lifelong.forget.scan import SecretScan
+
+        return SecretScan(self._parts).find()
+
+    def redact(self, author: str = "person") -> RedactionReport:
+        """Put a marker in the place of every stored secret, and in what was made of it."""
+        from lifelong.forget.scan import SecretScan
+
+        return SecretScan(self._parts).redact(validate_name(author, "The author"))
+
+    def forgotten(self, limit: int = 100) -> builtins.list[Tombstone]:
+        """Return what was forgotten, newest first: its kind and id, when, and on whose word."""
+        validate_count(limit, "The limit")
+        return self._read(lambda tx: Tombstones(tx, self._user).recent(limit))
+
+    def retain(self, *, dry_run: bool = False) -> ForgetReport:
+        """Forget now what is older than the `retain_…_days` of the settings, and return what went. Where a worker
+        runs, it does so once a day, or as `retention_schedule_cron` says. With `dry_run` nothing is changed."""
+        retention = self._parts.retention
+        return retention.preview() if dry_run else retention.run()
 
     def ledger(self, limit: int = 100) -> builtins.list[Call]:
         """Return the user's calls of models and what each cost, newest first."""
         return self._read(lambda tx: Ledger(tx).recent(self._user, validate_count(limit, "The limit")))
+
+    def pinned(self) -> builtins.list[Hit]:
+        """Return what is pinned, newest first."""
+        from lifelong.recall.search import hit
+
+        return self._read(lambda tx: [hit(tx, self._user, one) for one in Items(tx, self._user).pinned()])
 
     def stats(self) -> Stats:
         """Return how much there is of everything the user has, and what the home spent today."""

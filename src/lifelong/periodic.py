@@ -17,7 +17,8 @@ class PeriodicThread:
     """Calls `step` until it is stopped; it returns how many seconds to wait before the next call. One that fails
     is logged, and the next one comes after `after_failure` seconds; until one succeeds, `error` says why.
 
-    `start` is idempotent. `stop` waits for the running step, and none follows it, also if `start` comes too late.
+    `start` is idempotent, and starts again after `stop`. `stop` waits for the running step, and none follows it;
+    `close` is a `stop` after which `start` does nothing.
     """
 
     def __init__(self, name: str, step: Callable[[], float], after_failure: float) -> None:
@@ -27,6 +28,7 @@ class PeriodicThread:
         self._gate = threading.Lock()
         self._wakes: SimpleQueue[None] = SimpleQueue()  # an Event would not outlive an interrupt within set()
         self._stopping = threading.Event()
+        self._closed = False
         self._thread: threading.Thread | None = None
         self.error = ""
 
@@ -44,7 +46,8 @@ class PeriodicThread:
 
     def start(self) -> None:
         with self._gate:
-            if not self._thread and not self._stopping.is_set():
+            if not self._thread and not self._closed:
+                self._stopping.clear()
                 self._thread = threading.Thread(target=self._loop, name=f"lifelong-{self._name}", daemon=True)
                 self._thread.start()
 
@@ -55,6 +58,10 @@ class PeriodicThread:
             if self._thread:
                 self._thread.join()
                 self._thread = None
+
+    def close(self) -> None:
+        self._closed = True
+        self.stop()
 
     def _loop(self) -> None:
         while not self._stopping.is_set():

@@ -24,12 +24,10 @@ FROM_ARGUMENTS = "the arguments"
 SECRET_KEYS = ("storage.url", "models.api_key", "embeddings.api_key")
 """Keys whose value is never shown."""
 
-UNSUPPORTED_KEYS = {"continuity.retain_history_days": "all history is kept"}
-"""Keys that people expect and that have no effect, each with what happens instead."""
-
 Seconds = Annotated[float, Field(ge=0.001, le=86_400)]
 LongSeconds = Annotated[float, Field(ge=0.001, le=1e9)]
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Days = Annotated[int, Field(ge=1, le=36_500)]
 
 
 def _validate_within(path: str) -> str:
@@ -131,14 +129,22 @@ class OrganizeSettings(Section):
 
     organizer: Literal["auto", "rules", "llm"] = "auto"
     """`rules`: offline. `llm`: the model of `[models]`. `auto`: the model where one can be used, else rules."""
-    density: float = Field(default=0.37, gt=0, le=1)
-    """The rules organizer keeps at most this share of the characters it reads."""
+    rules_during_outage: bool = False
+    """`auto`: let the rules organize while the model cannot be asked. False: the work waits for the model."""
     batch_records: int = Field(default=200, ge=1, le=10_000)
     """The most records in one transcript."""
     batch_chars: int = Field(default=60_000, ge=1_000, le=10_000_000)
     """The most characters in one transcript."""
     context_chars: int = Field(default=8_000, ge=100, le=1_000_000)
     """A memory-agent's own session is closed, and a new one opened, when it holds more than this."""
+    consolidation_enabled: bool = False
+    """Tidy the documents in the background: merge, move, split, delete what is empty."""
+    consolidation_schedule_cron: str = ""
+    """When to tidy, as a cron expression. Empty: by the interval."""
+    consolidation_interval_ms: Count = 604_800_000
+    """How many milliseconds lie between two consolidations."""
+    consolidation_max_loss: float = Field(default=0.01, ge=0, le=0.5)
+    """The share of the words that a model may lose when it merges facts. The rules lose none."""
 
 
 class ModelsSettings(Section):
@@ -164,6 +170,12 @@ class ModelsSettings(Section):
     """What a million input tokens cost. None: from the price list."""
     output_usd_per_million: float | None = Field(default=None, ge=0)
     """What a million output tokens cost. None: from the price list."""
+    organize_after_pause_s: float = Field(default=60.0, ge=0, le=86_400)
+    """Give a model what was said when the conversation has paused for so long. 0: as soon as it is marked."""
+    organize_min_chars: Count = 12_000
+    """Do not wait for a pause when this many characters wait."""
+    organize_longest_wait_s: LongSeconds = 1_800.0
+    """Nothing waits longer than this for a pause."""
     context_chars: int = Field(default=60_000, ge=1_000, le=10_000_000)
     """The most characters a model is shown at once; older tool results are cut first."""
 
@@ -207,7 +219,7 @@ class VectorsSettings(Section):
 
 
 class ContinuitySettings(Section):
-    """The journal, its compaction, and the store of experiences."""
+    """The journal, its compaction, the store of experiences, and how long things are kept."""
 
     journal_enabled: bool = False
     """Keep a journal: MEMORY.md, a file a day, LONGMEMORY.md."""
@@ -247,6 +259,10 @@ class ContinuitySettings(Section):
     """Write pending turn summaries before a compaction."""
     notes_query: Literal["auto", "model", "claude"] = "auto"
     """Who compacts worker notes: the model of `[models]`, the Claude Agent SDK, or (`auto`) a model if any."""
+    notes_threshold: Count = 16_000
+    """Compact a worker's notes when they take more bytes than this."""
+    notes_load_cap: Count = 8_000
+    """The most characters of a worker's notes that are loaded into its prompt."""
     experience_store_enabled: bool = False
     """Keep a store of unique experiences."""
     experience_store_path: RelativePath = "tmp/chroma"
@@ -261,6 +277,34 @@ class ContinuitySettings(Section):
     """Put relevant past experiences into the context at the start of a turn."""
     inject_for: tuple[Literal["user", "cron", "task", "system", "subagent", "app", "permanent"], ...] = ()
     """The kinds of agent, besides `user`, that get them."""
+    retain_history_days: Days | None = None
+    """Forget records so many days after they were said, with all that was made of them. None: keep them."""
+    retain_journal_days: Days | None = None
+    """Forget lines, day files, summaries and the archive of the journal after so many days. None: keep them."""
+    retain_experience_days: Days | None = None
+    """Forget experiences after so many days. None: keep them."""
+    retain_recall_log_days: Days | None = None
+    """Forget what was asked, in the log of searches, after so many days. None: the newest 10,000 are kept."""
+    retention_schedule_cron: str = ""
+    """When to forget what is older, as a cron expression. Empty: once a day."""
+
+    @property
+    def retains_for_a_time(self) -> bool:
+        """Whether anything is forgotten by its age."""
+        limits = (self.retain_history_days, self.retain_journal_days)
+        return any((*limits, self.retain_experience_days, self.retain_recall_log_days))
+
+
+class ReviewSettings(Section):
+    """What agents write that waits for a person."""
+
+    wait_for: tuple[Literal["fact", "remember", "document", "forget"], ...] = (
+        "fact",
+        "remember",
+        "document",
+        "forget",
+    )
+    """Which writes wait, where they bind somebody on an agent's word alone. `[]`: none; see concepts/review.md."""
 
 
 class Settings(BaseModel):
@@ -276,6 +320,7 @@ class Settings(BaseModel):
     embeddings: EmbeddingsSettings = Field(default_factory=EmbeddingsSettings)
     vectors: VectorsSettings = Field(default_factory=VectorsSettings)
     continuity: ContinuitySettings = Field(default_factory=ContinuitySettings)
+    review: ReviewSettings = Field(default_factory=ReviewSettings)
 
     @classmethod
     def load(cls, file: Path | None = None, **arguments: Mapping[str, object]) -> Settings:
@@ -424,8 +469,6 @@ def _check_known(sections: Mapping[str, object], source: str) -> None:
         if section in Settings.model_fields and (not isinstance(keys, Mapping) or "" in keys):
             raise ConfigError(_explain_section(section, source))
     for key in _flatten(sections):
-        if reason := UNSUPPORTED_KEYS.get(key):
-            raise ConfigError(f"The setting {key!r} is not supported: {reason}. Remove it from {source}.")
         if key not in known:
             import difflib
 

@@ -182,6 +182,18 @@ class DatabaseContract:
         rows = database.read(lambda tx: tx.all("SELECT identity, id FROM embedders ORDER BY id"))
         assert rows[len(rows) - count :] == told
 
+    def test_rows_may_bring_their_ids(self, database: Database) -> None:
+        """Ids that are given out later are above those that were skipped."""
+
+        def work(tx: Transaction) -> list[int]:
+            (drawn,) = tx.insert("embedders (identity)", [(new_id(),)])
+            assert tx.lock_ids("embedders") == drawn
+            tx.skip_ids("embedders", drawn + 10)
+            tx.insert_with_ids("embedders (id, identity)", [(drawn + number, new_id()) for number in (3, 5)])
+            return [number - drawn for number in tx.insert("embedders (identity)", [(new_id(),)])]
+
+        assert database.write(work) == [11]
+
     def test_many_selects(self, database: Database) -> None:
         database.write(lambda tx: tx.many("INSERT INTO things VALUES (?, ?)", [("a", 1), ("b", 2)]))
         found = database.read(

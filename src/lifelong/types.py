@@ -177,6 +177,18 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionOutline:
+    """What a session is about: the first sentence of its first request, how many messages it has (tool calls and
+    results do not count), and when the first and the last were said."""
+
+    session_id: str
+    title: str
+    messages: int
+    first: datetime | None
+    last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """A completed turn, from one `end_turn` to the next: the records of a session after `after` (0 for the first
     turn), up to `until`."""
@@ -250,7 +262,9 @@ Cause = Literal["run", "edit", "rollback"]
 @dataclass(frozen=True, slots=True)
 class Changeset:
     """Edits that landed together. `cause`: a memory-agent's run, somebody's edit, or a rollback. A run
-    names the session and the records (after, until] it learned from, and what it cost."""
+    names the session and the records (after, until] it learned from, and what it cost. `trust` is whose word a
+    text is that cites nothing; `approved_by` is the person who let an agent's text in, which was written at
+    `said_at`."""
 
     id: int
     owner: str
@@ -267,6 +281,9 @@ class Changeset:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
+    trust: Provenance = "user"
+    approved_by: str = ""
+    said_at: datetime | None = None
 
 
 ItemState = Literal["pending", "leased", "done", "dead"]
@@ -308,7 +325,8 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 class Item(NamedTuple):
     """Something that can be found, as its source hands it over. `ref` names it within its kind, and for one `ref`
     the text never changes. `container` is the session, document or file that holds it. Its times: `at` said,
-    `since` known from (none: now), `until` no longer true from; `by_record` is the record that says so."""
+    `since` known from (none: now). `public_id` is the id that people see of a fact. `approved_by` is the person
+    who approved what an agent wrote."""
 
     kind: ItemKind
     ref: str
@@ -321,8 +339,8 @@ class Item(NamedTuple):
     speaker: str = ""
     trust: Provenance = "agent"
     since: datetime | None = None
-    until: datetime | None = None
-    by_record: int | None = None
+    public_id: str = ""
+    approved_by: str = ""
 
 
 Confidence = Literal["low", "fair", "high"]
@@ -333,10 +351,11 @@ CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
 @dataclass(frozen=True, slots=True)
 class Hit:
     """Something that was found. `id` is what every verb takes: "r33", or a letter for its kind and
-    digits; `path` is where a person finds it, if it has a place; `trust`
-    is who said it; `until` is when it stopped being true (none: it holds); `confidence` is how sure it is that the
-    hit answers the question; `sources` are other items that say the same: the records behind a fact, a record's
-    journal line or experience; `parts` is what makes the score."""
+    digits; `path` is where a person finds it, if it has a place; `trust` is who said it, and `approved_by` the
+    person who approved it, where an agent wrote it and it waited for one; `until` is when it stopped being true
+    (none: it holds); `confidence` is how sure it is that the hit answers the question; `sources` are other items
+    that say the same: the records behind a fact, a record's journal line or experience; `newer` is what was
+    said later that seems to replace it, where that is not certain; `parts` is what makes the score."""
 
     id: str
     kind: ItemKind
@@ -353,7 +372,14 @@ class Hit:
     pinned: bool = False
     confidence: Confidence = "fair"
     sources: tuple[Hit, ...] = ()
+    newer: Hit | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    approved_by: str = ""
+
+    @property
+    def trust_label(self) -> str:
+        """Whose word it is, for people and models: "agent", or "agent, approved by mara"."""
+        return f"{self.trust}, approved by {self.approved_by}" if self.approved_by else self.trust
 
 
 class Found(Protocol):

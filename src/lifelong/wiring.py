@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
@@ -15,12 +15,13 @@ from lifelong.background import BackgroundWork
 from lifelong.collect.agents import Agents
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.recorder import Recorder
+from lifelong.collect.tombstones import pending_erasures
 from lifelong.errors import ConfigError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.journal.indexing import journal_items, journal_paths, note_items, note_paths
 from lifelong.journal.service import JournalService
 from lifelong.models.embedders.static import StaticEmbedder
-from lifelong.organize.dispatch import Dispatcher
+from lifelong.organize.dispatch import Dispatcher, HandOver
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.health import Receipt, receipt
@@ -34,12 +35,18 @@ from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.storage.base import Database, Transaction
 from lifelong.tools import Tool
-from lifelong.types import Clock
+from lifelong.types import Clock, Hit
 
 if TYPE_CHECKING:
-    from lifelong.journal.compaction import Summarize
-    from lifelong.journal.notes import AskModel
+    from lifelong.forget.erasure import Eraser
+    from lifelong.forget.retention import Retention
+    from lifelong.journal.model_text import AskModel
+    from lifelong.journal.schedule import Schedule
     from lifelong.models.embedders.base import Embedder
+    from lifelong.organize.consolidation import Consolidation, Planner
+    from lifelong.organize.llm_prompt import FindHits
+    from lifelong.organize.support import SupportCheck
+    from lifelong.periodic import PeriodicThread
     from lifelong.recall.context import ContextBuilder
     from lifelong.recall.curation import Curation
     from lifelong.recall.experience_rows import ExperienceUses
@@ -49,10 +56,14 @@ if TYPE_CHECKING:
     from lifelong.recall.relations import RelationFinder
     from lifelong.recall.search import Searcher
     from lifelong.recall.tools import LogSearch
+    from lifelong.recall.word_match import WordEmbedder
+    from lifelong.reviews import Reviews
     from lifelong.settings import Settings, StorageSettings
     from lifelong.vectors.base import Vectors
 
 T = TypeVar("T")
+
+RETENTION_INTERVAL = timedelta(days=1)
 
 
 class opened_once(Generic[T]):  # noqa: N801 - it is used as a decorator
@@ -110,8 +121,10 @@ class SharedParts:
             on_append=self._appended,
         )
         if organizer or settings.organize.organizer == "llm":  # whose model is checked before anything is stored
-            self.organizer = organizer or open_organizer(settings, database, clock)
-        self.dispatcher = open_dispatcher(settings, database, self.lifecycle, clock)
+            self.organizer = organizer or open_organizer(
+                settings, database, clock, self.find_facts, self.word_embedder
+            )
+        self.dispatcher = open_dispatcher(settings, database, self.lifecycle, clock, self.hand_over)
         self.background = BackgroundWork(self)
         self.worker_notes: Mapping[str, Sequence[str]] = {}
         self.on_wake: Callable[[], None] = lambda: None
@@ -123,6 +136,11 @@ class SharedParts:
         """Return the parts of a user, put together on first use."""
         known = self._users.get(name)
         return known or self._users.setdefault(name, UserParts(self, name))  # nobody waits for another's opening
+
+    def drop_user(self, name: str) -> None:
+        """Let go of the parts of a user, whose rows and files were replaced or forgotten."""
+        if parts := self._users.pop(name, None):
+            parts.close()
 
     def open_users(self) -> list[UserParts]:
         """Return the users that were asked for in this process."""
@@ -137,7 +155,7 @@ class SharedParts:
 
     @opened_once
     def organizer(self) -> Organizer:
-        return open_organizer(self.settings, self.database, self.clock)
+        return open_organizer(self.settings, self.database, self.clock, self.find_facts, self.word_embedder)
 
     @opened_once
     def memory_agent(self) -> MemoryAgentRunner:
@@ -166,6 +184,19 @@ class SharedParts:
 
         return ExperienceUses(self.database)
 
+    def hand_over(self) -> HandOver | None:
+        """Return when conversations are given to a model; none where they are organized as soon as they are
+        marked."""
+        if self.settings.organize.organizer == "rules" or not self.settings.models.model:
+            return None  # without loading an organizer
+        return open_hand_over(self.settings) if self.organizer.name == "llm" else None
+
+    def find_facts(self, owner: str, query: str, limit: int) -> list[Hit]:
+        """Return the current facts of a user that match a text best."""
+        from lifelong.recall.candidates import SearchFilter
+
+        return self.user(owner).recall.search(query, limit, SearchFilter(kinds=("fact",)))
+
     def vectors(self, owner: str) -> Vectors:
         """Return the store of a user's vectors; all users share one, unless each has a folder of Chroma."""
         own_folder = self.settings.vectors.store == "chroma" and not self.settings.vectors.chroma_url
@@ -178,9 +209,22 @@ class SharedParts:
     def catch_up(self) -> None:
         """Index everything that is new, and write the recall log and the uses, in the calling thread."""
         self.index_worker.run_until_idle()
+        self.flush_logs()
+
+    def flush_logs(self) -> None:
+        """Write what waits to be written of searches and uses."""
         for name in ("recall_log_writer", "experience_uses"):
             if part := self.__dict__.get(name):
                 part.flush()
+
+    def resume_erasures(self) -> int:
+        """Finish what was interrupted while it was forgotten. Return how many erasures that were."""
+        owners = self.database.read(pending_erasures)
+        if not owners:
+            return 0
+        from lifelong.forget.erasure import resume_all
+
+        return resume_all(owners, lambda owner: self.user(owner).eraser)
 
     def wake(self) -> None:
         """Do the background work that is due now, here and wherever else `on_wake` reaches."""
@@ -191,9 +235,9 @@ class SharedParts:
         if "index_worker" in self.__dict__:
             self.index_worker.background.wake()
 
-    def stop_indexing(self) -> None:
-        if "index_worker" in self.__dict__:
-            self.index_worker.background.stop()
+    def indexing_thread(self) -> PeriodicThread | None:
+        """Return the thread that indexes; none where nothing was indexed yet."""
+        return self.index_worker.background if "index_worker" in self.__dict__ else None
 
     def close(self) -> None:
         """Finish what was submitted, write what waits, and let the database go."""
@@ -240,7 +284,61 @@ class UserParts:
             ended=partial(ended_lines, shared.database, name),
             resync=lambda: shared.index_worker.sync_now(),
         )
-        self.documents = DocumentStore(shared.database, name, shared.clock)
+        self.documents = DocumentStore(
+            *(shared.database, name, shared.clock), consolidation=lambda: self.consolidation
+        )
+        self.schedules = [*self.journal.schedules, *self._open_schedules()]
+
+    @opened_once
+    def consolidation(self) -> Consolidation:
+        from lifelong.organize.consolidation import Consolidation
+
+        settings = self.shared.settings
+        return Consolidation(
+            *(self._database, self.name, self._clock),
+            planner=partial(open_planner, settings, self._database, self._clock, self.name),
+            max_loss=settings.organize.consolidation_max_loss,
+            support=support_check(self.shared.word_embedder),
+        )
+
+    def _open_schedules(self) -> list[Schedule]:
+        """Return the schedules of consolidation and of retention. A wrong cron expression is an error also where
+        nothing runs by it."""
+        organize, continuity = self.shared.settings.organize, self._settings
+        interval = timedelta(milliseconds=organize.consolidation_interval_ms)
+        consolidation = self._open_schedule(
+            "consolidation",
+            lambda: self.consolidation.run(if_changed=True),
+            organize.consolidation_schedule_cron,
+            interval,
+            on=organize.consolidation_enabled,
+        )
+        retention = self._open_schedule(
+            "retention",
+            lambda: self.retention.run(),
+            continuity.retention_schedule_cron,
+            RETENTION_INTERVAL,
+            on=continuity.retains_for_a_time,
+        )
+        return [*consolidation, *retention]
+
+    def _open_schedule(
+        self, name: str, job: Callable[[], object], cron: str, interval: timedelta, *, on: bool
+    ) -> list[Schedule]:
+        """Return the schedule of a job; none where it is off."""
+        if not (on or cron):
+            return []
+        from lifelong.journal.rows import JournalRows
+        from lifelong.journal.schedule import Schedule, Timetable
+
+        seed = str(self.shared.home.user_folder(self.name))
+        database, user = self._database, self.name
+        schedule = Schedule(
+            *(name, job, Timetable(self.journal.zone, cron, interval, seed=seed), self._clock),
+            lambda: database.read(lambda tx: JournalRows(tx).last_run(user, name)),
+            lambda at: database.write(lambda tx: JournalRows(tx).store_run(user, name, at)),
+        )
+        return [schedule] if on else []
 
     @opened_once
     def query(self) -> AskModel | None:
@@ -260,6 +358,35 @@ class UserParts:
             ),
             files("note", lambda: note_paths(root), partial(note_items, root=root)),
         ]
+
+    def sync_files(self) -> None:
+        """Bring the index of this user's files up to date now."""
+        versions = self._database.read(lambda tx: IndexStates(tx).versions())
+        for one in self.files:
+            one.sync(versions)
+
+    def flush_logs(self) -> None:
+        """Write what waits to be written of searches and uses."""
+        self.shared.flush_logs()
+
+    @opened_once
+    def eraser(self) -> Eraser:
+        from lifelong.forget.erasure import Eraser
+
+        return Eraser(self)
+
+    @opened_once
+    def retention(self) -> Retention:
+        from lifelong.forget.retention import Retention, RetentionLimits
+
+        settings = self._settings
+        limits = RetentionLimits(
+            settings.retain_history_days,
+            settings.retain_journal_days,
+            settings.retain_experience_days,
+            settings.retain_recall_log_days,
+        )
+        return Retention(self.eraser, limits, self._clock)
 
     @opened_once
     def recall(self) -> Searcher:
@@ -296,6 +423,24 @@ class UserParts:
             journal=self.journal,
             repair=shared.repair,
         )
+
+    @opened_once
+    def reviews(self) -> Reviews:
+        from lifelong.reviews import Reviews
+
+        return Reviews(
+            *(self._database, self.name, self._clock),
+            documents=self.documents,
+            journal=self.journal,
+            forget=self._forget,
+            kinds=self.shared.settings.review.wait_for,
+            person="user" if self.name == "default" else self.name,
+        )
+
+    def _forget(self, target: str, by: str) -> None:
+        from lifelong.forget.plan import WhatToForget
+
+        self.eraser.forget(WhatToForget((target,)), by)
 
     @opened_once
     def _experiences(self) -> Experiences:
@@ -369,7 +514,7 @@ class UserParts:
 
     def receipt(self, tx: Transaction, record_id: int) -> Receipt:
         """Return where a record is now."""
-        found = receipt(tx, self.name, record_id)
+        found = receipt(tx, self.name, record_id, self._clock(), self.shared.hand_over())
         if found.stage == "organized" and Items(tx, self.name).is_embedded(record_id):
             return replace(found, stage="searchable")
         return found
@@ -379,7 +524,7 @@ class UserParts:
         from lifelong.redaction import redact
 
         notes = [*self.shared.status_notes(), *self.journal.status_notes()]
-        notes += self.errors.values()
+        notes += [*self.errors.values(), *(schedule.error for schedule in self.schedules)]
         notes += [self._experiences.error] if "_experiences" in self.__dict__ else []
         notes += self.shared.index_worker.status_notes(self.name) if "index_worker" in self.shared.__dict__ else []
         notes += [self.recall.error] if "recall" in self.__dict__ else []
@@ -388,33 +533,62 @@ class UserParts:
         return list(dict.fromkeys(redact(note) for note in notes if note))
 
 
-def open_organizer(settings: Settings, database: Database, clock: Clock) -> Organizer:
+def open_organizer(
+    settings: Settings, database: Database, clock: Clock, find: FindHits, words: WordEmbedder
+) -> Organizer:
     """Return the configured organizer; with `auto`, the rules where no model can be used."""
     from lifelong.models.providers import unusable
     from lifelong.organize.rules.organizer import RulesOrganizer  # takes a while, and few processes organize
 
-    choice, models, density = settings.organize.organizer, settings.models, settings.organize.density
+    choice, models = settings.organize.organizer, settings.models
     if choice == "rules":
-        return RulesOrganizer(density)
+        return RulesOrganizer()
     if reason := unusable(models):
         if choice == "llm":
             raise ConfigError(f"organize.organizer is 'llm', but its model cannot be used: {reason}")
-        return RulesOrganizer(density, instead_of=reason if models.model else "")
+        return RulesOrganizer(instead_of=reason if models.model else "")
+    from zoneinfo import ZoneInfo
+
     from lifelong.organize.llm import LlmOrganizer
 
-    return LlmOrganizer(models, database, clock)
+    return LlmOrganizer(
+        *(models, database, clock),
+        find=find,
+        zone=ZoneInfo(settings.continuity.time_zone),
+        support=support_check(words),
+    )
 
 
-def open_summarize(settings: Settings, database: Database, clock: Clock, user: str) -> Summarize | None:
+def support_check(words: WordEmbedder) -> SupportCheck:
+    """Return what tells whether records support a fact."""
+    from lifelong.organize.support import SupportCheck
+    from lifelong.recall.word_match import match_words
+
+    return SupportCheck(lambda asked, text: match_words(words, asked, [text])[0].tolist())
+
+
+def open_summarize(settings: Settings, database: Database, clock: Clock, user: str) -> AskModel | None:
     """Return the model that may summarize what is compacted; none where only the rules do it."""
-    from lifelong.journal.compaction import by_model
     from lifelong.models.providers import unusable
 
     if settings.organize.organizer == "rules" or unusable(settings.models):
         return None
     from lifelong.models.question import ModelQuery
 
-    return by_model(ModelQuery(settings.models, database, clock, user, "compaction"))
+    return ModelQuery(settings.models, database, clock, user, "compaction")
+
+
+def open_planner(
+    settings: Settings, database: Database, clock: Clock, user: str, since: datetime | None
+) -> Planner | None:
+    """Return the model that plans consolidations, too; none where only the rules do it."""
+    from lifelong.models.providers import unusable
+
+    if settings.organize.organizer == "rules" or unusable(settings.models):
+        return None
+    from lifelong.organize.consolidation_llm import ModelPlanner
+
+    return ModelPlanner(settings.models, database, clock, user, since)
 
 
 def open_query(settings: Settings, database: Database, clock: Clock, user: str) -> AskModel | None:
@@ -453,12 +627,34 @@ def open_lifecycle(settings: Settings, database: Database) -> Lifecycle:
     )
 
 
-def open_dispatcher(settings: Settings, database: Database, lifecycle: Lifecycle, clock: Clock) -> Dispatcher:
+def open_hand_over(settings: Settings) -> HandOver | None:
+    """Return when a conversation that goes on is given to a model; none: at once."""
+    models = settings.models
+    if not models.organize_after_pause_s:
+        return None
+    return HandOver(
+        pause=timedelta(seconds=models.organize_after_pause_s),
+        min_chars=models.organize_min_chars,
+        longest=timedelta(seconds=models.organize_longest_wait_s),
+    )
+
+
+def open_dispatcher(
+    settings: Settings,
+    database: Database,
+    lifecycle: Lifecycle,
+    clock: Clock,
+    hand_over: Callable[[], HandOver | None],
+) -> Dispatcher:
+    from zoneinfo import ZoneInfo
+
     return Dispatcher(
         *(database, lifecycle, clock),
         batch_records=settings.organize.batch_records,
         batch_chars=settings.organize.batch_chars,
         tool_result_chars=settings.collect.tool_result_chars,
+        zone=ZoneInfo(settings.continuity.time_zone),
+        hand_over=hand_over,
     )
 
 
@@ -471,7 +667,17 @@ def open_memory_agent(
         first_delay=timedelta(seconds=settings.worker.retry_seconds),
         max_delay=timedelta(seconds=settings.worker.retry_longest_seconds),
     )
-    return MemoryAgentRunner(database, organizer, clock, retry, context_chars=settings.organize.context_chars)
+    substitute = None
+    if settings.organize.organizer == "auto" and settings.organize.rules_during_outage and organizer.name == "llm":
+        from lifelong.organize.rules.organizer import RulesOrganizer
+
+        substitute = RulesOrganizer()
+    return MemoryAgentRunner(
+        *(database, organizer, clock, retry),
+        context_chars=settings.organize.context_chars,
+        substitute=substitute,
+        reviews="fact" in settings.review.wait_for,
+    )
 
 
 def open_database(home: Home, storage: StorageSettings) -> Database:

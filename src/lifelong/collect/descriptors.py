@@ -6,12 +6,14 @@ Each function matches every kind. A new kind that one of them does not handle fa
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import ClassVar, Literal, TypeAlias, assert_never, get_args
 from urllib.parse import quote
 
 from lifelong.errors import InputError, PromptError, StorageCorrupt
+from lifelong.redaction import redact
 from lifelong.validation import validate_name, validate_text
 
 MAX_PART_BYTES = 500  # bytes
@@ -100,7 +102,7 @@ class MemoryAgent:
 Descriptor: TypeAlias = User | Cron | Task | System | Subagent | App | Permanent | MemoryAgent
 
 KINDS: dict[AgentKind, type[Descriptor]] = {kind.kind: kind for kind in get_args(Descriptor)}
-_MAY_BE_EMPTY = {"name", "description", "system_prompt"}
+TEXTS = {"name", "description", "system_prompt"}  # may be empty
 
 Strategy = Literal["most-recent-foreground"]
 """How to find an agent without naming it."""
@@ -156,6 +158,12 @@ def is_foreground(kind: AgentKind) -> bool:
     return matches(kind, "most-recent-foreground")
 
 
+def folder_of(descriptor: Descriptor) -> str:
+    """Return the name of the folder that an agent works in; empty where its channel is not a folder."""
+    channel = descriptor.channel_id if isinstance(descriptor, User) else ""
+    return re.split(r"[/\\]", channel.rstrip("/\\"))[-1] if re.search(r"[/\\]", channel) else ""
+
+
 def is_organized(kind: AgentKind) -> bool:
     """Return whether this agent's sessions become memory. A memory-agent's never do: it would feed on itself."""
     match kind:
@@ -206,11 +214,17 @@ def prompt(descriptor: Descriptor) -> Prompt:
         case App(system_prompt=text) | Permanent(system_prompt=text):
             return Prompt(text)
         case MemoryAgent():
-            return Prompt(memory_agent_prompt(), True, ("document_read", "document_write", "document_edit"))
+            return Prompt(memory_agent_prompt(), True, MEMORY_AGENT_TOOLS)
         case User() | Cron() | Task() | System() | Subagent():
             return Prompt()
         case _:
             assert_never(descriptor)
+
+
+MEMORY_AGENT_TOOLS = (
+    *("add_fact", "supersede", "cite", "retract", "move", "search", "done"),
+    *("document_read", "document_write", "document_edit"),
+)
 
 
 @cache
@@ -227,7 +241,7 @@ def validate_descriptor(descriptor: Descriptor) -> None:
         raise InputError(f"{descriptor!r:.200} does not describe an agent. Use one of: {names}.")
     for part in fields(descriptor):
         value, what = getattr(descriptor, part.name), f"{type(descriptor).__name__}.{part.name}"
-        if part.name in _MAY_BE_EMPTY:
+        if part.name in TEXTS:
             validate_text(value, what, MAX_PROMPT_CHARS)
         else:
             validate_name(value, what, MAX_PART_BYTES)
@@ -236,9 +250,11 @@ def validate_descriptor(descriptor: Descriptor) -> None:
 
 
 def encode(descriptor: Descriptor) -> str:
-    """Return a descriptor as the database stores it."""
+    """Return a descriptor as the database stores it: without the secrets in its texts. Its ids stay as they are,
+    for they are addresses."""
     validate_descriptor(descriptor)
-    return json.dumps({"kind": descriptor.kind, **asdict(descriptor)}, ensure_ascii=False, sort_keys=True)
+    parts = {name: redact(text) if name in TEXTS else text for name, text in asdict(descriptor).items()}
+    return json.dumps({"kind": descriptor.kind, **parts}, ensure_ascii=False, sort_keys=True)
 
 
 def decode(text: str) -> Descriptor:

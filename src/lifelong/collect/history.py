@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from lifelong.errors import InputError
+from lifelong.redaction import redact, redact_json
 from lifelong.storage.base import NO_LIMIT, Row, Transaction
 from lifelong.types import PROVENANCES, Record, StoredRecord, from_micros, to_micros
 from lifelong.validation import RECORD_LIMIT_ADVICE, plain_json, validate_text, validate_time
@@ -21,6 +22,7 @@ from lifelong.validation import RECORD_LIMIT_ADVICE, plain_json, validate_text, 
 log = logging.getLogger("lifelong.collect")
 
 MAX_SPEAKER_CHARS = 200  # characters
+MAX_AHEAD = 86_400_000_000  # microseconds of the clock; another machine's may be some hours fast
 
 RecordRow: TypeAlias = tuple[str, str, int, str]
 """A record analyzed to be stored: type, provenance, at, data."""
@@ -103,15 +105,54 @@ class History:
         """Return the records of the session in (after, until]."""
         return self.load(session_id, after, until=until).records
 
+    def spans(self, session_ids: Iterable[str]) -> dict[str, tuple[int, datetime, datetime]]:
+        """Return how many messages each session has, and when the first and the last were said."""
+        rows = self._tx.many(
+            "SELECT session_id, sum(CASE WHEN type IN ('tool_call', 'tool_result') THEN 0 ELSE 1 END), min(at), "
+            "max(at) FROM session_history WHERE session_id = ? GROUP BY session_id",
+            [(one,) for one in session_ids],
+        )
+        return {row[0]: (int(row[1]), from_micros(row[2]), from_micros(row[3])) for row in rows}
+
+    def first_requests(self, session_ids: Iterable[str]) -> dict[str, StoredRecord]:
+        """Return the first record of a user in each session; where there is none, the first message."""
+        rows = self._tx.many(
+            "SELECT session_id, id FROM session_history WHERE session_id = ? "
+            "AND type NOT IN ('tool_call', 'tool_result') "
+            "ORDER BY CASE type WHEN 'user_message' THEN 0 ELSE 1 END, id LIMIT 1",
+            [(one,) for one in session_ids],
+        )
+        return {row[0]: one for row in rows for one in self.between(row[0], row[1] - 1, row[1])}
+
     def session_of(self, record_id: int) -> str | None:
         """Return the session of a record; none where there is no such record."""
         row = self._tx.one("SELECT session_id FROM session_history WHERE id = ?", record_id)
         return row[0] if row else None
 
+    def with_ids(self, record_ids: Iterable[int]) -> list[StoredRecord]:
+        """Return the records with these ids, of whichever sessions; those that do not exist are left out."""
+        found = ((one, session) for one in record_ids if (session := self.session_of(one)))
+        return [record for one, session in found for record in self.between(session, one - 1, one)]
+
     def said_at(self, record_id: int) -> datetime | None:
         """Return when a record was said; none where there is no such record."""
         row = self._tx.one("SELECT at FROM session_history WHERE id = ?", record_id)
         return from_micros(row[0]) if row else None
+
+    def provenance(self, record_id: int) -> str:
+        """Return who or what a record comes from; empty where there is no such record."""
+        row = self._tx.one("SELECT provenance FROM session_history WHERE id = ?", record_id)
+        return row[0] if row else ""
+
+    def of_owner(self, owner: str, record_ids: Iterable[int]) -> dict[int, StoredRecord]:
+        """Return those of these records that were said to an agent of the owner. Unreadable ones are skipped."""
+        columns = ", ".join(f"h.{name}" for name in _COLUMNS.split(", "))
+        rows = self._tx.many(
+            f"SELECT {columns} FROM session_history h JOIN sessions s ON s.id = h.session_id "
+            "JOIN agents a ON a.id = s.agent_id WHERE a.owner = ? AND h.id = ?",
+            [(owner, record_id) for record_id in record_ids],
+        )
+        return {one.id: one for row in rows if (one := from_row(row))}
 
     def texts_before(self, record_ids: Sequence[int]) -> dict[int, tuple[str, str]]:
         """Return type and data of what was said just before each of these in its session. Tool calls are passed
@@ -129,6 +170,15 @@ class History:
         """Return how many characters the session's records hold."""
         row = self._tx.one("SELECT sum(length(data)) FROM session_history WHERE session_id = ?", session_id)
         return int(row[0]) if row and row[0] else 0
+
+    def waiting(self, session_id: str, after: int) -> tuple[datetime, datetime, int] | None:
+        """Return when the first and the last record after this id arrived, and how many characters these hold."""
+        row = self._tx.one(
+            "SELECT min(recorded_at), max(recorded_at), sum(length(data)) FROM session_history "
+            "WHERE session_id = ? AND id > ?",
+            *(session_id, after),
+        )
+        return (from_micros(row[0]), from_micros(row[1]), int(row[2])) if row and row[2] else None
 
     def load(self, session_id: str, after: int, limit: int = NO_LIMIT, until: int = NO_LIMIT) -> RecordPage:
         """Return the next records strictly after this id, ascending. Unreadable ones are logged and skipped."""
@@ -175,7 +225,7 @@ class History:
 
 
 def to_row(record: Record, now: int, limit: int) -> RecordRow:
-    """Return the record as a row; raise `InputError` where it cannot be stored."""
+    """Return the record as a row, without its secrets; raise `InputError` where it cannot be stored."""
     kind = type(record)
     if kind not in _CONTENT:
         names = ", ".join(known.__name__ for known in _CONTENT)
@@ -185,6 +235,11 @@ def to_row(record: Record, now: int, limit: int) -> RecordRow:
             f"Unknown provenance {record.provenance!r:.200}. Use one of: {', '.join(sorted(PROVENANCES))}."
         )
     at = now if record.at is None else to_micros(validate_time(record.at, f"{kind.__name__}.at"))
+    if at > now + MAX_AHEAD:
+        raise InputError(
+            f"{kind.__name__}.at is in the future: {record.at}. Give the time when it was said, or leave it out; "
+            "what is planned for a day belongs into the text."
+        )
     content: dict[str, object] = {}
     for name, default in _CONTENT[kind]:
         value = getattr(record, name)
@@ -232,14 +287,15 @@ def _checked(value: object, name: str, default: object, what: str, limit: int) -
         wanted = "a mapping" if name == "arguments" else "a bool" if isinstance(default, bool) else "text"
         raise InputError(f"{what} must be {wanted}, not {type(value).__name__}. Pass {wanted}.")
     if name == "speaker":
-        return validate_text(value, what, MAX_SPEAKER_CHARS)
+        return redact(validate_text(value, what, MAX_SPEAKER_CHARS))
     if isinstance(value, str):
-        return validate_text(value, what, limit, RECORD_LIMIT_ADVICE)
+        checked = validate_text(value, what, limit, RECORD_LIMIT_ADVICE)
+        return checked if name == "call_id" else redact(checked)  # an id looks random, and joins call and result
     if isinstance(value, Mapping):
         plain = plain_json(value, what, limit)
         if len(_JSON.encode(plain)) > limit:
             raise InputError(f"{what} is longer than {limit:,} characters. {RECORD_LIMIT_ADVICE}")
-        return plain
+        return redact_json(plain)
     return value
 
 

@@ -11,9 +11,11 @@ from lifelong.collect.agents import AgentRow, Agents, agent_not_found, validate_
 from lifelong.collect.history import History, IndexableRecord, RecordRow, digest, to_row
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.sessions import Sessions
+from lifelong.collect.tombstones import Tombstones
 from lifelong.errors import InputError, LifelongError, OutcomeUnknown, StorageError
 from lifelong.recall.index_writer import analyze_record, index_records
 from lifelong.recall.repair import IndexRepair
+from lifelong.redaction import has_secret, redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.storage.group_commit import GroupCommitter
 from lifelong.types import Clock, Record, Session, SystemMessage, Turn, to_micros
@@ -83,6 +85,12 @@ class Recorder:
             self._store_group, "lifelong-append"
         )
 
+    def validate(self, records: Iterable[Record]) -> None:
+        """Raise `InputError` unless the records can be stored."""
+        now = to_micros(self._clock())
+        for record in records:
+            to_row(record, now, self._limit)
+
     def append(self, owner: str, agent_id: str, record: Record, key: str | None = None) -> int:
         """Store one record and return its id once it is durable."""
         now = self._clock()
@@ -135,7 +143,7 @@ class Recorder:
         """Close the agent's session and open a new one. The old one is marked first. `emergency`: without a
         message, note that the context overflowed."""
         if message is not None:
-            validate_text(message, "The reset message", self._limit)
+            message = redact(validate_text(message, "The reset message", self._limit))
         now = self._clock()
 
         def work(tx: Transaction) -> Session:
@@ -166,8 +174,8 @@ class Recorder:
 
     def _entry(self, record: Record, key: str | None, arrived: int) -> PendingRecord:
         written = to_row(record, arrived, self._limit)
-        checked = None if key is None else validate_name(key, "The key", MAX_KEY_BYTES)
-        return PendingRecord(written, checked, analyze_record(record), digest(written))
+        checked = None if key is None else safe_key(validate_name(key, "The key", MAX_KEY_BYTES))
+        return PendingRecord(written, checked, analyze_record(written), digest(written))
 
     def _submit(self, batch: Batch) -> RecordIds:
         ids = self._committer.submit(batch)
@@ -232,11 +240,29 @@ class Recorder:
                 outcomes.append(error)
         if not intake.rows:
             return outcomes, False
-        ids, marked = self._insert(tx, intake.rows, agents)
+        forgotten = self._forgotten(tx, intake.rows)
+        rows = [row for place, row in enumerate(intake.rows) if place not in forgotten]
+        ids, marked = self._insert(tx, rows, agents) if rows else ((), False)
+        numbers, stored = [0] * len(intake.rows), iter(ids)
+        for place in range(len(numbers)):
+            numbers[place] = forgotten[place] if place in forgotten else next(stored)
         with_ids: list[Outcome] = [
-            [ref if ref > 0 else ids[~ref] for ref in o] if isinstance(o, list) else o for o in outcomes
+            [ref if ref > 0 else numbers[~ref] for ref in o] if isinstance(o, list) else o for o in outcomes
         ]
         return with_ids, marked
+
+    def _forgotten(self, tx: Transaction, rows: Sequence[tuple[Batch, PendingRecord]]) -> dict[int, int]:
+        """Return which of the rows are records that were forgotten, said again word for word with their own times,
+        and the numbers that they had: they are not stored again."""
+        replayed: dict[str, list[int]] = {}
+        for place, (batch, entry) in enumerate(rows):
+            if entry.written[2] != to_micros(batch.now):
+                replayed.setdefault(batch.owner, []).append(place)
+        found: dict[int, int] = {}
+        for owner, places in replayed.items():
+            again = Tombstones(tx, owner).find_again([rows[place][1].written for place in places])
+            found |= {places[which]: number for which, number in again.items()}
+        return found
 
     def _insert(
         self, tx: Transaction, rows: Sequence[tuple[Batch, PendingRecord]], agents: dict[str, AgentRow]
@@ -323,6 +349,11 @@ class _Intake:
                     f"The key {entry.key!r} was used before for another record. Nothing was stored; "
                     "use a new key for a new record."
                 )
+
+
+def safe_key(key: str) -> str:
+    """Return the key that is stored: of one that looks like a secret, its hash, which tells a retry as well."""
+    return blake2b(key.encode(), digest_size=16).hexdigest() if has_secret(key) else key
 
 
 def _several(things: Iterable[T], what: str) -> tuple[T, ...]:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, tzinfo
 from typing import assert_never
 
 from lifelong.types import (
@@ -41,14 +43,26 @@ _LIKE_A_BLOCK = re.compile(
     re.IGNORECASE,
 )
 _WORD_END = re.compile(r"[\w+/=.~:@-]{2,}\Z")
+_STAMP = re.compile(r"^((?:#{2,3} |> Note: ).*)\[r(\d{1,18})(, [^\[\]]*\])$", re.MULTILINE)  # see `_stamp`
 _FENCE_LINE = re.compile(r"^(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
 
 
-def transcript(records: Iterable[StoredRecord], *, foreground: bool, tool_result_chars: int = 2_000) -> str:
+def transcript(
+    records: Iterable[StoredRecord], *, foreground: bool, tool_result_chars: int = 2_000, zone: tzinfo = UTC
+) -> str:
     """Return the records as Markdown, under a sentence that says what kind of conversation it is; empty when
-    nothing was said."""
-    blocks = [block for r in records if (block := _block(r, foreground, tool_result_chars))]
+    nothing was said. Times are in the zone."""
+    blocks = [
+        block
+        for recorded in records
+        if (block := _block(replace(recorded, at=recorded.at.astimezone(zone)), foreground, tool_result_chars))
+    ]
     return "\n\n".join([FOREGROUND if foreground else BACKGROUND, *blocks]) if blocks else ""
+
+
+def renumber_blocks(text: str, number: Callable[[int], int]) -> str:
+    """Return a transcript with other ids of the records in its headings."""
+    return _STAMP.sub(lambda found: f"{found[1]}[r{number(int(found[2]))}{found[3]}", text)
 
 
 def without_injected(text: str) -> str:
@@ -190,4 +204,4 @@ def _stamp(recorded: StoredRecord) -> str:
     """Return the record's id, its time, and its provenance where that is not the usual one."""
     usual = type(recorded.record).__dataclass_fields__["provenance"].default
     source = "" if recorded.record.provenance == usual else f", from {recorded.record.provenance}"
-    return f"[r{recorded.id}, {recorded.at:%Y-%m-%d %H:%M:%S} UTC{source}]"
+    return f"[r{recorded.id}, {recorded.at:%Y-%m-%d %H:%M:%S %Z}{source}]"

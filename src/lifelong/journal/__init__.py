@@ -8,7 +8,8 @@ turn_summaries   a completed turn becomes a line, exactly once
 session_context  what of the journal opens a session
 indexing         what of the journal and of notes can be searched
 
-summarize        many records in few words, by rule; key facts: numbers, names, dates, negations
+summarize        whole sentences of many records, by rule
+model_text       a model's text in place of a longer one, and whether it may be used
 compaction       old records of MEMORY.md become summaries, there and in LONGMEMORY.md
 schedule         when compaction and extraction run
 

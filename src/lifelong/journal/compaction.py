@@ -4,8 +4,9 @@ What leaves MEMORY.md is in the archive, synced and read back, before anything e
 gains a block; MEMORY.md is replaced last. Appends wait only for that last moment: what they added since the file
 was read goes behind the new content. If a person edits the file meanwhile, the compaction begins again.
 
-Old records become compaction records of about a tenth of their size. When those take too much room, the oldest of
-them are summarized again. If there is no room for any, only LONGMEMORY.md holds the summary.
+Old records become compaction records, which hold every sentence while there is room under the target. When there
+is not, the sentences that tell most stay, of the new records and of the oldest compaction records. If there is no
+room for any, only LONGMEMORY.md holds a summary.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
-from functools import cache
 from hashlib import sha256
-from importlib.resources import files as resources
-from itertools import pairwise
+from itertools import accumulate
+from json.encoder import encode_basestring
 from typing import NamedTuple
 
 from lifelong.errors import JournalError
-from lifelong.journal.files import JournalFiles
+from lifelong.journal.files import BLOCK_END, JournalFiles
+from lifelong.journal.model_text import AskModel, RefusedText, ask_for_text, prompt
 from lifelong.journal.records import (
     JournalRecord,
     Sensitivity,
@@ -36,7 +37,8 @@ from lifelong.journal.records import (
     render,
     strictest,
 )
-from lifelong.journal.summarize import DatedText, key_facts, summarize
+from lifelong.journal.summarize import ARCHIVE, DatedText, Kind, Line, fit, more_note, read
+from lifelong.journal.summarize import render as render_lines
 from lifelong.redaction import find_secrets
 from lifelong.types import Clock
 
@@ -45,26 +47,21 @@ log = logging.getLogger("lifelong.journal")
 MAX_ATTEMPTS = 3
 COMPACTION = "compaction"
 COMPACTED_CATEGORIES = frozenset({"turn-summary", "note", COMPACTION})
-SUMMARY_DIVISOR = 10  # a summary has a tenth of the size of its records,
-SHORT_SUMMARY_DIVISOR, MAX_SHORT_SUMMARY_CHARS = 3, 4_000  # but up to a third where that is little
-MAX_RECORD_CHARS = 4_000  # of a compaction record
+MAX_RECORD_CHARS = 4_000  # of a compaction record: a session's context shows it whole or not at all
 MIN_RECORD_CHARS = 400
-RECORD_OVERHEAD_CHARS = 250  # characters of a compaction record that are not its text
 SLACK_DIVISOR = 20  # this part of the target is left for what is appended meanwhile
-SHRINK_DIVISOR = 4  # summarized again, compaction records lose this part of their size
-MAX_PROMPT_CHARS = 32_000  # of records in one prompt; of more, the model gets the rules' summary
+POOL_FACTOR = 3  # compaction records of this many times what is too much are summarized again, the oldest first
+MAX_PROMPT_CHARS = 32_000  # of records in one prompt
+MIN_ANSWER_CHARS = 200  # a model is not asked for less
 
 LONG_MEMORY_HEADER = "# Long-term memory\n\n"
-BLOCKS_PER_CAP = 16  # a block of LONGMEMORY.md has this part of the cap,
-MIN_BLOCK_CHARS = 200  # but at least so many characters, if the cap allows
-BLOCK_OVERHEAD_CHARS = 140  # of the header and a block's heading, at most
+MIN_BLOCK_DIVISOR, MAX_BLOCK_DIVISOR = 8, 2  # a block has what is free under the cap, between these parts of it,
+MIN_BLOCK_CHARS = 200  # and at least so many characters, if the cap allows
+BLOCK_OVERHEAD_CHARS = 160  # of the header, a block's heading and its end, at most
 
-Summarize = Callable[[Sequence[DatedText], int], str]
-"""Summarizes texts in at most so many characters. It may fail: then the rules do it."""
-
-_BLOCK = re.compile(
-    r"^## (?P<day>\d{4}-\d\d-\d\d) (?P<of>.*)<!-- (?P<key>compaction-[0-9a-f]+) -->\r?\n(?:\r?\n)?"
-    r"(?P<text>(?!#).*)\n?(?:\r?\n)?",
+BLOCK = re.compile(
+    r"^## (?P<day>\d{4}-\d\d-\d\d) (?P<of>.*)<!-- (?P<key>compaction-[0-9a-f]+) -->\r?\n"
+    r"(?P<text>(?:(?!#{1,2} ).*\n)*?)<!-- end -->\r?\n?(?:\r?\n)?",
     re.MULTILINE,
 )
 
@@ -99,9 +96,9 @@ class CompactionResult:
 
 
 class Compaction:
-    """Compact one user's MEMORY.md. `flush` writes pending turns first, `resync` updates the index afterwards; a
-    compaction goes on if either fails. Records that `ended` names are no longer true: they go to the archive, and
-    no summary mentions them."""
+    """Compact one user's MEMORY.md. `query` asks a model that may summarize, `flush` writes pending turns first,
+    `resync` updates the index afterwards; a compaction goes on if any of them fails. Records that `ended` names
+    are no longer true: they go to the archive, and no summary mentions them."""
 
     def __init__(
         self,
@@ -111,7 +108,7 @@ class Compaction:
         limits: CompactionLimits,
         *,
         owner: str = "lifelong",
-        summarize: Summarize | None = None,
+        query: AskModel | None = None,
         flush: Callable[[], object] | None = None,
         resync: Callable[[], object] | None = None,
         ended: Callable[[], Set[str]] = frozenset,
@@ -120,7 +117,7 @@ class Compaction:
         self._clock = clock
         self._zone = zone
         self._limits = limits
-        self._planner = CompactionPlanner(zone, limits, summarize)
+        self._planner = CompactionPlanner(zone, limits, query, f"{files.archive_folder.name}/compacted-*.md")
         self._owner = owner
         self._flush = flush
         self._resync = resync
@@ -164,7 +161,8 @@ class Compaction:
             result = CompactionResult(False, "", records, records, 0, size, size, over_target=over)
             if not over and not force:
                 return replace(result, reason=f"Within the limits: {records:,} record(s), {size:,} characters.")
-            plan = self._planner.plan(parts, now)
+            long_memory = count_chars(self._files.read(self._files.long_memory))
+            plan = self._planner.plan(parts, now, long_memory)
             if not plan.removed:
                 return replace(result, reason="Nothing to compact: every record is recent or must be kept.")
             if not over and count_chars(plan.memory) >= size:
@@ -285,9 +283,8 @@ def split(data: bytes, cutoff: datetime, ended: Set[str] = frozenset()) -> Memor
         records += record is not None
         if record and record.timestamp and is_compactable(record, cutoff):
             text = "" if record.id in ended else record.text
-            old = OldRecord(
-                _with_newline(raw), DatedText(text, record.timestamp), record.confidence, record.sensitivity
-            )
+            content = DatedText(text, record.timestamp, _kind(record.category))
+            old = OldRecord(_with_newline(raw), content, record.confidence, record.sensitivity)
             (parts.earlier_summaries if record.category == COMPACTION else parts.to_compact).append(old)
         else:
             (parts.kept if records else parts.header).append(raw)
@@ -313,91 +310,88 @@ def find_loss(before: bytes, after: bytes, removed: Sequence[OldRecord], cutoff:
 
 
 class CompactionPlanner:
-    """Plan the new content of MEMORY.md. A model's summary is used if it keeps as many numbers, names, dates and
-    negations as the rules' summary, and has no number that is not in the records."""
+    """Plan the new content of MEMORY.md. A model's text takes the place of the records if it keeps what they say
+    and adds nothing (see `model_text`); otherwise the rules summarize them. `archive` is where the rest is."""
 
-    def __init__(self, zone: tzinfo, limits: CompactionLimits, summarize: Summarize | None = None) -> None:
+    def __init__(
+        self, zone: tzinfo, limits: CompactionLimits, query: AskModel | None = None, archive: str = ARCHIVE
+    ) -> None:
         self._zone = zone
         self._limits = limits
-        self._model = summarize
-        self._model_failed = False  # the rules make the rest of the plan
+        self._query = query
+        self._archive = archive
 
-    def plan(self, parts: MemoryParts, now: datetime) -> CompactionPlan:
-        """Return what to remove from MEMORY.md and what to write instead."""
-        self._model_failed = False
-        room = self._limits.max_chars - self._limits.max_chars // SLACK_DIVISOR - parts.kept_chars
-        records = self._limits.max_records - parts.kept_records
-        size = sum(len(old.content.text) for old in parts.to_compact)
-        short = min(size // SHORT_SUMMARY_DIVISOR, MAX_SHORT_SUMMARY_CHARS)
-        wanted = max(size // SUMMARY_DIVISOR, short, MIN_RECORD_CHARS - RECORD_OVERHEAD_CHARS)
-        wanted += RECORD_OVERHEAD_CHARS
-        allowed = room * (SHRINK_DIVISOR - 1) // SHRINK_DIVISOR if parts.earlier_summaries else room
-        new_records = records - 1 if parts.earlier_summaries and records > 1 else records
-        new = self._summary_lines(parts.to_compact, min(wanted, allowed), new_records)
-        removed, again = self._shrink(parts.earlier_summaries, room - count_chars(*new), records - len(new))
-        summaries = [*again, *new]
-        memory = b"".join([*parts.header, *summaries, *parts.kept])
-        block = self._block(parts.to_compact, new, wanted > allowed, now)
-        return CompactionPlan([*parts.to_compact, *removed], summaries, memory, block)
-
-    def _shrink(
-        self, earlier: Sequence[OldRecord], room: int, records: int
-    ) -> tuple[Sequence[OldRecord], list[bytes]]:
-        """Fit earlier compaction records into the room. Return those that are summarized again, and every line as
-        it then is."""
-        size = count_chars(*(old.raw for old in earlier))
-        excess, taken, count = max(0, size - room), 0, 0
-        if excess or len(earlier) > records:
-            while count < len(earlier) and (taken < SHRINK_DIVISOR * excess or len(earlier) - count >= records):
-                taken += count_chars(earlier[count].raw)
-                count += 1
-        again = self._summary_lines(earlier[:count], taken - excess, records - (len(earlier) - count))
-        return earlier[:count], [*again, *(old.raw for old in earlier[count:])]
-
-    def _summary_lines(self, olds: Sequence[OldRecord], room: int, records: int) -> list[bytes]:
-        """Return compaction records that summarize these within the room; none where there is too little."""
-        if not olds or records < 1 or room < MIN_RECORD_CHARS:
-            return []
-        count = min(records, len(olds), -(-room // MAX_RECORD_CHARS))
-        ends = [len(olds) * number // count for number in range(count + 1)]
-        lines = (self._summary_line(olds[start:end], room // count) for start, end in pairwise(ends))
-        return [encode(line) for line in lines if line]
-
-    def _summary_line(self, olds: Sequence[OldRecord], room: int) -> str:
-        bare = JournalRecord(
-            id=_key(olds),
-            session_id="",
-            category=COMPACTION,
-            text="",
-            source_channel=COMPACTION,
-            confidence=min(old.confidence for old in olds),
-            timestamp=max(old.content.at for old in olds).astimezone(self._zone),
-            sensitivity=strictest(old.sensitivity for old in olds),
+    def plan(self, parts: MemoryParts, now: datetime, long_memory_chars: int = 0) -> CompactionPlan:
+        """Return what to remove from MEMORY.md and what to write instead. LONGMEMORY.md has so many characters."""
+        limits = self._limits
+        room = limits.max_chars - limits.max_chars // SLACK_DIVISOR - parts.kept_chars
+        records = limits.max_records - parts.kept_records
+        for_block = block_room(limits.long_memory_max_chars, long_memory_chars)
+        earlier = [self._readable(old) for old in parts.earlier_summaries]
+        new = self._by_model([self._readable(old) for old in parts.to_compact], max(room, for_block))
+        lines, _ = read([old.content for old in new])
+        pooled = 0  # of the earlier summaries are summarized again
+        before: list[bytes] = []
+        rest, after = [old.raw for old in earlier], _records(lines, new, records)
+        excess = count_chars(*rest, *after) - room
+        if excess > 0 or len(rest) + len(after) > records:
+            taken = 0
+            while pooled < len(earlier) and (taken < POOL_FACTOR * excess or len(rest) - pooled > records - 2):
+                taken += count_chars(rest[pooled])
+                pooled += 1
+            rest = rest[pooled:]
+            room, records = room - count_chars(*rest), records - len(rest)
+            before, after = _fitting(earlier[:pooled], new, room, records, self._archive)
+        summaries = [*before, *rest, *after]
+        return CompactionPlan(
+            [*parts.to_compact, *parts.earlier_summaries[:pooled]],
+            summaries,
+            b"".join([*parts.header, *summaries, *parts.kept]),
+            self._block(parts.to_compact, lines, for_block, now),
         )
-        budget = room - len(render(bare))
-        while budget > 0 and (text := self._summary([old.content for old in olds], budget)):
-            line = render(replace(bare, text=text))
-            if len(line) <= room:
-                return line
-            budget -= len(line) - room  # JSON escapes some characters
-        return ""
 
-    def _block(self, olds: Sequence[OldRecord], summaries: Sequence[bytes], crowded: bool, now: datetime) -> str:
-        """Return a block that repeats the summaries. Where MEMORY.md was so crowded that they are shorter than a
-        block may be, it summarizes the records themselves."""
-        room = block_room(self._limits.long_memory_max_chars)
-        if not any(old.content.text for old in olds) or room < 1:
+    def _readable(self, old: OldRecord) -> OldRecord:
+        text, at, kind = old.content
+        return old._replace(content=DatedText(_redact(text), at.astimezone(self._zone), kind))
+
+    def _by_model(self, olds: list[OldRecord], room: int) -> list[OldRecord]:
+        """Return the model's texts in place of the records, or the records where there is none that can be used. A
+        model that fails is not asked again."""
+        query, made = self._query, list[OldRecord]()
+        size = sum(len(old.content.text) for old in olds)
+        for chunk in _chunks(olds):
+            texts = [old.content for old in chunk if old.content.text]
+            chars = sum(len(one.text) for one in texts)
+            limit = min(chars, room * chars // max(1, size))
+            if not query or limit < MIN_ANSWER_CHARS:
+                made += chunk
+                continue
+            try:
+                text = _redact(_ask(query, texts, limit))
+            except Exception as error:
+                query = query if isinstance(error, RefusedText) else None
+                log.warning("the model did not summarize, so the rules do: %s: %s", type(error).__name__, error)
+                made += chunk
+            else:
+                content = DatedText(text, max(one.at for one in texts), "compaction")
+                made.append(
+                    OldRecord(
+                        b"".join(old.raw for old in chunk),
+                        content,
+                        min(old.confidence for old in chunk),
+                        strictest(old.sensitivity for old in chunk),
+                    )
+                )
+        return made
+
+    def _block(self, olds: Sequence[OldRecord], lines: Sequence[Line], room: int, now: datetime) -> str:
+        """Return a block with these lines, or as many of them as there is room for."""
+        text, chosen, _ = fit(lines, room, archive=self._archive)
+        if not chosen or len(text) > room:
             return ""
-        records = [record for record in map(parse_line, map(decode, summaries)) if record]
-        texts = [DatedText(record.text, record.timestamp) for record in records if record.timestamp]
-        size = sum(len(one.text) for one in texts)
-        if not texts or (crowded and size < room):
-            text = self._summary([old.content for old in olds], room)
-        else:
-            text = texts[0].text if len(texts) == 1 and size <= room else self._summary(texts, room)
         times = [old.content.at.astimezone(self._zone) for old in olds]
         return render_block(
-            _key(olds[:1]),  # after a crash the first record is still there: the next block replaces this one
+            _key(olds[0].raw),  # after a crash the first record is still there: the next block replaces this one
             now.astimezone(self._zone),
             min(times),
             max(times),
@@ -406,45 +400,94 @@ class CompactionPlanner:
             text,
         )
 
-    def _summary(self, texts: Sequence[DatedText], room: int) -> str:
-        texts = [DatedText(_redact(one.text), one.at) for one in texts]
-        by_rules = summarize(texts, room)
-        if not self._model or self._model_failed:
-            return by_rules
-        try:
-            text = _redact(self._model(texts, room)).strip()
-        except Exception as error:
-            self._model_failed = True
-            log.warning("the model failed to summarize, so the rules did it: %s: %s", type(error).__name__, error)
-            return by_rules
-        expected, found = key_facts("\n".join(one.text for one in texts)), key_facts(text)
-        invented = any(one.kind == "number" for one in found - expected)
-        kept = len(found & expected) >= len(key_facts(by_rules) & expected)
-        if not text or len(text) > room or invented or not kept:
-            log.warning("the model's summary was too long, left facts out or made some up; the rules' one is used")
-            return by_rules
-        return text
+
+def _fitting(
+    earlier: Sequence[OldRecord], new: Sequence[OldRecord], room: int, records: int, archive: str
+) -> tuple[list[bytes], list[bytes]]:
+    """Return compaction records of earlier summaries, and of what is new, together within the room; none where
+    there is too little."""
+    if records < 1 or room < MIN_RECORD_CHARS:
+        return [], []
+    olds = [*earlier, *new]
+    lines, more = read([old.content for old in olds])
+    apart = len(earlier) if records > 1 else 0  # of several records, none has both
+    budget = room - min(records, room // MAX_RECORD_CHARS + 2) * len(render(_bare(olds)))
+    while budget > 0:
+        _, chosen, left_out = fit(lines, budget, more=more.total(), archive=archive, measure=_json_chars)
+        note = more_note(left_out, archive)
+        before = _records([line for line in chosen if line.source < apart], olds, records - 1)
+        after = _records([line for line in chosen if line.source >= apart], olds, records - len(before), note)
+        excess = count_chars(*before, *after) - room
+        if excess <= 0:
+            return before, after
+        budget -= excess
+    return [], []
 
 
-def by_model(query: Callable[[str], str]) -> Summarize:
-    """Return a function that summarizes by one prompt to a model. See `models/question.py`."""
-
-    def ask(texts: Sequence[DatedText], budget: int) -> str:
-        if sum(len(one.text) for one in texts) > MAX_PROMPT_CHARS:
-            texts = [DatedText(summarize(texts, MAX_PROMPT_CHARS), max(one.at for one in texts))]
-        records = (json.dumps({"day": f"{at:%Y-%m-%d}", "text": text}, ensure_ascii=False) for text, at in texts)
-        return query(_prompt().format(limit=budget, records="\n".join(records)))
-
-    return ask
-
-
-@cache
-def _prompt() -> str:
-    return resources("lifelong").joinpath("prompts/compaction.md").read_text(encoding="utf-8")
+def _records(lines: Sequence[Line], olds: Sequence[OldRecord], records: int, note: str = "") -> list[bytes]:
+    """Return compaction records of these lines, in order, at most so many; the last one has the note."""
+    sizes = [_json_chars(line.text) for line in lines]
+    size = sum(sizes)
+    count = max(1, min(records, -(-size // MAX_RECORD_CHARS)))
+    shares: list[list[Line]] = [[] for _ in range(count)]
+    for line, taken in zip(lines, accumulate(sizes, initial=0), strict=False):
+        shares[taken * count // size].append(line)
+    texts = [render_lines(share, note if number == count else "") for number, share in enumerate(shares, 1)]
+    return [_record(text, share, olds) for text, share in zip(texts, shares, strict=True) if text]
 
 
-# LONGMEMORY.md: a dated block for each compaction, the oldest first. A block is a heading and one line. What a
-# person wrote before, between or behind the blocks is not a block and stays.
+def _record(text: str, lines: Sequence[Line], olds: Sequence[OldRecord]) -> bytes:
+    sources = [olds[source] for source in sorted({line.source for line in lines})] or olds[-1:]
+    key = _key(encode(text), *(old.raw for old in sources))
+    return encode(render(replace(_bare(sources), id=key, text=text)))
+
+
+def _bare(olds: Sequence[OldRecord]) -> JournalRecord:
+    """Return a compaction record without a text."""
+    return JournalRecord(
+        id=_key(b""),
+        session_id="",
+        category=COMPACTION,
+        text="",
+        source_channel=COMPACTION,
+        confidence=min(old.confidence for old in olds),
+        timestamp=max(old.content.at for old in olds),
+        sensitivity=strictest(old.sensitivity for old in olds),
+    )
+
+
+def _chunks(olds: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
+    """Give the records in order, as many at a time as one prompt holds."""
+    chunk: list[OldRecord] = []
+    size = 0
+    for old in olds:
+        if chunk and size + len(old.content.text) > MAX_PROMPT_CHARS:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(old)
+        size += len(old.content.text)
+    if chunk:
+        yield chunk
+
+
+def _ask(query: AskModel, texts: Sequence[DatedText], limit: int) -> str:
+    records = [json.dumps({"day": f"{one.at:%Y-%m-%d}", "text": one.text}, ensure_ascii=False) for one in texts]
+    asked = prompt("compaction").format(limit=limit, records="\n".join(records))
+    source = "\n".join(one.text for one in texts)
+    return ask_for_text(query, asked, source, limit, days=[one.at.date() for one in texts])[0]
+
+
+def _json_chars(text: str) -> int:
+    """Return how many characters a text takes in JSON."""
+    return len(encode_basestring(text)) - 2
+
+
+def _kind(category: str) -> Kind:
+    return "turn-summary" if category == "turn-summary" else "compaction" if category == COMPACTION else "note"
+
+
+# LONGMEMORY.md: a dated block for each compaction, the oldest first. A block is a heading, a summary and a comment
+# that ends it. What a person wrote before, between or behind the blocks is not a block and stays.
 
 
 class LongMemoryBlock(NamedTuple):
@@ -457,23 +500,24 @@ class LongMemoryBlock(NamedTuple):
 
 def parse_blocks(data: bytes) -> list[LongMemoryBlock]:
     """Return the blocks of LONGMEMORY.md, the oldest first."""
-    found = _BLOCK.finditer(decode(data))
+    found = BLOCK.finditer(decode(data))
     return [LongMemoryBlock(one["day"], one["of"].strip(" ()"), one["text"].strip()) for one in found]
 
 
-def block_room(cap: int) -> int:
-    """Return how many characters the text of a block may have; no block fits below 1."""
-    return min(max(cap // BLOCKS_PER_CAP, MIN_BLOCK_CHARS), cap - BLOCK_OVERHEAD_CHARS)
+def block_room(cap: int, used: int = 0) -> int:
+    """Return how many characters the text of a block may have where LONGMEMORY.md has `used`; no block fits below
+    1. A block takes what is free, but leaves room for another, and one always fits: older ones make room."""
+    free = min(cap - used - BLOCK_OVERHEAD_CHARS, cap // MAX_BLOCK_DIVISOR)
+    return min(max(free, cap // MIN_BLOCK_DIVISOR, MIN_BLOCK_CHARS), cap - BLOCK_OVERHEAD_CHARS)
 
 
 def render_block(
     key: str, now: datetime, first: datetime, last: datetime, records: int, sensitivity: Sensitivity, text: str
 ) -> str:
-    """Return a block; `key` identifies the records that it summarizes. Its text is one line and never reads as a
-    heading."""
+    """Return a block; `key` identifies the records that it summarizes. Its text is a summary, of which no line
+    reads as the heading or the end of a block."""
     of = f"{first:%Y-%m-%d} to {last:%Y-%m-%d}, {records:,} record(s), {sensitivity}"
-    line = re.sub("^#", r"\\#", " ".join(text.split()))
-    return f"## {now:%Y-%m-%d} ({of}) <!-- {key} -->\n\n{line}\n\n"
+    return f"## {now:%Y-%m-%d} ({of}) <!-- {key} -->\n\n{text}\n\n{BLOCK_END}\n\n"
 
 
 def add_block(data: bytes, new: str, cap: int) -> tuple[bytes, bytes]:
@@ -481,7 +525,7 @@ def add_block(data: bytes, new: str, cap: int) -> tuple[bytes, bytes]:
     goes to the archive: a replaced block with another text, and the oldest blocks over the cap."""
     old = decode(data) or LONG_MEMORY_HEADER
     old += "" if old.endswith("\n\n") else "\n" if old.endswith("\n") else "\n\n"
-    blocks = list(_BLOCK.finditer(old))
+    blocks = list(BLOCK.finditer(old))
     replaced = [found for found in blocks if f"<!-- {found['key']} -->\n" in new]
     size = len(old) + len(new) - sum(len(found[0]) for found in replaced)
     kept, moved, end = "", "", 0
@@ -489,7 +533,7 @@ def add_block(data: bytes, new: str, cap: int) -> tuple[bytes, bytes]:
         kept += old[end : found.start()]
         end = found.end()
         if found in replaced:
-            moved += "" if new.endswith(f"\n\n{found['text']}\n\n") else found[0]
+            moved += "" if new.endswith(f"\n\n{found['text'].strip()}\n\n{BLOCK_END}\n\n") else found[0]
         elif size > cap:
             size -= len(found[0])
             moved += found[0]
@@ -523,10 +567,10 @@ def _redact(text: str) -> str:
     return find_secrets(text.encode("utf-8", "replace").decode()).text
 
 
-def _key(olds: Sequence[OldRecord]) -> str:
+def _key(*parts: bytes) -> str:
     digest = sha256()
-    for old in olds:
-        digest.update(old.raw)
+    for part in parts:
+        digest.update(part)
     return f"compaction-{digest.hexdigest()[:16]}"
 
 

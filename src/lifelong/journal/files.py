@@ -22,6 +22,7 @@ from lifelong.types import new_id
 MEMORY_FILE = "MEMORY.md"
 IDENTITY_FILE = ".journal-id"
 MEMORY_HEADER = "# Memory\n\n"
+BLOCK_END = "<!-- end -->"  # of a summary in LONGMEMORY.md
 _LOCK_POLL_SECONDS = 0.002  # between two attempts to take a lock that another process holds
 _NEW_FILE = os.O_APPEND | os.O_CREAT | os.O_RDWR
 

@@ -13,9 +13,13 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
-from lifelong.journal.files import JournalFiles
+from lifelong.journal.files import BLOCK_END, JournalFiles
 from lifelong.journal.records import JournalRecord, first_record_of, looks_like_record, parse
 from lifelong.types import Item, ItemKind, Provenance
+
+BY_PERSON = ("user", "cli")
+"""The source of what a person wrote: a correction, or a line at the command line."""
+MADE_BY_RULE = ("turn-summary", "compaction")
 
 _NOT_STORABLE = re.compile(r"[\0\ud800-\udfff]")  # PostgreSQL refuses these
 _BLANK_LINE = re.compile(r"\n\s*\n")
@@ -55,20 +59,22 @@ def _record_item(record: JournalRecord, modified: datetime, container: str) -> I
         session_id=_text(record.session_id),
         record_id=first_record_of(record.id),
         trust=trust_of(record),
+        approved_by=_text(record.approved_by),
     )
 
 
 def trust_of(record: JournalRecord) -> Provenance:
-    """Return whose word a record is."""
-    if record.source_channel == "web":  # first: a web page that speaks of preferences is not the user
+    """Return whose word a record is: a person's only where a person wrote it, whatever its category says."""
+    if record.source_channel == "web":
         return "web"
-    return "user" if record.category == "user-preference" else "agent"
+    by_person = record.source_channel in BY_PERSON and record.category not in MADE_BY_RULE
+    return "user" if by_person else "agent"
 
 
 def _paragraphs(kind: ItemKind, content: str, path: Path, root: Path) -> Iterator[Item]:
     container = _thread(path, root)
     for paragraph in _BLANK_LINE.split(_text(content)):
-        text = "\n".join(line for line in paragraph.splitlines() if not line.startswith("#")).strip()
+        text = "\n".join(line for line in paragraph.splitlines() if not line.startswith(("#", BLOCK_END))).strip()
         if text:
             digest = blake2b(text.encode(), digest_size=9).hexdigest()
             yield Item(kind, f"{container}#{digest}", text, _modified(path), container)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -21,12 +21,16 @@ SENSITIVITIES: tuple[Sensitivity, ...] = ("public", "operational", "private-user
 MAX_LINE_CHARS = 1_000_000  # a longer line is not read as a record
 _START = "- {"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SUMMARY = re.compile(r"\A(turn-.+-)(\d{1,18})(?=(?:@\d+)?\Z)", re.DOTALL)  # an item that was replaced ends in @…
+_SUMMARY_IN_FILE = re.compile(rb"turn-([0-9A-Za-z]+)-(\d{1,18})(?!\d)")
+_ID_IN_FILE = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 _RECORD_PART = re.compile(r"\W*\{|.*\"(?:id|text|provenance|sensitivity)\"\s*:", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """One entry of the journal. A record without a readable time has no age, and is never compacted."""
+    """One entry of the journal. A record without a readable time has no age, and is never compacted. `approved_by`
+    is the person who approved a line of an agent that waited for review."""
 
     id: str
     session_id: str
@@ -36,6 +40,7 @@ class JournalRecord:
     confidence: float
     timestamp: datetime | None
     sensitivity: Sensitivity
+    approved_by: str = ""
 
     @property
     def is_secret(self) -> bool:
@@ -94,6 +99,7 @@ def parse_line(line: str) -> JournalRecord | None:
         confidence=float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 1.0,
         timestamp=_time(source.get("timestamp")),
         sensitivity=_sensitivity(source.get("sensitivity", "private-user")),
+        approved_by=_text(source.get("approvedBy")),
     )
 
 
@@ -109,6 +115,7 @@ def render(record: JournalRecord) -> str:
             "confidence": record.confidence,
             "timestamp": record.timestamp.isoformat(timespec="milliseconds") if record.timestamp else None,
             "sensitivity": record.sensitivity,
+            **({"approvedBy": record.approved_by} if record.approved_by else {}),
         },
     }
     return f"- {json.dumps(fields, ensure_ascii=False)}\n"
@@ -135,6 +142,28 @@ def first_record_of(line_id: str) -> int | None:
     start, _, record = line_id.rpartition("-")
     is_summary = start.startswith("turn-") and record.isascii() and record.isdigit() and len(record) < 19
     return int(record) if is_summary else None
+
+
+def renumber_line_id(line_id: str, number: Callable[[int], int]) -> str:
+    """Return the id of a line with another number of the record it sums up; another line's id stays."""
+    return _SUMMARY.sub(lambda found: f"{found[1]}{number(int(found[2]))}", line_id)
+
+
+def renumber_file(
+    data: bytes, sessions: Container[str], session: Callable[[str], str], number: Callable[[int], int]
+) -> bytes:
+    """Return the content of a file of the journal with other ids of these sessions and of their records."""
+
+    def line_id(found: re.Match[bytes]) -> bytes:
+        of = found[1].decode()
+        if of not in sessions:
+            return found[0]
+        return summary_id(session(of), number(int(found[2]))).encode()
+
+    def session_id(found: re.Match[bytes]) -> bytes:
+        return session(found[0].decode()).encode()
+
+    return _ID_IN_FILE.sub(session_id, _SUMMARY_IN_FILE.sub(line_id, data))
 
 
 def _text(value: object) -> str:

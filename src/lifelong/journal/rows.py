@@ -45,22 +45,23 @@ class JournalRows:
     def pending(self, owner: str, agent_id: str | None = None) -> list[PendingSession]:
         """Return the owner's sessions (of this agent) with a completed turn that is not in the journal, oldest
         first, without those of memory-agents. A turn is complete after `end_turn`, when the user speaks again, or
-        when its session is over."""
+        when its session is over or its agent asleep."""
         which = " AND a.id = ?" if agent_id else ""
         rows = self._tx.all(
-            "SELECT id, agent_id, ended_at FROM (SELECT s.id, s.agent_id, s.ended_at, s.created_at, "
+            "SELECT id, agent_id, is_over FROM (SELECT s.id, s.agent_id, s.created_at, "
+            "(CASE WHEN s.ended_at IS NOT NULL OR a.state <> 'active' THEN 1 ELSE 0 END) AS is_over, "
             "COALESCE(p.until_id, 0) AS until_id, (SELECT min(h.id) FROM session_history h "
             "WHERE h.session_id = s.id AND h.id > COALESCE(p.until_id, 0)) AS first_id "
             "FROM agents a JOIN sessions s ON s.agent_id = a.id "
             "LEFT JOIN journal_progress p ON p.session_id = s.id "
             f"WHERE a.owner = ?{which} AND a.kind IN ({', '.join('?' for _ in _KINDS)})) open "
-            "WHERE first_id IS NOT NULL AND (ended_at IS NOT NULL "
+            "WHERE first_id IS NOT NULL AND (is_over = 1 "
             "OR EXISTS (SELECT 1 FROM turns t WHERE t.session_id = open.id AND t.until_id > open.until_id) "
             "OR EXISTS (SELECT 1 FROM session_history h WHERE h.session_id = open.id AND h.id > first_id "
             "AND h.type = 'user_message')) ORDER BY created_at, id",
             *(owner, *([agent_id] if agent_id else []), *_KINDS),
         )
-        return [PendingSession(session_id, agent, ended_at is not None) for session_id, agent, ended_at in rows]
+        return [PendingSession(session_id, agent, bool(is_over)) for session_id, agent, is_over in rows]
 
     def ends(self, session_id: str, after: int) -> list[int]:
         """Return the records after this one at which `end_turn` was called."""
@@ -80,6 +81,25 @@ class JournalRows:
             "INSERT INTO schedules (owner, name, last_run_at) VALUES (?, ?, ?) ON CONFLICT (owner, name) "
             "DO UPDATE SET last_run_at = excluded.last_run_at",
             *(owner, name, to_micros(at)),
+        )
+
+    def take_lease(
+        self, owner: str, name: str, now: datetime, until: datetime, held: datetime | None = None
+    ) -> bool:
+        """Reserve a job of the owner until this time, and return whether that was possible: nobody has it, their
+        time is over, or the caller has it until `held`."""
+        row = self._tx.one(
+            "INSERT INTO schedules (owner, name, last_run_at) VALUES (?, ?, ?) ON CONFLICT (owner, name) "
+            "DO UPDATE SET last_run_at = excluded.last_run_at WHERE schedules.last_run_at <= ? "
+            "OR schedules.last_run_at = ? RETURNING last_run_at",
+            *(owner, name, to_micros(until), to_micros(now), to_micros(held or now)),
+        )
+        return row is not None
+
+    def release_lease(self, owner: str, name: str, held: datetime) -> None:
+        """Let others do a job that the caller has until this time."""
+        self._tx.run(
+            "DELETE FROM schedules WHERE owner = ? AND name = ? AND last_run_at = ?", owner, name, to_micros(held)
         )
 
     def find_keeper(self, owner: str) -> tuple[str, datetime] | None:

@@ -10,7 +10,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from datetime import date, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +35,8 @@ from lifelong.types import Clock, new_id
 from lifelong.validation import validate_name, validate_text, validate_time
 
 if TYPE_CHECKING:  # imported where they are used: most processes only append
-    from lifelong.journal.compaction import Compaction, CompactionResult, Summarize
+    from lifelong.journal.compaction import Compaction, CompactionResult
+    from lifelong.journal.model_text import AskModel
     from lifelong.journal.schedule import Schedule, Timetable
     from lifelong.journal.session_context import Remark
     from lifelong.journal.turn_summaries import TurnSummaries
@@ -77,7 +79,7 @@ class JournalService:
         *,
         owner: str = "default",
         database: Database | None = None,
-        summarizer: Callable[[], Summarize | None] = lambda: None,
+        summarizer: Callable[[], AskModel | None] = lambda: None,
         extract: Callable[[], object] | None = None,
         ended: Callable[[], Set[str]] = frozenset,
         resync: Callable[[], object] | None = None,
@@ -111,6 +113,11 @@ class JournalService:
         self.check_enabled()
         return self._files
 
+    @property
+    def every_file(self) -> JournalFiles:
+        """The files of the journal, also where it is off: some may be left from when it was on."""
+        return self._files
+
     def check_enabled(self) -> None:
         """Raise `ConfigError` where the journal is off."""
         if not self.enabled:
@@ -139,11 +146,23 @@ class JournalService:
         confidence: float = 1.0,
     ) -> JournalRecord:
         """Write a text and return its record. A text that holds a secret is marked as secret."""
-        record = self._validate(
-            JournalRecord(new_id(), session_id, category, text, source_channel, confidence, None, sensitivity)
-        )
+        record = self.make_record(text, category, sensitivity, session_id, source_channel, confidence)
         self._write([record], check_known=False)
         return record
+
+    def make_record(
+        self,
+        text: str,
+        category: str = "note",
+        sensitivity: Sensitivity = "operational",
+        session_id: str = "",
+        source_channel: str = "tool",
+        confidence: float = 1.0,
+    ) -> JournalRecord:
+        """Return a text as the record that `remember` would write now."""
+        return self._validate(
+            JournalRecord(new_id(), session_id, category, text, source_channel, confidence, None, sensitivity)
+        )
 
     def touched(self, agent_id: str) -> None:
         """Note that a turn of this agent may be complete. Writes nothing yet."""
@@ -154,6 +173,12 @@ class JournalService:
         """Write the turns that this process completed, and now and then those of other processes."""
         if self._summaries:
             self._summaries.keep_up()
+
+    def end_session(self, agent_id: str) -> None:
+        """Write the turns of an agent that fell asleep. What cannot be written now is found the next time."""
+        self.touched(agent_id)
+        with _logged():
+            self.keep_up()
 
     def write_all(self, *, wait: bool = True) -> int:
         """Write every completed turn, of whichever process. Return how many there were."""
@@ -171,10 +196,8 @@ class JournalService:
 
     def close(self) -> None:
         """Write what is left. What cannot be written now is found the next time."""
-        try:
+        with _logged():
             self.write_all(wait=False)
-        except LifelongError as error:
-            log.error("turns are not in the journal yet: %s", error)
 
     # Reading
 
@@ -256,7 +279,7 @@ class JournalService:
         return Compaction(
             *(self._files, self._clock, self.zone, limits),
             owner=f"user {self._owner}, process {os.getpid()}",
-            summarize=self._summarizer(),
+            query=self._summarizer(),
             flush=self.write_all if settings.flush_pre_compaction else None,
             resync=self._resync,
             ended=self.ended,
@@ -318,16 +341,19 @@ class JournalService:
         moment = validate_time(record.timestamp or self._clock(), "The record's time")
         if moment.year == 1:
             raise InputError(f"The record's time is out of range: {record.timestamp!r}. Give a later one.")
-        is_secret = has_secret(text) or has_secret(" ".join(text.split()))  # a line break may split it
+        safe = redact(text)
+        if has_secret(joined := " ".join(safe.split())):  # a line break may split it
+            safe = redact(joined)
         return JournalRecord(
             id=validate_name(record.id, "The record's id"),
             session_id=redact(validate_text(record.session_id, "The session's id", 1_000)),
             category=_validate_category(record.category),
-            text=text,
+            text=safe,
             source_channel=redact(validate_text(record.source_channel, "The source", 1_000)),
             confidence=_validate_confidence(record.confidence),
             timestamp=moment.astimezone(self.zone),
-            sensitivity="secret" if is_secret else record.sensitivity,
+            sensitivity="secret" if safe != text else record.sensitivity,
+            approved_by=redact(validate_text(record.approved_by, "The approver", 1_000)),
         )
 
     def _write(self, records: Sequence[JournalRecord], *, check_known: bool) -> int:
@@ -382,6 +408,14 @@ class JournalService:
                 self.files.replace(self.files.memory, join(kept))
         except JournalError as error:
             log.warning("MEMORY.md is longer than it should be, nothing is lost: %s", error)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    try:
+        yield
+    except LifelongError as error:
+        log.error("turns are not in the journal yet: %s", error)
 
 
 def _roll_out(lines: Sequence[FileLine], window: RollingWindow) -> tuple[list[FileLine], list[FileLine]]:

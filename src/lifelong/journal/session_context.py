@@ -1,8 +1,8 @@
 """What opens a session: LONGMEMORY.md, MEMORY.md, today and yesterday, as much of each as fits.
 
-Records are shown whole or not at all, each once, in the order of their file; the newest are chosen first. A line
-that a person wrote counts as a record. Secret records are never shown, nor lines that may be part of a record;
-secrets in what is shown are redacted.
+Records are shown whole or not at all, each once, in the order of their file; the newest are chosen first. Of a
+compaction record, what LONGMEMORY.md has said already is left out. A line that a person wrote counts as a record.
+Secret records are never shown, nor lines that may be part of a record; secrets in what is shown are redacted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from lifelong.journal.files import MEMORY_HEADER, JournalFiles
+from lifelong.journal.indexing import trust_of
 from lifelong.journal.records import FileLine, JournalRecord, encode, looks_like_record, parse
+from lifelong.journal.summarize import parse_summary, render, said_line
 from lifelong.redaction import redact
 
 SEPARATOR = "\n\n---\n\n"
@@ -100,7 +102,6 @@ def session_context(
     lines = [_last_lines(files, path, size) for path in (files.memory, files.day(today), files.day(yesterday))]
     visible = _Visible(lines, {MEMORY_HEADER.strip(), f"# {today}", f"# {yesterday}"}, zone, without, remark)
     long_memory = _Section(_LONG_MEMORY, _blocks(files.read(files.long_memory) if include_long_memory else b""))
-    memory = _Section("# Memory", visible.entries(lines[0], without={*_ids(lines[1]), *_ids(lines[2])}))
     days = [
         _Section(f"# Today, {today}", visible.entries(lines[1])),
         _Section(f"# Yesterday, {yesterday}", visible.entries(lines[2], without=set(_ids(lines[1])))),
@@ -108,6 +109,8 @@ def session_context(
     measure: Measure = len if tokens is None else token_thirds
     room -= _fill(days, room // DAYS_DIVISOR, measure)
     room -= _fill([long_memory], min(room, long_memory_cap), measure)
+    visible.said = {said_line(line) for block in long_memory.shown for line in parse_summary(block.text)[0]}
+    memory = _Section("# Memory", visible.entries(lines[0], without={*_ids(lines[1]), *_ids(lines[2])}))
     room -= _fill([memory], room, measure)
     _fill(days, room, measure)
     return SEPARATOR.join(str(section) for section in (long_memory, memory, *days) if section.shown)
@@ -165,6 +168,7 @@ class _Visible:
         self._in_memory_file = {line.record.id: line.record for line in files[0] if line.record}
         self._headers = headers
         self._zone = zone
+        self.said: Set[tuple[str, str]] = frozenset()  # what the context says elsewhere
 
     def entries(self, lines: Sequence[FileLine], without: Set[str] = frozenset()) -> Iterator[_Excerpt]:
         """Give what is shown of a file, the last line first, each record once, without those shown elsewhere."""
@@ -175,8 +179,8 @@ class _Visible:
             if record := lines[position].record:
                 if record.id not in seen:
                     seen.add(record.id)
-                    line = self._line(self._in_memory_file.get(record.id, record))
-                    yield _Excerpt(position, line, self._remark(record.id) if self._remark else "")
+                    if line := self._line(self._in_memory_file.get(record.id, record)):
+                        yield _Excerpt(position, line, self._remark(record.id) if self._remark else "")
                 continue
             end = position + 1
             while position and not lines[position - 1].record:
@@ -189,7 +193,20 @@ class _Visible:
 
     def _line(self, record: JournalRecord) -> str:
         day = f"{record.timestamp.astimezone(self._zone):%Y-%m-%d} " if record.timestamp else ""
-        return f"- {day}{redact(' '.join(f'({record.category}) {record.text}'.split()))}"
+        if record.category == "compaction":
+            return self._compaction(record.text, day.strip())
+        return f"- {day}{redact(' '.join(f'({_label(record)}) {record.text}'.split()))}"
+
+    def _compaction(self, text: str, day: str) -> str:
+        """Return what a compaction record says and LONGMEMORY.md does not, an item a line; empty for nothing."""
+        lines, _ = parse_summary(text, day)
+        shown: list[str] = []
+        for line in render(line for line in lines if said_line(line) not in self.said).split("\n"):
+            if line.startswith("### "):
+                day = line.removeprefix("### ")
+            elif line:
+                shown.append(f"- {day} {line.removeprefix('- ')}")
+        return redact("\n".join(shown))
 
     def _is_content(self, line: str) -> bool:
         return bool(line.strip()) and line.strip() not in self._headers
@@ -216,3 +233,10 @@ def token_thirds(text: str) -> int:
     """Return an estimate of the tokens of a text, in thirds of a token."""
     plain = len(text.encode("ascii", "ignore"))
     return plain + CHARS_PER_TOKEN * (len(text) - plain)
+
+
+def _label(record: JournalRecord) -> str:
+    """Return the category of a record, and whose word it is where that would be taken for the user's."""
+    approved = f", approved by {record.approved_by}" if record.approved_by else ""
+    claims = record.category == "user-preference" and trust_of(record) != "user"
+    return f"{record.category}, by {trust_of(record)}{approved}" if claims or approved else record.category

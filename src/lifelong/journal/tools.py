@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
-from lifelong.journal.records import Sensitivity
+from lifelong.journal.records import JournalRecord, Sensitivity
 from lifelong.tools import Tool, tool
 
 if TYPE_CHECKING:
@@ -15,8 +16,12 @@ NOTE_KEY = "The note's name: letters, digits, '_' and '-'. The same name overwri
 NOTE_CONTENT = "The note, as Markdown."
 
 
-def remember_this(journal: JournalService, session_id: str = "") -> Tool:
-    """Return the tool that writes to the journal what an agent chooses to keep (SPEC O23)."""
+Hold = Callable[[JournalRecord], str]
+"""Stores a line for review where it must wait, and returns what to tell the agent; empty where it need not."""
+
+
+def remember_this(journal: JournalService, session_id: str = "", hold: Hold = lambda record: "") -> Tool:
+    """Return the tool that writes to the journal what an agent chooses to keep (SPEC O23, S5)."""
 
     def remember(
         text: Annotated[
@@ -29,7 +34,10 @@ def remember_this(journal: JournalService, session_id: str = "") -> Tool:
             Sensitivity, "Who may read it: public, operational, private-user or secret."
         ] = "operational",
     ) -> str:
-        record = journal.remember(text, category, sensitivity, session_id=session_id)
+        record = journal.make_record(text, category, sensitivity, session_id)
+        if waits := hold(record):
+            return waits
+        journal.append(record)
         return f"Written down as {record.category}, {record.sensitivity}."
 
     return tool("remember_this", "Write something down in the journal, to have it next time.", remember)

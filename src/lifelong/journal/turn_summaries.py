@@ -1,8 +1,9 @@
 """Turn summaries: one line of the journal for each completed turn, exactly once.
 
-A turn begins with what the user says, and ends before the user speaks again, at `end_turn`, or with its session. A
-row says up to which record a session's turns are in the journal, and the id of a summary follows from its turn: if
-a process is stopped between writing a summary and updating the row, the next one finds the summary there.
+A turn begins with what the user says, and ends before the user speaks again, at `end_turn`, with its session, or
+when its agent falls asleep. A row says up to which record a session's turns are in the journal, and the id of a
+summary follows from its turn: if a process is stopped between writing a summary and updating the row, the next one
+finds the summary there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import is_foreground, target
 from lifelong.collect.history import History, RecordPage
+from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import JournalError, LifelongError
 from lifelong.journal.files import IDENTITY_FILE
@@ -36,10 +38,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("lifelong.journal")
 
 FULL_SCAN_INTERVAL = timedelta(seconds=30)  # between two looks at the agents of every process
-MAX_SENTENCE_CHARS = 200  # of a request, and of a reply
-_MIN_SENTENCE_CHARS = 25  # a shorter sentence ("Hi!") takes the next one along
-# "Here are some tips:", "Happy to help!" take the next sentence along
-_INTRODUCTION = re.compile(r"[:!\uff1a\uff01][*_\s]*\Z")
+MAX_CHARS = 200  # of a request, and of a reply, in whole sentences;
+MAX_SENTENCE_CHARS = 400  # of the first one, if it is longer
+_INTRODUCTION = re.compile(r"[:\uff1a][*_\s]*\Z")  # "Here are some tips:" takes the next sentence along
 _MAX_READ_CHARS = 10_000  # of a text, from its start
 _RECORDS_PER_READ = 500
 _TURNS_PER_WRITE = 200
@@ -179,6 +180,26 @@ class TurnSummaries:
             yield turn
 
 
+def summarize_turn(database: Database, owner: str, session_id: str, first: int, last: int) -> JournalRecord | None:
+    """Return the summary of what is left of a turn, given the numbers of its first and last record; none where
+    nothing is."""
+
+    def load(tx: Transaction) -> tuple[Agent, tuple[StoredRecord, ...]] | None:
+        session = Sessions(tx).find(owner, session_id)
+        if session is None:
+            return None
+        return Agents(tx).get(owner, session.agent_id), History(tx).between(session_id, first - 1, last)
+
+    found = database.read(load)
+    if not found or not found[1]:
+        return None
+    agent, records = found
+    turn = _OpenTurn(records[0], records[0])
+    for recorded in records:
+        turn.add(recorded)
+    return _summary(agent, turn)
+
+
 def _advance(tx: Transaction, session_id: str, until: int) -> None:
     JournalRows(tx).advance(session_id, until)
 
@@ -186,9 +207,9 @@ def _advance(tx: Transaction, session_id: str, until: int) -> None:
 def _summary(agent: Agent, turn: _OpenTurn) -> JournalRecord | None:
     """Return the turn as a record; None where nothing was said."""
     person = is_foreground(agent.descriptor.kind)
-    reply = _first_sentence(turn.reply.text) if turn.reply else ""
+    reply = _first_sentences(turn.reply.text) if turn.reply else ""
     by_host = isinstance(turn.request, SystemMessage) and (person or not reply)  # then it is not a request
-    request = _first_sentence(turn.request.text) if turn.request and not by_host else ""
+    request = _first_sentences(turn.request.text) if turn.request and not by_host else ""
     if not request and not reply:
         return None
     asker = (isinstance(turn.request, UserMessage) and turn.request.speaker) or ("User" if person else "System")
@@ -207,16 +228,19 @@ def _summary(agent: Agent, turn: _OpenTurn) -> JournalRecord | None:
     )
 
 
-def _first_sentence(text: str) -> str:
-    """Return the first sentence that says something, without injected context and secrets, cut between words."""
+def _first_sentences(text: str) -> str:
+    """Return the first sentences, whole, without injected context and secrets. One that is very long is cut
+    between words."""
     found, text = "", without_injected(text)
     if len(text) > _MAX_READ_CHARS:
         text = text[:_MAX_READ_CHARS].rsplit(None, 1)[0]  # half a word may be half a secret
     for sentence in sentences(redact(text)):
-        found = f"{found} {sentence}".strip()
-        if len(found) >= (MAX_SENTENCE_CHARS if _INTRODUCTION.search(sentence) else _MIN_SENTENCE_CHARS):
+        if found and len(found) + len(sentence) >= MAX_CHARS and not _INTRODUCTION.search(found):
             break
-    found = redact(" ".join(found.split()))  # a line break may separate a secret from its name
+        found = f"{found} {' '.join(sentence.split())}".strip()
+        if len(found) >= MAX_CHARS:
+            break
+    found = redact(found)  # a line break may separate a secret from its name
     if len(found) <= MAX_SENTENCE_CHARS:
         return found
     cut = found[: MAX_SENTENCE_CHARS - 1]

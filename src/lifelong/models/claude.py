@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lifelong.errors import ConfigError, ModelError
-from lifelong.models.ledger import MAX_OUTPUT_TOKENS, Cost, Run, Tokens
+from lifelong.models.ledger import MAX_OUTPUT_TOKENS, Cost, Run, Tokens, cost_of, estimated_tokens
 from lifelong.models.providers import without_secrets
 from lifelong.models.question import BUDGET_USD, ModelQuery, run_in_own_loop
 
@@ -25,7 +25,8 @@ PROVIDER = "anthropic"
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 """Where the program may find a key in the environment. What it says of one is not passed on."""
 MODEL = "haiku"
-"""What is asked where `models.model` names no model of Anthropic's."""
+PRICED_AS = "claude-haiku-4-5"
+"""What is asked where `models.model` names no model of Anthropic's, and the model with its price."""
 
 
 def missing() -> str:
@@ -55,9 +56,9 @@ class ClaudeQuery(ModelQuery):
         try:
             reply = run_in_own_loop(self._query(prompt))
         except BaseException:
-            run.fail(call, "The call was stopped.", free=False)
+            run.fail(call, "The call was stopped.", *self._estimate(prompt))
             raise
-        return self._finish(run, call, label, reply)
+        return self._finish(run, call, label, reply, prompt)
 
     def options(self, folder: str) -> ClaudeAgentOptions:
         """Return the options of a query with text in and text out. The notes may hold anything:
@@ -114,7 +115,13 @@ class ClaudeQuery(ModelQuery):
         provider, _, name = self._settings.model.partition(":")
         return name if provider == PROVIDER else ""
 
-    def _finish(self, run: Run, call: int, label: str, reply: _Reply) -> str:
+    def _estimate(self, prompt: str) -> tuple[Tokens, Cost]:
+        """Return what a call cost at most of which the program reported nothing: its prompt, within the budget."""
+        tokens = Tokens(estimated_tokens(len(prompt.encode("utf-8", "replace"))))
+        settings = self._settings.model_copy(update={"model": f"{PROVIDER}:{self._named() or PRICED_AS}"})
+        return tokens, Cost(min(BUDGET_USD, cost_of(tokens, settings).usd), estimated=True)
+
+    def _finish(self, run: Run, call: int, label: str, reply: _Reply, prompt: str) -> str:
         """Enter the cost and return the answer."""
         error_text = without_secrets(" ".join(reply.error.split()), self._settings)
         for key in filter(None, map(os.environ.get, KEYS)):
@@ -122,7 +129,7 @@ class ClaudeQuery(ModelQuery):
         reason = f"{label} gave no usable answer. What happened: {error_text[:300] or 'it was cut off.'}"
         result = reply.result
         if result is None:
-            run.fail(call, reason, free=not reply.began)
+            run.fail(call, reason, *(self._estimate(prompt) if reply.began else ()))
             raise ModelError(reason)
         # The program goes on after a cut by itself; its result is then the last piece alone.
         usable = not result.is_error and result.stop_reason != "max_tokens" and reply.text == result.result
@@ -130,7 +137,7 @@ class ClaudeQuery(ModelQuery):
         if usd or usable:
             run.finish(call, _tokens(result), Cost(BUDGET_USD if usd is None else usd, estimated=usd is None))
         else:
-            run.fail(call, reason, free=usd is not None)
+            run.fail(call, reason, *(self._estimate(prompt) if usd is None else ()))
         if not usable:
             raise ModelError(reason)
         return reply.text

@@ -1,9 +1,11 @@
 """What calls of models cost, the rows of `ledger` that keep it, and the limits they are held to.
 
-A row is written before its call is made, with the most the call may cost. A worker that dies in between leaves
-that in the ledger: what was spent is never less than what the ledger says. Prices come with the package
-`genai_prices` and are never downloaded. A model it does not know is charged at a price that is too high rather
-than too low, and marked as estimated.
+A row is written before its call is made, with the most the call may cost: that much is reserved. When the call
+ends, the row gets what the provider reported. A call that was refused or never arrived costs nothing; one that
+timed out or was cut may have been charged, so it is booked at an estimate, and counts against every limit.
+A worker that dies in between leaves the reservation in the ledger, so that the cap holds. Prices come with the
+package `genai_prices` and are never downloaded. A model it does not know is charged at a price that is too high
+rather than too low, and marked as estimated.
 """
 
 from __future__ import annotations
@@ -55,6 +57,9 @@ class Cost:
     estimated: bool = False
 
 
+NO_TOKENS, FREE = Tokens(), Cost(0.0)
+
+
 def cost_of(tokens: Tokens, settings: ModelsSettings) -> Cost:
     """Return what the tokens of the configured model cost."""
     given_input, given_output = settings.input_usd_per_million, settings.output_usd_per_million
@@ -99,6 +104,7 @@ def estimated_tokens(text_bytes: int) -> int:
 CallState = Literal["started", "done", "failed"]
 
 MAX_ERROR_CHARS = 500
+ESTIMATED_COST = " It may have been charged: its cost is estimated."
 
 _COLUMNS = "id, at, owner, purpose, model, state, input_tokens, output_tokens, cost, estimated, inbox_id, error"
 _DAY = 86_400_000_000
@@ -154,14 +160,31 @@ class Ledger:
             *(tokens.input, tokens.output, cost.usd, int(cost.estimated), call_id),
         )
 
-    def fail(self, call_id: int, error: str, *, free: bool) -> None:
-        """Enter that a call gave no answer. Unless it certainly cost nothing, the most it may have cost
-        remains."""
-        charge = "0" if free else "cost"
+    def fail(self, call_id: int, error: str, tokens: Tokens = NO_TOKENS, cost: Cost = FREE) -> None:
+        """Enter that a call gave no usable answer, at this cost instead of what was reserved for it. Where the
+        cost is estimated, the row says so."""
+        note = ESTIMATED_COST if cost.estimated else ""
         self._tx.run(
-            f"UPDATE ledger SET state = 'failed', cost = {charge}, estimated = ?, error = ? "
-            "WHERE id = ? AND state = 'started'",
-            *(int(not free), error[:MAX_ERROR_CHARS], call_id),
+            "UPDATE ledger SET state = 'failed', input_tokens = ?, output_tokens = ?, cost = ?, estimated = ?, "
+            "error = ? WHERE id = ? AND state = 'started'",
+            *(tokens.input, tokens.output, cost.usd, int(cost.estimated)),
+            *(f"{error[: MAX_ERROR_CHARS - len(note)]}{note}", call_id),
+        )
+
+    def failures(self, inbox_id: int, since: datetime) -> list[int]:
+        """Return the ids of the calls for an inbox item that failed since then, newest first."""
+        rows = self._tx.all(
+            "SELECT id FROM ledger WHERE at >= ? AND inbox_id = ? AND state = 'failed' ORDER BY id DESC",
+            *(to_micros(since), inbox_id),
+        )
+        return [row[0] for row in rows]
+
+    def answered_after(self, call_id: int, model: str) -> bool:
+        """Return whether this model answered a call that began after this one, whatever it was asked."""
+        return bool(
+            self._tx.one(
+                "SELECT 1 FROM ledger WHERE id > ? AND model = ? AND state = 'done' LIMIT 1", call_id, model
+            )
         )
 
     def spent_since(self, at: datetime) -> float:
@@ -213,7 +236,7 @@ class Run:
     def __init__(self, spend: Spend, owner: str, purpose: str, inbox_id: int | None) -> None:
         self._spend = spend
         self._owner = owner
-        self._purpose = purpose
+        self.purpose = purpose
         self._inbox_id = inbox_id
         self.input_tokens = 0
         self.output_tokens = 0
@@ -239,18 +262,22 @@ class Run:
             ledger.take()
             if wrong := self._spend.over_cap(ledger.spent_since(day_of(now)), most):
                 raise DailyCapExceeded(wrong)
-            return ledger.start(now, self._owner, self._purpose, model, most, self._inbox_id)
+            return ledger.start(now, self._owner, self.purpose, model, most, self._inbox_id)
 
         return self._spend.database.write(enter)
 
     def finish(self, call_id: int, tokens: Tokens, cost: Cost) -> None:
+        self._count(tokens, cost)
+        self._note(lambda ledger: ledger.finish(call_id, tokens, cost))
+
+    def fail(self, call_id: int, error: str, tokens: Tokens = NO_TOKENS, cost: Cost = FREE) -> None:
+        self._count(tokens, cost)
+        self._note(lambda ledger: ledger.fail(call_id, error, tokens, cost))
+
+    def _count(self, tokens: Tokens, cost: Cost) -> None:
         self.input_tokens += tokens.input
         self.output_tokens += tokens.output
         self.cost += cost.usd
-        self._note(lambda ledger: ledger.finish(call_id, tokens, cost))
-
-    def fail(self, call_id: int, error: str, *, free: bool) -> None:
-        self._note(lambda ledger: ledger.fail(call_id, error, free=free))
 
     def _note(self, step: Callable[[Ledger], None]) -> None:
         self._spend.database.write(lambda tx: step(Ledger(tx)))

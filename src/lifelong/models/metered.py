@@ -5,10 +5,11 @@ Imports pydantic-ai: import this module where a model is used, not before.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -16,9 +17,13 @@ from pydantic_ai.exceptions import (
     ModelConnectionError,
     ModelHTTPError,
     ModelNotFoundError,
+    ModelOverloadedError,
+    ModelQuotaExceededError,
     ModelRateLimitError,
     ModelRequestTimeout,
+    ModelServerError,
     ModelTimeoutError,
+    ModelUnavailableError,
     UnexpectedModelBehavior,
 )
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
@@ -28,7 +33,7 @@ from pydantic_ai.settings import ModelSettings as CallSettings
 from pydantic_ai.settings import merge_model_settings
 from pydantic_ai.usage import RequestUsage
 
-from lifelong.errors import ModelError
+from lifelong.errors import ModelError, ModelUnavailable, ModelUnusable
 from lifelong.models.ledger import (
     MAX_OUTPUT_TOKENS,
     MIN_OUTPUT_TOKENS,
@@ -43,6 +48,11 @@ from lifelong.models.providers import without_secrets
 if TYPE_CHECKING:
     from lifelong.settings import ModelsSettings
 
+PASSING_STATUS = (408, 409, 425, 429)
+"""The statuses below 500 that say nothing about the request: it may be made again later."""
+
+PAUSE_SECONDS = 0.5  # before a server that failed is asked once more
+
 OLD_RESULT_CHARS = 300
 """What an earlier tool result keeps, in characters, when the context is full."""
 
@@ -56,8 +66,14 @@ class MeteredModel(WrapperModel):
         self._run = run
         self._ours = settings
         self.call_settings = CallSettings(request_timeout=settings.timeout_seconds)
+        self.call_settings["cache"] = True  # what comes first is the same in every run; others ignore it
+        if settings.model.startswith("openai") and not settings.base_url:  # other servers may not know it
+            key = {"openai_prompt_cache_key": f"lifelong-{run.purpose}"}
+            self.call_settings = (
+                merge_model_settings(self.call_settings, cast("CallSettings", key)) or CallSettings()
+            )
         if "max_retries" not in wrapped.unsupported_settings:
-            self.call_settings["max_retries"] = 1  # the caller tries again
+            self.call_settings["max_retries"] = 0  # a client would sleep as long as the provider says
 
     async def request(
         self,
@@ -72,17 +88,44 @@ class MeteredModel(WrapperModel):
         call = self._run.start(self._ours.model, cost_of(Tokens(asked, output), self._ours).usd)
         call_settings = merge_model_settings(model_settings, CallSettings(max_tokens=output))
         try:
-            response = await self.wrapped.request(messages, call_settings, model_request_parameters)
-            _check_calls(response)
+            response = await self._ask(messages, call_settings, model_request_parameters)
         except Exception as error:
-            said = in_words(error, self._ours)
-            self._run.fail(call, said, free=_is_free(error))
+            failure = as_model_error(error, self._ours)
+            if _is_free(error):
+                self._run.fail(call, str(failure))
+            else:
+                self._fail_charged(call, str(failure), asked)
             # What the provider said may hold a key, so it is not carried along.
-            raise ModelError(said) from (None if isinstance(error, AgentRunError) else error)
+            raise failure from (None if isinstance(error, AgentRunError) else error)
         except BaseException:
-            self._run.fail(call, "The call took too long, or was stopped.", free=False)
+            self._fail_charged(call, "The call took too long, or was stopped.", asked)
             raise
-        return self._counted(call, response, asked)
+        usage, tokens, cost = self._used(response, asked)
+        try:
+            _check_calls(response)
+        except UnexpectedModelBehavior as error:
+            failure = as_model_error(error, self._ours)
+            self._run.fail(call, str(failure), tokens, cost)
+            raise failure from None
+        self._run.finish(call, tokens, cost)
+        return replace(response, usage=usage)
+
+    def _fail_charged(self, call: int, error: str, asked: int) -> None:
+        """Enter a call that gave no answer, but that the provider may have charged: the question, as estimated."""
+        usd = cost_of(Tokens(asked), self._ours).usd
+        self._run.fail(call, error, Tokens(asked), Cost(usd, estimated=usd > 0))
+
+    async def _ask(
+        self, messages: list[ModelMessage], settings: CallSettings | None, parameters: ModelRequestParameters
+    ) -> ModelResponse:
+        """Ask; once more after a failure of the server that may be a passing one. The rest is the queue's."""
+        try:
+            return await self.wrapped.request(messages, settings, parameters)
+        except ModelHTTPError as error:
+            if error.status_code < 500 or error.retry_after:
+                raise
+        await asyncio.sleep(PAUSE_SECONDS)
+        return await self.wrapped.request(messages, settings, parameters)
 
     def _affordable(self, asked: int) -> int:
         """Return how many tokens of output the run can pay for after the question."""
@@ -91,17 +134,16 @@ class MeteredModel(WrapperModel):
         paid = int(MAX_OUTPUT_TOKENS * (self._run.left - question) / full) if full else MAX_OUTPUT_TOKENS
         return max(MIN_OUTPUT_TOKENS, min(MAX_OUTPUT_TOKENS, paid))
 
-    def _counted(self, call: int, response: ModelResponse, asked: int) -> ModelResponse:
-        """Enter the cost and return the response. Where the server counts no tokens, they are estimated, so
-        that the limits hold."""
+    def _used(self, response: ModelResponse, asked: int) -> tuple[RequestUsage, Tokens, Cost]:
+        """Return what a response used and cost. Where the server counts no tokens, they are estimated, so that the
+        limits hold."""
         usage, guessed = response.usage, False
         if not usage.has_values():
             answered = estimated_tokens(sum(map(_bytes, sent([response]))))
             usage, guessed = RequestUsage(input_tokens=asked, output_tokens=answered), True
         tokens = Tokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
         cost = cost_of(tokens, self._ours)
-        self._run.finish(call, tokens, Cost(cost.usd, cost.estimated or guessed))
-        return replace(response, usage=usage)
+        return usage, tokens, Cost(cost.usd, cost.estimated or guessed)
 
 
 def sent(messages: Sequence[ModelMessage]) -> Iterator[str]:
@@ -149,23 +191,62 @@ def _cut(result: ToolReturnPart, text: str, kept: int) -> ToolReturnPart:
     return replace(result, content=shown)
 
 
-def in_words(error: Exception, settings: ModelsSettings) -> str:
-    """Return what happened in sentences that say what to do next, without secrets."""
+def as_model_error(error: Exception, settings: ModelsSettings) -> ModelError:
+    """Return the error in sentences that say what to do next, without secrets: one that passes by itself, one
+    that a person must mend, or another."""
+    said = _in_words(error, settings)
+    if isinstance(error, ModelAuthenticationError | ModelNotFoundError | ModelQuotaExceededError):
+        return ModelUnusable(said)
+    if _is_outage(error):
+        return ModelUnavailable(
+            said, getattr(error, "retry_after", None), request_may_be_cause=_may_be_request(error)
+        )
+    return ModelError(said)
+
+
+def _is_outage(error: Exception) -> bool:
+    if isinstance(error, ModelHTTPError) and (error.status_code in PASSING_STATUS or error.status_code >= 500):
+        return True
+    return isinstance(
+        error,
+        ModelConnectionError
+        | ModelRequestTimeout
+        | ModelRateLimitError
+        | ModelUnavailableError
+        | ModelServerError,
+    )
+
+
+def _may_be_request(error: Exception) -> bool:
+    """Return whether an outage may be the fault of the request: it arrived, and the provider does not say that it
+    is overloaded or takes no more calls."""
+    if isinstance(error, ModelRateLimitError | ModelOverloadedError):
+        return False
+    if isinstance(error, ModelHTTPError):
+        return error.status_code >= 500
+    return not _is_free(error)
+
+
+def _in_words(error: Exception, settings: ModelsSettings) -> str:
     model, reason = settings.model, without_secrets(" ".join(str(error).split()), settings)[:300]
     match error:
         case ModelTimeoutError() | ModelRequestTimeout():
             return (
-                f"{model} did not answer within {settings.timeout_seconds:g} s. It is tried again later; raise "
-                "models.timeout_seconds if it needs longer."
+                f"{model} did not answer within {settings.timeout_seconds:g} s. Raise models.timeout_seconds if "
+                "it needs longer."
             )
         case ModelAuthenticationError():
             return f"{model} refused the key. Set models.api_key to one that may use it. It said: {reason}"
         case ModelNotFoundError():
             return f"{model} is not known there. Check models.model and models.base_url. It said: {reason}"
+        case ModelQuotaExceededError():
+            return (
+                f"The account of {model} has no credit left. Top it up, or choose another model. It said: {reason}"
+            )
         case ModelRateLimitError():
-            return f"{model} takes no more calls for now. It is tried again later. It said: {reason}"
+            return f"{model} takes no more calls for now. It said: {reason}"
         case ModelHTTPError():
-            return f"{model} failed with status {error.status_code}. It is tried again later. It said: {reason}"
+            return f"{model} failed with status {error.status_code}. It said: {reason}"
         case ModelConnectionError():
             return f"{model} cannot be reached. Check models.base_url and the network. What happened: {reason}"
         case _:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from difflib import SequenceMatcher
 
+from lifelong.collect.tombstones import Tombstones
 from lifelong.errors import DocumentInUse, DocumentNotFound, InputError, StaleWrite
 from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
 from lifelong.organize.draft import UNCOMMITTED, Draft, DraftRows, Edit, fields, same_content, stale_write
 from lifelong.organize.facts import (
+    Body,
     FactIndex,
-    IndexedFact,
     current_facts,
     fact_keys,
     paragraphs,
@@ -21,7 +22,8 @@ from lifelong.organize.facts import (
     parse_facts,
     replace_fact,
 )
-from lifelong.recall.index_writer import index_document
+from lifelong.recall.feedback import FeedbackRows
+from lifelong.recall.index_writer import index_document, ref_of, register_facts
 from lifelong.storage.base import Transaction
 from lifelong.types import Changeset, Document
 
@@ -40,6 +42,7 @@ def commit(tx: Transaction, draft: Draft, changeset: Changeset) -> Changeset | N
     edited = DraftRows(tx, draft.owner, edits)
     for edit in edits.values():
         _check_base(rows, edit)
+    _check_sources(tx, draft.owner, edits.values())
     try:
         for edit in edits.values():
             edited.check(edit)
@@ -52,9 +55,13 @@ def commit(tx: Transaction, draft: Draft, changeset: Changeset) -> Changeset | N
     rows.close([edit.id for edit in edits.values() if edit.before], changeset)
     rows.insert(written, changeset)
     committed = {edit.id: edited.find(edit.id) for edit in edits.values()}
-    _update_fact_index(edited.fact_index, committed, at)
+    moved = register_facts(tx, draft.owner, committed, _renamed(edits.values()) | draft.moved)
+    _update_keys(edited.fact_index, committed, at)
     for document_id, document in committed.items():
-        index_document(tx, draft.owner, document_id, document, at)
+        index_document(tx, draft.owner, document_id, document, at, changeset)
+    feedback = FeedbackRows(tx, draft.owner)
+    feedback.move(moved)
+    feedback.copy(draft.merged)
     return changeset
 
 
@@ -134,17 +141,38 @@ def _check_base(rows: DocumentRows, edit: Edit) -> None:
     raise stale_write(named, edit.before, current and replace(current, path=named.path), by)
 
 
-def _update_fact_index(index: FactIndex, committed: Mapping[str, Document | None], at: datetime) -> None:
-    wanted = {
+def _check_sources(tx: Transaction, owner: str, edits: Iterable[Edit]) -> None:
+    """Raise `StaleWrite` if an edit adds a fact that cites what was forgotten meanwhile."""
+    cited: set[int] = set()
+    for edit in edits:
+        before, after = (
+            {record for fact in parse_facts(one.body) for record in fact.records} if one else set[int]()
+            for one in (edit.before, edit.after)
+        )
+        cited |= after - before
+    if cited and Tombstones(tx, owner).forgotten_records(cited):
+        raise StaleWrite("Something that the new text cites was forgotten meanwhile. Read the documents again.")
+
+
+def _renamed(edits: Iterable[Edit]) -> dict[str, str]:
+    """Return the refs that facts had before their document got another title, which is a part of what some of them
+    say, and those that they have now."""
+    return {
+        ref_of(edit.before, fact): ref_of(edit.after, fact)
+        for edit in edits
+        if edit.before and edit.after and edit.before.title != edit.after.title
+        for fact in parse_facts(edit.after.body)
+    }
+
+
+def _update_keys(index: FactIndex, committed: Mapping[str, Document | None], at: datetime) -> None:
+    current = {
         (document.id, digest): one.sentence
         for document in committed.values()
         if document
         for digest, one in current_facts(document).items()
     }
-    stored = index.of(committed)
-    index.drop(stored - wanted.keys())
-    new = [IndexedFact(*fact, text) for fact, text in wanted.items() if fact not in stored]
-    index.insert([(fact, fact_keys(fact.sentence)) for fact in new], at)
+    index.set_keys(committed, current, at)
 
 
 # Undoing
@@ -267,23 +295,24 @@ def _revert_body(before: str, after: str, current: str) -> tuple[str, list[str]]
     stay."""
     if current == after:
         return before, []
-    body = paragraphs(current)
+    body = Body(current)
     stuck: list[str] = []
     for removed, added, preceding in _paragraph_changes(paragraphs(before), paragraphs(after)):
-        lost = [one for one in added if one not in body]
+        lost = [one for one in added if one not in body.parts]
         stuck += [f"{one:.80}" for one in lost]
         if removed and lost:
             continue  # what replaced them was changed again: they would contradict it
-        at = _position(body, added, preceding)
-        kept = body[:at] + [one for one in removed if one not in body]
-        rest = body[at:]
+        at = _position(body.parts, added, preceding)
+        for one in [one for one in removed if one not in body.parts]:
+            body.insert(at, one)
+            at += 1
         for one in added:
-            if one in rest:
-                rest.remove(one)
-            elif one in kept:
-                kept.remove(one)
-        body = kept + rest
-    return "\n\n".join(body), stuck
+            if one in body.parts[at:]:
+                body.remove(body.parts.index(one, at))
+            elif one in body.parts:
+                body.remove(body.parts.index(one))
+                at -= 1
+    return str(body), stuck
 
 
 def _paragraph_changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[list[str], list[str], list[str]]]:

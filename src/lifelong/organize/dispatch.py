@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 
 from lifelong.collect.agents import AgentRow, Agents
@@ -44,6 +44,25 @@ class TranscriptBatch:
     agent: AgentRow | None
 
 
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """When a conversation that goes on is given to a model: after a pause, with so many characters, or after so
+    long at the latest. Many small runs cost more than one."""
+
+    pause: timedelta
+    min_chars: int
+    longest: timedelta
+
+    def waits(self, tx: Transaction, session: Session, now: datetime) -> bool:
+        """Return whether a marked session waits. One that ended, or whose agent sleeps, does not."""
+        agent = Agents(tx).find_row(session.agent_id)
+        found = History(tx).waiting(session.id, session.processed_until or 0)
+        if session.ended_at or not agent or agent.state != "active" or not found:
+            return False
+        first, last, chars = found
+        return now - last < self.pause and now - first < self.longest and chars < self.min_chars
+
+
 class Dispatcher:
     """Puts the new records of marked sessions, for the whole home, into the inboxes of their memory-agents.
     Records that a person corrected are left out."""
@@ -57,6 +76,8 @@ class Dispatcher:
         batch_records: int,
         batch_chars: int,
         tool_result_chars: int,
+        zone: tzinfo = UTC,
+        hand_over: Callable[[], HandOver | None] = lambda: None,
     ) -> None:
         self._database = database
         self._lifecycle = lifecycle
@@ -64,17 +85,21 @@ class Dispatcher:
         self._batch_records = batch_records
         self._batch_chars = batch_chars
         self._tool_result_chars = tool_result_chars
+        self._zone = zone
+        self._hand_over = hand_over
         self.error = ""
 
-    def run(self, now: datetime, stopping: Callable[[], bool] = lambda: False) -> int:
-        """Dispatch everything that is marked. Return how many transcripts that were. A session that fails is
-        logged, named in `error` and stays marked; if the database is unavailable, the error is raised."""
+    def run(self, now: datetime, stopping: Callable[[], bool] = lambda: False, *, at_once: bool = True) -> int:
+        """Dispatch everything that is marked; unless `at_once`, conversations that go on may wait for a pause.
+        Return how many transcripts that were. A session that fails is logged, named in `error` and stays marked;
+        if the database is unavailable, the error is raised."""
         dispatched, failed = 0, ""
         for session in self._marked():
             if stopping():
                 break
             try:
-                dispatched += self._dispatch(session, now)
+                if at_once or not self._waits(session, now):
+                    dispatched += self._dispatch(session, now)
             except TEMPORARY_ERRORS:
                 raise
             except Exception as error:
@@ -84,6 +109,10 @@ class Dispatcher:
                 self._note_end(session)
         self.error = failed
         return dispatched
+
+    def _waits(self, session: Session, now: datetime) -> bool:
+        hand_over = self._hand_over()
+        return hand_over is not None and self._database.read(lambda tx: hand_over.waits(tx, session, now))
 
     def _marked(self) -> Iterator[Session]:
         last: Session | None = None
@@ -145,6 +174,7 @@ class Dispatcher:
                 [recorded for recorded in records if recorded.id not in left_out],
                 foreground=is_foreground(agent.kind),
                 tool_result_chars=self._tool_result_chars,
+                zone=self._zone,
             )
             if len(text) <= self._batch_chars:
                 return records, redact(text)

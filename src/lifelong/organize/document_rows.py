@@ -33,7 +33,7 @@ _COLUMNS = (
 )
 _CHANGESET = (
     "owner, at, cause, author, note, session_id, after_id, until_id, inbox_id, organizer, model, "
-    "input_tokens, output_tokens, cost"
+    "input_tokens, output_tokens, cost, trust, approved_by, said_at"
 )
 _FIND_CHANGESET = f"SELECT id, {_CHANGESET} FROM changesets WHERE owner = ?"
 
@@ -105,6 +105,14 @@ class DocumentRows:
         row = self._tx.one(f"SELECT d.id FROM documents d WHERE {where}", self._owner, parent_id, slug, *times)
         return row[0] if row else None
 
+    def children_beginning(self, parent_id: str, start: str) -> list[str]:
+        """Return the ids of the parent's children whose slugs begin like this: two at most."""
+        where = "d.owner = ? AND d.parent_id = ? AND d.valid_to IS NULL AND substr(d.slug, 1, ?) = ? LIMIT 2"
+        rows = self._tx.all(
+            f"SELECT d.id FROM documents d WHERE {where}", self._owner, parent_id, len(start), start
+        )
+        return [row[0] for row in rows]
+
     def location(self, document_id: str, as_of: When = None) -> tuple[str, str] | None:
         """Return parent and slug."""
         which, times = _valid(as_of)
@@ -134,13 +142,22 @@ class DocumentRows:
         return replace(document, path="/".join(("~", *reversed(above), document.slug)))
 
     def resolve(self, target: str) -> str | None:
-        """Return the id of what a `[[target]]` names: a path, an id, or a path below `~/memory`."""
+        """Return the id of what a `[[target]]` names: a path, an id, a path below `~/memory`, or a title that only
+        one document has."""
         target = target.strip()
         if target.startswith("~"):
             found = self.at(target) if target.startswith("~/") else None
-        else:
-            found = self.row(target) or self.at(f"{MEMORY_ROOT}/{target}")
-        return found.id if found else None
+            return found.id if found else None
+        found = self.row(target) or self.at(f"{MEMORY_ROOT}/{target}")
+        return found.id if found else self.titled(target)
+
+    def titled(self, title: str) -> str | None:
+        """Return the id of the one document with this title; none if there is none, or are several."""
+        rows = self._tx.all(
+            "SELECT id FROM documents WHERE owner = ? AND valid_to IS NULL AND lower(title) = lower(?) LIMIT 2",
+            *(self._owner, title),
+        )
+        return rows[0][0] if len(rows) == 1 else None
 
     # Many documents
 
@@ -220,7 +237,33 @@ class DocumentRows:
         )
         return [(row[0], Reference(row[1], row[2])) for row in rows]
 
+    def was_edited(self, document_id: str) -> bool:
+        """Return whether any version was made by an edit or a rollback, and not by a run."""
+        row = self._tx.one(
+            "SELECT 1 FROM documents d JOIN changesets c ON c.id = d.changeset_id "
+            "WHERE d.owner = ? AND d.id = ? AND c.cause <> 'run' LIMIT 1",
+            *(self._owner, document_id),
+        )
+        return row is not None
+
     # Changesets
+
+    def last_change(self) -> datetime | None:
+        """Return the time of the last changeset; none if there is none."""
+        row = self._tx.one("SELECT at FROM trees WHERE owner = ?", self._owner)
+        return from_micros(row[0]) if row and row[0] else None
+
+    def undone(self, author: str) -> int | None:
+        """Return the last run of this author if it was rolled back."""
+        last = "SELECT max(id) FROM changesets WHERE owner = ? AND author = ? AND cause = 'run'"
+        row = self._tx.one(last, self._owner, author)
+        if not row or row[0] is None:
+            return None
+        note = f"Undoes changeset {row[0]}."
+        undone = (
+            "SELECT 1 FROM changesets WHERE owner = ? AND id > ? AND cause = 'rollback' AND substr(note, 1, ?) = ?"
+        )
+        return row[0] if self._tx.one(undone, self._owner, row[0], len(note), note) else None
 
     def owners(self) -> list[str]:
         """Return every owner that ever had a document."""
@@ -241,7 +284,8 @@ class DocumentRows:
         self._tx.run("UPDATE trees SET at = ? WHERE owner = ?", to_micros(changeset.at), self._owner)
         row = self._tx.one(
             f"INSERT INTO changesets ({_CHANGESET}) VALUES (?{', ?' * _CHANGESET.count(',')}) RETURNING id",
-            *(self._owner, to_micros(changeset.at), *astuple(changeset)[3:]),
+            *(self._owner, to_micros(changeset.at), *astuple(changeset)[3:-1]),
+            to_micros(changeset.said_at) if changeset.said_at else None,
         )
         return replace(changeset, id=row[0] if row else 0)
 
@@ -332,4 +376,5 @@ def _document(row: Row) -> Document:
 
 
 def _changeset(row: Row) -> Changeset:
-    return Changeset(row[0], row[1], from_micros(row[2]), *row[3:])
+    found = Changeset(row[0], row[1], from_micros(row[2]), *row[3:])
+    return replace(found, said_at=from_optional_micros(row[-1]))

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Required, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Required, TypedDict, TypeVar, Unpack
 
 from lifelong.errors import InputError, StaleWrite
 from lifelong.organize.changesets import commit, restore, undo
 from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows, document_not_found, slugs
 from lifelong.organize.draft import Draft, DraftRows, Edit, diff, missing_root
-from lifelong.organize.facts import Fact, parse_facts
+from lifelong.organize.facts import Fact, FactIndex, digest, parse_facts
 from lifelong.storage.base import Database, Transaction
-from lifelong.types import Cause, Changeset, Clock, Document, Reference
+from lifelong.types import Cause, Changeset, Clock, Document, Provenance, Reference
 from lifelong.validation import validate_count, validate_name, validate_text, validate_time
+
+if TYPE_CHECKING:
+    from lifelong.organize.consolidation import Consolidation, ConsolidationResult
 
 T = TypeVar("T")
 
@@ -48,16 +51,24 @@ class TextEdit(TypedDict, total=False):
 
 class DocumentStore:
     """The documents of one owner. A document is named by its id or its path (`~/memory/people/caroline`); with
-    `as_of` it is read as it was at that time."""
+    `as_of` it is read as it was at that time. `consolidation` opens what tidies them; left out: by rules."""
 
-    def __init__(self, database: Database, owner: str, clock: Clock) -> None:
-        self._database = database
-        self._owner = owner
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        clock: Clock,
+        *,
+        consolidation: Callable[[], Consolidation] | None = None,
+    ) -> None:
+        self.database = database
+        self.owner = owner
         self._clock = clock
+        self._consolidation = consolidation
 
     def draft(self, *, below: str = "") -> Draft:
         """Return an empty draft, for `changesets.commit`."""
-        return Draft(self._database, self._owner, below=below)
+        return Draft(self.database, self.owner, below=below)
 
     # Reading
 
@@ -96,6 +107,16 @@ class DocumentStore:
     def facts(self, document: str) -> list[Fact]:
         """Return the facts of the document in order, current or not."""
         return parse_facts(self.read(document).body)
+
+    def fact_ids(self, document: str) -> list[str]:
+        """Return the ids ("f7") of `facts`, in the same order; empty for one that has none yet."""
+
+        def work(tx: Transaction) -> list[str]:
+            found = _get(DocumentRows(tx, self.owner), document, None)
+            ids = FactIndex(tx, self.owner).ids(found.id)
+            return [ids.get(f"{found.id}#{digest(found, fact)}", "") for fact in parse_facts(found.body)]
+
+        return self.database.read(work)
 
     def versions(self, document: str) -> list[Document]:
         """Return every version, oldest first, also of a deleted document (by its id)."""
@@ -152,6 +173,14 @@ class DocumentStore:
         draft.delete(document_id, expected_version)
         self._commit(draft, "edit", author, note)
 
+    def consolidate(self, *, dry_run: bool = False) -> ConsolidationResult:
+        """Tidy the documents below `~/memory`: merge what stands twice, move what is misplaced, split long pages,
+        delete empty ones, as one changeset. `dry_run`: only say what would be done."""
+        from lifelong.organize.consolidation import Consolidation  # few processes do it
+
+        make = self._consolidation or (lambda: Consolidation(self.database, self.owner, self._clock))
+        return make().run(dry_run=dry_run)
+
     # Changesets
 
     def changesets(self, limit: int = 20) -> list[Changeset]:
@@ -176,18 +205,18 @@ class DocumentStore:
         there was nothing to undo."""
 
         def plan(tx: Transaction) -> tuple[list[Edit], str]:
-            return undo(tx, self._owner, DocumentRows(tx, self._owner).changeset(changeset_id))
+            return undo(tx, self.owner, DocumentRows(tx, self.owner).changeset(changeset_id))
 
         return self._roll_back(plan, author)
 
     def rollback_to(self, time: datetime, *, author: str = "person") -> Changeset | None:
         """Make all documents what they were at that time, as a new changeset. Return none if nothing differs."""
         validate_time(time, "The time to return to")
-        return self._roll_back(lambda tx: restore(tx, self._owner, time), author)
+        return self._roll_back(lambda tx: restore(tx, self.owner, time), author)
 
     def _roll_back(self, plan: Callable[[Transaction], tuple[list[Edit], str]], author: str) -> Changeset | None:
         for left in reversed(range(MAX_ROLLBACK_TRIES)):
-            edits, note = self._database.read(plan)
+            edits, note = self.database.read(plan)
             draft = self.draft()
             draft.edits = {edit.id: edit for edit in edits}
             try:
@@ -200,15 +229,33 @@ class DocumentStore:
     def _write(self, change: Callable[[Draft], Document], author: str, note: str) -> Document:
         """Commit one change and return the document as it was committed, whatever changed since."""
         draft = self.draft()
-        document = change(draft)
-        changeset = self._commit(draft, "edit", author, note)
-        return self.read(document.id, changeset.at if changeset else None)
+        return commit_as(self, draft, change(draft).id, author=author, note=note)
 
-    def _commit(self, draft: Draft, cause: Cause, author: str, note: str) -> Changeset | None:
+    def _commit(
+        self,
+        draft: Draft,
+        cause: Cause,
+        author: str,
+        note: str,
+        trust: Provenance = "user",
+        approved_by: str = "",
+        said_at: datetime | None = None,
+        also: Callable[[Transaction], object] = lambda tx: None,
+    ) -> Changeset | None:
         validate_name(author, "An author")
         validate_text(note, "A note", MAX_NOTE_CHARS)
-        changeset = Changeset(0, self._owner, self._clock(), cause, author, note)
-        return self._database.write(lambda tx: commit(tx, draft, changeset))
+        changeset = Changeset(
+            *(0, self.owner, self._clock(), cause, author, note),
+            trust=trust,
+            approved_by=approved_by,
+            said_at=said_at,
+        )
+
+        def work(tx: Transaction) -> Changeset | None:
+            also(tx)
+            return commit(tx, draft, changeset)
+
+        return self.database.write(work)
 
     def _query(self, work: Callable[[DocumentRows], T], as_of: datetime | None = None) -> T:
         """Query the documents. In the present `~/memory` always exists, even if nothing was written yet."""
@@ -216,11 +263,29 @@ class DocumentStore:
             validate_time(as_of, "as_of")
 
         def look(tx: Transaction) -> T:
-            rows = DocumentRows(tx, self._owner)
+            rows = DocumentRows(tx, self.owner)
             root = missing_root(rows) if as_of is None else None
-            return work(DraftRows(tx, self._owner, {root.id: root}) if root else rows)
+            return work(DraftRows(tx, self.owner, {root.id: root}) if root else rows)
 
-        return self._database.read(look)
+        return self.database.read(look)
+
+
+def commit_as(
+    documents: DocumentStore,
+    draft: Draft,
+    document_id: str,
+    *,
+    author: str,
+    note: str = "",
+    trust: Provenance = "user",
+    approved_by: str = "",
+    said_at: datetime | None = None,
+    also: Callable[[Transaction], object] = lambda tx: None,
+) -> Document:
+    """Commit a draft on somebody's word and return one of its documents as it was committed. `said_at` is when
+    they said it, if that was before; `also` is done first, in the same transaction."""
+    changeset = documents._commit(draft, "edit", author, note, trust, approved_by, said_at, also)
+    return documents.read(document_id, changeset.at if changeset else None)
 
 
 def outline(draft: Draft, root: Document) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dataclasses import replace as copy
 from datetime import UTC, datetime
 from difflib import unified_diff
-from typing import TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lifelong.collect.history import History
 from lifelong.errors import DocumentInUse, InputError, StaleWrite
@@ -24,24 +24,31 @@ from lifelong.organize.document_rows import (
 )
 from lifelong.organize.facts import (
     EARLIER,
+    PEOPLE,
+    Body,
     Fact,
     FactIndex,
     IndexedFact,
-    PlacedFact,
+    Source,
     current_facts,
     fact_keys,
-    paragraphs,
     parse_facts,
+    with_speakers,
 )
 from lifelong.organize.write_policy import WritePolicy
 from lifelong.redaction import has_secret, redact
 from lifelong.storage.base import NO_LIMIT, Database, Transaction
+from lifelong.text.words import fold
 from lifelong.types import Document, Reference, new_document_id
 from lifelong.validation import validate_name, validate_text
+
+if TYPE_CHECKING:
+    from lifelong.organize.support import SupportCheck
 
 T = TypeVar("T")
 
 MAX_SLUG_BYTES = 200  # what both databases can index
+MAX_NAME_CHARS = 60  # of a name that becomes a slug
 MAX_TITLE_CHARS = 500
 MAX_DESCRIPTION_CHARS = 2_000
 MAX_BODY_CHARS = 200_000
@@ -54,6 +61,7 @@ UNCOMMITTED = datetime.max.replace(tzinfo=UTC)
 """The `valid_from` of a version that is not committed yet."""
 
 _TARGET = re.compile(r"\[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
+_NOT_IN_SLUG = re.compile(r"\W+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -69,6 +77,14 @@ class Edit:
     def base(self) -> int:
         """The last version at the time of the edit."""
         return self.before.version if self.before else self.after.version - 1 if self.after else 0
+
+
+class HeldFact(NamedTuple):
+    """A fact that waits for a person: the document it would be written to, and the fact."""
+
+    path: str
+    title: str
+    fact: Fact
 
 
 class DraftRows(DocumentRows):
@@ -118,6 +134,12 @@ class DraftRows(DocumentRows):
         found += [self.with_path(one) for one in edited if one.parent_id == document_id]
         return sorted(found, key=lambda one: one.slug)[:limit]
 
+    def titled(self, title: str) -> str | None:
+        edited = [one.id for one in self._edits.values() if one.after and one.after.title.lower() == title.lower()]
+        stored = super().titled(title)
+        found = {*edited, *([stored] if stored and stored not in self._edits else [])}
+        return found.pop() if len(found) == 1 else None
+
     def references(self, document_id: str, version: int) -> list[Reference]:
         edit = self._edits.get(document_id)
         return self.references_of(edit.after) if edit and edit.after else super().references(document_id, version)
@@ -125,6 +147,7 @@ class DraftRows(DocumentRows):
     def references_of(self, document: Document) -> list[Reference]:
         """Return all that this version refers to."""
         named = {found for target in link_targets(document.body) if (found := self.resolve(target))}
+        named.discard(document.id)
         return [
             *([Reference(document.parent_id, "parent")] if document.parent_id else ()),
             *(Reference(link, "link") for link in document.links),
@@ -178,12 +201,23 @@ class Draft:
         self._root = database.read(lambda tx: missing_root(DocumentRows(tx, owner)))
         self.owner = owner
         self.edits: dict[str, Edit] = {MEMORY_ID: self._root} if self._root else {}
+        self.moved: dict[str, str] = {}
+        """Where facts went, by the refs of their items. Their ids and what people said about them follow."""
+        self.held: list[HeldFact] = []
+        """Facts that wait for a person instead of being written."""
+        self.merged: dict[str, str] = {}
+        """Which facts went into which others. What people said about them counts for those, too."""
 
     @property
     def changes(self) -> tuple[Edit, ...]:
         """What would be committed now, in the order it was edited; empty if nothing."""
         edits = tuple(self.edits.values())
         return () if len(edits) == 1 and edits[0] is self._root else edits
+
+    def require_support(self, check: SupportCheck) -> None:
+        """Refuse from now on what the cited records do not support."""
+        if self._policy:
+            self._policy.support = check
 
     def only_makes_root(self, edit: Edit) -> bool:
         """Return whether the edit only makes `~/memory`, which somebody else may have made since."""
@@ -227,14 +261,47 @@ class Draft:
 
         return self._query(work)
 
-    def locate(self, fact: IndexedFact) -> PlacedFact | None:
-        """Return the fact in its document; none if it is not there any more."""
-        document = self.read(fact.document_id)
-        return current_facts(document).get(fact.digest) if document else None
+    def slug_below(self, path: str, slug: str) -> str:
+        """Return this slug if a document below this path has it, or the only one there that begins with it and a
+        hyphen ("ann-lee" for "ann"); empty if there is none."""
+
+        def work(rows: DraftRows) -> str:
+            parent = rows.at(path)
+            exact = rows.child(parent.id, slug) if parent and slug else None
+            ids = [exact] if exact else rows.children_beginning(parent.id, f"{slug}-") if parent and slug else []
+            found = rows.row(ids[0]) if len(ids) == 1 else None
+            return found.slug if found else ""
+
+        return self._query(work)
+
+    def fact_ids(self, document_id: str) -> dict[str, str]:
+        """Return the ids of the committed facts of a document (`f12`), by their digests."""
+        found = self._query(lambda rows: rows.fact_index.ids(document_id))
+        return {ref.partition("#")[2]: fact_id for ref, fact_id in found.items()}
+
+    def fact_with_id(self, fact_id: str) -> tuple[str, str] | None:
+        """Return document and digest of the committed fact with this id."""
+        return self._query(lambda rows: rows.fact_index.with_id(fact_id))
 
     def accepts(self, path: str, fact: Fact) -> bool:
         """Return whether a fact may be written at this path."""
         return self._policy is None or self._policy.accepts(path, fact)
+
+    def hold(self, document: Document, fact: Fact) -> bool:
+        """Keep a new fact for review instead of writing it to this document, if it must wait for a person. Return
+        whether it must."""
+        if self._policy is None or not self._policy.waits(document.path, fact):
+            return False
+        self.held.append(HeldFact(document.path, document.title, fact))
+        return True
+
+    def accepts_title(self, path: str, title: str) -> bool:
+        """Return whether a document below this path may have this title."""
+        return self._policy is None or self._policy.accepts_title(path, title)
+
+    def source_of(self, path: str, fact: Fact) -> Source:
+        """Return which data a new fact repeats, though it may cite people, too."""
+        return self._policy.source_of(path, fact) if self._policy else fact.source
 
     def said_at(self, record_id: int) -> datetime | None:
         """Return when a cited record was said."""
@@ -282,7 +349,7 @@ class Draft:
         given_links = None if links is None else tuple(links)
 
         def work(rows: DraftRows) -> Edit:
-            current = _current(rows, document_id, expected_version) if document_id else None
+            current = self._current(rows, document_id, expected_version) if document_id else None
             old = current or Document(new_document_id(), 1, "", "", "", "", "", "", (), UNCOMMITTED, None, 0)
             parent = _parent(rows, parent_id, parent_path)
             document = copy(
@@ -296,6 +363,8 @@ class Draft:
                 parent_id=old.parent_id if parent is None else parent,
                 links=old.links if given_links is None else _link_ids(rows, given_links),
             )
+            if current and current.title != document.title and current.path.startswith(PEOPLE):
+                document = copy(document, body=with_speakers(document.body, current.title))
             return self._checked(rows, current, document)
 
         return self._put(work)
@@ -316,7 +385,7 @@ class Draft:
         texts = [validate_text(text or "", "A text", MAX_BODY_CHARS) for text in (append, find, replace)]
 
         def work(rows: DraftRows) -> Edit:
-            current = _current(rows, document_id, expected_version)
+            current = self._current(rows, document_id, expected_version)
             body = _replaced(current, *texts[1:]) if append is None else _appended(current.body, texts[0])
             return self._checked(rows, current, copy(current, body=redacted(body, "A body", MAX_BODY_CHARS)))
 
@@ -335,6 +404,14 @@ class Draft:
             return Edit(current.id, self._stored(current), None)
 
         self._apply(work)
+
+    def _current(self, rows: DraftRows, document_id: str, expected_version: int | None) -> Document:
+        """Return the document as it is, if that is what the writer has read. A run may also name the version that
+        it read before it edited the document itself: the policy refuses to lose what it added."""
+        edit = self.edits.get(rows.full_id(document_id))
+        if self._policy and edit and edit.before and edit.after and expected_version == edit.before.version:
+            expected_version = edit.after.version
+        return _current(rows, document_id, expected_version)
 
     def _checked(self, rows: DraftRows, current: Document | None, document: Document) -> Edit:
         """Return the edit that turns the current document into this one, if it may be committed."""
@@ -391,6 +468,13 @@ def missing_root(rows: DocumentRows) -> Edit | None:
     texts = ("memory", "Memory", "What deserves to last, by subject.", "")
     version = last.version + 1 if last else 1
     return Edit(MEMORY_ID, None, Document(MEMORY_ID, version, MEMORY_ROOT, "", *texts, (), UNCOMMITTED, None, 0))
+
+
+def slug_of(name: str) -> str:
+    """Return a name as a slug, `anna-berg` for "Anna Berg"; empty if it cannot be one."""
+    slug = _NOT_IN_SLUG.sub("-", fold(name)).strip("-")[:MAX_NAME_CHARS]
+    slug = slug.encode()[:MAX_SLUG_BYTES].decode(errors="ignore")
+    return "" if has_secret(slug) else slug
 
 
 def validate_slug(value: object) -> str:
@@ -480,12 +564,11 @@ def _link_ids(rows: DraftRows, links: Iterable[str]) -> tuple[str, ...]:
 def _appended(body: str, paragraph: str) -> str:
     if not paragraph.strip():
         raise InputError("The text to append is empty. Give it at least one visible character.")
-    facts = parse_facts(paragraph)
-    parts = paragraphs(body)
-    if EARLIER in parts and (not facts or facts[0].current):
-        at = parts.index(EARLIER)
-        return "\n\n".join([*parts[:at], paragraph.strip("\n"), *parts[at:]])
-    return f"{body.rstrip()}\n\n{paragraph.strip(chr(10))}".lstrip("\n")
+    made, facts = Body(body), parse_facts(paragraph)
+    current = not facts or facts[0].current
+    at = made.parts.index(EARLIER) if current and EARLIER in made.parts else len(made.parts)
+    made.insert(at, paragraph.strip("\n"))
+    return str(made)
 
 
 def _replaced(document: Document, find: str, put: str) -> str:

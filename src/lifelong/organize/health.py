@@ -10,11 +10,16 @@ from typing import Literal
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import RecordNotFound
-from lifelong.organize.inbox import Inbox
+from lifelong.organize.dispatch import HandOver
+from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox
 from lifelong.storage.base import Transaction
+
+MAX_COUNTED = 100  # conversations that wait for a pause
 
 STUCK_AFTER = timedelta(minutes=1)
 """A session is dispatched within seconds, and a worker sends heartbeats while it works on an item."""
+
+PAUSE = "It waits for a pause in the conversation, so that the model is asked once and not often."
 
 Stage = Literal["stored", "queued", "organized", "searchable", "failed"]
 Status = Literal["green", "yellow", "red"]
@@ -46,14 +51,17 @@ class Health:
     oldest: datetime | None
 
 
-def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
+def receipt(
+    tx: Transaction, owner: str, record_id: int, now: datetime, hand_over: HandOver | None = None
+) -> Receipt:
     """Return how far this record of the owner has come."""
     session_id = History(tx).session_of(record_id)
     session = session_id and Sessions(tx).find(owner, session_id)
     if not session:
         raise RecordNotFound(f"No record of this user has the id r{record_id}. Use an id that add returned.")
     if (session.processed_until or 0) < record_id:
-        return Receipt(record_id, session.id, "stored")
+        waits = hand_over and session.invalidated_at is not None and hand_over.waits(tx, session, now)
+        return Receipt(record_id, session.id, "stored", PAUSE if waits else "")
     item = Inbox(tx).holding(session.id, record_id)
     if item is None:
         return Receipt(record_id, session.id, "organized", "There was nothing in it to learn from.")
@@ -61,11 +69,18 @@ def receipt(tx: Transaction, owner: str, record_id: int) -> Receipt:
     return Receipt(record_id, session.id, stage, item.error, item.id, item.changeset_id)
 
 
-def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, notes: Sequence[str]) -> Health:
-    """Return the state of the home: red while an inbox item failed for good, something waits too long to be
-    dispatched or organized, or a worker is stuck dispatching a session; yellow while there are other `notes`,
-    or the worker of an item sends no heartbeat. All of this is read from the database, so that a worker that
-    hangs is seen by the others."""
+def health(
+    tx: Transaction,
+    owner: str,
+    now: datetime,
+    overdue: timedelta,
+    notes: Sequence[str],
+    hand_over: HandOver | None = None,
+) -> Health:
+    """Return the state of the home. Red: an inbox item failed for good, the model cannot be used as it is
+    configured, something waits too long to be dispatched or organized, or a worker is stuck dispatching a session.
+    Yellow: there are other `notes`, the model's provider is out, or the worker of an item sends no heartbeat. All
+    of this is read from the database, so that a worker that hangs is seen by the others."""
     marked, since_mark = Sessions(tx).marked()
     items, since_put = Inbox(tx).open()
     dead = Inbox(tx).dead()
@@ -78,6 +93,12 @@ def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, notes
             f"{dead} inbox item(s) failed for good. {error or 'See the inbox of each user.'} "
             "Fix the cause and retry."
         )
+    if unusable := Inbox(tx).count_waiting(UNUSABLE):
+        why = error if error.startswith(UNUSABLE) else f"{UNUSABLE}see the log of the worker."
+        red.append(f"{why} {unusable} transcript(s) wait, and none is lost. Correct the settings and restart.")
+    if waiting_for_model := Inbox(tx).count_waiting(WAITING):
+        why = error if error.startswith(WAITING) else f"{WAITING}its provider does not answer."
+        notes = (f"{why} {waiting_for_model} transcript(s) wait, and go on by themselves.", *notes)
     if oldest and now - oldest > overdue:
         why = f"The last error: {error}" if error else "Is a worker running?"
         red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
@@ -94,7 +115,15 @@ def health(tx: Transaction, owner: str, now: datetime, overdue: timedelta, notes
             *notes,
         )
     status: Status = "red" if red else "yellow" if notes else "green"
-    return Health(status, (*red, *notes), marked, items, dead, oldest)
+    return Health(status, (*red, *notes, *_pausing(tx, now, marked, hand_over)), marked, items, dead, oldest)
+
+
+def _pausing(tx: Transaction, now: datetime, marked: int, hand_over: HandOver | None) -> list[str]:
+    """Return a sentence about the conversations that wait for a pause: nothing is wrong with that."""
+    if not marked or not hand_over:
+        return []
+    waiting = [one for one in Sessions(tx).find_invalidated(MAX_COUNTED) if hand_over.waits(tx, one, now)]
+    return [f"{len(waiting)} conversation(s) wait for a pause before the model gets them."] if waiting else []
 
 
 def _seconds(time: timedelta) -> str:

@@ -28,6 +28,11 @@ _COLUMNS = (
 )
 _NOT_FIRST = 2**62  # the due_at of an item that is not the first of its agent
 _CANDIDATES = 10  # so that an agent whose row is held does not hide the next
+WAITING = "Waiting for the model: "
+UNUSABLE = "The model cannot be used: "
+"""How the error of an item begins that waits until the model answers again, or until a person mends its settings:
+neither is a failed attempt."""
+
 _OF_OWNER = "EXISTS (SELECT 1 FROM agents a WHERE a.id = i.agent_id AND a.owner = ?)"
 
 
@@ -130,6 +135,23 @@ class Inbox:
             *(reason, to_micros(again)),
         )
 
+    def resume(self, now: datetime) -> None:
+        """Make the items due that wait for the model: it may answer again, or its settings may be mended."""
+        for reason in (WAITING, UNUSABLE):
+            self._tx.run(
+                "UPDATE inbox SET due_at = ? WHERE state = 'pending' AND due_at > ? AND due_at < ? "
+                "AND substr(error, 1, ?) = ?",
+                *(to_micros(now), to_micros(now), _NOT_FIRST, len(reason), reason),
+            )
+
+    def count_waiting(self, reason: str) -> int:
+        """Return how many items of the whole home wait with an error that begins like this."""
+        row = self._tx.one(
+            "SELECT count(*) FROM inbox WHERE due_at IS NOT NULL AND substr(error, 1, ?) = ?",
+            *(len(reason), reason),
+        )
+        return row[0] if row else 0
+
     def retry(self, owner: str, now: datetime, item_id: int | None = None) -> int:
         """Make the owner's dead items (or this one, also if it only waits for its next attempt) pending again,
         with no attempts counted. Return how many."""
@@ -150,6 +172,23 @@ class Inbox:
         for agent_id in {agent_id for _, agent_id in found}:
             self._make_first_due(agent_id, now)
         return retried
+
+    def rewrite(self, item_id: int, agent_id: str, text: str, now: datetime) -> None:
+        """Give an item that is not done another text, without which it is done. A run that has it loses its lease.
+        The caller has locked the agent's row."""
+        if text:
+            self._tx.run(
+                "UPDATE inbox SET text = ?, error = '', due_at = CASE state WHEN 'leased' THEN ? ELSE due_at END, "
+                "state = CASE state WHEN 'leased' THEN 'pending' ELSE state END, lease = NULL WHERE id = ?",
+                *(text, to_micros(now), item_id),
+            )
+            return
+        self._tx.run(
+            "UPDATE inbox SET state = 'done', text = '', error = '', due_at = NULL, lease = NULL, done_at = ? "
+            "WHERE id = ?",
+            *(to_micros(now), item_id),
+        )
+        self._make_first_due(agent_id, now)
 
     def _make_first_due(self, agent_id: str, now: datetime) -> None:
         """Make the agent's first open item due."""

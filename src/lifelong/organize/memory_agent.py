@@ -2,6 +2,13 @@
 
 One transaction commits the changeset, finishes the item and notes the run in the memory-agent's own session. If a
 worker dies before that, only its lease remains, until it expires; a worker that lost its lease commits nothing.
+
+A run that an error ended in the middle commits what it finished. Its transcript stays in the inbox whole and is
+organized again: facts that are there already are not added twice.
+
+While the provider of the model is out, everything waits: one item tries from time to time whether it answers
+again, the one that has waited longest. That is no failed attempt, so an outage of any length loses nothing. The
+provider counts as out when it says so, or failed on two items in a row: one on which it fails alone waits alone.
 """
 
 from __future__ import annotations
@@ -18,7 +25,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from lifelong.collect.agents import AgentRow, Agents
-from lifelong.collect.descriptors import User, is_foreground
+from lifelong.collect.descriptors import User, cache_key, folder_of, is_foreground
 from lifelong.collect.history import History, to_row
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import (
@@ -26,6 +33,8 @@ from lifelong.errors import (
     DailyCapExceeded,
     LeaseLost,
     LifelongError,
+    ModelUnavailable,
+    ModelUnusable,
     RunBudgetExceeded,
     StaleWrite,
     StorageConflict,
@@ -34,8 +43,9 @@ from lifelong.errors import (
 from lifelong.organize.changesets import commit, end_corrected, rebase
 from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
 from lifelong.organize.draft import Draft
-from lifelong.organize.inbox import Inbox, Lease
+from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox, Lease
 from lifelong.organize.organizer import Organizer, RunResult, Transcript
+from lifelong.organize.review import hold_facts
 from lifelong.organize.write_policy import WritePolicy
 from lifelong.recall.feedback import corrected
 from lifelong.redaction import redact
@@ -50,6 +60,8 @@ MAX_ROUND_SECONDS = 10.0
 MAX_CONFLICT_RETRIES = 5  # of a run whose documents somebody else edited meanwhile
 MAX_LEASES_LOST = 20  # an item that ended its worker more often than this is not tried again
 PAUSE = timedelta(minutes=1)  # before an item that has to wait is tried again
+MAX_OUTAGE_PAUSE = timedelta(minutes=10)  # between two looks whether the model answers again
+MAX_RETRY_AFTER = timedelta(days=1)  # that a provider may ask for
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +93,19 @@ class MemoryAgentRunner:
         retry: RetryPolicy,
         *,
         context_chars: int,
+        substitute: Organizer | None = None,
+        reviews: bool = False,
     ) -> None:
+        """`substitute` organizes while the organizer's model cannot be asked; none: the work waits. `reviews`:
+        what binds somebody and rests on an agent's word alone waits for a person."""
+        self._reviews = reviews
         self._database = database
         self._organizer = organizer
+        self._substitute = substitute
+        self._outages = 0  # in a row
+        self._failing_item: int | None = None  # with the first of them
+        self._paused_until: datetime | None = None
+        self._started = False
         self._clock = clock
         self._retry = retry
         self._context_chars = context_chars
@@ -93,17 +115,22 @@ class MemoryAgentRunner:
         behind a long queue. Return how many runs were finished, and how many failed."""
         finished = failed = 0
         deadline = time.monotonic() + MAX_ROUND_SECONDS
-        while (
-            time.monotonic() < deadline
-            and not stopping()
-            and not self._organizer.blocked_reason()
-            and (lease := self._claim())
-        ):
+        if not self._started:  # the settings may have been mended since an item began to wait
+            self._database.write(lambda tx: Inbox(tx).resume(self._clock()))
+            self._started = True
+        while time.monotonic() < deadline and not stopping() and not self._blocked() and (lease := self._claim()):
             if self._run(lease):
                 finished += 1
             else:
                 failed += 1
         return finished, failed
+
+    def _blocked(self) -> bool:
+        return bool(self._organizer.blocked_reason()) or (self._is_out() and self._substitute is None)
+
+    def _is_out(self) -> bool:
+        """Return whether the model did not answer last time, and is not asked again yet."""
+        return self._paused_until is not None and self._clock() < self._paused_until
 
     def _claim(self) -> Lease | None:
         """Lease the next item. One that ended its worker too often is given up on the way."""
@@ -126,6 +153,8 @@ class MemoryAgentRunner:
             reason = str(error).partition("\n")[0]
             log.warning("inbox item %s waits: %s", lease.item.id, reason)
             self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + PAUSE))
+        except (ModelUnavailable, ModelUnusable) as error:
+            self._wait(lease, error)
         except TEMPORARY_ERRORS:
             raise
         except LeaseLost:
@@ -146,12 +175,30 @@ class MemoryAgentRunner:
     def _organize(self, lease: Lease) -> None:
         for retries_left in reversed(range(MAX_CONFLICT_RETRIES)):
             transcript = self._database.read(partial(self._transcript, lease=lease))
-            draft = Draft(self._database, transcript.owner, below=MEMORY_ROOT, policy=WritePolicy(transcript))
-            result = self._organizer.organize(transcript, draft)
-            commit_run = partial(self._commit_run, lease=lease, transcript=transcript, draft=draft, result=result)
+            draft = self._draft(transcript)
+            organizer = self._substitute if self._substitute and self._is_out() else self._organizer
+            try:
+                result = organizer.organize(transcript, draft)
+            except (ModelUnavailable, ModelUnusable) as error:
+                if organizer is self._substitute or not self._substitute:
+                    raise
+                log.warning("inbox item %s: %s organizes it: %s", lease.item.id, self._substitute.name, error)
+                self._pause(lease, error)
+                organizer, draft = self._substitute, self._draft(transcript)
+                result = organizer.organize(transcript, draft)
+            commit_run = partial(
+                self._commit_run,
+                lease=lease,
+                transcript=transcript,
+                draft=draft,
+                result=result,
+                organizer=organizer.name,
+            )
             try:
                 self._write(commit_run, draft)
             except (StaleWrite, StorageConflict):
+                if result.unfinished:
+                    raise result.unfinished from None
                 if not retries_left:
                     raise
                 log.info(
@@ -159,7 +206,18 @@ class MemoryAgentRunner:
                 )
             else:
                 log.info("inbox item %s: %s", lease.item.id, redact(result.summary)[-MAX_SUMMARY_CHARS:])
+                if result.unfinished:
+                    raise result.unfinished
+                if organizer is self._organizer:
+                    self._outages, self._failing_item, self._paused_until = 0, None, None
                 return
+
+    def _draft(self, transcript: Transcript) -> Draft:
+        def provenance(record: int) -> str:
+            return self._database.read(lambda tx: History(tx).provenance(record))
+
+        policy = WritePolicy(transcript, provenance, reviews=self._reviews)
+        return Draft(self._database, transcript.owner, below=MEMORY_ROOT, policy=policy)
 
     def _write(self, commit_run: Callable[[Transaction], None], draft: Draft) -> None:
         """Commit the run, rebased on other people's edits if these touch other paragraphs."""
@@ -189,8 +247,10 @@ class MemoryAgentRunner:
             records=tuple(recorded for recorded in records if recorded.id not in left_out),
             foreground=bool(source and is_foreground(source.kind)),
             user_address=self._user_address(tx, source),
+            project=folder_of(Agents(tx).get(source.owner, source.id).descriptor) if source else "",
             recent=partial(self._database.read, partial(self._recent, agent=memory_agent)),
             inbox_id=item.id,
+            agent=cache_key(Agents(tx).get(source.owner, source.id).descriptor) if source else "",
         )
 
     def _user_address(self, tx: Transaction, source: AgentRow | None) -> str:
@@ -205,7 +265,13 @@ class MemoryAgentRunner:
         return "\n".join(getattr(recorded.record, "text", "") for recorded in notes)[-self._context_chars :]
 
     def _commit_run(
-        self, tx: Transaction, lease: Lease, transcript: Transcript, draft: Draft, result: RunResult
+        self,
+        tx: Transaction,
+        lease: Lease,
+        transcript: Transcript,
+        draft: Draft,
+        result: RunResult,
+        organizer: str,
     ) -> None:
         now = self._clock()
         agent = Agents(tx).lock([lease.item.agent_id])[lease.item.agent_id]
@@ -222,14 +288,16 @@ class MemoryAgentRunner:
             after=transcript.after,
             until=transcript.until,
             inbox_id=lease.item.id,
-            organizer=self._organizer.name,
+            organizer=organizer,
             model=result.model,
             input_tokens=result.input_tokens,
             output_tokens=result.output_tokens,
             cost=result.cost,
         )
         committed = commit(tx, draft, changeset)
-        Inbox(tx).finish(lease, now, committed.id if committed else None)
+        hold_facts(tx, transcript.owner, transcript.agent or agent.id, draft.held, now)
+        if not result.unfinished:
+            Inbox(tx).finish(lease, now, committed.id if committed else None)
 
     def _end_corrected(
         self, tx: Transaction, transcript: Transcript, draft: Draft, now: datetime
@@ -270,6 +338,28 @@ class MemoryAgentRunner:
         )
 
     # Failures and leases
+
+    def _wait(self, lease: Lease, error: ModelUnavailable | ModelUnusable) -> None:
+        """Put the item back until the model may answer again. The attempt does not count."""
+        again = self._pause(lease, error)
+        prefix = UNUSABLE if isinstance(error, ModelUnusable) else WAITING
+        reason = f"{prefix}{redact(str(error))}"[:MAX_ERROR_CHARS]
+        log.warning("inbox item %s, next try at %s UTC: %s", lease.item.id, f"{again:%Y-%m-%d %H:%M:%S}", reason)
+        self._database.write(lambda tx: Inbox(tx).release(lease, reason, again))
+
+    def _pause(self, lease: Lease, error: ModelUnavailable | ModelUnusable) -> datetime:
+        """Return when this item may be tried again: later with each outage in a row, and as late as the provider
+        says. Until then ask the model nothing else either, unless it may have failed on this item alone."""
+        self._outages += 1
+        longest = min(self._retry.max_delay, MAX_OUTAGE_PAUSE)
+        delay: timedelta = min(longest, self._retry.first_delay * 2 ** min(self._outages - 1, 30))
+        asked = timedelta(seconds=getattr(error, "retry_after", None) or 0)
+        again = self._clock() + max(delay * random.uniform(0.8, 1.2), min(asked, MAX_RETRY_AFTER))
+        self._failing_item = self._failing_item or lease.item.id
+        may_be_item = isinstance(error, ModelUnavailable) and error.request_may_be_cause and not asked
+        if not may_be_item or self._failing_item != lease.item.id:
+            self._paused_until = again
+        return again
 
     def _fail(self, lease: Lease, error: str, *, final: bool = False) -> None:
         """Put the item back into the inbox; `final`: do not try it again, since that would only cost the same

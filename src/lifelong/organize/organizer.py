@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from lifelong.errors import LifelongError
 from lifelong.types import StoredRecord
 
 if TYPE_CHECKING:
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """The records of one session after `after`, up to `until`, and the same as Markdown. `foreground`: a person
-    takes part; `user_address` is used as a name where no record has a speaker. `recent` returns the notes of the
-    memory-agent's last runs. `inbox_id` is the inbox item."""
+    takes part; `user_address` is used as a name where no record has a speaker; `project` is the folder that the
+    agent works in, if that is known; `agent` is its address, like `/cron/backup`. `recent` returns the notes of
+    the memory-agent's last runs. `inbox_id` is the inbox item."""
 
     owner: str
     agent_id: str
@@ -27,26 +29,31 @@ class Transcript:
     records: tuple[StoredRecord, ...]
     foreground: bool
     user_address: str = ""
+    project: str = ""
     recent: Callable[[], str] = str
     inbox_id: int | None = None
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """How a run ended: a line for the memory-agent's own history, and what it cost. An organizer without a model
-    costs nothing."""
+    costs nothing. `unfinished`: the error that ended the run in the middle; what it edited before is committed,
+    and the transcript stays in the inbox."""
 
     summary: str = ""
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
+    unfinished: LifelongError | None = None
 
 
 class Organizer(Protocol):
     """Decides what of a transcript deserves to last, and edits the draft so that it holds that. It may be called
     again for the same transcript after a crash or a conflict, so its only effects are on the draft (and the model
-    ledger). It raises `ModelError` if it could not do its work; the transcript then stays in the inbox."""
+    ledger). It raises `ModelError` if it could not do its work; the transcript then stays in the inbox.
+    `ModelUnavailable` is no failed attempt: the transcript waits until the model answers again."""
 
     @property
     def name(self) -> str:

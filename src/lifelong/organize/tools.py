@@ -8,7 +8,9 @@ from typing import Annotated
 from lifelong.errors import InputError
 from lifelong.organize.document_rows import MEMORY_ROOT, slugs
 from lifelong.organize.documents import DocumentStore, outline
-from lifelong.organize.draft import Draft
+from lifelong.organize.draft import Draft, same_content
+from lifelong.organize.facts import current_facts
+from lifelong.organize.review import AgentDocuments, Review, waits
 from lifelong.tools import Tool, tool
 from lifelong.types import Document
 
@@ -16,13 +18,13 @@ MAX_CHILDREN = 200
 MAX_PREVIEW_CHARS = 80
 
 
-def document_tools(target: Draft | DocumentStore, author: str = "agent") -> tuple[Tool, ...]:
+def document_tools(over: Draft | DocumentStore | AgentDocuments, author: str = "agent") -> tuple[Tool, ...]:
     """Return document_read, document_write and document_edit over a draft, or over what is stored: then each write
-    is a changeset of this author."""
-    by = {"author": author} if isinstance(target, DocumentStore) else {}
+    is a changeset of this author, as an agent's word, or waits for review."""
+    target = AgentDocuments(over, author) if isinstance(over, DocumentStore) else over
 
     def view() -> Draft:
-        return target.draft() if isinstance(target, DocumentStore) else target
+        return target.draft() if isinstance(target, AgentDocuments) else target
 
     def document_read(
         document_id: Annotated[str | None, DOCUMENT_ID] = None, path: Annotated[str | None, DOCUMENT_PATH] = None
@@ -31,16 +33,17 @@ def document_tools(target: Draft | DocumentStore, author: str = "agent") -> tupl
 
     def document_write(
         *,
-        document_id: Annotated[str | None, "The document to change; leave it out to make a new one."] = None,
-        expected_version: Annotated[int | None, "The version you read; required with document_id."] = None,
-        slug: Annotated[str, "Its name in the path, e.g. new-york: no '/', unique below its parent."],
-        title: Annotated[str, "Its title; in people/ and projects/ the subject of its facts."],
-        description: Annotated[str, "What it is about, in a sentence."],
-        body: Annotated[str, "The whole text, a fact a paragraph, each ending in its records: [r12, r13]."],
-        parent_id: Annotated[str | None, "The parent's id; left out, the document stays where it is."] = None,
+        document_id: Annotated[str | None, "The document to replace; left out, a new one is made."] = None,
+        expected_version: Annotated[int | None, "With document_id: the version you read."] = None,
+        slug: Annotated[str, "Its name in the path, e.g. new-york."],
+        title: Annotated[str, "Its title."],
+        description: Annotated[str, "What it is about."],
+        body: Annotated[str, "The whole text, each fact a paragraph that ends in its records: [r12, r13]."],
+        parent_id: Annotated[str | None, "The parent's id; left out, it stays where it is."] = None,
         parent_path: Annotated[str | None, PARENT_PATH] = None,
         links: Annotated[list[str] | None, LINKS] = None,
     ) -> str:
+        before = view().read(document_id) if document_id else None
         written = target.write(
             slug=slug,
             title=title,
@@ -51,22 +54,20 @@ def document_tools(target: Draft | DocumentStore, author: str = "agent") -> tupl
             parent_id=parent_id,
             parent_path=parent_path,
             links=links,
-            **by,
         )
-        return _written(view(), written, expected_version)
+        return waits(written) if isinstance(written, Review) else _written(view(), before, written)
 
     def document_edit(
         document_id: Annotated[str, DOCUMENT_ID],
         expected_version: Annotated[int, "The version you read."],
         append: Annotated[str | None, "A paragraph to add."] = None,
-        find: Annotated[str | None, "Instead of append: a text that occurs exactly once in the body."] = None,
+        find: Annotated[str | None, "Instead of append: the text to replace."] = None,
         replace: Annotated[str | None, "What to put in its place; left out, it is removed."] = None,
     ) -> str:
+        before = view().read(document_id)
         put = replace if find else replace or None
-        written = target.edit(
-            document_id, expected_version, append=append or None, find=find or None, replace=put, **by
-        )
-        return _written(view(), written, expected_version)
+        written = target.edit(document_id, expected_version, append=append or None, find=find or None, replace=put)
+        return waits(written) if isinstance(written, Review) else _written(view(), before, written)
 
     return (
         tool("document_read", READ, document_read),
@@ -75,21 +76,18 @@ def document_tools(target: Draft | DocumentStore, author: str = "agent") -> tupl
     )
 
 
-READ = (
-    "Read a document by its id or its path: what it says, what it refers to, and its children. "
-    "With neither, the roots."
-)
+READ = "Read a document with its references and children, by id or path; with neither, the roots."
 WRITE = (
-    "Make a document, or replace one. To replace, give document_id and the version you read as "
-    "expected_version. For a small change use document_edit. [[path]] or [[id|label]] in the body names another."
+    "Make a document, or replace one. For a small change use document_edit. [[path]], [[title]] or [[id|label]] "
+    "names another."
 )
-EDIT = "Change a little: append a paragraph, or replace a text that occurs exactly once in the body."
+EDIT = "Append a paragraph to a document, or replace a text that occurs exactly once in its body."
 
 
 DOCUMENT_ID = "The document's id."
 DOCUMENT_PATH = f"Instead of the id: its path, e.g. {MEMORY_ROOT}/people; ~ for the roots."
-PARENT_PATH = f"Instead of parent_id: the parent's path, e.g. {MEMORY_ROOT}/people."
-LINKS = "Ids or paths of related documents; left out, they stay as they are."
+PARENT_PATH = "Instead of parent_id: the parent's path."
+LINKS = "Ids or paths of related documents; left out, they stay."
 
 
 def _read(draft: Draft, document_id: str | None, path: str | None) -> str:
@@ -114,11 +112,17 @@ def _shown(draft: Draft, document: Document) -> str:
         *_section("references", [*references, *missing]),
         *_section("children", _children(draft, document.id)),
         *(_section("outline", [outline(draft, document)]) if document.path == MEMORY_ROOT else ()),
+        *([f"current facts, in order: {', '.join(ids)}"] if (ids := _fact_ids(draft, document)) else ()),
         "body:",
         "",
         document.body,
     ]
     return "\n".join(lines)
+
+
+def _fact_ids(draft: Draft, document: Document) -> list[str]:
+    known = draft.fact_ids(document.id)
+    return [known.get(digest, "new") for digest in current_facts(document)] if known else []
 
 
 def _section(name: str, lines: list[str]) -> list[str]:
@@ -154,10 +158,10 @@ def _not_found(draft: Draft, document_id: str | None, path: str | None) -> str:
     )
 
 
-def _written(draft: Draft, document: Document, expected_version: int | None) -> str:
+def _written(draft: Draft, before: Document | None, document: Document) -> str:
     answer: dict[str, object] = {"id": document.id, "version": document.version, "path": document.path}
-    if expected_version == document.version:
-        answer["note"] = "Nothing changed in its version."
+    if before and same_content(before, document):
+        answer["note"] = "Nothing changed: it says this already."
     if missing := draft.unresolved(document.id):
         answer["not_found"] = [f"[[{target}]]" for target in missing]
     return json.dumps(answer, ensure_ascii=False)

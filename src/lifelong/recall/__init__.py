@@ -3,7 +3,7 @@
 analyzer            the stems and flags of a text
 items               what can be found: rows, words, ids
 index_state         whose vectors are in use, and which items wait for theirs
-citations, feedback what has ended, and what people said about it
+ends, feedback      what has ended, and what people said about items
 index_writer        records, documents and files become items
 index_worker, repair  vectors in the background; damage, rebuild, verify
 candidates          the items that may answer a question, with what ranking needs

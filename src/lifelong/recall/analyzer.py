@@ -102,10 +102,10 @@ class AnalyzedText(NamedTuple):
     flags: int
 
 
-def analyze(text: str) -> AnalyzedText:
+def analyze(text: str, *, is_redacted: bool = False) -> AnalyzedText:
     """Return a text without secrets, and its terms."""
     stems, length, flags, suspicious = extract_terms(text)
-    if suspicious and (safe := find_secrets(text)).found:
+    if suspicious and not is_redacted and (safe := find_secrets(text)).found:
         text, (stems, length, flags, _) = safe.text, extract_terms(safe.text)
         flags |= SECRET
     return AnalyzedText(text, stems, length, flags)
@@ -115,7 +115,7 @@ def _analyze_piece(piece: str) -> _Piece:
     folded = fold(piece)
     words = [folded] if folded.isalpha() else FOLDED_WORD.findall(folded)
     digits = None if folded.isalpha() else _DIGIT.search(folded)
-    flags = _SUSPICIOUS if suspicion(piece.lower()) else 0
+    flags = _SUSPICIOUS if suspicion(piece) else 0
     if not FIRST_PERSON.isdisjoint(words):
         flags |= IN_FIRST_PERSON
     if digits or not _NUMBERS.isdisjoint(words):

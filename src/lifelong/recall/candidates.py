@@ -8,7 +8,7 @@ since counts at once, and what was stored a moment ago is found by its words.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
@@ -22,7 +22,7 @@ from lifelong.recall.analyzer import SECRET, query_stems
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.index_writer import text_of
-from lifelong.recall.items import FoundItem, Items, found_item
+from lifelong.recall.items import FOUND_COLUMNS, FoundItem, Items, found_item, is_derived
 from lifelong.recall.query import ParsedQuery, QueryWord
 from lifelong.recall.repair import IndexRepair
 from lifelong.recall.vocabulary import Vocabulary, may_be_misspelled
@@ -108,10 +108,12 @@ def read_corpus(tx: Transaction, owner: str, waiting: int = 0) -> Corpus:
 
 
 class Postings(NamedTuple):
-    """The newest items that hold a stem, and in how many it occurs: exactly, where these are all."""
+    """The newest items that hold a stem, and in how many it occurs: exactly, where these are all. Items that were
+    made from a record are not among these: they are `derived`."""
 
     ids: Integers
     total: int
+    derived: Integers
 
 
 class Candidates:
@@ -119,20 +121,29 @@ class Candidates:
     `at` said, `since` known from, `hidden_at`, `until` no longer true from, `end_known`; `by` the record that
     ended it (0: none), the `record` it comes from (0: none), its `length` in content words, `flags`, `feedback`;
     and in lists `ref`, `container`, `agent_id`, `speaker` and `stems`. `vectors` has their vectors at length 1,
-    zeros where there is none, and `mean` that of all items."""
+    zeros where there is none, and `mean` that of all items. `counted` are those that a search finds where
+    nothing is made from records: whatever compares candidates with all of them goes by these."""
 
-    def __init__(self, corpus: Corpus, postings: Mapping[int, Postings], rows: Sequence[Row], vectors: Numbers):
+    def __init__(
+        self,
+        corpus: Corpus,
+        postings: Mapping[int, Postings],
+        rows: Sequence[Row],
+        vectors: Numbers,
+        counted: Set[int],
+    ) -> None:
         self._rows = rows
         self._texts: dict[int, str] = {}
         self._postings = postings
         self.corpus = corpus
-        self.size = max([corpus.size, len(rows), *(one.total for one in postings.values())])
+        self.size = max([corpus.size, len(counted), *(one.total for one in postings.values())])
         self.mean = corpus.mean
         self.vectors = vectors
         ids, kinds, refs, _, at, trusts, speakers, agents, _, records, containers = _columns(rows, 0, 11)
         since, until, end_known, hidden, feedback, _, by = _columns(rows, 11, 18)
-        stems, lengths, flags = _columns(rows, 21, 24)
+        stems, lengths, flags = _columns(rows, FOUND_COLUMNS, FOUND_COLUMNS + 3)
         self.id = np.array(ids, np.int64)
+        self.counted = np.flatnonzero(np.isin(self.id, np.array([*counted], np.int64)))
         self.kind = np.array([*map(ITEM_KINDS.index, kinds)], np.uint8)
         self.trust = np.array([*map(PROVENANCES.index, trusts)], np.uint8)
         self.at, self.since = np.array(at, np.int64), np.array(since, np.int64)
@@ -174,7 +185,7 @@ class Candidates:
 
     def found(self, place: int) -> FoundItem:
         """Return a candidate as its row has it."""
-        return found_item(self._rows[place][:21])
+        return found_item(self._rows[place][:FOUND_COLUMNS])
 
     def text(self, place: int) -> str:
         """Return the text of a candidate, without secrets."""
@@ -238,16 +249,21 @@ class CandidateReader:
 
     def _postings(self, tx: Transaction, corpus: Corpus, stems: Sequence[int]) -> dict[int, Postings]:
         items, found = Items(tx, self._owner), {}
+
+        def holding(stems: Sequence[int], limit: int, *, derived: bool = False) -> Integers:
+            return np.array(items.newest_holding(stems, limit, derived=derived), np.int64)
+
         for stem in stems:
-            ids = np.array(items.holding([stem], FIRST_POSTINGS), np.int64)
-            found[stem] = Postings(ids, _estimate(corpus, ids, FIRST_POSTINGS))
+            ids = holding([stem], FIRST_POSTINGS)
+            derived = holding([stem], FIRST_POSTINGS, derived=True)
+            found[stem] = Postings(ids, _estimate(corpus, ids, FIRST_POSTINGS), derived)
         rarest = sorted(stems, key=lambda stem: found[stem].total)
         common = [stem for stem in rarest if len(found[stem].ids) == FIRST_POSTINGS]
         if common and common[0] == rarest[0]:
-            ids = np.array(items.holding(common[:1], MAX_POSTINGS), np.int64)
-            found[common[0]] = Postings(ids, _estimate(corpus, ids, MAX_POSTINGS))
+            ids = holding(common[:1], MAX_POSTINGS)
+            found[common[0]] = found[common[0]]._replace(ids=ids, total=_estimate(corpus, ids, MAX_POSTINGS))
         if len(common) > 1:
-            together = np.array(items.holding(common[:MAX_COMMON_WORDS], FIRST_POSTINGS), np.int64)
+            together = holding(common[:MAX_COMMON_WORDS], FIRST_POSTINGS)
             for stem in common[:MAX_COMMON_WORDS]:
                 ids = found[stem].ids
                 older = together[together < ids[-1]]  # the newer ones are among them
@@ -263,26 +279,39 @@ class CandidateReader:
         filters: SearchFilter,
         pool: int,
     ) -> Candidates:
-        """Return the candidates that pass the filter: about `pool` by words, and as many by meaning, and the
-        records that others of them come from or were superseded by. Where many do not pass, more are read."""
+        """Return the candidates that pass the filter: about `pool` by words, and as many by meaning; of what was
+        made from records as many again; and the records that others of them come from or were superseded by. Where
+        many do not pass, more are read."""
         only = filters.of_vectors
         if only != VectorFilter():
             narrow = self._database.read(lambda tx: self._narrow(tx, [*postings], only, pool))
-            postings = {stem: one._replace(ids=narrow[stem]) for stem, one in postings.items()}
+            none = np.zeros(0, np.int64)
+            postings = {stem: one._replace(ids=narrow[stem], derived=none) for stem, one in postings.items()}
         by_words = self._by_words(corpus, parsed, postings)
+        made = self._by_words(corpus, parsed, postings, derived=True)
         vectors, partition = None, None
         if query.any():
             vectors = self._index_worker.vectors(self._owner)
             partition = self._index_worker.partition(self._owner, corpus.identity)
-        known, count, passing = dict[int, Row](), pool, set[int]()
+        known, count = dict[int, Row](), pool
+        near, passing, own = list[int](), set[int](), set[int]()
+        with_derived = bool(filters.kinds) and "record" not in filters.kinds
         for _ in range(MAX_ROUNDS):
-            near = vectors.nearest(partition, query, count, only) if vectors and partition else []
-            new = [id_ for id_ in dict.fromkeys([*by_words[:count], *near]) if id_ not in known]
+            sought = 2 * count if made else count
+            near = vectors.nearest(partition, query, sought, only) if vectors and partition else []
+            new = [id_ for id_ in dict.fromkeys([*by_words[:count], *made[:count], *near]) if id_ not in known]
             known |= self._database.read(lambda tx, new=new: Items(tx, self._owner).rows(new))  # type: ignore[misc]
             passing = {id_ for id_, row in known.items() if _passes(row, filters)}
-            if _enough(by_words[:count], passing, pool, count) and _enough(near, passing, pool, count):
+            own = {id_ for id_ in passing if with_derived or not is_derived(known[id_][1], known[id_][9])}
+            if _enough(by_words[:count], own, pool, count) and _enough(near, own, pool, sought):
                 break
             count *= 4
+        counted = {*_first(by_words[:count], own, pool), *_first(near, own, pool)}
+        others = passing - own
+        passing = counted | {
+            *_first([*made[:count], *by_words[:count]], others, pool),
+            *_first(near, others, pool),
+        }
         records = {str(known[id_][column]) for id_ in passing for column in (9, 17) if known[id_][column]}
         records -= {known[id_][2] for id_ in passing if known[id_][1] == "record"}
         if records:
@@ -296,7 +325,7 @@ class CandidateReader:
             if vectors and partition
             else np.zeros((len(ids), len(corpus.mean)), np.float32)
         )
-        return Candidates(corpus, postings, rows, found)
+        return Candidates(corpus, postings, rows, found, counted)
 
     def _records(self, tx: Transaction, record_ids: Set[str]) -> dict[int, Row]:
         items = Items(tx, self._owner)
@@ -331,16 +360,21 @@ class CandidateReader:
             return {stem: np.sort(whose[every == stem])[::-1] for stem in stems}
         return {stem: np.array(items.holding([stem], 4 * pool, only), np.int64) for stem in stems}
 
-    def _by_words(self, corpus: Corpus, parsed: ParsedQuery, postings: Mapping[int, Postings]) -> list[int]:
+    def _by_words(
+        self, corpus: Corpus, parsed: ParsedQuery, postings: Mapping[int, Postings], *, derived: bool = False
+    ) -> list[int]:
         """Return the items that hold most of the question's rare words first, of equals the newest; before these
-        some that hold the rarest, however common words they are that others hold together."""
+        some that hold the rarest, however common words they are that others hold together. `derived`: those that
+        were made from records."""
         size = max([corpus.size, *(one.total for one in postings.values())], default=0)
         each = []
         for one in parsed.words:
             found = [postings[stem] for stem in one.stems if stem in postings]
             total = max((some.total for some in found), default=0)
-            if total:
-                ids = np.unique(np.concatenate([some.ids for some in found]))
+            if total or derived:
+                ids = np.unique(
+                    np.concatenate([np.zeros(0, np.int64), *(some[2 if derived else 0] for some in found)])
+                )
                 each.append((one.weight * rarity(total, size), ids))
         ids = np.concatenate([np.zeros(0, np.int64), *(found for _, found in each)])
         which, where = np.unique(ids, return_inverse=True)
@@ -366,6 +400,10 @@ def _estimate(corpus: Corpus, ids: Integers, limit: int) -> int:
     newest = max(corpus.newest, int(ids[0]))
     share = (newest - int(ids[-1]) + 1) / max(newest - corpus.first + 1, 1)
     return max(len(ids), min(round(len(ids) / share), corpus.size))
+
+
+def _first(ids: Iterable[int], among: Set[int], count: int) -> list[int]:
+    return [id_ for id_ in ids if id_ in among][:count]
 
 
 def _enough(ids: Sequence[int], passing: Set[int], pool: int, count: int) -> bool:

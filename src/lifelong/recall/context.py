@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -22,17 +22,25 @@ from lifelong.collect.transcript import without_injected
 from lifelong.errors import InputError, LifelongError
 from lifelong.journal.service import JournalService
 from lifelong.journal.session_context import CHARS_PER_TOKEN, token_thirds
+from lifelong.organize.binding import DEFAULT_OWNER
+from lifelong.organize.facts import HOST
 from lifelong.recall.candidates import SearchFilter
-from lifelong.recall.core_facts import Core, Scene, choose_core, plain, without_other_projects
+from lifelong.recall.core_facts import (
+    Conversation,
+    Core,
+    choose_core,
+    content_stems,
+    without_other_projects,
+)
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.feedback import summary_line_id
 from lifelong.recall.items import Items, public_id
 from lifelong.recall.recall_log import RecallLog
-from lifelong.recall.replaced import Later, Said
+from lifelong.recall.replaced import NewerStatements, Statement, statements
 from lifelong.recall.search import Searcher, hit
-from lifelong.recall.standing import MAX_TEXT_CHARS, RANKS, Kind, instructs, is_for_once, is_private, standing
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.sentences import sentences
+from lifelong.text.standing import MAX_TEXT_CHARS, RANKS, Kind, instructs, is_for_once, is_private, standing
 from lifelong.text.stems import stem
 from lifelong.text.words import content_words, fold
 from lifelong.types import Hit, ItemKind, UserMessage, new_id
@@ -50,8 +58,7 @@ PREFACE = (
 )
 MAX_RELEVANT = 10
 MAX_EXPERIENCES = 8
-MIN_WORDS = 3  # of a record that says something
-MAX_SENTENCES = 4  # of a line that are compared with what was said later
+MIN_WORDS = 3  # of a text that says something, unless it stands
 CORE_SHARE = 0.7  # of the room that the core may take
 RANK_SHARES = (1.0, 0.3, 0.3, 0.3, 0.4, 0.15)  # of the core's room that lines of a rank may take while others wait
 EXPERIENCE_SHARE = 4  # one part in this many is reserved for experiences
@@ -66,6 +73,9 @@ MAX_LINE_CHARS = 1_000  # of an item in a tool's answer
 MAX_CONTEXT_LINE_CHARS = 300
 SOURCE_LABELS = {"tool": "from a tool", "web": "from the web"}
 """How the source of an item is marked that is only data."""
+
+SPEAKERS = {"agent": "Assistant", "system": "System"}
+"""Who speaks, where no name is known and it is not the user."""
 
 _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile("lifelong-context", re.IGNORECASE)
@@ -121,9 +131,11 @@ class ContextBuilder:
             validate_text(message, "The message", 1_000_000)
         if tokens is not None and (type(tokens) is not int or tokens < 0):
             raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
-        kind, scene, pinned = self._database.read(lambda tx: self._look(tx, agent_id, message))
-        core, later = self._core(scene)
-        focus = scene.message
+        kind, conversation, pinned = self._database.read(lambda tx: self._look(tx, agent_id, message))
+        core, later = self._core(conversation)
+        pinned = self._with_speakers(pinned)
+        core = list(zip(self._with_speakers([one for one, _ in core]), [of for _, of in core], strict=True))
+        focus = conversation.message
         context = _ContextText(self._cap, tokens, explain)
         shown: list[Hit] = []
         if not relevant_only:
@@ -131,11 +143,12 @@ class ContextBuilder:
         wants = self._experiences is not None and kind in self._kinds and bool(focus)
         if focus:
             room = context.room - (context.room // EXPERIENCE_SHARE if wants else 0)
-            lines = self._relevant(scene, later, without_session=relevant_only)
+            lines = self._relevant(conversation, later, without_session=relevant_only)
             shown += context.add_lines(RELEVANT, _once(lines, shown)[:MAX_RELEVANT], room, focus)
         if wants:
-            found = self._search(scene, ("experience",))
-            lines = _once(self._database.read(lambda tx: self._without_strangers(tx, found, scene)), shown)
+            found = self._search(conversation, ("experience",))
+            found = self._database.read(lambda tx: self._without_strangers(tx, found, conversation))
+            lines = _once([line for line in found if not _is_outdated(line.hit, later)], shown)
             shown += context.add_lines(HEADING, lines[:MAX_EXPERIENCES], question=focus)
         if not relevant_only:
             recent = self._recent(tokens, context, shown)
@@ -143,13 +156,13 @@ class ContextBuilder:
         self._log(agent_id, focus, shown)
         return str(context)
 
-    def _look(self, tx: Transaction, agent_id: str, message: str | None) -> tuple[str, Scene, list[Hit]]:
+    def _look(self, tx: Transaction, agent_id: str, message: str | None) -> tuple[str, Conversation, list[Hit]]:
         agent = Agents(tx).get_row(self._owner, agent_id) if agent_id else None
         said = without_injected(message or "")
         focus = said or (_focus(tx, agent.id) if agent else "")
         session = Sessions(tx).newest(agent.id) if agent and agent.state == "active" else None
         is_open = session is not None and session.ended_at is None
-        scene = Scene(
+        conversation = Conversation(
             agent_id,
             session.id if session and is_open else "",
             _speakers(tx, session.id) if session and is_open else frozenset(),
@@ -157,14 +170,14 @@ class ContextBuilder:
             bool(said),
         )
         pinned = [hit(tx, self._owner, one) for one in Items(tx, self._owner).pinned() if one.until is None]
-        return agent.kind if agent else "user", scene, pinned
+        return agent.kind if agent else "user", conversation, pinned
 
-    def _core(self, scene: Scene) -> Core:
+    def _core(self, conversation: Conversation) -> Core:
         try:
-            return self._database.read(lambda tx: choose_core(tx, self._owner, scene))
+            return self._database.read(lambda tx: choose_core(tx, self._owner, conversation))
         except LifelongError as error:
             log.warning("a context goes without its core: %s", error)
-            return Core([], Later(()))
+            return Core([], NewerStatements(()))
 
     def _standing_lines(
         self, context: _ContextText, pinned: Sequence[Hit], core: Sequence[tuple[Hit, Kind]]
@@ -178,53 +191,97 @@ class ContextBuilder:
         fitting = context.balanced([(one, of) for one, of in core if id(one) in new], room)
         return shown + context.add_lines(CORE, [_Line(one, f"core: {of}") for one, of in fitting], room)
 
-    def _relevant(self, scene: Scene, later: Later, *, without_session: bool) -> list[_Line]:
-        """Return what is relevant to the message and still holds."""
-        lines = _current(self._search(scene, ("fact", "record", "note")), later)
+    def _relevant(
+        self, conversation: Conversation, later: NewerStatements, *, without_session: bool
+    ) -> list[_Line]:
+        """Return what is relevant to the message; in the place of what was replaced, what replaced it."""
+        found = self._search(conversation, ("fact", "record", "note"))
+        found = [
+            _Line(one, why)
+            for one, (_, why) in zip(self._with_speakers([line.hit for line in found]), found, strict=True)
+        ]
+        lines = [
+            line
+            for line in self._database.read(lambda tx: [self._newest(tx, line, later) for line in found])
+            if line
+        ]
         if without_session:
-            lines = [one for one in lines if one.hit.kind != "record" or one.hit.session_id != scene.session_id]
-        return self._database.read(lambda tx: self._holding(tx, lines, scene))
+            lines = [
+                one for one in lines if one.hit.kind != "record" or one.hit.session_id != conversation.session_id
+            ]
+        return self._database.read(lambda tx: self._holding(tx, lines, conversation))
 
-    def _search(self, scene: Scene, kinds: tuple[ItemKind, ...]) -> list[_Line]:
+    def _newest(self, tx: Transaction, line: _Line, later: NewerStatements) -> _Line | None:
+        """Return a line, or what was said later in its place; none where that is not to be shown."""
+        if not _is_telling(line.hit):
+            return None
+        newest = _replaced_by(line.hit, later)
+        if newest is None:
+            return line
+        found = Items(tx, self._owner).find("record", str(newest.record_id))
+        newer = hit(tx, self._owner, found) if found and found.until is None and not found.hidden_at else None
+        return _Line(newer, line.why) if newer and _is_telling(newer) else None
+
+    def _with_speakers(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits, each fact with the name of who said it, if that is not clear: more than one person
+        speaks in this memory, or somebody else than the user, and the fact does not name them."""
+        records = {one.record_id for one in hits if one.kind == "fact" and one.record_id}
+        said, names = self._database.read(
+            lambda tx: (
+                (Items(tx, self._owner).speaker_of(records), Items(tx, self._owner).speakers())
+                if records
+                else ({}, [])
+            )
+        )
+        known = {fold(name) for name in names}
+        is_alone = len(known) < 2 and (self._owner == DEFAULT_OWNER or known <= {fold(self._owner)})
+        return [
+            one if one.kind != "fact" else replace(one, speaker=_speaker(one, said, is_alone=is_alone))
+            for one in hits
+        ]
+
+    def _search(self, conversation: Conversation, kinds: tuple[ItemKind, ...]) -> list[_Line]:
         try:
-            found = self._searcher.search(scene.message, 2 * MAX_RELEVANT, SearchFilter(kinds=kinds))
+            found = self._searcher.search(conversation.message, 2 * MAX_RELEVANT, SearchFilter(kinds=kinds))
         except LifelongError as error:
             log.warning("a context goes without search results: %s", error)
             return []
-        found = [_cut(one, scene.message) for one in found if one.until is None and one.confidence != "low"]
+        found = [_cut(one, conversation.message) for one in found if one.until is None and one.confidence != "low"]
         return [
             _Line(one, f"relevant: {one.score:.2f}, {one.confidence}")
             for one in found
-            if one.text.split() != scene.message.split()
+            if one.text.split() != conversation.message.split()
         ]
 
-    def _holding(self, tx: Transaction, lines: Sequence[_Line], scene: Scene) -> list[_Line]:
+    def _holding(self, tx: Transaction, lines: Sequence[_Line], conversation: Conversation) -> list[_Line]:
         """Return the lines without the rules of other projects; those of records without the sentences that facts
         said which have ended."""
-        here = {one.id for one in without_other_projects(tx, self._owner, scene, [one for one, _ in lines])}
-        lines = self._without_strangers(tx, [line for line in lines if line.hit.id in here], scene)
+        here = {one.id for one in without_other_projects(tx, self._owner, conversation, [one for one, _ in lines])}
+        lines = self._without_strangers(tx, [line for line in lines if line.hit.id in here], conversation)
         records = sorted({one.record_id for one, _ in lines if one.kind == "record" and one.record_id})
         ended: dict[int, list[frozenset[str]]] = {}
         for fact in Items(tx, self._owner).facts_citing(records):
             if fact.until and fact.record_id:
-                ended.setdefault(fact.record_id, []).append(_stems(plain(fact.text)))
+                ended.setdefault(fact.record_id, []).append(content_stems(fact.text))
         kept: list[_Line] = []
         for one, why in lines:
             gone = ended.get(one.record_id or 0, []) if one.kind == "record" else []
             parts = [
                 part
                 for part in sentences(one.text)
-                if not any(fact and len(_stems(part) & fact) >= SAME_SHARE * len(fact) for fact in gone)
+                if not any(fact and len(content_stems(part) & fact) >= SAME_SHARE * len(fact) for fact in gone)
             ]
             if parts:
                 kept.append(_Line(replace(one, text=" ".join(parts)) if gone else one, why))
         return kept
 
-    def _without_strangers(self, tx: Transaction, lines: Sequence[_Line], scene: Scene) -> list[_Line]:
+    def _without_strangers(
+        self, tx: Transaction, lines: Sequence[_Line], conversation: Conversation
+    ) -> list[_Line]:
         """Leave out private matters of people who are not in the conversation, where it is known who is."""
-        private = {one.id: one for one, _ in lines if is_private(one.text)} if scene.speakers else {}
+        private = {one.id: one for one, _ in lines if is_private(one.text)} if conversation.speakers else {}
         speakers = Items(tx, self._owner).speaker_of({one.record_id for one in private.values() if one.record_id})
-        present = {"", *map(fold, scene.speakers)}
+        present = {"", *map(fold, conversation.speakers)}
         gone = {
             one.id
             for one in private.values()
@@ -312,39 +369,50 @@ class _ContextText:
         return "\n\n".join([opens, *self._parts, closes]) if self._parts else ""
 
 
-def _current(lines: Sequence[_Line], later: Later) -> list[_Line]:
-    """Return the lines of which nothing newer replaces a part. Left out is also what was asked for once, what says
-    next to nothing, and what a tool or a web page would have an assistant do."""
-    return [line for line in lines if _is_telling(line.hit) and not any(map(later.replaces, _said(line.hit)))]
-
-
 def _cut(one: Hit, question: str) -> Hit:
     """Return a hit with only so much of its text as is read, around the question."""
     long = len(one.text) > MAX_TEXT_CHARS
     return replace(one, text=shortened(one.text, question, MAX_TEXT_CHARS)) if long else one
 
 
-def _said(one: Hit) -> list[Said]:
-    parts = list(sentences(one.text))[:MAX_SENTENCES] if one.trust == "user" else []
-    speaker = one.speaker if one.kind == "record" else ""
-    kinds = [next((found.kind for found in standing(part)), None) for part in parts]
-    return [Said(part, one.at, one.record_id or 0, speaker, kind) for part, kind in zip(parts, kinds, strict=True)]
+def _is_outdated(one: Hit, later: NewerStatements) -> bool:
+    """Return whether what an experience tells was replaced."""
+    speaker, _, said = one.text.partition(": ")
+    told = statements(said.partition(" → ")[0], one.at, one.record_id or 0, speaker)
+    return any(map(later.replace, told))
+
+
+def _replaced_by(one: Hit, later: NewerStatements) -> Statement | None:
+    """Return the newest of what was said later that replaces a part of a hit."""
+    told = statements(one.text, one.at, one.record_id or 0, one.speaker) if one.trust == "user" else []
+    return max(filter(None, map(later.newest, told)), key=lambda found: (found.at, found.record_id), default=None)
+
+
+def _speaker(fact: Hit, said: Mapping[int, tuple[str, str]], *, is_alone: bool) -> str:
+    """Return the name of who said a fact; empty where the user is the only one who speaks, or it names them."""
+    if fact.speaker == HOST:
+        return SPEAKERS["system"]
+    name = said.get(fact.record_id or 0, ("",))[0]
+    is_named = bool(name) and fold(name.split()[0]) in fold(fact.text)
+    return "" if is_named or (is_alone and fact.trust == "user") else name
 
 
 def _is_telling(one: Hit) -> bool:
+    """Return whether a hit says something that lasts: not what was asked for once, what says next to nothing (a
+    fact was found worth keeping), or what a tool or a web page would have an assistant do."""
     if one.trust == "user" and is_for_once(one.text):
         return False
     if one.trust in SOURCE_LABELS and instructs(one.text):
         return False
-    return len(_stems(plain(one.text))) >= MIN_WORDS
+    return one.kind == "fact" or len(content_stems(one.text)) >= MIN_WORDS or bool(standing(one.text))
 
 
 def _once(lines: Iterable[_Line], shown: Sequence[Hit]) -> list[_Line]:
     """Return the lines that say something that is not shown yet, each once."""
-    known = [(one, _stems(one.text)) for one in shown]
+    known = [(one, content_stems(one.text)) for one in shown]
     kept: list[_Line] = []
     for line in lines:
-        words = _stems(line.hit.text)
+        words = content_stems(line.hit.text)
         if not any(_is_same(line.hit, words, *one) for one in known):
             kept.append(line)
             known.append((line.hit, words))
@@ -361,10 +429,6 @@ def _records(one: Hit) -> set[int]:
     """Return the records that a hit is, or rests on."""
     found = {one.record_id} if one.record_id else set()
     return found.union(*map(_records, one.sources))
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, content_words(text)))
 
 
 def _speakers(tx: Transaction, session_id: str) -> frozenset[str]:
@@ -408,18 +472,20 @@ def without_fence(text: str) -> str:
 
 
 def context_line(hit: Hit, question: str = "") -> str:
-    """Return a hit as a line of a context: its date, its id, whether it is only data, who said it, its text."""
+    """Return a hit as a line of a context: its date, its id, whether it is only data, who approved it, who said
+    it, its text."""
     source = [f"{hit.at:%Y-%m-%d}", hit.id]
     source += [SOURCE_LABELS[hit.trust]] if hit.trust in SOURCE_LABELS else []
+    source += [f"approved by {hit.approved_by}"] if hit.approved_by else []
     text = shortened(hit.text, question, MAX_CONTEXT_LINE_CHARS)
     return without_fence(f"- [{', '.join(source)}] {_who(hit)}{text}")
 
 
 def _who(hit: Hit) -> str:
-    """Return who said a record, where that is not the user."""
-    if hit.kind != "record" or hit.trust in SOURCE_LABELS:
+    """Return who said a record or a fact, where that is not the user."""
+    if hit.kind not in ("record", "fact") or hit.trust in SOURCE_LABELS:
         return ""
-    name = hit.speaker or {"agent": "Assistant", "system": "System"}.get(hit.trust, "")
+    name = hit.speaker or SPEAKERS.get(hit.trust, "")
     return f"{name}: " if name else ""
 
 

@@ -2,8 +2,9 @@
 
 Candidates are the current facts of documents and the user's own records: the newest ones, and older ones that the
 full-text index finds by the words of standing sentences. `standing` says what each is. Left out are what a tool, a
-web page or the assistant said, what has ended or a newer sentence replaces, what a person took out with `unpin`,
-the private matters of somebody who is not in the conversation, and the rules of another project.
+web page or the assistant said (unless a person approved it), what has ended or a newer sentence replaces, what a
+person took out with `unpin`, the private matters of somebody who is not in the conversation, and the rules of
+another project.
 """
 
 from __future__ import annotations
@@ -17,17 +18,21 @@ from functools import cached_property
 from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
-from lifelong.collect.descriptors import User
+from lifelong.collect.descriptors import folder_of, is_foreground
+from lifelong.organize.binding import in_first_person, person_named
 from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
-from lifelong.organize.facts import PEOPLE
-from lifelong.organize.rules.speakers import USER, display_name
+from lifelong.organize.facts import HOST, PEOPLE
 from lifelong.recall.analyzer import stem_number
 from lifelong.recall.feedback import FeedbackRows
 from lifelong.recall.index_writer import text_of
 from lifelong.recall.items import FoundItem, Items
-from lifelong.recall.replaced import Later, Said, topic
+from lifelong.recall.replaced import NewerStatements, Statement, topic
 from lifelong.recall.search import hit
-from lifelong.recall.standing import (
+from lifelong.redaction import redact
+from lifelong.storage.base import Transaction
+from lifelong.text.sentences import sentences
+from lifelong.text.speech import own_sentences
+from lifelong.text.standing import (
     BINDING,
     CUES,
     HEALTH_CUES,
@@ -38,12 +43,9 @@ from lifelong.recall.standing import (
     Kind,
     standing,
 )
-from lifelong.redaction import redact
-from lifelong.storage.base import Transaction
-from lifelong.text.sentences import sentences
 from lifelong.text.stems import stem
 from lifelong.text.words import content_words, fold
-from lifelong.types import Agent, Hit, UserMessage
+from lifelong.types import Agent, Hit, Note, UserMessage
 
 MIN_TOPIC: dict[Kind, int] = {"never": 1, "rule": 1, "convention": 2, "preference": 1, "family": 1}
 """Words that say what it is about, without which a sentence of the kind says nothing."""
@@ -52,20 +54,14 @@ MAX_PER_CUE = 10  # newest items that hold a word of standing sentences
 MAX_CANDIDATES = 600
 RELAYED = "the user said: "
 """Before what an assistant stored as the user's words: it may be about the user, and never a rule."""
-DEFAULT_OWNER = "default"
 MAX_AGENTS = 200  # whose folders are known as projects
 MAX_OF_KIND: dict[Kind, int] = {"name": 2, "home": 2, "work": 2, "family": 3}
+MAX_WHOLE_CHARS = 240  # of a record that is shown whole
 SAME_SHARE = 0.8  # of their words that two lines share, if they say the same
 QUOTED_SHARE = 0.8  # of a fact's words that a sentence has, if the fact is a quotation of it
 COVERED_SHARE = 0.5  # of a fact's words that a sentence has, if the fact was made of it
 
 _PROJECTS = f"{MEMORY_ROOT}/projects/"
-_QUOTED = re.compile(
-    r"^(?P<who>.{1,80}?) (?:(?:said on [^:]{4,40}|wants): [\"“](?P<quote>.+)[\"”]\.?"
-    r"|wants the assistant to (?P<request>.+))$",
-    re.DOTALL,
-)
-"""How the rules retell what somebody said or asked for."""
 _EXPLICIT = re.compile(
     r"\b(?:rules?|always|polic(?:y|ies)|conventions?|must|ever|from now on|immer|regeln?|siempre|reglas?"
     r"|toujours|regles?|never|nie"
@@ -75,7 +71,7 @@ _NUMBER = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Conversation:
     """Who talks now, and about what: the agent, its open session, the names that spoke in it (none: unknown),
     the message, and whether it is given, rather than what was said last."""
 
@@ -100,8 +96,15 @@ class _Candidate:
         return self.found.at, self.found.record_id or 0
 
     @property
-    def said(self) -> Said:
-        return Said(self.essence, self.found.at, self.found.record_id or 0, self.found.speaker, self.kind)
+    def said(self) -> Statement:
+        return Statement(
+            self.essence,
+            self.found.at,
+            self.found.record_id or 0,
+            _speaker_of(self.found),
+            self.kind,
+            whole=_own_words(self.found),
+        )
 
 
 class Core(NamedTuple):
@@ -109,27 +112,30 @@ class Core(NamedTuple):
     a context is outdated."""
 
     lines: list[tuple[Hit, Kind]]
-    later: Later
+    later: NewerStatements
 
 
-def choose_core(tx: Transaction, owner: str, scene: Scene) -> Core:
+def choose_core(tx: Transaction, owner: str, conversation: Conversation) -> Core:
     """Choose the core of a context."""
-    return _Core(tx, owner, scene).choose()
+    return _Core(tx, owner, conversation).choose()
 
 
-def without_other_projects(tx: Transaction, owner: str, scene: Scene, hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits, without the rules of another project than the scene's."""
-    return _Core(tx, owner, scene).without_other_projects(hits)
+def without_other_projects(
+    tx: Transaction, owner: str, conversation: Conversation, hits: Sequence[Hit]
+) -> list[Hit]:
+    """Return the hits, without the rules of another project than the conversation's."""
+    return _Core(tx, owner, conversation).without_other_projects(hits)
 
 
 class _Core:
-    def __init__(self, tx: Transaction, owner: str, scene: Scene) -> None:
+    def __init__(self, tx: Transaction, owner: str, conversation: Conversation) -> None:
         self._tx = tx
         self._owner = owner
-        self._scene = scene
+        self._conversation = conversation
         self._items = Items(tx, owner)
         self._documents = DocumentRows(tx, owner)
         self._paths: dict[str, str] = {}
+        self._works_alone: dict[str, bool] = {}
         # Who said a record, and to which agent.
         self._said_to = defaultdict[int, tuple[str, str]](lambda: ("", ""))
 
@@ -138,9 +144,12 @@ class _Core:
         candidates = [one for item in found for one in self._standing(item)]
         said = [one.said for one in candidates]
         said += [one for item in found if item.kind == "record" and not item.until for one in _sentences(item)]
+        here = self._here()
+        elsewhere = {item.record_id for item in found if here and self._folder(item.agent_id) not in {"", *here}}
+        said = [one for one in said if one.record_id not in elsewhere]
         asked = {item.record_id for item in found if self._is_asked(item)}
-        later = Later(one for one in said if one.record_id not in asked)
-        candidates = [one for one in candidates if not later.replaces(one.said)]
+        later = NewerStatements(one for one in said if one.record_id not in asked)
+        candidates = list(_up_to_date(candidates, later, found))
         candidates = self._without_removed(candidates)
         records = {one.found.record_id for one in candidates if one.found.kind == "fact" and one.found.record_id}
         self._said_to.update(self._items.speaker_of(sorted(records)))
@@ -161,24 +170,34 @@ class _Core:
         ids += self._items.newest_said(("user", "system"), NEWEST_RECORDS)
         ids += self._items.holding_each(sorted(set(map(stem_number, CUES))), MAX_PER_CUE)
         found = [*self._items.get(list(dict.fromkeys(ids))[:MAX_CANDIDATES]).values()]
-        by_host = [one for one in found if one.trust == "system"]
-        self._said_to.update(self._items.speaker_of(sorted({one.record_id for one in by_host if one.record_id})))
-        return [one for one in found if one.trust != "system" or self._is_said_here(one)]
+        self._said_to.update(self._items.speaker_of(sorted({one.record_id for one in found if one.record_id})))
+        return [one for one in found if not self._is_by_program(one) or self._is_said_here(one)]
+
+    def _is_by_program(self, found: FoundItem) -> bool:
+        """Return whether the host said something, or it was said to an agent that works without a person."""
+        agent_id = found.agent_id or self._said_to[found.record_id or 0][1]
+        if found.trust == "system" or not agent_id or found.type == Note.type:
+            return found.trust == "system"
+        if agent_id not in self._works_alone:
+            agent = Agents(self._tx).find_row(agent_id)
+            self._works_alone[agent_id] = agent is not None and not is_foreground(agent.kind)
+        return self._works_alone[agent_id]
 
     def _is_said_here(self, found: FoundItem) -> bool:
-        """Return whether something was said to the scene's agent: what a host tells one agent binds no other."""
-        return self._scene.agent_id == (found.agent_id or self._said_to[found.record_id or 0][1])
+        """Return whether something was said to the agent of the conversation: what a host tells one agent binds no
+        other."""
+        return self._conversation.agent_id == (found.agent_id or self._said_to[found.record_id or 0][1])
 
     def _standing(self, found: FoundItem) -> Iterator[_Candidate]:
         if found.until or found.hidden_at or found.kind not in ("record", "fact"):
             return
         relayed = found.trust == "agent" and found.type == UserMessage.type
-        if found.trust not in ("user", "system") and not relayed:
+        if found.trust not in ("user", "system") and not relayed and not found.approved_by:
             return
-        text = text_of(found.type, found.data) if found.kind == "record" else plain(found.text)
+        text = _own_words(found) if found.kind == "record" else found.text
         about_user = found.kind == "fact" and self._about_user.match(text)
         if about_user:
-            text = _in_first_person(text[about_user.end() :])
+            text = in_first_person(text[about_user.end() :])
         said = [
             one
             for one in standing(text, by_host=found.trust == "system")
@@ -190,13 +209,14 @@ class _Core:
             own = own or self._is_users(found)
             if found.kind == "fact" and kind in IDENTITY | {"preference"} and not own:
                 continue
-            whose = RELAYED if relayed else _whose(found)
-            shown = plain(found.text) if about_user else words
-            yield _Candidate(found, kind, f"{whose}{shown}", own, essence, _stems(words))
+            shown = found.text if about_user else words
+            yield _Candidate(
+                found, kind, f"{RELAYED if relayed else ''}{shown}", own, essence, content_stems(words)
+            )
 
     def _is_asked(self, found: FoundItem) -> bool:
         """Return whether an item is the message itself, which a host may have stored before it asks."""
-        asked = self._scene.message.split() if self._scene.is_asked else []
+        asked = self._conversation.message.split() if self._conversation.is_asked else []
         return (
             found.kind == "record"
             and bool(asked)
@@ -216,7 +236,7 @@ class _Core:
     @property
     def _person(self) -> str:
         """What documents call the user."""
-        return USER if self._owner == DEFAULT_OWNER else display_name(self._owner)
+        return person_named(self._owner)
 
     @cached_property
     def _about_user(self) -> re.Pattern[str]:
@@ -230,7 +250,7 @@ class _Core:
         gone = FeedbackRows(self._tx, self._owner).taken_out()
         gone |= {one.key for one in self._items.pinned()}
         facts = [one for key in sorted(gone) if (one := self._fact(key))]
-        words = [(one.record_id, _stems(plain(one.text))) for one in facts]
+        words = [(one.record_id, content_stems(one.text)) for one in facts]
         return [
             one
             for one in candidates
@@ -243,11 +263,11 @@ class _Core:
         return self._items.find("fact", key.removeprefix("fact:")) if key.startswith("fact:") else None
 
     def _without_strangers(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
-        """Leave out the private matters of people who are not in the conversation, where it is known who is; where
-        it is not, who each of several people is."""
+        """Leave out the private matters and the rules of people who are not in the conversation, where it is known
+        who is; where it is not, who each of several people is. A person's rule binds nobody else."""
         names = {speaker for one in candidates if (speaker := self._speaker(one.found))}
-        present = {fold(name) for name in self._scene.speakers}
-        hidden = PRIVATE if present else IDENTITY if len(names) > 1 else frozenset()
+        present = {fold(name) for name in self._conversation.speakers}
+        hidden = PRIVATE | BINDING if present else IDENTITY if len(names) > 1 else frozenset()
         return [one for one in candidates if one.kind not in hidden or self._speaker(one.found) in {"", *present}]
 
     def _speaker(self, found: FoundItem) -> str:
@@ -265,8 +285,8 @@ class _Core:
 
     def _here(self) -> set[str]:
         """Return the projects that the message names, or else the agent's; none where that is unknown."""
-        message = fold(self._scene.message)
-        folder = self._folder(self._scene.agent_id)
+        message = fold(self._conversation.message)
+        folder = self._folder(self._conversation.agent_id)
         return {name for name in self._projects if _names(message, name)} or ({folder} if folder else set())
 
     def is_elsewhere(self, text: str, found: FoundItem, here: Collection[str]) -> bool:
@@ -318,11 +338,14 @@ class _Core:
             if fact.record_id and (fact.until or fact.key in chosen):
                 facts.setdefault(fact.record_id, []).append(fact)
         dropped: set[int] = set()
-        for one in candidates:
-            if one.found.kind == "fact":
-                continue
-            for fact in facts.get(one.found.record_id or 0, ()):
-                words = _stems(plain(fact.text))
+        said = [one for one in candidates if one.found.kind != "fact"]
+        for one in said:
+            ended = (content_stems(fact.text) for fact in facts.get(one.found.record_id or 0, ()) if fact.until)
+            if any(_covers(one.stems, words) for words in ended):
+                dropped.add(id(one))
+        for one in said:
+            for fact in facts.get(one.found.record_id or 0, ()) if id(one) not in dropped else ():
+                words = content_stems(fact.text)
                 if not _covers(one.stems, words):
                     continue
                 is_quoted = not fact.until and len(words & one.stems) >= QUOTED_SHARE * len(words)
@@ -330,39 +353,53 @@ class _Core:
         return [one for one in candidates if id(one) not in dropped]
 
 
-def _sentences(found: FoundItem) -> Iterator[Said]:
+def _up_to_date(
+    candidates: Sequence[_Candidate], later: NewerStatements, found: Iterable[FoundItem]
+) -> Iterator[_Candidate]:
+    """Yield the candidates; in the place of one that was replaced what the newest statement says, unless that
+    stands itself."""
+    records = {one.record_id: one for one in found if one.kind == "record"}
+    standing_records = {one.found.record_id for one in candidates}
+    shown: set[tuple[int, Kind]] = set()
+    for one in candidates:
+        newest = last = later.newest(one.said)
+        while newest:
+            last, newest = newest, later.newest(newest)
+        if last is None:
+            yield one
+            continue
+        record = records.get(last.record_id)
+        if record and last.record_id not in standing_records and (last.record_id, one.kind) not in shown:
+            shown.add((last.record_id, one.kind))
+            text = last.whole if len(last.whole) <= MAX_WHOLE_CHARS else last.text
+            yield _Candidate(record, one.kind, text, one.own, last.text, content_stems(text))
+
+
+def _own_words(found: FoundItem) -> str:
+    """Return what a record says, without what its speaker pasted or only asks about; or what a fact says."""
+    text = text_of(found.type, found.data) if found.kind == "record" else found.text
+    return "\n".join(own_sentences(text)) if found.trust == "user" else text
+
+
+def _sentences(found: FoundItem) -> Iterator[Statement]:
     """Yield what the user or the host said in a record, each sentence."""
     if found.trust in ("user", "system"):
-        for one in sentences(text_of(found.type, found.data)[:MAX_TEXT_CHARS]):
-            yield Said(one, found.at, found.record_id or 0, found.speaker)
+        whole = _own_words(found)[:MAX_TEXT_CHARS]
+        for one in sentences(whole):
+            yield Statement(one, found.at, found.record_id or 0, _speaker_of(found), whole=whole)
+
+
+def _speaker_of(found: FoundItem) -> str:
+    return HOST if found.trust == "system" else found.speaker
 
 
 def _folder(agent: Agent) -> str:
-    """Return the name of the folder that an agent works in, folded; empty where its channel is not a folder."""
-    channel = agent.descriptor.channel_id if isinstance(agent.descriptor, User) else ""
-    return fold(re.split(r"[/\\]", channel.rstrip("/\\"))[-1]) if re.search(r"[/\\]", channel) else ""
+    """Return the name of the folder that an agent works in, folded; empty where that is unknown."""
+    return fold(folder_of(agent.descriptor))
 
 
-def _in_first_person(text: str) -> str:
-    """Return what a fact says of the user as the user would say it, roughly: it is read, and not shown."""
-    verb, _, rest = text.partition(" ")
-    verb = {"is": "am", "has": "have", "does": "do"}.get(verb, verb.removesuffix("s"))
-    return f"I {verb} {rest}"
-
-
-def _whose(found: FoundItem) -> str:
-    """Return who said what a fact retells, where that is not the user."""
-    retold = _QUOTED.match(found.text) if found.kind == "fact" else None
-    return f"{retold['who']}: " if retold and retold["who"] != USER else ""
-
-
-def plain(text: str) -> str:
-    """Return what somebody said of a fact that retells it."""
-    found = _QUOTED.match(text)
-    return (found["quote"] or found["request"]) if found else text
-
-
-def _stems(text: str) -> frozenset[str]:
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words that say something."""
     return frozenset(map(stem, content_words(text)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import datetime
 from hashlib import blake2b
@@ -19,9 +18,8 @@ from lifelong.journal.service import JournalService
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import redacted
-from lifelong.organize.facts import INFERRED, PEOPLE, SUBJECTS, Fact, parse_fact, replace_fact
-from lifelong.organize.rules.speakers import display_name, usable_name
-from lifelong.organize.rules.third_person import third_person
+from lifelong.organize.facts import INFERRED, Fact, parse_fact, replace_fact
+from lifelong.organize.rules.subjects import display_name, usable_name
 from lifelong.recall.analyzer import extract_terms
 from lifelong.recall.feedback import FeedbackRows, Verdict, split_key, summary_line_id
 from lifelong.recall.index_writer import facts_of, ref_of, text_of
@@ -43,8 +41,6 @@ MAX_EDIT_TRIES = 5  # where others edit the same document
 MAX_CORRECTION_CHARS = 20_000
 MAX_ID_CHARS = 2_000
 AUTHOR = "person"
-
-_FIRST_PERSON = re.compile(r"(?:I|My|We|Our)[\s'\u2019]")  # and not "I/O", "I-95" or "I. Newton"
 
 Remember = Callable[[JournalRecord], object]
 """`Journal.append`: a record that is there already is not written again."""
@@ -247,7 +243,7 @@ class Curation:
             if not (document and paragraph):
                 raise InputError(f"{found.short_id} is no longer in its document. List the facts again.")
             fact = parse_fact(paragraph)
-            new = _as_fact(document, correction, record_id, speaker) if correction and record_id else None
+            new = _as_fact(document, correction, record_id, speaker, now) if correction and record_id else None
             if new and fact and fact.by == record_id:
                 return f"fact:{ref_of(document, new)}"  # begun before, and done up to here
             if not fact and not new:
@@ -306,17 +302,8 @@ def _paragraph(document: Document, ref: str) -> str | None:
     return next((paragraph for found, _, paragraph in facts_of(document) if found == ref), None)
 
 
-def _as_fact(document: Document, correction: str, record_id: int, speaker: str) -> Fact:
-    """Return a correction as a fact: one paragraph, with the name in place of "I", and without the title if that
-    is its subject."""
-    text = (
-        redacted(" ".join(correction.split()), "The correction", MAX_CORRECTION_CHARS)
-        .removeprefix(INFERRED)
-        .lstrip("# ")
-    )
-    me = document.title if document.path.startswith(PEOPLE) else speaker
-    if me and _FIRST_PERSON.match(text):
-        text = third_person(text.replace("\u2019", "'"), me, "")
-    after = text.removeprefix(f"{document.title} ")
-    dropped = document.path.startswith(SUBJECTS) and after[:1].islower()
-    return Fact(after if dropped else text, (record_id,))
+def _as_fact(document: Document, correction: str, record_id: int, speaker: str, at: datetime) -> Fact:
+    """Return a correction as a fact: a quote of one paragraph."""
+    text = redacted(" ".join(correction.split()), "The correction", MAX_CORRECTION_CHARS).removeprefix(INFERRED)
+    named = "" if speaker == document.title else speaker
+    return Fact(text, (record_id,), speaker=named, day=f"{at:%Y-%m-%d}")

@@ -9,21 +9,25 @@ from datetime import datetime
 from typing import NamedTuple
 
 from lifelong.journal.records import first_record_of
-from lifelong.recall.citations import Citations
+from lifelong.recall.ends import HAS_ENDED, Ends
 from lifelong.recall.items import Items
 from lifelong.recall.recall_log import WriteBehind
 from lifelong.storage.base import Database, Row, Transaction
-from lifelong.types import Confidence, Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
+from lifelong.types import Confidence, Item, ItemKind, Provenance, from_micros, to_micros
 
 KIND: ItemKind = "experience"
-_COLUMNS = "id, text, category, session_id, record, trust, at, entities, used, used_at, until"
+_COLUMNS = "id, text, category, session_id, record, trust, at, entities, used, used_at"
+_QUALIFIED = ", ".join(f"e.{name}" for name in _COLUMNS.split(", "))
+_OF_EXPERIENCES = (
+    f"{_QUALIFIED} FROM experiences e LEFT JOIN items i ON i.owner = e.owner AND i.kind = ? AND i.ref = e.id"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Experience:
     """Something worth knowing again. `record` is the journal line it came from; `entities` are the people,
-    projects and places it names; `used` is how often it came back; `until` is when it stopped being true (none: it
-    holds); `score` is how well it answers a query, `confidence` how sure it is that it does."""
+    projects and places it names; `used` is how often it came back; `score` is how well it answers a query,
+    `confidence` how sure it is that it does."""
 
     id: str
     text: str
@@ -35,7 +39,6 @@ class Experience:
     entities: tuple[str, ...]
     used: int = 0
     used_at: datetime | None = None
-    until: datetime | None = None
     score: float = 0.0
     confidence: Confidence = "fair"
 
@@ -65,56 +68,29 @@ class ExperienceRows:
     def add(self, one: Experience, now: datetime) -> bool:
         """Insert an experience. Return whether it was new. One that had ended holds again, unless it was
         corrected."""
+        values = (one.session_id, one.record, to_micros(one.at), self._owner, one.id)
         added = self._tx.all(
-            f"INSERT INTO experiences (owner, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, NULL) "
-            "ON CONFLICT (owner, id) DO UPDATE SET until = NULL, record = excluded.record, at = excluded.at, "
-            "session_id = excluded.session_id WHERE experiences.until IS NOT NULL "
-            "AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner AND "
-            "c.item = ? || experiences.id) RETURNING id",
+            f"INSERT INTO experiences (owner, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0) "
+            "ON CONFLICT (owner, id) DO NOTHING RETURNING id",
             *(self._owner, one.id, one.text, one.category, one.session_id, one.record, one.trust),
-            *(to_micros(one.at), json.dumps(one.entities, ensure_ascii=False), f"{KIND}:"),
+            *(to_micros(one.at), json.dumps(one.entities, ensure_ascii=False)),
+        ) or self._tx.all(
+            "UPDATE experiences SET session_id = ?, record = ?, at = ? WHERE owner = ? AND id = ? AND EXISTS ("
+            "SELECT 1 FROM items i WHERE i.owner = experiences.owner AND i.kind = ? AND i.ref = experiences.id "
+            f"AND {HAS_ENDED}) AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner "
+            "AND c.item = ? || experiences.id) RETURNING id",
+            *(*values, KIND, f"{KIND}:"),
         )
         if added:
-            self._index([one], now)
+            Ends(self._tx, self._owner).remove(KIND, [one.id])
+            Items(self._tx, self._owner).put([_item(one)], now)
         return bool(added)
-
-    def _index(self, some: Sequence[Experience], now: datetime, *, rebuilding: bool = False) -> None:
-        """Make items of them, which have ended, wholly or in part, where the records they sum up have."""
-        items, citations = Items(self._tx, self._owner), Citations(self._tx, self._owner)
-        items.put([_item(one) for one in some], now, rebuilding=rebuilding)
-        made = {record: one.id for one in some if (record := first_record_of(one.record))}
-        for end in citations.ends(made):
-            items.end(KIND, [made[end.record_id]], *end[1:])
-
-    def end(self, record: str, until: datetime | None, known: datetime, by_record: int | None) -> None:
-        """End what was made of this journal line, or, without `until`, a part of it."""
-        ids = self.made_of(record)
-        if until:
-            which = "WHERE owner = ? AND record = ? AND until IS NULL RETURNING id"
-            rows = self._tx.all(f"UPDATE experiences SET until = ? {which}", to_micros(until), self._owner, record)
-            ids = [row[0] for row in rows]
-        Items(self._tx, self._owner).end(KIND, ids, until, known, by_record)
-
-    def revive(self, record: str) -> None:
-        """Let what was made of this journal line hold again, unless a person ended it."""
-        self._tx.run(
-            "UPDATE experiences SET until = NULL WHERE owner = ? AND record = ? "
-            "AND until IS NOT NULL AND NOT EXISTS (SELECT 1 FROM corrections c WHERE c.owner = experiences.owner "
-            "AND c.item = ? || experiences.id) "
-            "AND NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = experiences.owner "
-            "AND f.item = ? || experiences.id AND f.verdict = 'outdated')",
-            *(self._owner, record, f"{KIND}:", f"{KIND}:"),
-        )
-        Items(self._tx, self._owner).revive(KIND, self.made_of(record))
 
     def partly_superseded(self, ids: Iterable[str]) -> dict[str, int]:
         """Return those of which a part has ended, each with the record that says so."""
-        rows = self._tx.many(
-            "SELECT ref, by_record FROM items WHERE owner = ? AND kind = ? AND ref = ? AND until IS NULL "
-            "AND by_record IS NOT NULL",
-            [(self._owner, KIND, id_) for id_ in ids],
-        )
-        return {row[0]: row[1] for row in rows}
+        items = Items(self._tx, self._owner)
+        found = items.get(items.ids_of(KIND, ids)).values()
+        return {one.ref: one.by_record for one in found if one.by_record and not one.until}
 
     def made_of(self, record: str) -> list[str]:
         """Return the ids of what came from a journal line."""
@@ -133,7 +109,7 @@ class ExperienceRows:
         """Return the ids of the items of all that hold."""
         rows = self._tx.all(
             "SELECT i.id FROM experiences e JOIN items i ON i.owner = e.owner AND i.kind = ? AND i.ref = e.id "
-            "WHERE e.owner = ? AND e.until IS NULL",
+            f"WHERE e.owner = ? AND NOT {HAS_ENDED}",
             *(KIND, self._owner),
         )
         return [row[0] for row in rows]
@@ -142,17 +118,16 @@ class ExperienceRows:
         """Return how many that hold have no vector yet, nor an item."""
         row = self._tx.one(
             "SELECT count(*) FROM experiences e LEFT JOIN items i ON i.owner = e.owner AND i.kind = ? "
-            "AND i.ref = e.id WHERE e.owner = ? AND e.until IS NULL AND i.embedded IS NULL",
+            f"AND i.ref = e.id WHERE e.owner = ? AND i.embedded IS NULL AND NOT {HAS_ENDED}",
             *(KIND, self._owner),
         )
         return int(row[0]) if row else 0
 
     def of_items(self, item_ids: Iterable[int]) -> dict[int, Experience]:
         """Return those of these items that hold."""
-        columns = ", ".join(f"e.{name}" for name in _COLUMNS.split(", "))
         rows = self._tx.many(
-            f"SELECT i.id, {columns} FROM items i JOIN experiences e ON e.owner = i.owner AND e.id = i.ref "
-            "WHERE i.owner = ? AND i.kind = ? AND i.id = ? AND i.gone IS NULL AND e.until IS NULL",
+            f"SELECT i.id, {_QUALIFIED} FROM items i JOIN experiences e ON e.owner = i.owner AND e.id = i.ref "
+            f"WHERE i.owner = ? AND i.kind = ? AND i.id = ? AND i.gone IS NULL AND NOT {HAS_ENDED}",
             [(self._owner, KIND, id_) for id_ in item_ids],
         )
         return {row[0]: _experience(row[1:]) for row in rows}
@@ -166,9 +141,10 @@ class ExperienceRows:
     def newest(self, category: str, session_id: str, since: datetime | None, limit: int) -> list[Experience]:
         """Return those that hold, of this category and session, if named."""
         rows = self._tx.all(
-            f"SELECT {_COLUMNS} FROM experiences WHERE owner = ? AND until IS NULL AND at >= ? "
-            "AND (? = '' OR category = ?) AND (? = '' OR session_id = ?) ORDER BY at DESC, id LIMIT ?",
-            *(self._owner, to_micros(since) if since else 0, category, category, session_id, session_id, limit),
+            f"SELECT {_OF_EXPERIENCES} WHERE e.owner = ? AND NOT {HAS_ENDED} AND e.at >= ? AND (? = '' OR "
+            "e.category = ?) AND (? = '' OR e.session_id = ?) ORDER BY e.at DESC, e.id LIMIT ?",
+            *(KIND, self._owner, to_micros(since) if since else 0),
+            *(category, category, session_id, session_id, limit),
         )
         return [_experience(row) for row in rows]
 
@@ -187,10 +163,10 @@ class ExperienceRows:
         if excess <= 0:
             return []
         rows = self._tx.all(
-            "SELECT id FROM experiences e WHERE owner = ? AND id <> ? AND NOT EXISTS (SELECT 1 FROM pins p "
-            "WHERE p.owner = e.owner AND p.item = ? || e.id) ORDER BY until IS NULL, "
-            "CASE WHEN used_at > at THEN used_at ELSE at END, used, id LIMIT ?",
-            *(self._owner, but, f"{KIND}:", excess),
+            f"SELECT {_OF_EXPERIENCES} WHERE e.owner = ? AND e.id <> ? AND NOT EXISTS (SELECT 1 FROM pins p "
+            f"WHERE p.owner = e.owner AND p.item = ? || e.id) ORDER BY CASE WHEN {HAS_ENDED} THEN 0 ELSE 1 END, "
+            "CASE WHEN e.used_at > e.at THEN e.used_at ELSE e.at END, e.used, e.id LIMIT ?",
+            *(KIND, self._owner, but, f"{KIND}:", excess),
         )
         gone = [row[0] for row in rows]
         self._tx.many("DELETE FROM experiences WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in gone])
@@ -204,7 +180,8 @@ class ExperienceRows:
             "WHERE i.owner = e.owner AND i.kind = ? AND i.ref = e.id AND i.gone IS NULL)",
             *(self._owner, KIND),
         )
-        self._index([_experience(row) for row in rows], now, rebuilding=True)
+        made = [_item(_experience(row)) for row in rows]
+        Items(self._tx, self._owner).put(made, now, rebuilding=True)
 
     # How far the journal was read
 
@@ -261,14 +238,12 @@ def _item(one: Experience) -> Item:
         session_id=one.session_id,
         record_id=first_record_of(one.record),
         trust=one.trust,
-        until=one.until,
     )
 
 
 def _experience(row: Row) -> Experience:
-    id_, text, category, session_id, record, trust, at, entities, used, used_at, until = row
+    id_, text, category, session_id, record, trust, at, entities, used, used_at = row
     return Experience(
         *(id_, text, category, session_id, record, trust, from_micros(at), tuple(json.loads(entities)), used),
         from_micros(used_at) if used_at else None,
-        from_optional_micros(until),
     )

@@ -33,7 +33,7 @@ from lifelong.recall.experience_rows import (
 from lifelong.recall.feedback import has_ended
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import ActiveEmbedder, IndexWorker
-from lifelong.redaction import has_secret, redact
+from lifelong.redaction import mentions_secret, redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.names import names
 from lifelong.types import PROVENANCES, Clock, Provenance
@@ -401,5 +401,5 @@ def is_candidate(record: JournalRecord) -> bool:
     return (
         record.category in CATEGORIES
         and MIN_CHARS <= len(text) <= MAX_CHARS
-        and not (record.is_secret or has_secret(record.text) or has_secret(text))
+        and not (record.is_secret or mentions_secret(record.text) or mentions_secret(text))
     )

@@ -6,14 +6,14 @@ These rows are canonical. What an item carries of them follows from them, and is
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from lifelong.collect.history import History
 from lifelong.journal.records import first_record_of, summary_id
 from lifelong.organize.document_rows import DocumentRows
-from lifelong.recall.citations import Citations
+from lifelong.recall.ends import Ends
 from lifelong.recall.experience_rows import ExperienceRows
 from lifelong.recall.items import Items
 from lifelong.storage.base import Database, Transaction
@@ -115,6 +115,45 @@ class FeedbackRows:
             same += [f"record:{record}"] if (record := first_record_of(line)) else []
         return [*dict.fromkeys(same)]
 
+    def move(self, facts: Mapping[str, str]) -> None:
+        """Let what people said about facts follow them from one ref to another."""
+        for old, new in facts.items():
+            for table in ("pins", "unpins", "corrections", "feedback"):
+                self._tx.run(
+                    f"UPDATE {table} SET item = ? WHERE owner = ? AND item = ? AND NOT EXISTS ("
+                    f"SELECT 1 FROM {table} x WHERE x.owner = {table}.owner AND x.item = ?)",
+                    *(f"fact:{new}", self._owner, f"fact:{old}", f"fact:{new}"),
+                )
+            self._items.set_feedback("fact", old, score=0.0, pinned=False)
+        if facts:
+            self.apply({f"fact:{ref}" for ref in facts.values()})
+
+    def copy(self, facts: Mapping[str, str]) -> None:
+        """Let what people said about facts count for those, too, into which they were merged; the refs are old and
+        new. The old rows stay, for the merge may be undone."""
+        columns = {
+            "pins": ("at",),
+            "unpins": ("at",),
+            "corrections": ("record_id", "at"),
+            "feedback": ("verdict", "recall_id", "at"),
+        }
+        for table, (first, *more) in columns.items():
+            values = ", ".join((first, *more))
+            known = f"x.{first} = {table}.{first} AND x.at = {table}.at" if more else "1 = 1"
+            self._tx.many(
+                f"INSERT INTO {table} (owner, item, {values}) SELECT owner, ?, {values} FROM {table} "
+                f"WHERE owner = ? AND item = ? AND NOT EXISTS (SELECT 1 FROM {table} x "
+                f"WHERE x.owner = {table}.owner AND x.item = ? AND {known})",
+                [(f"fact:{new}", self._owner, f"fact:{old}", f"fact:{new}") for old, new in facts.items()],
+            )
+        self._tx.many(
+            "DELETE FROM unpins WHERE owner = ? AND item = ? AND EXISTS ("
+            "SELECT 1 FROM pins p WHERE p.owner = unpins.owner AND p.item = unpins.item)",
+            [(self._owner, f"fact:{new}") for new in facts.values()],
+        )
+        if facts:
+            self.apply({f"fact:{ref}" for ref in facts.values()})
+
     def apply(self, among: Container[str] | None = None) -> None:
         """Set on these items, or on all, what people said about them. A document itself says which of its facts
         have ended, except for a person's own text, which cites nothing."""
@@ -140,37 +179,7 @@ class FeedbackRows:
         return found is not None and found.record_id is None
 
     def _end(self, item: str, until: datetime, record_id: int | None = None) -> None:
-        kind, ref = split_key(item)
-        self._items.end(kind, [ref], until, until, record_id)
-        if kind == "experience":
-            self._tx.run(
-                "UPDATE experiences SET until = ? WHERE owner = ? AND id = ? AND until IS NULL",
-                *(to_micros(until), self._owner, ref),
-            )
-
-
-def update_ended(tx: Transaction, owner: str, records: Iterable[int]) -> None:
-    """Set whether these records, their journal lines and their experiences have ended, from the facts that cite
-    them. A record is superseded when all facts that cite it have ended, partly superseded when some have. What a
-    person corrected or called outdated stays as it is."""
-    items, experiences, changed = Items(tx, owner), ExperienceRows(tx, owner), set(records)
-    for ref in items.revive("record", [str(record) for record in sorted(changed)]):
-        if line := summary_line_id(tx, int(ref)):
-            items.revive("journal", [line])
-            experiences.revive(line)
-    for end in Citations(tx, owner).ends(changed):
-        items.end("record", [str(end.record_id)], *end[1:])
-        if line := summary_line_id(tx, end.record_id):
-            items.end("journal", [line], *end[1:])
-            experiences.end(line, *end[1:])
-
-
-def update_ended_lines(tx: Transaction, owner: str, lines: Iterable[str], now: datetime) -> None:
-    """Do the same for journal lines that were just indexed. The lock keeps changesets of the owner waiting, since
-    they could not end what they do not see yet."""
-    if records := {record for line in lines if (record := first_record_of(line))}:
-        DocumentRows(tx, owner).lock(now)
-        update_ended(tx, owner, records)
+        Ends(self._tx, self._owner).put(*split_key(item), until, until, record_id)
 
 
 def has_ended(tx: Transaction, owner: str, line: str, now: datetime) -> bool:
@@ -179,7 +188,7 @@ def has_ended(tx: Transaction, owner: str, line: str, now: datetime) -> bool:
     if record is None:
         return False
     DocumentRows(tx, owner).lock(now)
-    return bool(Citations(tx, owner).superseded([record]))
+    return Ends(tx, owner).is_superseded(record)
 
 
 def summary_line_id(tx: Transaction, record: int) -> str | None:
@@ -193,13 +202,9 @@ def ended_lines(database: Database, owner: str) -> set[str]:
     """Return the ids of journal records that have ended: a person said so, or what they sum up has ended."""
 
     def look(tx: Transaction) -> set[str]:
-        rows = tx.all(
-            "SELECT item FROM corrections WHERE owner = ? UNION "
-            "SELECT item FROM feedback WHERE owner = ? AND verdict = 'outdated'",
-            *(owner, owner),
-        )
-        by_people = {ref for kind, ref in (split_key(item) for (item,) in rows) if kind == "journal"}
-        return by_people | Items(tx, owner).ended("journal").keys()
+        ends = Ends(tx, owner)
+        lines = {summary_line_id(tx, record) for record in ends.superseded_records()}
+        return ends.refs("journal") | {line for line in lines if line}
 
     return database.read(look)
 

@@ -8,23 +8,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lifelong.recall.analyzer import ends_in_question
+from lifelong.recall.analyzer import IS_QUESTION, ends_in_question
 from lifelong.recall.candidates import NEVER, Candidates
 from lifelong.recall.ranking import Ranked
+from lifelong.recall.replaced import NewerStatements, Statement, statements, topic
 from lifelong.text.words import count_negations
-from lifelong.types import CONFIDENCES, ITEM_KINDS, Confidence
+from lifelong.types import CONFIDENCES, ITEM_KINDS, PROVENANCES, Confidence, from_micros
 
 _RECORD, _FACT = map(ITEM_KINDS.index, ("record", "fact"))
+_USER = PROVENANCES.index("user")
+MAX_COMPARED = 10  # groups, the best, that are compared with one another
 MIN_FACT_SHARE = 0.9  # of the record's match with the question, that a fact must have to stand for it
 
 
 class Group(NamedTuple):
-    """Places of candidates that are one hit, the one to show first; the one whose score counts; and that score,
-    with what people said of any of them."""
+    """Places of candidates that are one hit, the one to show first; the one whose score counts; that score, with
+    what people said of any of them; and what seems to replace it."""
 
     places: list[int]
     scored: int
     score: float
+    newer: int | None = None
 
 
 def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list[Group]:
@@ -36,16 +40,42 @@ def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list
         members.setdefault(records.get(int(candidates.record[place]), place), []).append(place)
     groups = [Group(places, scored, _score(ranked, scored, places)) for scored, places in members.items()]
     best: dict[object, Group] = {}
-    for group in sorted(groups, key=lambda one: -one.score):
+    for group in sorted(groups, key=lambda one: (-one.score, one.scored)):
         same = _sameness(candidates, group.scored)
         if same in best:
             best[same].places.extend(group.places)
-        elif len(best) == count:
+        elif len(best) == max(count, MAX_COMPARED):
             break
         else:
             best[same] = group
     found = [one._replace(places=_lead_first(candidates, ranked, one.places)) for one in best.values()]
-    return _successors_first(candidates, found)
+    return _successors_first(candidates, ranked, _with_newer(candidates, found))[:count]
+
+
+def _with_newer(candidates: Candidates, groups: list[Group]) -> list[Group]:
+    """Return the groups, of the first ones each with the newest of what was said later that seems to replace what
+    it shows."""
+    told = {
+        group.scored: _statements(candidates, group.scored)
+        for group in groups[:MAX_COMPARED]
+        if candidates.trust[group.scored] == _USER
+        and candidates.until[group.scored] == NEVER
+        and not candidates.flags[group.scored] & IS_QUESTION
+    }
+    later = NewerStatements(one for said in told.values() for one in said)
+    place_of = {one: place for place, said in told.items() for one in said}
+    found = []
+    for group in groups:
+        shown = topic(candidates.text(group.places[0]))
+        said = [one for one in told.get(group.scored, ()) if topic(one.text) <= shown]
+        newest = max(filter(None, map(later.newest, said)), key=lambda one: (one.at, one.record_id), default=None)
+        found.append(group if newest is None else group._replace(newer=place_of[newest]))
+    return found
+
+
+def _statements(candidates: Candidates, place: int) -> list[Statement]:
+    at, record = from_micros(int(candidates.at[place])), int(candidates.record[place])
+    return statements(candidates.text(place), at, record, str(candidates.speaker[place]))
 
 
 def _score(ranked: Ranked, scored: int, places: Sequence[int]) -> float:
@@ -71,12 +101,15 @@ def _lead_first(candidates: Candidates, ranked: Ranked, places: Sequence[int]) -
     return [best, *others]
 
 
-def _successors_first(candidates: Candidates, groups: list[Group]) -> list[Group]:
-    """Move a group that replaced what another one shows before that."""
+def _successors_first(candidates: Candidates, ranked: Ranked, groups: list[Group]) -> list[Group]:
+    """Move a group that replaced what another one shows before that; what only seems to have replaced it, where it
+    is asked how something is now and both are about that."""
     for group in list(groups):
         lead = group.places[0]
         by = int(candidates.by[lead]) if candidates.until[lead] != NEVER else 0
         newer = next((one for one in groups if by and by in candidates.record[one.places]), None)
+        if newer is None and group.newer is not None and ranked.prefers(group.newer, group.scored):
+            newer = next((one for one in groups if one.scored == group.newer), None)
         if newer is not None and newer is not group and groups.index(newer) > groups.index(group):
             groups.remove(newer)
             groups.insert(groups.index(group), newer)

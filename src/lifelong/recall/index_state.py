@@ -22,9 +22,9 @@ _STATE = "version, embedder_id, next_embedder_id, next_embedded_until, size, fir
 
 class IndexState(NamedTuple):
     """The state of an owner's index: `version` changes when all is made again; who made the vectors in use; who
-    makes the next ones, and up to which item; how many items are embedded, and the oldest of them; the mean of
-    their vectors, packed, and of how many it is. The mean is empty where no item has a vector, and none where it
-    is to be computed, as after another embedder took over."""
+    makes the next ones, and up to which item; how many items are embedded, without those that were made from
+    records, and the oldest of them; the mean of their vectors, packed, and of how many it is. The mean is empty
+    where no item has a vector, and none where it is to be computed, as after another embedder took over."""
 
     version: int = 0
     embedder_id: int | None = None
@@ -58,6 +58,10 @@ class IndexStates:
     def get(self, owner: str) -> IndexState:
         row = self._tx.one(f"SELECT {_STATE} FROM index_state WHERE owner = ?", owner)
         return IndexState(*row) if row else IndexState()
+
+    def versions(self) -> dict[str, int]:
+        """Return the version of each owner's index: it changes when the index is rebuilt."""
+        return dict(self._tx.all("SELECT owner, version FROM index_state"))
 
     def lock(self, owner: str) -> IndexState:
         """Return the state, and keep others from changing it until the transaction ends."""
@@ -140,15 +144,22 @@ class IndexStates:
         )
         return [row[0] for row in rows]
 
+    def not_derived(self, ids: Iterable[int]) -> frozenset[int]:
+        """Return those of the ids that were not made from a record."""
+        rows = self._tx.many(
+            "SELECT id FROM items WHERE id = ? AND (kind = 'record' OR record_id IS NULL)", [(id_,) for id_ in ids]
+        )
+        return frozenset(row[0] for row in rows)
+
     def gone(self, ids: Sequence[int]) -> list[int]:
         """Return those of the ids that no item has."""
         rows = self._tx.many("SELECT id FROM items WHERE id = ?", [(id_,) for id_ in ids])
         return sorted({*ids} - {row[0] for row in rows})
 
-    def requeue(self, ids: Sequence[int]) -> int:
-        """Have the vectors of these items made again. Return how many did not wait already."""
+    def requeue(self, ids: Sequence[int]) -> list[int]:
+        """Have the vectors of these items made again. Return those that did not wait already."""
         sql = "UPDATE items SET embedded = NULL WHERE id = ? AND embedded IS NOT NULL RETURNING id"
-        return len(self._tx.many(sql, [(id_,) for id_ in ids]))
+        return [row[0] for row in self._tx.many(sql, [(id_,) for id_ in ids])]
 
     # Another embedder
 

@@ -124,7 +124,9 @@ class IndexWorker:
         if time.monotonic() < self._files_checked + FILE_CHECK_SECONDS:
             return 0
         self._files_checked = time.monotonic()
-        return sum(one.sync() for one in self._files())
+        files = self._files()
+        versions = self._database.read(lambda tx: IndexStates(tx).versions()) if files else {}
+        return sum(one.sync(versions) for one in files)
 
     def embed_pending(self, owner: str, limit: int = BATCH, kind: ItemKind | None = None) -> int:
         """Embed the oldest of an owner's items that wait, of one kind if named. Return how many there were."""
@@ -183,14 +185,16 @@ class IndexWorker:
             noted = [*new, *states.mark_embedded({*ids} - {*made}, has_vector=False)]
             if not noted:
                 return True
-            if new and state.mean is not None:
-                count = state.mean_of + len(new)
-                total = np.sum([made[id_] for id_ in new], axis=0)
+            counted = states.not_derived(noted)
+            own = [made[id_] for id_ in new if id_ in counted]
+            if own and state.mean is not None:
+                count = state.mean_of + len(own)
+                total = np.sum(own, axis=0)
                 if state.mean:
                     total = total + np.frombuffer(state.mean, "<f4") * state.mean_of
                 state = state._replace(mean=(total / count).astype("<f4").tobytes(), mean_of=count)
             first = min([state.first_item or noted[0], *noted])
-            states.set(owner, state._replace(size=state.size + len(noted), first_item=first))
+            states.set(owner, state._replace(size=state.size + len(counted), first_item=first))
             return True
 
         return self._database.write(work)
@@ -394,7 +398,10 @@ class IndexWorker:
             vectors = self.vectors(owner).get(partition, ids)
             self._database.write(partial(self._note_missing, owner, ids, vectors))
             before = ids[-1]
-            if not mean and (has := [row for row in vectors if row.any()]):
+            own = self._database.read(lambda tx, ids=ids: IndexStates(tx).not_derived(ids))  # type: ignore[misc]
+            if not mean and (
+                has := [row for id_, row in zip(ids, vectors, strict=True) if id_ in own and row.any()]
+            ):
                 mean, mean_of = (sum(has) / len(has)).astype("<f4").tobytes(), len(has)
 
         def work(tx: Transaction) -> None:
@@ -409,7 +416,7 @@ class IndexWorker:
         states = IndexStates(tx)
         state = states.lock(owner)
         missing = [id_ for id_, row in zip(ids, vectors, strict=True) if not row.any()]
-        states.set(owner, state._replace(size=state.size - states.requeue(missing)))
+        states.set(owner, state._replace(size=state.size - len(states.not_derived(states.requeue(missing)))))
 
     def _drop_others(self, owner: str) -> None:
         """Delete the vectors of embedders that this owner uses no longer, and will not use next."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,27 +27,20 @@ from lifelong.errors import (
     StorageUnavailable,
 )
 from lifelong.organize.document_rows import DocumentRows
-from lifelong.organize.facts import PEOPLE, Fact, paragraphs, parse_fact, sentence
+from lifelong.organize.facts import PEOPLE, Fact, FactIndex, IndexedFact, digest, paragraphs, parse_fact, sentence
 from lifelong.recall.analyzer import AnalyzedText, analyze
-from lifelong.recall.citations import Citations, Cited
-from lifelong.recall.feedback import FeedbackRows, update_ended, update_ended_lines
-from lifelong.recall.index_state import IndexStates
+from lifelong.recall.ends import Ends, FactState
+from lifelong.recall.feedback import FeedbackRows
 from lifelong.recall.items import Items
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import (
     PROVENANCES,
-    AssistantMessage,
+    Changeset,
     Clock,
     Document,
     Item,
     ItemKind,
-    Note,
-    Record,
-    SystemMessage,
-    ToolCall,
-    UserMessage,
     from_micros,
-    to_micros,
 )
 
 log = logging.getLogger("lifelong.recall")
@@ -68,14 +60,11 @@ class AnalyzedRecord(NamedTuple):
     analyzed: AnalyzedText
 
 
-def analyze_record(record: Record) -> AnalyzedRecord | None:
-    """Analyze a record before the transaction that stores it, since that takes time. None: it is not
-    searchable."""
-    if isinstance(record, ToolCall) or (isinstance(record, SystemMessage) and record.summary):
-        return None
-    speaker = record.speaker if isinstance(record, UserMessage | AssistantMessage | Note) else ""
-    text = without_injected(record.text)
-    return AnalyzedRecord(speaker, text, analyze(text)) if text else None
+def analyze_record(written: RecordRow) -> AnalyzedRecord | None:
+    """Analyze a record before the transaction that stores it, since that takes time. None: it is not searchable.
+    Its row holds no secrets any more."""
+    found = _searchable(written)
+    return AnalyzedRecord(*found, analyze(found[1], is_redacted=True)) if found else None
 
 
 def index_records(tx: Transaction, owner: str, stored: Sequence[IndexableRecord], now: datetime) -> None:
@@ -147,45 +136,80 @@ def _content(data: str) -> dict[str, Any]:
 
 
 def index_document(
-    tx: Transaction, owner: str, document_id: str, document: Document | None, now: datetime
+    tx: Transaction,
+    owner: str,
+    document_id: str,
+    document: Document | None,
+    now: datetime,
+    changeset: Changeset | None = None,
 ) -> None:
-    """Update the items of a document; none: it was deleted. Then update which of the records that it cites have
-    ended: see `update_ended`."""
+    """Update the items of a document, what it cites, and which of its facts have ended; none: it was deleted. Its
+    facts have their ids already. The changeset that wrote it says whose word is new in it."""
     items = Items(tx, owner)
     facts = [(ref, one) for ref, one, _ in facts_of(document)] if document else []
     facts.sort(key=lambda one: one[1].current)  # a sentence that stands twice holds if one of them does
     current = dict(facts)
-    known = items.ends("fact", document_id)
+    known = items.known_facts(document_id)
     items.hide("fact", known.keys() - current.keys(), now)
-    changed = {ref: one for ref, one in current.items() if ref not in known or known[ref] != _end(one)}
+    ids = FactIndex(tx, owner).ids(document_id)
     subject = document.title if document and document.path.startswith(PEOPLE) else ""
     written = min(document.valid_from, now) if document else now  # a draft has its time only once it is committed
     titles = _Titles(tx, owner)
+    changed = {
+        ref: one
+        for ref, one in current.items()
+        if known.get(ref) != (one.records[0] if one.records else None, ids.get(ref, ""))
+    }
+    items.take_ids({ref: ids[ref] for ref in changed if ref in ids})
     items.put(
-        [_fact_item(tx, titles, ref, one, document_id, subject, written) for ref, one in changed.items()], now
+        [
+            _with_trust(
+                tx, owner, one, changeset, _fact_item(tx, titles, ref, one, document_id, subject, written, ids)
+            )
+            for ref, one in changed.items()
+        ],
+        now,
     )
     if document:
         _retitle_links(tx, owner, document, now)
-    if uncited := {f"fact:{ref}" for ref, one in changed.items() if not one.records}:
-        FeedbackRows(tx, owner).apply(uncited)
-    cites = {cited for _, one in facts for cited in _cited(one)}
-    citations = Citations(tx, owner)
-    update_ended(tx, owner, citations.put(document_id, cites, now))
+    states = {
+        ref if one is current[ref] else f"{ref} r{one.records[0]}": FactState(
+            frozenset(one.records), _end(one), one.by
+        )
+        for ref, one in facts
+        if one.records or one is current[ref]
+    }
+    Ends(tx, owner).put_facts(document_id, states, now)
 
 
 def reindex_document(tx: Transaction, owner: str, versions: Sequence[Document]) -> None:
-    """Index a document that may be indexed already, from its first version on, so that it is found as of any time.
-    The records it cites may have become items only after it did."""
+    """Index a document that may be indexed already, from its first version on, so that it is found as of any
+    time."""
     deleted_at: datetime | None = None
+    rows = DocumentRows(tx, owner)
+    changesets = {id_: rows.changeset(id_) for id_ in {one.changeset_id for one in versions}}
     for one in versions:
         if deleted_at and deleted_at != one.valid_from:
             index_document(tx, owner, one.id, None, deleted_at)
-        index_document(tx, owner, one.id, one, one.valid_from)
+        register_facts(tx, owner, {one.id: one})
+        index_document(tx, owner, one.id, one, one.valid_from, changesets.get(one.changeset_id))
         deleted_at = one.valid_to
-    document_id = versions[-1].id
     if deleted_at:
-        index_document(tx, owner, document_id, None, deleted_at)
-    update_ended(tx, owner, {cited.record_id for cited in Citations(tx, owner).of(document_id)})
+        index_document(tx, owner, versions[-1].id, None, deleted_at)
+
+
+def register_facts(
+    tx: Transaction, owner: str, documents: Mapping[str, Document | None], told: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Give the facts of these documents their ids; none: it was deleted. A fact that is in another of them than
+    before keeps its id. `told`: see `FactIndex.register`. Return the old and new refs of those."""
+    facts = [
+        IndexedFact(one.id, ref.removeprefix(f"{one.id}#"), fact.text)
+        for one in documents.values()
+        if one
+        for ref, fact, _ in facts_of(one)
+    ]
+    return FactIndex(tx, owner).register(documents, facts, told or {})
 
 
 def _retitle_links(tx: Transaction, owner: str, document: Document, now: datetime) -> None:
@@ -202,9 +226,14 @@ def _retitle_links(tx: Transaction, owner: str, document: Document, now: datetim
         if source is None or source_id == document.id:
             continue
         subject = source.title if source.path.startswith(PEOPLE) else ""
+        ids = FactIndex(tx, owner).ids(source_id)
         linking = [(ref, one) for ref, one, _ in facts_of(source) if LINK.search(one.text)]
         Items(tx, owner).replace(
-            [_fact_item(tx, titles, ref, one, source_id, subject, source.valid_from) for ref, one in linking], now
+            [
+                _as_before(tx, owner, _fact_item(tx, titles, ref, one, source_id, subject, source.valid_from, ids))
+                for ref, one in linking
+            ],
+            now,
         )
 
 
@@ -223,44 +252,73 @@ class _Titles:
         return document.title if document else ""
 
 
-def _cited(one: Fact) -> Iterator[Cited]:
-    end = _end(one)
-    for record in one.records:
-        yield Cited(record, to_micros(end) if end else 0, (one.by or 0) if end else 0)
-
-
 def facts_of(document: Document) -> Iterator[tuple[str, Fact, str]]:
     """Yield a document's facts: the ref, the fact with its subject, and the paragraph it was read from. Also
     yields a person's own text, as an item of kind fact without citations."""
     for paragraph in paragraphs(document.body):
-        if not paragraph.startswith("#"):
-            fact = parse_fact(paragraph) or Fact(paragraph.strip(), ())
+        fact = parse_fact(paragraph)
+        if fact or not paragraph.startswith("#"):
+            fact = fact or Fact(paragraph.strip(), ())
             yield ref_of(document, fact), replace(fact, text=sentence(document, fact)), paragraph
 
 
 def ref_of(document: Document, fact: Fact) -> str:
     """Return the ref of the item that a fact becomes."""
-    return f"{document.id}#{blake2b(sentence(document, fact).encode(), digest_size=9).hexdigest()}"
+    return f"{document.id}#{digest(document, fact)}"
 
 
 def _fact_item(
-    tx: Transaction, titles: _Titles, ref: str, one: Fact, document_id: str, subject: str, written: datetime
+    tx: Transaction,
+    titles: _Titles,
+    ref: str,
+    one: Fact,
+    document_id: str,
+    subject: str,
+    written: datetime,
+    ids: Mapping[str, str],
 ) -> Item:
+    """Return the item of a fact, whose trust is not known yet. A quote about somebody of whom its words do not
+    tell is shown under their name: "Ann Lee: her birthday is on 3 May"."""
     first = one.records[0] if one.records else None
+    is_named = not (subject and one.speaker) or subject.partition(" ")[0].lower() in one.text.lower()
     return Item(
         *(
             "fact",
             ref,
-            titles.shown(one.text),
+            titles.shown(one.text if is_named else f"{subject}: {one.text}"),
             (History(tx).said_at(first) if first else None) or written,
             document_id,
         ),
         record_id=first,
-        speaker=subject,
-        trust=one.source or ("agent" if one.inferred else "user"),
-        until=_end(one),
-        by_record=one.by,
+        speaker=one.speaker or subject,
+        public_id=ids.get(ref, ""),
+        approved_by=one.approved,
     )
+
+
+def _with_trust(tx: Transaction, owner: str, one: Fact, changeset: Changeset | None, item: Item) -> Item:
+    """Return the item of a fact with whose word it is: as the fact says itself; what a person wrote, and did not
+    quote, is theirs; else it is that of those who said what it cites, a person before an agent; and where it cites
+    nothing, that of who wrote the document. What a rollback brings back is whose it was."""
+    known = _as_before(tx, owner, item) if changeset and changeset.cause == "rollback" else item
+    if known is not item:
+        return known
+    if one.source or one.inferred:
+        return item._replace(trust=one.source or "agent")
+    by = changeset or Changeset(0, owner, item.at, "edit", "person")
+    if by.cause == "edit" and by.trust == "user" and not one.day:
+        return item._replace(trust="user")
+    if not one.records:
+        approved_by = by.approved_by if by.trust == "agent" else ""
+        return item._replace(trust=by.trust, approved_by=approved_by, at=by.said_at or item.at)
+    said = {History(tx).provenance(record) for record in one.records}
+    return item._replace(trust="agent" if "agent" in said and "user" not in said else "user")
+
+
+def _as_before(tx: Transaction, owner: str, item: Item) -> Item:
+    """Return the item with the trust that it has; the very same where it is new."""
+    known = Items(tx, owner).find(item.kind, item.ref)
+    return item._replace(trust=known.trust, approved_by=known.approved_by) if known else item
 
 
 def _end(one: Fact) -> datetime | None:
@@ -322,10 +380,11 @@ class FileSync:
         self._failing: set[Path] = set()
         self._synced: tuple[int, dict[Path, FileChange]] | None = None
 
-    def sync(self) -> int:
-        """Update the items from the files. Return how many were added, changed or hidden."""
+    def sync(self, versions: Mapping[str, int]) -> int:
+        """Update the items from the files; `versions` has every owner's version of the index. Return how many were
+        added, changed or hidden."""
         found = {path: change for path in self._files() if (change := _change(path))}
-        version = self._database.read(lambda tx: IndexStates(tx).get(self._owner).version)
+        version = versions.get(self._owner, 0)
         if self._synced == (version, found):
             return 0
         self._read = {path: self._read_file(path, change) for path, change in found.items()}
@@ -381,8 +440,6 @@ class FileSync:
         changed = items.replace(new.values(), now) | (new.keys() - indexed)
         items.put([item for ref, item in new.items() if ref in changed], now, rebuilding=not indexed)
         FeedbackRows(tx, self._owner).apply({f"{self._kind}:{ref}" for ref in changed})
-        if self._kind == "journal":
-            update_ended_lines(tx, self._owner, changed, now)
         return len(changed)
 
     def _hide(self, refs: set[str]) -> None:

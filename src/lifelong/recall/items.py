@@ -1,6 +1,7 @@
 """The rows of everything that can be found: `items`, and `item_words` with the words they hold.
 
-Each word in the full-text index begins with its owner, so that a search cannot reach another owner's items.
+Each word in the full-text index begins with its owner, so that a search cannot reach another owner's items, and
+with another letter in items that were made from a record: these do not change how rare a word is.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ import re
 import sys
 from array import array
 from base64 import b32encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from lifelong.errors import ItemNotFound
 from lifelong.recall.analyzer import ASSISTANT, PERSON, AnalyzedText, analyze
-from lifelong.redaction import find_secrets, has_secret
+from lifelong.recall.ends import HAS_ENDED, Ends
+from lifelong.redaction import find_secrets, mentions_secret
 from lifelong.storage.base import NO_LIMIT, Param, Row, Transaction
 from lifelong.text.names import NAMELESS
 from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
@@ -28,21 +31,24 @@ if TYPE_CHECKING:
 MAX_SPEAKERS = 1_000  # that a question may name
 MAX_IDS = 10_000  # in a statement; PostgreSQL takes 65,535 parameters
 ID_STEP = 64  # ids are looked up in multiples of this, so that few statements need to be prepared
-FOUND_COLUMNS = 21  # of a row, that `found_item` reads
+FOUND_COLUMNS = 22  # of a row, that `found_item` reads
+RECORD_ID, UNTIL, END_KNOWN, BY_RECORD = 9, 12, 13, 17  # columns of such a row
 SHORT_ID = 9  # characters of an id that are shown: the letter of its kind, and eight digits
 
 _RECORD_ID = re.compile(r"r[0-9]{1,19}", re.ASCII)
-_OTHER_ID = re.compile(r"[fjne][0-9a-f]{1,40}", re.ASCII)
+_FACT_ID = re.compile(r"f[0-9]{1,18}", re.ASCII)
+_OTHER_ID = re.compile(r"[jne][0-9a-f]{1,40}", re.ASCII)
 _BEGINS = "i.public_id >= ? AND i.public_id < ?"  # with "g" behind it, which follows every digit
 
 _NEW = (
-    "items (owner, kind, ref, thread, agent_id, session_id, record_id, speaker, trust, at, since, until, "
-    "by_record, end_known, text, stems, length, flags, public_id)"
+    "items (owner, kind, ref, thread, agent_id, session_id, record_id, speaker, trust, at, since, text, stems, "
+    "length, flags, public_id, approved_by)"
 )
 _FOUND = (
     "SELECT i.id, i.kind, i.ref, i.text, i.at, i.trust, i.speaker, i.agent_id, i.session_id, i.record_id, "
-    "i.thread, i.since, i.until, i.end_known, i.gone, i.nudge, i.pinned, i.by_record, i.public_id, h.type, h.data "
-    "FROM items i LEFT JOIN session_history h ON i.kind = 'record' AND h.id = i.record_id WHERE i.owner = ?"
+    "i.thread, i.since, e.until, e.known_at, i.gone, i.nudge, i.pinned, e.by_record, i.public_id, h.type, h.data, "
+    "i.approved_by FROM items i LEFT JOIN session_history h ON i.kind = 'record' AND h.id = i.record_id "
+    "LEFT JOIN ends e ON e.owner = i.owner AND e.kind = i.kind AND e.ref = i.ref WHERE i.owner = ?"
 )
 
 
@@ -50,7 +56,8 @@ class FoundItem(NamedTuple):
     """An item as its row has it. Its times: `at` said, `since` known from, `until` no longer true from,
     `end_known` when that became known (also of a part of it), `hidden_at` hidden from. `container` is the session,
     document or file that holds it; `by_record` is the record that says that it has ended; `feedback_score` is what
-    verdicts add up to. For a record, `type` and `data` are those of its row in history."""
+    verdicts add up to; `approved_by` is the person who approved what an agent wrote. For a record, `type` and
+    `data` are those of its row in history."""
 
     id: int
     kind: ItemKind
@@ -73,6 +80,7 @@ class FoundItem(NamedTuple):
     public_id: str | None
     type: str
     data: str
+    approved_by: str = ""
 
     @property
     def key(self) -> str:
@@ -82,6 +90,8 @@ class FoundItem(NamedTuple):
     @property
     def short_id(self) -> str:
         """The id people see, where no other item's begins alike (see `Items.shown_id`)."""
+        if self.kind == "fact":
+            return self.public_id or self.ref
         return self.public_id[:SHORT_ID] if self.public_id else f"r{self.ref}"
 
 
@@ -104,29 +114,29 @@ class Items:
         for item, analyzed in items:
             text, stems = "" if item.kind == "record" else analyzed.text, analyzed.stems.tobytes()
             flags = analyzed.flags | _role(item)
-            rows.append((*self._columns(item, arrived), text, stems, analyzed.length, flags, _public_id(item)))
-            words.append(stems)
-        self.write_words(zip(self._tx.insert(_NEW, rows), words, strict=True))
+            ids = _public_id(item), item.approved_by
+            rows.append((*self._columns(item, arrived), text, stems, analyzed.length, flags, *ids))
+            words.append((stems, is_derived(item.kind, item.record_id)))
+        self.write_words((id_, *it) for id_, it in zip(self._tx.insert(_NEW, rows), words, strict=True))
 
-    def write_words(self, items: Iterable[tuple[int, bytes]]) -> None:
-        """Write items to the full-text index, each with its stems as its row has them."""
-        prefix = _prefix(self._owner)
+    def write_words(self, items: Iterable[tuple[int, bytes, bool]]) -> None:
+        """Write items to the full-text index, each with its stems as its row has them, and whether it is
+        derived."""
         self._tx.many(
             f"INSERT INTO item_words (rowid, words) VALUES (?, {self._tx.fulltext_value})",
-            [(id_, _words(stems, prefix)) for id_, stems in items if stems],
+            [(id_, _words(stems, _prefix(self._owner, derived))) for id_, stems, derived in items if stems],
         )
 
     def put(self, items: Iterable[Item], now: datetime, *, rebuilding: bool = False) -> None:
-        """Insert items, or update those that exist: they are shown again if they were hidden, and get their end.
-        In a rebuild, new ones have been known since their record was stored."""
+        """Insert items, or update those that exist: they are shown again if they were hidden, and get their
+        record and its trust. In a rebuild, new ones have been known since their record was stored."""
         given = {(item.kind, item.ref): item for item in items}
         known = {key: id_ for key, (id_, _) in self._known(given).items()}
         self._tx.many(
-            "UPDATE items SET gone = NULL, until = ?, by_record = ?, "
-            "end_known = CASE WHEN ? = 1 THEN COALESCE(end_known, ?) END WHERE id = ?",
+            "UPDATE items SET gone = NULL, record_id = ?, public_id = ?, trust = ?, approved_by = ? WHERE id = ?",
             [
-                (*_end(given[key]), int(given[key].until is not None), to_micros(now), id_)
-                for key, id_ in known.items()
+                (one.record_id, _public_id(one), one.trust, one.approved_by, id_)
+                for one, id_ in ((given[key], id_) for key, id_ in known.items())
             ],
         )
         new = [item for key, item in given.items() if key not in known]
@@ -164,31 +174,23 @@ class Items:
             [(to_micros(now), self._owner, kind, ref) for ref in refs],
         )
 
-    def end(
-        self, kind: ItemKind, refs: Iterable[str], until: datetime | None, known: datetime, by: int | None
-    ) -> None:
-        """End these items. An end that became known earlier stays. Without `until`, only a part of them has ended,
-        and they hold."""
-        end = (to_micros(until) if until else None, to_micros(known), by)
-        later = to_micros(known) if until else NO_LIMIT
+    def erase(self, ids: Sequence[int]) -> None:
+        """Delete items for good, with their words and their vectors in the database."""
+        every = [(id_,) for id_ in ids]
+        counted = self._tx.many(
+            "SELECT count(*) FROM items WHERE id = ? AND embedded IS NOT NULL "
+            "AND (kind = 'record' OR record_id IS NULL)",
+            every,
+        )
+        self._tx.many("DELETE FROM item_words WHERE rowid = ?", every)
         self._tx.many(
-            "UPDATE items SET until = ?, end_known = ?, by_record = ? "
-            "WHERE owner = ? AND kind = ? AND ref = ? AND (until IS NULL OR end_known > ?)",
-            [(*end, self._owner, kind, ref, later) for ref in refs],
+            "DELETE FROM item_vectors WHERE embedder_id IN (SELECT id FROM embedders) AND item_id = ?", every
         )
-
-    def revive(self, kind: ItemKind, refs: Iterable[str]) -> list[str]:
-        """Let these hold again, except those that a person corrected, or called outdated (a record ends only by a
-        correction). Return the refs that became current again."""
-        revived = self._tx.many(
-            "UPDATE items SET until = NULL, end_known = NULL, by_record = NULL "
-            "WHERE owner = ? AND kind = ? AND ref = ? AND end_known IS NOT NULL AND NOT EXISTS (SELECT 1 "
-            "FROM corrections c WHERE c.owner = items.owner AND c.item = items.kind || ':' || items.ref) "
-            "AND (kind = 'record' OR NOT EXISTS (SELECT 1 FROM feedback f WHERE f.owner = items.owner "
-            "AND f.item = items.kind || ':' || items.ref AND f.verdict = 'outdated')) RETURNING ref",
-            [(self._owner, kind, ref) for ref in refs],
-        )
-        return [row[0] for row in revived]
+        self._tx.many("DELETE FROM items WHERE id = ?", every)
+        if gone := sum(row[0] for row in counted):
+            self._tx.run(
+                "UPDATE index_state SET size = size - ? WHERE owner = ? AND size >= ?", gone, self._owner, gone
+            )
 
     def set_feedback(
         self, kind: ItemKind, ref: str, *, score: float | None = None, pinned: bool | None = None
@@ -220,13 +222,26 @@ class Items:
     def holding(
         self, stems: Sequence[int], limit: int, only: VectorFilter | None = None, *, records: bool = True
     ) -> list[int]:
-        """Return the ids of the newest items with all of these stems that pass the filter; without `records`, of
-        the other kinds only."""
+        """Return the ids of the newest items with all of these stems that pass the filter, newest first; without
+        `records`, of the other kinds only."""
+        each = [self.newest_holding(stems, limit, only, records=records, derived=one) for one in (False, True)]
+        return sorted(chain(*each), reverse=True)[:limit]
+
+    def newest_holding(
+        self,
+        stems: Sequence[int],
+        limit: int,
+        only: VectorFilter | None = None,
+        *,
+        records: bool = True,
+        derived: bool,
+    ) -> list[int]:
+        """Return those of `holding` that were made from a record, or the others."""
         which, params = only.conditions() if only else ("", ())
         which += "" if records else " AND i.kind <> 'record'"
         if which:
             which = f" AND EXISTS (SELECT 1 FROM items i WHERE i.id = item_words.rowid{which})"
-        prefix = _prefix(self._owner)
+        prefix = _prefix(self._owner, derived)
         rows = self._tx.all(
             f"SELECT rowid FROM item_words WHERE {self._tx.fulltext_match}{which} "
             f"ORDER BY {self._tx.fulltext_newest} LIMIT ?",
@@ -239,7 +254,7 @@ class Items:
         rows = self._tx.many(
             f"SELECT rowid FROM item_words WHERE {self._tx.fulltext_match} "
             f"ORDER BY {self._tx.fulltext_newest} LIMIT ?",
-            [(f"{_prefix(self._owner)}{stem:08x}", limit) for stem in stems],
+            [(f"{_prefix(self._owner, derived)}{stem:08x}", limit) for stem in stems for derived in (False, True)],
         )
         return sorted({row[0] for row in rows}, reverse=True)
 
@@ -304,14 +319,29 @@ class Items:
         """Return the rows of items by id: what `found_item` reads, then their stems, their length and their flags.
         The expression on the owner makes both databases use the ids."""
         which = _FOUND.replace("i.owner = ?", "i.owner || '' = ?").replace(
-            "h.data", "h.data, i.stems, i.length, i.flags"
+            "i.approved_by", "i.approved_by, i.stems, i.length, i.flags"
         )
         found: dict[int, Row] = {}
         for start in range(0, len(ids), MAX_IDS):
             some = ids[start : start + MAX_IDS]
             padded = [*some, *[0] * (-len(some) % ID_STEP)]
             rows = self._tx.all(f"{which} AND i.id IN ({', '.join('?' * len(padded))})", self._owner, *padded)
-            found |= {row[0]: row for row in rows}
+            found |= {row[0]: row for row in self._with_ends(rows)}
+        return found
+
+    def _with_ends(self, rows: Iterable[Row]) -> list[Row]:
+        """Return the rows that `found_item` reads with the ends that follow from the facts which cite their
+        records. Of two ends, the one that became known first counts."""
+        found = [*rows]
+        ends = Ends(self._tx, self._owner).of_records(
+            {row[RECORD_ID] for row in found if row[1] != "fact" and row[RECORD_ID]}
+        )
+        for at, row in enumerate(found):
+            end = ends.get(row[RECORD_ID]) if row[1] != "fact" else None
+            if end and (row[UNTIL] is None or (end.until and end.known_at < row[END_KNOWN])):
+                changed = [*row]
+                changed[UNTIL], changed[END_KNOWN], changed[BY_RECORD] = end.until or None, *end[1:]
+                found[at] = tuple(changed)
         return found
 
     def ids_of(self, kind: ItemKind, refs: Iterable[str]) -> list[int]:
@@ -326,11 +356,14 @@ class Items:
         return next(iter(self._select("i.kind = ? AND i.ref = ?", kind, ref)), None)
 
     def look_up(self, item_id: str) -> FoundItem:
-        """Return the item of an id as people see it: "r33", or a kind's letter and the beginning of its digits.
+        """Return the item of an id as people see it: "r33", "f12", or a kind's letter and the beginning of its
+        digits.
         Raise `ItemNotFound` where none has it, or where several begin so. Hidden items are found, too."""
         typed = item_id.strip().lower()
         if _RECORD_ID.fullmatch(typed):
             found = self._select("i.kind = 'record' AND i.ref = ?", str(int(typed[1:])))
+        elif _FACT_ID.fullmatch(typed):
+            found = self._select("i.public_id = ?", f"f{int(typed[1:])}")
         else:
             found = (
                 self._select(f"{_BEGINS} ORDER BY i.public_id LIMIT 4", typed, f"{typed}g")
@@ -347,13 +380,13 @@ class Items:
                 f"{' …' if found[3:] else ''}. Type more of it."
             )
         raise ItemNotFound(
-            f"Nothing remembered has the id {item_id!r:.200}. Ids look like r12 or f3a91c07b; search and list "
+            f"Nothing remembered has the id {item_id!r:.200}. Ids look like r12, f7 or j3a91c07b; search and list "
             "give one with every hit."
         )
 
     def shown_id(self, found: FoundItem) -> str:
         """Return the id to show for an item: as short as it can be typed, longer where another begins alike."""
-        if not found.public_id:
+        if not found.public_id or found.kind == "fact":
             return found.short_id
         short = found.short_id
         alike = self._tx.all(
@@ -367,17 +400,14 @@ class Items:
 
     def facts_of(self, record_id: int) -> list[FoundItem]:
         """Return the facts that hold and whose first citation is this record."""
-        which = "i.kind <> 'record' AND i.kind = 'fact' AND i.record_id = ? AND i.until IS NULL"
+        which = "i.kind <> 'record' AND i.kind = 'fact' AND i.record_id = ? AND e.until IS NULL"
         return self._select(f"{which} AND i.gone IS NULL ORDER BY i.id", record_id)
 
     def facts_citing(self, records: Iterable[int]) -> list[FoundItem]:
         """Return the facts whose first citation is one of these records, also those that have ended."""
-        which = "SELECT DISTINCT document_id, record_id FROM citations WHERE owner = ? AND record_id = ?"
-        cited = self._tx.many(which, [(self._owner, record) for record in records])
         rows = self._tx.many(
-            f"{_FOUND} AND i.thread = ? AND i.kind <> 'record' AND i.kind = 'fact' AND i.record_id = ? "
-            "AND i.gone IS NULL",
-            [(self._owner, document_id, record) for document_id, record in cited if document_id],
+            f"{_FOUND} AND i.kind = 'fact' AND i.ref = ? AND i.record_id = ? AND i.gone IS NULL",
+            [(self._owner, ref, record) for record, ref in Ends(self._tx, self._owner).citing([*records])],
         )
         return [found_item(row) for row in rows]
 
@@ -420,22 +450,28 @@ class Items:
         return self._select(f"{which} ORDER BY i.at + 0 DESC, i.id DESC LIMIT ?", document_id, limit)
 
     def _select(self, which: str, *params: Param) -> list[FoundItem]:
-        return [found_item(row) for row in self._tx.all(f"{_FOUND} AND {which}", self._owner, *params)]
+        rows = self._with_ends(self._tx.all(f"{_FOUND} AND {which}", self._owner, *params))
+        return [found_item(row) for row in rows]
 
-    def ends(self, kind: ItemKind, container: str) -> dict[str, datetime | None]:
-        """Return the refs of a container's items that are not hidden, and when each stopped being true. Not for
-        sessions: the index of containers has no records."""
+    def known_facts(self, document_id: str) -> dict[str, tuple[int | None, str]]:
+        """Return the refs of a document's facts that are not hidden, each with its first record and its id."""
         rows = self._tx.all(
-            "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND kind <> 'record' AND thread = ? "
-            "AND gone IS NULL",
-            *(self._owner, kind, container),
+            "SELECT ref, record_id, public_id FROM items WHERE owner = ? AND kind = 'fact' AND kind <> 'record' "
+            "AND thread = ? AND gone IS NULL",
+            *(self._owner, document_id),
         )
-        return {row[0]: from_optional_micros(row[1]) for row in rows}
+        return {row[0]: (row[1], row[2] or "") for row in rows}
+
+    def take_ids(self, facts: Mapping[str, str]) -> None:
+        """Take the ids of these facts, by ref, from others that had them before."""
+        self._tx.many(
+            "UPDATE items SET public_id = NULL WHERE owner = ? AND public_id = ? AND ref <> ?",
+            [(self._owner, id_, ref) for ref, id_ in facts.items()],
+        )
 
     def ended(self, kind: ItemKind) -> dict[str, datetime]:
         """Return the refs of a kind that stopped being true, and when each did."""
-        which = "SELECT ref, until FROM items WHERE owner = ? AND kind = ? AND until IS NOT NULL"
-        return {row[0]: from_micros(row[1]) for row in self._tx.all(which, self._owner, kind)}
+        return {one.ref: one.until for one in self._select(f"i.kind = ? AND {HAS_ENDED}", kind) if one.until}
 
     def refs(self, kind: ItemKind) -> set[str]:
         """Return the refs of a kind that are not hidden."""
@@ -459,7 +495,6 @@ class Items:
                 to_micros(item.at),
                 to_micros(item.since) if item.since else arrived,
             ),
-            *(*_end(item), arrived if item.until else None),
         )
 
 
@@ -471,33 +506,40 @@ def _words(stems: bytes, prefix: str) -> str:
     return prefix + numbers.tobytes().hex(" ", 4).replace(" ", f" {prefix}")
 
 
-@lru_cache(maxsize=256)
-def _prefix(owner: str) -> str:
+def is_derived(kind: ItemKind, record_id: int | None) -> bool:
+    """Return whether an item was made from a record, and is found as one with it."""
+    return kind != "record" and record_id is not None
+
+
+@lru_cache(maxsize=512)
+def _prefix(owner: str, derived: bool) -> str:
     """Return letters and digits that no other owner has."""
-    return "w" + b32encode(blake2b(owner.encode(), digest_size=10).digest()).decode().lower()
+    return "dw"[not derived] + b32encode(blake2b(owner.encode(), digest_size=10).digest()).decode().lower()
 
 
 def _public_id(item: Item) -> str | None:
-    """Return the id of which people see the beginning; none for a record, whose id is its number."""
-    if item.kind == "record":
-        return None
+    """Return the id of which people see the beginning; of a fact, the whole; none for a record, whose id is its
+    number."""
+    if item.kind in ("record", "fact"):
+        return item.public_id or None
     if item.kind == "experience":
         return item.ref
-    return _digest(item.kind, item.ref)
+    return full_public_id(item.kind, item.ref)
 
 
 def public_id(kind: ItemKind, ref: str) -> str:
     """Return the id that people see for an item that is not a record or an experience."""
-    return _digest(kind, ref)[:SHORT_ID]
+    return full_public_id(kind, ref)[:SHORT_ID]
 
 
-def _digest(kind: ItemKind, ref: str) -> str:
+def full_public_id(kind: ItemKind, ref: str) -> str:
+    """Return the id of which people see the beginning."""
     return kind[0] + blake2b(f"{kind}:{ref}".encode(), digest_size=12).hexdigest()[1:]
 
 
 def _name(speaker: str) -> str:
     name = speaker.strip()
-    return "" if name.lower() in NAMELESS or has_secret(name) else name
+    return "" if name.lower() in NAMELESS or mentions_secret(name) else name
 
 
 def _role(item: Item) -> int:
@@ -509,10 +551,6 @@ def _role(item: Item) -> int:
     return PERSON if item.trust == "user" else 0
 
 
-def _end(item: Item) -> tuple[int | None, int | None]:
-    return to_micros(item.until) if item.until else None, item.by_record
-
-
 def _place(before: FoundItem | None) -> tuple[int, int]:
     """Return where in the order of time the page after this item begins."""
     return (to_micros(before.at), before.id) if before else (NO_LIMIT, NO_LIMIT)
@@ -521,9 +559,10 @@ def _place(before: FoundItem | None) -> tuple[int, int]:
 def found_item(row: Row) -> FoundItem:
     """Return an item from its row, as the statements here select it."""
     id_, kind, ref, text, at, trust, speaker, agent_id, session_id, record_id, container = row[:11]
-    since, until, end_known, hidden_at, feedback_score, pinned, by_record, public_id, type_, data = row[11:]
+    since, until, end_known, hidden_at, feedback_score, pinned, by_record, public_id = row[11:19]
+    type_, data, approved_by = row[19:]
     times = from_micros(since), *map(from_optional_micros, (until, end_known, hidden_at))
     return FoundItem(
         *(id_, kind, ref, text, from_micros(at), trust, speaker, agent_id, session_id, record_id, container),
-        *(*times, feedback_score, bool(pinned), by_record, public_id, type_ or "", data or ""),
+        *(*times, feedback_score, bool(pinned), by_record, public_id, type_ or "", data or "", approved_by),
     )

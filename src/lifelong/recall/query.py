@@ -53,9 +53,11 @@ _ASKS_OWN = re.compile(
     r"|nos)\b"
 )
 _ASKS_PAST = re.compile(
-    r"\b(?:did|was|were|had|went|used to|last|ago|first|before|yesterday|happened|when|war|waren|hatte\w*|wurde\w*"
+    r"\b(?:did|was|were|had|went|used to|last|ago|first|before|yesterday|happened|war|waren|hatte\w*|wurde\w*"
     r"|fue|fueron|era|eran|habia|etait|avait)\b"
 )
+_ASKS_WHEN = re.compile(r"\bwhen\b")
+"""Most that is asked with it has happened."""
 _ASKS_NOW = re.compile(
     r"\b(?:now|current\w*|latest|still|these days|today|nowadays|at the moment|jetzt|aktuell\w*|derzeit|noch"
     r"|momentan|zurzeit|heute|ahora|actual\w*|todavia|aun|hoy|maintenant|actuel\w*|encore|aujourd'hui)\b"
@@ -82,7 +84,8 @@ class QueryWord(NamedTuple):
 class ParsedQuery:
     """`people` are the speakers it names; `wants` has the flags of an answer. `of_user`, `of_assistant`: it asks
     what the user, or what the assistant said. `is_lookup`: it is no question, but a few words to be found.
-    `is_past`: it asks what was, and not what is now."""
+    `is_past`: it asks what was, or when something was, and not what is now. `is_present`: it asks what is, or when
+    something is."""
 
     text: str
     words: Sequence[QueryWord]
@@ -92,6 +95,7 @@ class ParsedQuery:
     of_assistant: bool
     is_lookup: bool
     is_past: bool
+    is_present: bool
     period: Period | None
 
 
@@ -106,6 +110,8 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]],
     words = others if names_user else words
     begins = _BEGINS_QUESTION.match(folded) is not None and len(folded.split()) >= MIN_QUESTION_WORDS
     is_question = "?" in text or count_pieces(text) > MAX_LOOKUP_WORDS or begins
+    was = bool(_ASKS_PAST.search(folded)) and not _ASKS_NOW.search(folded)
+    when = bool(_ASKS_WHEN.search(folded)) and not _ASKS_NOW.search(folded)
     of_assistant = bool(_ASKS_ASSISTANT.search(folded))
     return ParsedQuery(
         text=text,
@@ -115,7 +121,8 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]],
         of_user=(names_user or bool(_ASKS_OWN.search(folded))) and not of_assistant,
         of_assistant=of_assistant,
         is_lookup=not is_question,
-        is_past=bool(_ASKS_PAST.search(folded)) and not _ASKS_NOW.search(folded),
+        is_past=was or when,
+        is_present=is_question and not was,
         period=parse_period(text, asked_at),
     )
 

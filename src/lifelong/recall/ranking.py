@@ -16,8 +16,9 @@
     feedback   what people said of it
     ended      it has stopped being true, and is not a record
 
-`number`, `date` and `when` count only as far as a candidate is about the question at all. The weights were fitted
-on all benchmarks at once (docs/recall-figures.md).
+Whatever compares a candidate with others (which words are rare, how new it is) goes by those that were not made
+from records, so that organizing changes no score. `number`, `date` and `when` count only as far as a candidate is
+about the question at all. The weights were fitted on all benchmarks at once (docs/recall-figures.md).
 
 Three rules follow the sum. Of two that say something about the same, and are nearly equal, the newer comes first,
 unless the question is about the past. What holds every rare word of a look-up never ranks below what holds none.
@@ -59,6 +60,7 @@ WEIGHTS: Mapping[str, float] = {
     "ended": -3.0,
 }
 _ROW = {name: row for row, name in enumerate(WEIGHTS)}
+_ABOUT_ROWS = [_ROW["words"], _ROW["vector"]]
 SENTENCE_EMBEDDER_FACTORS: Mapping[str, float] = {"vector": 2.0, "words": 0.6, "previous": 0.6}
 """An embedder that reads whole sentences sees more than single words do."""
 
@@ -92,11 +94,12 @@ _RECORD = ITEM_KINDS.index("record")
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """Places of the candidates, best first; their scores, and the parts of these, a row each. From the match
-    `fair` on, a candidate may answer the question."""
+    `fair` on, a candidate may answer the question. `is_present`: that asks how something is."""
 
     places: Places
     scores: Numbers
     fair: float
+    is_present: bool
     _parts: Numbers
 
     def explain(self, place: int, score: float) -> dict[str, float]:
@@ -113,6 +116,12 @@ class Ranked:
     def word_match(self, place: int) -> float:
         """Return how much of a candidate's score comes from its words."""
         return float(self._parts[_ROW["words"], place])
+
+    def prefers(self, newer: int, older: int) -> bool:
+        """Return whether what seems to have replaced a candidate should stand before it: it is asked how something
+        is now, and the newer one is about that as well."""
+        about, known = (float(self._parts[_ABOUT_ROWS, place].sum()) for place in (newer, older))
+        return self.is_present and about >= MIN_SUCCESSOR_SHARE * known
 
     def feedback(self, place: int) -> float:
         """Return how much of a candidate's score is what people said of it."""
@@ -144,7 +153,9 @@ def rank(
         parts[_ROW[name]] = WEIGHTS[name] * factors.get(name, 1.0) * np.asarray(values, np.float32)
 
     put("vector", _similarity(candidates, query))
-    best = heaviest(parts[_ROW["vector"]] + WEIGHTS["words"] * exact, max(MIN_MATCHED, CANDIDATES_PER_HIT * top_k))
+    best = _best_of_each(
+        candidates, parts[_ROW["vector"]] + WEIGHTS["words"] * exact, max(MIN_MATCHED, CANDIDATES_PER_HIT * top_k)
+    )
     texts = [text_words(candidates.text(place)[:MAX_MATCHED_CHARS]) for place in best.tolist()]
     matched = holds.copy()
     matched[best] = np.maximum(holds[best], match_words(embedder, [one.word for one in parsed.words], texts))
@@ -161,14 +172,14 @@ def rank(
     put("speaker", candidates.said_by(parsed.people) if parsed.people else np.zeros(len(candidates)))
     put("user", (candidates.flags & PERSON != 0) & parsed.of_user)
     put("assistant", (candidates.flags & ASSISTANT != 0) & parsed.of_assistant)
-    about = _about(words)
+    about = _about(words, candidates.counted)
     put("number", (candidates.flags & parsed.wants & NUMBER != 0) * about)
     put("date", (candidates.flags & parsed.wants & DATED != 0) * about)
     if parsed.period:
         put("when", _when(parsed.period, candidates.at) * about)
-    put("recent", _recency(candidates.at))
+    put("recent", _recency(candidates.at, candidates.counted))
     put("ended", (candidates.until <= now) & (candidates.kind != _RECORD))
-    best = heaviest(parts.sum(axis=0), max(MIN_REPLIES, CANDIDATES_PER_HIT * top_k))
+    best = _best_of_each(candidates, parts.sum(axis=0), max(MIN_REPLIES, CANDIDATES_PER_HIT * top_k))
     texts = [text_words(text[:MAX_MATCHED_CHARS]) for text in previous(best)]
     found = match_words(embedder, [one.word for one in parsed.words], texts)
     lengths = np.array([len(text) for text in texts], np.float32)
@@ -185,7 +196,7 @@ def rank(
         scores = _rare_words_first(candidates, parsed, holds, scores)
     scores = _above_superseded(candidates, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
     order = np.argsort(-scores, kind="stable")
-    return Ranked(order, scores, FAIR_MATCH if is_bundled else FAIR_SENTENCE_MATCH, parts)
+    return Ranked(order, scores, FAIR_MATCH if is_bundled else FAIR_SENTENCE_MATCH, parsed.is_present, parts)
 
 
 def heaviest(weights: NDArray[np.floating], k: int) -> Places:
@@ -194,6 +205,12 @@ def heaviest(weights: NDArray[np.floating], k: int) -> Places:
         heavy = np.flatnonzero(weights >= np.partition(weights, -k)[-k])
         return heavy[np.argsort(-weights[heavy], kind="stable")[:k]]
     return np.argsort(-weights, kind="stable")
+
+
+def _best_of_each(candidates: Candidates, weights: Numbers, k: int) -> Places:
+    """Return the places of the `k` heaviest that count, and of as many others."""
+    others = np.delete(np.arange(len(candidates)), candidates.counted)
+    return np.concatenate([some[heaviest(weights[some], k)] for some in (candidates.counted, others)])
 
 
 # The parts
@@ -225,17 +242,18 @@ def _of_session(candidates: Candidates, holds: Numbers, weights: Numbers) -> Num
     return _share(together, weights)[session]
 
 
-def _about(words: Numbers) -> Numbers:
+def _about(words: Numbers, counted: Places) -> Numbers:
     """Return how much each is about the question, in full from the tenth best on."""
-    if not len(words):
-        return words
-    nth = min(FULL_TOPIC_RANK, len(words))
-    return np.asarray(np.clip(words / max(float(np.partition(words, -nth)[-nth]), 1e-9), 0, 1), np.float32)
+    if not len(counted):
+        return np.ones_like(words)
+    nth = min(FULL_TOPIC_RANK, len(counted))
+    tenth = float(np.partition(words[counted], -nth)[-nth])
+    return np.asarray(np.clip(words / max(tenth, 1e-9), 0, 1), np.float32)
 
 
-def _recency(at: NDArray[np.int64]) -> Numbers:
+def _recency(at: NDArray[np.int64], counted: Places) -> Numbers:
     """Return the share of the candidates that are older."""
-    return np.asarray(np.searchsorted(np.sort(at), at) / max(len(at), 1), np.float32)
+    return np.asarray(np.searchsorted(np.sort(at[counted]), at) / max(len(counted), 1), np.float32)
 
 
 def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
@@ -250,10 +268,11 @@ def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
 
 def _newer_first(candidates: Candidates, parsed: ParsedQuery, scores: Numbers) -> Numbers:
     """Lift the newer of two to the older one's score where they share rare words and are nearly tied."""
-    best = heaviest(scores, TIED_CANDIDATES)
+    counted = candidates.counted
+    best = counted[heaviest(scores[counted], TIED_CANDIDATES)]
     asked = {stem: candidates.count(one) for one in parsed.words for stem in one.stems}
-    counts = Counter(stem for stems in candidates.stems for stem in stems.tolist())
-    most = max(RARE_COUNT, COMMON_RARE_SHARE * len(candidates))
+    counts = Counter(stem for place in counted.tolist() for stem in candidates.stems[place].tolist())
+    most = max(RARE_COUNT, COMMON_RARE_SHARE * len(counted))
     stems = {int(place): set(candidates.stems[place].tolist()) for place in best}
     scores = scores.copy()
     for newer in best[np.lexsort((candidates.id[best], candidates.at[best]))].tolist():
@@ -264,7 +283,7 @@ def _newer_first(candidates: Candidates, parsed: ParsedQuery, scores: Numbers) -
             shared = stems[older] & stems[newer]
             weight = sum(rarity(asked[stem], candidates.size) for stem in shared & asked.keys())
             weight += sum(
-                rarity(counts[stem], len(candidates)) for stem in shared - asked.keys() if counts[stem] <= most
+                rarity(counts[stem], len(counted)) for stem in shared - asked.keys() if counts[stem] <= most
             )
             if weight >= MIN_COMMON_WEIGHT:
                 scores[newer] = scores[older] + 1e-3
@@ -279,6 +298,7 @@ def _rare_words_first(candidates: Candidates, parsed: ParsedQuery, holds: Number
         return scores
     held = holds[:, rare].sum(axis=1)
     every, none = held == len(rare), held == 0
+    none[np.delete(np.arange(len(none)), candidates.counted)] = False
     if not every.any() or not none.any():
         return scores
     short = float(scores[none].max() - scores[every].min()) + 1e-3

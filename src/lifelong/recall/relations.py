@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
 from lifelong.organize.draft import link_targets
-from lifelong.organize.rules.filing import TITLES
+from lifelong.organize.facts import TITLES
 from lifelong.recall.analyzer import stem_number
 from lifelong.recall.items import FoundItem, Items
 from lifelong.recall.repair import IndexRepair

@@ -23,7 +23,7 @@ from lifelong.recall.experience_rows import reindex_all_experiences
 from lifelong.recall.feedback import apply_all
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_writer import is_searchable, reindex_document, reindex_records, text_of
-from lifelong.recall.items import Items
+from lifelong.recall.items import Items, is_derived
 from lifelong.recall.vocabulary import Vocabulary
 from lifelong.redaction import redact
 from lifelong.storage.base import NO_LIMIT, Database, Row, Transaction
@@ -36,7 +36,7 @@ log = logging.getLogger("lifelong.recall")
 
 ROWS_PER_BATCH = 1_000
 DOCUMENTS_PER_BATCH = 20  # each with all its versions; writers of documents wait as long
-DERIVED_TABLES = ("items", "item_vectors", "words", "citations", "rebuild_progress")
+DERIVED_TABLES = ("items", "item_vectors", "words", "citations", "ends", "rebuild_progress")
 RECORDS, WORDS, DOCUMENTS = 1, 2, 3  # the ids of `rebuild_progress`
 
 T = TypeVar("T")
@@ -190,6 +190,7 @@ class IndexRebuild:
             self._tx.run(statement)
         for table in DERIVED_TABLES:
             self._tx.run(f"DELETE FROM {table}")
+        apply_all(self._tx)
         self._open(RECORDS, "session_history")
 
     def outdate_files(self) -> None:
@@ -202,6 +203,16 @@ class IndexRebuild:
             self._tx.run(statement)
         self._tx.run("DELETE FROM rebuild_progress WHERE id = ?", WORDS)
         self._open(WORDS, "items")
+
+    def write_words_of(self, first: int, last: int) -> None:
+        """Have the words of the items with these ids written, beside whatever is to be written already."""
+        self._tx.run(
+            "INSERT INTO rebuild_progress AS r (id, after_id, until_id) VALUES (?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET "
+            "after_id = CASE WHEN excluded.after_id < r.after_id THEN excluded.after_id ELSE r.after_id END, "
+            "until_id = CASE WHEN excluded.until_id > r.until_id THEN excluded.until_id ELSE r.until_id END",
+            *(WORDS, first - 1, last),
+        )
 
     def probe(self) -> Fault | None:
         """Return what is wrong with the index at first sight. Raise where it cannot be read at all."""
@@ -272,16 +283,16 @@ class IndexRebuild:
         """Analyze the next items again, since an older version may have done it otherwise, and write their
         words."""
         rows = self._tx.all(
-            "SELECT id, owner, stems FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+            "SELECT id, owner, stems, kind, record_id FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
             *(after, until, ROWS_PER_BATCH),
         )
-        for id_, owner, stored in rows:
+        for id_, owner, stored, kind, record in rows:
             stems, text = bytes(stored), self._text(id_)
             if text and (analyzed := analyze(text)).stems.tobytes() != stems:
                 stems = analyzed.stems.tobytes()
                 self._tx.run("UPDATE items SET stems = ?, length = ? WHERE id = ?", stems, analyzed.length, id_)
             self._tx.run("DELETE FROM item_words WHERE rowid = ?", id_)
-            Items(self._tx, owner).write_words([(id_, stems)])
+            Items(self._tx, owner).write_words([(id_, stems, is_derived(kind, record))])
             Vocabulary(self._tx, owner).add([redact(text)])
         return int(rows[-1][0]) if len(rows) == ROWS_PER_BATCH else None
 

@@ -178,7 +178,8 @@ class Searcher:
             lead = group.places[0]
             parts = ranked.explain(group.scored, group.score) if explain else None
             first = hit(tx, self._owner, found[0], group.score, parts, candidates.text(lead))
-            hits.append(replace(first, sources=sources, confidence=confidence))
+            newer = None if group.newer is None else hit(tx, self._owner, candidates.found(group.newer))
+            hits.append(replace(first, sources=sources, confidence=confidence, newer=newer))
         return hits
 
     def _known_then(self, found: FoundItem, filters: SearchFilter) -> FoundItem:
@@ -213,6 +214,7 @@ def hit(
         until=found.until,
         pinned=found.pinned,
         parts=parts or {},
+        approved_by=found.approved_by,
     )
 
 

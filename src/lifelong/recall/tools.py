@@ -70,7 +70,7 @@ def _caution(found: Sequence[Found]) -> list[str]:
 
 def _hits(hits: Sequence[Hit], question: str, indent: str = "") -> Iterator[str]:
     for hit in hits:
-        about = [f"{hit.at:%Y-%m-%d}", hit.id, *filter(None, (hit.speaker, hit.path)), f"by {hit.trust}"]
+        about = [f"{hit.at:%Y-%m-%d}", hit.id, *filter(None, (hit.speaker, hit.path)), f"by {hit.trust_label}"]
         if hit.until:
             about.append(f"not so since {hit.until:%Y-%m-%d}")
         if hit.confidence == "low":
@@ -78,6 +78,9 @@ def _hits(hits: Sequence[Hit], question: str, indent: str = "") -> Iterator[str]
         if hit.sources:
             about.append(f"also {' '.join(other.id for other in hit.sources)}")
         yield f"{indent}- {shortened(hit.text, question)} ({', '.join(about)})"
+        if hit.newer:
+            newer = hit.newer
+            yield f"{indent}  newer: {shortened(newer.text, question)} ({newer.id}, {newer.at:%Y-%m-%d})"
 
 
 def _related(found: Relations) -> str:

@@ -247,8 +247,9 @@ def _tree(memory: Memory, *, facts: bool = False) -> Tree:
         branches[document.path] = branch
         if facts:
             for fact in found if len(found) <= MAX_ROWS else [*found[: MAX_ROWS // 2], *found[-2:]]:
-                text, _, cited = escape(str(fact)).rpartition(" \\[")
-                branch.add(f"{text if fact.current else f'[strike]{text}[/strike]'} [dim]\\[{cited}[/]")
+                said, _, cited = str(fact).rpartition(" [")
+                text = escape(said) if fact.current else f"[strike]{escape(said)}[/strike]"
+                branch.add(f"{text} [dim]{escape(f'[{cited}')}[/]")
     return top
 
 

@@ -1,4 +1,4 @@
-"""`lifelong restore`: make a backup the database of a home, or change nothing."""
+"""`lifelong restore`: make a backup the database of a home, with the files of its users, or change nothing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tempfile import mkdtemp
 from typing import NamedTuple
 
 from lifelong.errors import InputError, NewerDatabase, StorageCorrupt, StorageError, StorageUnavailable
+from lifelong.forget.backups import holds_files, unpack_files
+from lifelong.forget.user_files import remove_folder, user_files
 from lifelong.home import Home
 from lifelong.journal.files import sync
 from lifelong.memory import Memory
@@ -24,20 +26,25 @@ log = logging.getLogger("lifelong.serve")
 
 SQLITE = {"url": ""}
 CHECK_FOLDER = ".restore-"  # how the name begins of the folder in which a backup is checked
+UNPACKED = "files"  # the folder in that one with the files of the backup
 LOCKED_BYTES = (510, 0x4000_0002)  # that SQLite locks while a database is open: how many, from where
 LOGS = ("-wal", "-shm", "-journal")  # the files that SQLite keeps beside a database
 
 
 class Restored(NamedTuple):
-    """Where the backup is now, and where the database is kept that it replaced."""
+    """Where the backup is now, where the database is kept that it replaced, how many files of users there are
+    (none: the backup has none, and those of the home stayed), and where those are kept that they replaced."""
 
     database: Path
     kept: Path | None
+    files: int | None = None
+    kept_files: Path | None = None
 
 
 def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Restored:
-    """Check a copy of the backup as a home of its own, then give it the database's name. An existing database is
-    an error; with `force` it is kept under another name."""
+    """Check a copy of the backup as a home of its own, then give it and its files their names. An existing
+    database, or files of users, are an error; with `force` they are kept under other names. If it is killed
+    between the files and the database, do it again."""
     file, place = validate_path(source, "The backup"), Home(home)
     place.check()
     if Settings.load(place.settings).storage.url.get_secret_value():
@@ -64,9 +71,16 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
     try:
         copy.database.touch(mode=0o600)  # for its owner alone, as every database of a home
         shutil.copyfile(file, copy.database)
-        _check(copy, file)
+        files = _check(copy, file)
         sync(copy.database)
-        kept = _set_aside(place) if exists else None
+        if files is not None and not force and _has_files(place):
+            raise InputError(
+                f"{place.path / 'users'} has files already. Name an empty home, or add --force to replace them "
+                "and keep a copy."
+            )
+        aside = f"{utc_now():%Y%m%dT%H%M%S%f}"
+        kept = _set_aside(place, aside) if exists else None
+        kept_files = None if files is None else _swap_files(place, copy.path / UNPACKED, aside)
         copy.database.replace(place.database)
         sync(place.path)
     except OSError as error:
@@ -75,12 +89,14 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
         ) from error
     finally:
         shutil.rmtree(copy.path, ignore_errors=True)
-    return Restored(place.database, kept)
+    return Restored(place.database, kept, files, kept_files)
 
 
-def _check(copy: Home, file: Path) -> None:
+def _check(copy: Home, file: Path) -> int | None:
     """Raise an error unless the copy is a sound database of lifelong, and not of a newer version. The error
-    names the backup, not the copy."""
+    names the backup, not the copy. Take the files of users out of it, and return how many there are; none where it
+    was made without them."""
+    files = None
     if copy.database.stat().st_size == 0:
         raise StorageCorrupt(f"{file} is empty. Name a file that `lifelong backup` wrote.")
     try:
@@ -92,6 +108,9 @@ def _check(copy: Home, file: Path) -> None:
                 problems = memory.admin.check()
             if not problems:
                 memory._parts.shared.repair.outdate_files()
+                database = memory._parts.shared.database
+                if database.read(holds_files):
+                    files = database.write(lambda tx: unpack_files(tx, copy.path / UNPACKED))
     except StorageError as error:
         message = str(error).replace(str(copy.database), str(file))
         advice = "Nothing was changed; name a sound file that `lifelong backup` wrote."
@@ -100,12 +119,30 @@ def _check(copy: Home, file: Path) -> None:
         ) from error
     if problems:
         raise StorageCorrupt(f"{file} is damaged, so it was not put in place: {problems[0]} Take another backup.")
+    return files
 
 
-def _set_aside(place: Home) -> Path:
+def _has_files(place: Home) -> bool:
+    return any(True for user in place.users() for _ in user_files(place.user_folder(user)))
+
+
+def _swap_files(place: Home, unpacked: Path, aside: str) -> Path | None:
+    """Put the files of a backup in place. Return where those that were there are kept, if there were any."""
+    users, kept = place.path / "users", place.path / f"users-{aside}"
+    had_files = _has_files(place)
+    if users.exists():
+        users.rename(kept)
+    if any(unpacked.iterdir()):
+        unpacked.rename(users)
+    if not had_files:
+        remove_folder(kept)
+    return kept if had_files else None
+
+
+def _set_aside(place: Home, aside: str) -> Path:
     """Move the old database and its logs aside, and return its new name. A log of the old one beside the new one
     would damage it."""
-    kept = place.path / f"lifelong-{utc_now():%Y%m%dT%H%M%S%f}.db"
+    kept = place.path / f"lifelong-{aside}.db"
     try:
         Memory.open(place.path, storage=SQLITE, continuity={"journal_enabled": False}).close()
     except StorageError:  # a damaged one is kept as it is
@@ -116,9 +153,9 @@ def _set_aside(place: Home) -> Path:
         raise InputError(
             f"Another process works with {place.database}. Stop it (lifelong worker or serve), and try again."
         )
-    for log, aside in zip(_logs(place.database), _logs(kept), strict=True):
+    for log, other in zip(_logs(place.database), _logs(kept), strict=True):
         with suppress(FileNotFoundError):
-            log.rename(aside)
+            log.rename(other)
     try:
         os.link(place.database, kept)  # so that there is a database at every moment
     except OSError:  # a file system without hard links

@@ -13,7 +13,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from queue import SimpleQueue
@@ -35,6 +35,8 @@ MAX_CELL_CHARS = 200
 INFERRED = "Inferred: "  # how the text of a fact begins that nobody said in so many words
 
 _WORD = re.compile(r"\w+")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_MARKUP = re.compile(r"^\s*(?:#{1,6}|[-*+]|>)\s+|\*\*", re.MULTILINE)
 _STYLES = {"bold": "1", "dim": "2", "strike": "9", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _WHO = {"agent": "assistant", "web": "web page"}  # and "user", "tool", "system" as they are
 
@@ -47,6 +49,12 @@ def sanitize(text: str) -> str:
 def one_line(text: str) -> str:
     """Return the text as one line without control characters."""
     return sanitize(" ".join(text.split()))
+
+
+def _shown_text(hit: Hit) -> str:
+    """Return a hit's text as one line; that of a document or a file without the marks of Markdown."""
+    text = hit.text if hit.kind == "record" else _MARKUP.sub("", _COMMENT.sub("", hit.text))
+    return one_line(text).removeprefix(INFERRED)
 
 
 # Lines
@@ -124,8 +132,9 @@ def print_unknown(found: Sequence[Found]) -> None:
 
 def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0) -> Iterator[str]:
     """Return each hit as a line: its id, when, who or where, the text (of a long one, the part with the query's
-    words) and what to know of it, in `limit` columns (the terminal's). Beneath it follow, each in a dim line, what
-    else says the same, and what the score is made of, if it was asked for. A hit of low confidence is dim."""
+    words) and what to know of it, in `limit` columns (the terminal's). Beneath it follow, each in a line, what
+    else says the same, what may have replaced it, and what the score is made of, if it was asked for. A hit of low
+    confidence is dim."""
     from lifelong.types import nothing_known
 
     limit = limit or width()
@@ -136,7 +145,7 @@ def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0) -> Iterator[
     for hit, source in zip(hits, sources, strict=True):
         is_low = hit.confidence == "low"
         marks = _marks(hit, unsure if is_low else "")
-        text = one_line(hit.text).removeprefix(INFERRED)
+        text = _shown_text(hit)
         room = limit - id_width - source_width - 16 - columns(marks) - (2 if marks else 0)
         text = excerpt(text, query, max(room, MIN_TEXT_WIDTH))
         parts = [
@@ -151,8 +160,12 @@ def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0) -> Iterator[
             marks = _marks(other, "")
             about = f"{' ' * id_width}  also {one_line(other.id)}  {other.at:%Y-%m-%d}  {_source(other)}  "
             about += f"{marks} " if marks else ""
-            text = one_line(other.text).removeprefix(INFERRED)
+            text = _shown_text(other)
             yield styled(about + excerpt(text, query, max(limit - columns(about), MIN_TEXT_WIDTH)), "dim")
+        if hit.newer:
+            about, says = f"{' ' * id_width}  newer: ", f" ({one_line(hit.newer.id)}, {hit.newer.at:%Y-%m-%d})"
+            text = excerpt(_shown_text(hit.newer), query, max(limit - columns(about + says), MIN_TEXT_WIDTH))
+            yield styled(about + text + says, "yellow")
         if hit.parts:
             scores = ", ".join(f"{name} {part:+.2f}" for name, part in hit.parts.items())
             yield styled(f"{' ' * id_width}  score {hit.score:.2f} = {scores}", "dim")
@@ -201,6 +214,7 @@ def _marks(hit: Hit, unsure: str) -> str:
         f"ended {hit.until:%Y-%m-%d}" if hit.until else "",
         "inferred" if hit.text.startswith(INFERRED) else "",
         {"web": "from the web", "tool": "from a tool"}.get(hit.trust, ""),
+        f"by {hit.trust_label}" if hit.trust == "agent" and hit.kind in ("fact", "journal") else "",
         "pinned" if hit.pinned else "",
         f"r{hit.record_id}" if hit.kind == "fact" and hit.record_id and not hit.sources else "",
     ]
@@ -244,6 +258,23 @@ def in_progress(what: str, *, quiet: bool = False) -> Iterator[None]:
 
     with Console(stderr=True).status(what):
         yield
+
+
+@contextmanager
+def showing_progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Give what is to be called with the part under way, how much of it is done, and how much there is. It is
+    shown on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda part, done, total: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+
+        def show(part: str, done: int, total: int) -> None:
+            status.update(f"{what} {part} {done:,} of {total:,}" if total else f"{what} {part}")
+
+        yield show
 
 
 @contextmanager

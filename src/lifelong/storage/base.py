@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
@@ -24,6 +24,14 @@ Param: TypeAlias = str | int | float | bytes | None
 
 Row: TypeAlias = tuple[Any, ...]
 """One row, in the order of the selected columns. Its values are untyped; each `from_row` types them."""
+
+
+class StoredFile(NamedTuple):
+    """A file in a backup: its path, when it was changed last, in nanoseconds since 1970, and its content."""
+
+    path: str
+    modified: int
+    data: bytes
 
 
 class Transaction(Protocol):
@@ -87,6 +95,19 @@ class Transaction(Protocol):
         table and the columns."""
         ...
 
+    def lock_ids(self, table: str) -> int:
+        """Return the last id that a table with a growing id has given out, and have it give out no other until the
+        transaction ends."""
+        ...
+
+    def skip_ids(self, table: str, until: int) -> None:
+        """Have a table with a growing id give out only ids above this one. Call `lock_ids` before."""
+        ...
+
+    def insert_with_ids(self, into: str, rows: Sequence[tuple[Param, ...]]) -> None:
+        """Insert rows that bring their ids into a table with a growing id. Call `skip_ids` before."""
+        ...
+
 
 class Database(Protocol):
     """Store rows.
@@ -107,8 +128,15 @@ class Database(Protocol):
         Errors of `work` itself are raised unchanged."""
         ...
 
-    def backup(self, target: Path) -> None:
-        """Write a whole, consistent copy to `target` while work goes on."""
+    def backup(self, target: Path, files: Iterable[StoredFile] = ()) -> None:
+        """Write a whole, consistent copy to `target` while work goes on, with these files in a table of its own,
+        `home_files`."""
+        ...
+
+    def purge(self, words: Sequence[str] = ()) -> bool:
+        """Remove what deleted rows left behind: in the log of writes, and where the database keeps dead rows.
+        `words` were in such rows alone: the file is looked through for them, and written anew where one is left.
+        Return false where others read or write so much that it has to be tried again."""
         ...
 
     def check(self) -> list[str]:

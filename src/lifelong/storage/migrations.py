@@ -559,6 +559,136 @@ MIGRATIONS: tuple[Migration, ...] = (
             "INSERT INTO rebuild_progress SELECT 2, 0, max(id) FROM items HAVING max(id) IS NOT NULL",
         ),
     ),
+    Migration(
+        17,
+        "what has ended is one table, and facts have numbers",
+        (
+            # Every fact that was ever in a document; number: what people name it by, as f12.
+            "ALTER TABLE facts ADD COLUMN number BIGINT NOT NULL DEFAULT 0",
+            "INSERT INTO facts (owner, document_id, fact, sentence) SELECT owner, thread, "
+            "substr(ref, length(thread) + 2), text FROM items i WHERE kind = 'fact' AND ref NOT LIKE '%@%' "
+            "AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.owner = i.owner AND f.document_id = i.thread "
+            "AND f.fact = substr(i.ref, length(i.thread) + 2))",
+            "UPDATE facts SET number = n.number FROM (SELECT owner, document_id, fact, row_number() "
+            "OVER (PARTITION BY owner ORDER BY document_id, fact) AS number FROM facts) n "
+            "WHERE n.owner = facts.owner AND n.document_id = facts.document_id AND n.fact = facts.fact",
+            "CREATE UNIQUE INDEX idx_facts_number ON facts (owner, number)",
+            "UPDATE items SET public_id = (SELECT 'f' || f.number FROM facts f WHERE f.owner = items.owner "
+            "AND f.document_id = items.thread AND f.document_id || '#' || f.fact = items.ref) WHERE kind = 'fact'",
+            # Derived from the documents, for facts, and from what people said, for the rest: since when it is no
+            # longer true, since when that is known, and the record that says so.
+            """CREATE TABLE ends (
+                owner     TEXT   NOT NULL,
+                kind      TEXT   NOT NULL,
+                ref       TEXT   NOT NULL,
+                until     BIGINT NOT NULL,
+                known_at  BIGINT NOT NULL,
+                by_record BIGINT,
+                PRIMARY KEY (owner, kind, ref)
+            )""",
+            "INSERT INTO ends SELECT owner, kind, ref, until, COALESCE(end_known, until), by_record FROM items i "
+            "WHERE until IS NOT NULL AND (kind = 'fact' OR EXISTS (SELECT 1 FROM corrections c "
+            "WHERE c.owner = i.owner AND c.item = i.kind || ':' || i.ref) OR (kind <> 'record' AND EXISTS ("
+            "SELECT 1 FROM feedback f WHERE f.owner = i.owner AND f.item = i.kind || ':' || i.ref "
+            "AND f.verdict = 'outdated')))",
+            "DROP INDEX idx_items_ended",
+            "ALTER TABLE items DROP COLUMN until",
+            "ALTER TABLE items DROP COLUMN by_record",
+            "ALTER TABLE items DROP COLUMN end_known",
+            "ALTER TABLE experiences DROP COLUMN until",
+            # Derived: which fact cites which record, now or before; held: when it last did while it was true.
+            "DROP TABLE citations",
+            """CREATE TABLE citations (
+                owner       TEXT   NOT NULL,
+                document_id TEXT   NOT NULL,
+                ref         TEXT   NOT NULL,
+                record_id   BIGINT NOT NULL,
+                cites       BIGINT NOT NULL CHECK (cites IN (0, 1)),
+                held        BIGINT NOT NULL,
+                PRIMARY KEY (owner, ref, record_id)
+            )""",
+            "CREATE INDEX idx_citations_record ON citations (owner, record_id)",
+            "CREATE INDEX idx_citations_document ON citations (owner, document_id)",
+            "INSERT INTO rebuild_progress SELECT 3, 0, count(*) FROM (SELECT DISTINCT owner, id FROM documents) d "
+            "WHERE NOT EXISTS (SELECT 1 FROM rebuild_progress WHERE id IN (1, 3)) HAVING count(*) > 0",
+        ),
+    ),
+    Migration(
+        18,
+        "what is made from a record does not count as another item with its words",
+        (
+            "DELETE FROM rebuild_progress WHERE id = 2",
+            "INSERT INTO rebuild_progress SELECT 2, 0, max(id) FROM items HAVING max(id) IS NOT NULL",
+            "UPDATE index_state SET mean = NULL, mean_of = 0, size = (SELECT count(*) FROM items i "
+            "WHERE i.owner = index_state.owner AND i.embedded IS NOT NULL "
+            "AND (i.kind = 'record' OR i.record_id IS NULL))",
+        ),
+    ),
+    Migration(
+        19,
+        "what was forgotten, what is being forgotten, and which backups still hold it",
+        (
+            # Without a text: what went, when and on whose word. digest: of a record as it was said, with the key
+            # of the database, so that it is known when it comes again.
+            """CREATE TABLE tombstones (
+                owner  TEXT   NOT NULL,
+                kind   TEXT   NOT NULL,
+                ref    TEXT   NOT NULL,
+                digest TEXT   NOT NULL,
+                at     BIGINT NOT NULL,
+                author TEXT   NOT NULL,
+                PRIMARY KEY (owner, kind, ref)
+            )""",
+            "CREATE INDEX idx_tombstones_digest ON tombstones (digest, owner)",
+            "CREATE TABLE digest_keys (id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1), key TEXT NOT NULL)",
+            # plan: what is left to do, emptied once it is done; report: how much went, without a text.
+            """CREATE TABLE erasures (
+                id      {growing_id},
+                owner   TEXT   NOT NULL,
+                at      BIGINT NOT NULL,
+                author  TEXT   NOT NULL,
+                state   TEXT   NOT NULL CHECK (state IN ('pending', 'done')),
+                plan    TEXT   NOT NULL,
+                report  TEXT   NOT NULL,
+                done_at BIGINT
+            )""",
+            "CREATE INDEX idx_erasures_pending ON erasures (owner, id) WHERE state = 'pending'",
+            "CREATE INDEX idx_append_keys_record ON append_keys (record_id)",
+            # How often vectors were removed: what a process has in memory of them is read again.
+            "ALTER TABLE index_state ADD COLUMN removals BIGINT NOT NULL DEFAULT 0",
+            """CREATE TABLE backups (
+                path TEXT   NOT NULL PRIMARY KEY,
+                at   BIGINT NOT NULL
+            )""",
+        ),
+    ),
+    Migration(
+        20,
+        "what agents write may wait for a person, and whose word it is",
+        (
+            # payload: what would be written, as JSON.
+            """CREATE TABLE reviews (
+                id         {growing_id},
+                owner      TEXT   NOT NULL,
+                at         BIGINT NOT NULL,
+                kind       TEXT   NOT NULL,
+                author     TEXT   NOT NULL,
+                reason     TEXT   NOT NULL,
+                payload    TEXT   NOT NULL,
+                state      TEXT   NOT NULL CHECK (state IN ('waiting', 'approved', 'refused')),
+                decided_at BIGINT,
+                decided_by TEXT   NOT NULL DEFAULT ''
+            )""",
+            "CREATE INDEX idx_reviews_state ON reviews (owner, state, id)",
+            # trust: whose word a text is that cites nothing. approved_by: the person who let an agent's text in,
+            # said_at: when the agent wrote it.
+            "ALTER TABLE changesets ADD COLUMN trust TEXT NOT NULL DEFAULT 'user'",
+            "ALTER TABLE changesets ADD COLUMN approved_by TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE changesets ADD COLUMN said_at BIGINT",
+            "UPDATE changesets SET trust = 'agent' WHERE cause = 'edit' AND author <> 'person'",
+            "ALTER TABLE items ADD COLUMN approved_by TEXT NOT NULL DEFAULT ''",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

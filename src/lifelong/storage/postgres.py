@@ -36,7 +36,7 @@ from lifelong.errors import (
     StorageFull,
     StorageUnavailable,
 )
-from lifelong.storage.base import Dialect, Param, Row, Transaction
+from lifelong.storage.base import Dialect, Param, Row, StoredFile, Transaction
 from lifelong.storage.group_commit import check_process
 from lifelong.storage.migrations import LATEST, MIGRATIONS, applied, check_version, migrate
 from lifelong.types import to_micros, utc_now
@@ -114,8 +114,27 @@ class Postgres:
     def write(self, work: Callable[[Transaction], T]) -> T:
         return self._run(lambda connection: work(_Transaction(connection)))
 
-    def backup(self, target: Path) -> None:
-        raise StorageError(f"PostgreSQL makes its own backups: pg_dump --schema={self._schema} > {target}")
+    def backup(self, target: Path, files: Iterable[StoredFile] = ()) -> None:
+        raise StorageError(
+            f"PostgreSQL makes its own backups: pg_dump --schema={self._schema} > {target}. Copy the home's "
+            "folder users/ beside it."
+        )
+
+    def purge(self, words: Sequence[str] = ()) -> bool:
+        """Have PostgreSQL reclaim dead rows. What its own log and backups hold is not ours to remove."""
+        tables = self.read(lambda tx: sorted(self._tables(tx)))
+
+        def vacuum(connection: Connection) -> None:
+            connection.commit()
+            connection.autocommit = True
+            try:
+                for table in tables:
+                    connection.execute(_psycopg(f"VACUUM {table}"))
+            finally:
+                connection.autocommit = False
+
+        self._run(vacuum)
+        return True
 
     def check(self) -> list[str]:
         """Read every row, and check that every index and constraint is valid and no migration is missing."""
@@ -319,6 +338,23 @@ class _Transaction:
             return ()
         values = ", ".join("?" * len(rows[0]))
         return [row[0] for row in self.many(f"INSERT INTO {into} VALUES ({values}) RETURNING id", rows)]
+
+    def lock_ids(self, table: str) -> int:
+        """Keep others from inserting: an insert takes its table's lock before it draws an id."""
+        self.run(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
+        row = self.one(
+            "SELECT COALESCE(pg_sequence_last_value(CAST(pg_get_serial_sequence(?, 'id') AS regclass)), 0)", table
+        )
+        return int(row[0]) if row else 0
+
+    def skip_ids(self, table: str, until: int) -> None:
+        sequence = "CAST(pg_get_serial_sequence(?, 'id') AS regclass)"
+        highest = f"GREATEST(CAST(? AS BIGINT), COALESCE(pg_sequence_last_value({sequence}), 1))"
+        self.one(f"SELECT setval({sequence}, {highest})", table, until, table)
+
+    def insert_with_ids(self, into: str, rows: Sequence[tuple[Param, ...]]) -> None:
+        if rows:
+            self.many(f"INSERT INTO {into} OVERRIDING SYSTEM VALUE VALUES ({', '.join('?' * len(rows[0]))})", rows)
 
 
 @lru_cache(maxsize=512)

@@ -8,6 +8,7 @@ process is waited for with a short, jittered sleep: no process is kept out for l
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import random
 import shutil
@@ -33,13 +34,16 @@ from lifelong.errors import (
     StorageFull,
     StorageUnavailable,
 )
-from lifelong.storage.base import FULL_TEXT_DAMAGED, Dialect, Param, Row, Transaction
+from lifelong.storage.base import FULL_TEXT_DAMAGED, Dialect, Param, Row, StoredFile, Transaction
 from lifelong.storage.group_commit import GroupCommitter, check_process
 from lifelong.storage.migrations import FULL_TEXT, LATEST, applied, check_version, migrate
 from lifelong.types import new_id, to_micros, utc_now
 
 T = TypeVar("T")
 
+HOME_FILES = (
+    "CREATE TABLE home_files (path TEXT NOT NULL PRIMARY KEY, modified BIGINT NOT NULL, data BLOB NOT NULL)"
+)
 APPLICATION_ID = 0x4C464C47  # "LFLG": written in the file's header, so that we know our own
 HEADER = b"SQLite format 3\0"
 MAX_IDLE_READERS = 8
@@ -91,7 +95,7 @@ class SQLite:
         result: T = self._gather.submit(work)
         return result
 
-    def backup(self, target: Path) -> None:
+    def backup(self, target: Path, files: Iterable[StoredFile] = ()) -> None:
         """Write a copy. It gets its name when it is complete: until then it has another one."""
         self._check_usable()
         if os.path.lexists(target):
@@ -100,13 +104,37 @@ class SQLite:
         with translated(target):
             try:
                 _create_private(part)
-                self._copy_to(part)
+                self._copy_to(part, files)
                 _give_name(part, target)
             except OSError as error:
                 raise translate_os_error(error, target) from error
             finally:
                 with suppress(OSError):
                     part.unlink(missing_ok=True)
+
+    def purge(self, words: Sequence[str] = ()) -> bool:
+        """Move the log's pages into the file, and empty the log: it holds earlier versions of them. Deleted rows
+        are overwritten in the file already, but not the copies that SQLite leaves when it splits a page."""
+        self._check_usable()
+        with translated(self._path):
+            connection = self._connect()
+            try:
+                if _pragma(connection, "wal_checkpoint(TRUNCATE)"):
+                    return False
+                if words and self._holds(words):
+                    connection.execute("VACUUM")
+                    return not _pragma(connection, "wal_checkpoint(TRUNCATE)")
+            except apsw.BusyError:
+                return False
+            finally:
+                connection.close()
+        return True
+
+    def _holds(self, words: Sequence[str]) -> bool:
+        """Return whether the file holds one of the words anywhere, as it is written or in small letters."""
+        with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            forms = {form.encode() for word in words for form in (word, word.lower())}
+            return any(data.find(form) >= 0 for form in forms)
 
     def check(self) -> list[str]:
         """Look twice before anything is called wrong: who restores a backup for it loses what is newer."""
@@ -172,6 +200,9 @@ class SQLite:
         self._switch_to_wal(connection)
         _pragma(connection, f"synchronous = {self._synchronous}")
         _pragma(connection, "foreign_keys = ON")
+        _pragma(
+            connection, "secure_delete = ON"
+        )  # what is deleted is overwritten, in pages that stay and free ones
         _pragma(connection, "journal_size_limit = 67108864")
         if version < LATEST:
             self._migrate(connection)
@@ -259,13 +290,17 @@ class SQLite:
         finally:
             connection.close()
 
-    def _copy_to(self, target: Path) -> None:
+    def _copy_to(self, target: Path, files: Iterable[StoredFile]) -> None:
         source = self._connect()
         copy = apsw.Connection(str(target))
         try:
             with copy.backup("main", source, "main") as backup:
                 backup.step(-1)  # in one go, on one snapshot: in parts, each write would start it over
             _pragma(copy, "journal_mode = DELETE")  # one file, whole by itself
+            with copy:
+                copy.execute("DROP TABLE IF EXISTS home_files")  # of a backup that became a home by hand
+                copy.execute(HOME_FILES)
+                copy.executemany("INSERT INTO home_files VALUES (?, ?, ?)", files)
         finally:
             copy.close()
             source.close()
@@ -316,6 +351,19 @@ class _Transaction:
         self.many(f"INSERT INTO {into} VALUES ({', '.join('?' * len(rows[0]))})", rows)
         last = self._connection.last_insert_rowid()
         return range(last - len(rows) + 1, last + 1)
+
+    def lock_ids(self, table: str) -> int:
+        """Nobody else writes meanwhile."""
+        row = self.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+        return int(row[0]) if row else 0
+
+    def skip_ids(self, table: str, until: int) -> None:
+        if not self.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", until, table):
+            self.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, until)
+
+    def insert_with_ids(self, into: str, rows: Sequence[tuple[Param, ...]]) -> None:
+        if rows:
+            self.many(f"INSERT INTO {into} VALUES ({', '.join('?' * len(rows[0]))})", rows)
 
 
 def check_open(connection: apsw.Connection, cause: Exception | None = None) -> None:

@@ -1,6 +1,5 @@
-"""Sentences in other languages than English, known by their small words or their script. The rules keep them
-as they were said: they can retell English only. German, Spanish, French, Portuguese, Italian and Dutch have
-words here."""
+"""Languages, known by their small words or their script. German, Spanish, French, Portuguese, Italian and Dutch
+have words here."""
 
 from __future__ import annotations
 
@@ -35,16 +34,8 @@ FIRST = word_set(
 )
 """The small words of these languages, and those of somebody who speaks of themselves."""
 _SIGNS = SMALL | FIRST
-_LASTING = word_set("immer nie niemals siempre nunca toujours jamais sempre mai altijd nooit")
-_SUBJECT = word_set(
-    "ich wir yo nosotros soy estoy tengo je j nous eu nós sou estou moro tenho io noi ho abito ik wij"
-)
-_WANTS = word_set(
-    "möchte will mag hätte quiero prefiero veux voudrais préfère quero prefiro voglio vorrei wil wilt"
-)
 _ENGLISH = FUNCTION - SMALL - FIRST - word_set("in on an so was am will also over at as do no me a i")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_MIN_LETTERS = 6  # of a sentence in another script
 
 STOP_WORDS = {
     "german": word_set(
@@ -97,21 +88,3 @@ def is_foreign(sentence: str) -> bool:
     signs += bool(signs) * sum(not word.isascii() for word in plain)
     english = sum(word in _ENGLISH for word in plain) + words.count("I")
     return signs > max(1, 2 * english, len(words) / 8)
-
-
-def is_worth_keeping(sentence: str, *, to_assistant: bool) -> bool:
-    """Return whether a foreign sentence says enough to be kept; said to an assistant, it must be about the
-    speaker."""
-    if not _LATIN.search(sentence):
-        return sum(map(str.isalpha, sentence)) >= _MIN_LETTERS
-    words = WORD.findall(sentence.lower())
-    own = any(word in FIRST or word in _LASTING for word in words)
-    telling = sum(word not in SMALL and word not in FIRST for word in words)
-    return telling >= 2 if own else telling >= 4 and not to_assistant
-
-
-def is_foreign_standing_request(sentence: str) -> bool:
-    """Return whether a sentence makes a lasting request ("immer", "nunca"), and does not say what the
-    speaker always is or does."""
-    words = {word.partition("'")[0] for word in WORD.findall(sentence.lower())}
-    return not _LASTING.isdisjoint(words) and (_SUBJECT.isdisjoint(words) or not _WANTS.isdisjoint(words))

@@ -1,8 +1,7 @@
 """Stems, and words that mean the same or the opposite.
 
 `stem` is the English stemmer of the index and of everything that compares texts; `stem_in` is that of another
-language. `canonical` also puts synonyms together; the rules' judge of conflicts was trained on it, and another
-stem would need another training.
+language.
 """
 
 from __future__ import annotations
@@ -68,59 +67,6 @@ def stem_in(language: str, word: str) -> str:
     if not word.isalpha() or len(word) <= MAX_UNSTEMMED_LETTERS:
         return word
     return str(_stemmer_of(language).stemWord(word))
-
-
-@lru_cache(maxsize=16_384)
-def canonical(word: str) -> str:
-    """Return what the forms of a word, in lower case, and its synonyms have in common."""
-    root = _root(word)
-    return _CANONICAL.get(root, root)
-
-
-def _root(word: str) -> str:
-    word = IRREGULAR.get(word, word)
-    if not word.isalpha() or len(word) < 4:
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending in ("ing", "ed"):
-        rest = word[: -len(ending)]
-        if word.endswith(ending) and len(rest) > 2 and any(letter in "aeiouy" for letter in rest):
-            word = rest
-            if word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]
-            if word.endswith("i"):
-                word = word[:-1] + "y"
-            break
-    while word.endswith("e") and len(word) > 3:
-        word = word[:-1]
-    return word
-
-
-_CANONICAL: dict[str, str] = {}
-"""From a stem to the one that stands for its synonyms; filled from `_SYNONYMS` below."""
-
-
-_SYNONYMS = """
-live=reside=dwell=residence travel=trip=fly=flight=journey wedding=marry=marriage=married=wed
-like=love=enjoy=adore=fond=into=fan hate=dislike=detest=loathe movie=film apartment=flat firm=company
-car=automobile bike=bicycle phone=telephone=mobile email=mail=e-mail euro=eur=€ dollar=usd=$=bucks
-pound=gbp=£ kilo=kg=kilogram=kilos gram=g km=kilometre=kilometer percent=% colour=color favourite=favorite
-choose=pick=select=opt decide=decision smoke=smoker=cigarette allergy=allergic climb=climber
-subscription=subscribe=subscriber employ=employed deploy=deployment appointment=appt
-doctor=dr=physician mum=mother=mom=mama dad=father=papa teach=teacher meeting=meetup=meet
-cancel=canceled=cancelled vacation=holiday begin=start finish=complete=completed cost=price rent=rental
-use=using team=squad database=db kubernetes=k8s postgres=postgresql vegetarian=veggie own=owner
-lead=leader=head manage=manager=boss=supervisor maintain=maintainer child=kid run=runner dance=dancer
-"""
-
-_CANONICAL.update(
-    {_root(word): _root(words.partition("=")[0]) for words in _SYNONYMS.split() for word in words.split("=")}
-)
 
 
 # Words that mean the same, and words that mean the opposite

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import takewhile
 from typing import TypeVar
 
@@ -24,7 +24,6 @@ _UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400
 UNSPACED = re.compile(f"[{_UNSPACED_SCRIPTS}]+")
 _PARTS = f"[{_UNSPACED_SCRIPTS}]+|[^{_UNSPACED_SCRIPTS}]+"
 _FIRST_IDEOGRAPH = "\u3400"  # from here on, Han and Hangul, a character may be a word
-_ALTERNATIVE = re.compile(r"(?:[^|()]|\((?:[^()]|\([^()]*\))*\))+")
 
 
 # Patterns and lists
@@ -52,22 +51,6 @@ def pattern(source: str, flags: int = 0) -> re.Pattern[str]:
     """Return the compiled pattern. It is compiled when it is first needed: a process that never needs it starts
     without the cost."""
     return re.compile(source, flags)
-
-
-def without_case(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """Return the same pattern for text in lower case, which is searched much faster."""
-    return re.compile(pattern.pattern, pattern.flags & ~re.IGNORECASE)
-
-
-def either(alternatives: str) -> str:
-    """Return a pattern for any of these alternatives, each of which begins with a plain letter. Those that begin
-    alike are put together, so that at each place of a text only they are tried."""
-    begun: dict[str, list[str]] = {}
-    for one in _ALTERNATIVE.findall(alternatives):
-        assert re.match(r"[a-z](?![?*+{])", one), f"{one!r} does not begin with a plain letter"
-        begun.setdefault(one[0], []).append(one[1:])
-    parts = (f"{letter}(?:{'|'.join(rest)})" for letter, rest in begun.items())
-    return f"(?:{'|'.join(parts)})"
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -229,35 +212,3 @@ def _characters(part: str) -> Iterator[str]:
 def same_letters(one: str, other: str) -> int:
     """Return with how many letters both begin."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-# What a word is worth
-
-
-@lru_cache(maxsize=16_384)
-def weight(word: str) -> float:
-    """Return how much a word, as it was written, tells: names and numbers most, common words little."""
-    if word[0].isdigit():
-        return 1.6
-    lowered = word.lower()
-    if lowered in FUNCTION:
-        return 0.0
-    lowered = lowered.removesuffix("'s")
-    if lowered in COMMON or lowered in PRAISE:
-        return 0.2
-    return 1.4 if word[0].isupper() else 1.0
-
-
-def is_praise(words: Iterable[str]) -> bool:
-    """Return whether all that these words say is how good or bad something is."""
-    telling = 0
-    praises = False
-    for word in words:
-        lowered = word.lower()
-        if lowered in PRAISE:
-            praises = True
-        elif lowered not in FUNCTION:
-            telling += 1
-            if telling > 1:
-                return False
-    return praises

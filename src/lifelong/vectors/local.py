@@ -6,7 +6,8 @@ the rows above the last segment's, the tail, are read from the database and kept
 
 Segments are derived. A damaged one is deleted; what it held is then a part of the tail, of which `maintain`, or a
 search that would have to read too much, makes the next segment. `version` in `index_state` says which segments
-count: when vectors are removed or all are made again, it changes, and those of another version are deleted.
+count: when all are made again, it changes, and those of another version are deleted. A vector that is removed is
+overwritten in the segments.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from lifelong.vectors.segments import (
     SegmentName,
     SegmentWriter,
     agent_hash,
+    overwrite,
     unpacked,
 )
 
@@ -130,10 +132,10 @@ class LocalVectors:
                 "DELETE FROM item_vectors WHERE embedder_id = ? AND item_id = ? AND owner = ?",
                 [(number, id_, partition.owner) for id_ in gone],
             )
-            _outdate(tx, partition.owner)
+            tx.run("UPDATE index_state SET removals = removals + 1 WHERE owner = ?", partition.owner)
 
         self._open.write(work)
-        self.maintain(partition)
+        self._writer(partition).overwrite(gone)
 
     def clear(self, partition: VectorPartition) -> None:
         def work(tx: Transaction) -> int:
@@ -229,6 +231,7 @@ class _Partition:
         self._segments: list[Segment] = []
         self._tail = _block([], partition.dims)
         self._numbers = np.zeros(0, np.int64)  # of the tail's rows
+        self._removals = 0
         self._known = 0  # up to this number, all is in the segments or the tail
         self._checked = checked
         self.cached_bytes = 0
@@ -252,6 +255,14 @@ class _Partition:
         waiting = database.read(lambda tx: _count(tx, self._partition, covered, SEGMENT_ROWS))
         if waiting >= SEGMENT_ROWS or names - {*chain}:
             self._write_segment(database, LOCK_SECONDS)
+
+    def overwrite(self, ids: Sequence[int]) -> None:
+        """Overwrite vectors in every segment that are no longer in the database. Whoever makes a segment of rows
+        that were read before holds the lock until it is written."""
+        if self.folder.is_dir():
+            with FileLock(self.folder / "lock", LOCK_SECONDS, mode=0o600):
+                for path in self.folder.glob("*.segment"):
+                    overwrite(path, np.array(ids, np.int64), self._partition.dims)
 
     def check_segments(self, database: Database) -> int:
         """Read the segments, and delete the damaged ones. Return how many there were."""
@@ -282,6 +293,10 @@ class _Partition:
         """Bring segments and tail up to date. Return false, and leave the tail as it is, where it would have as
         many rows as the limit."""
         version, number = database.read(lambda tx: _state(tx, self._partition))
+        removals = database.read(lambda tx: _removals(tx, self._partition))
+        if removals != self._removals:
+            self._removals, self._known = removals, self._covered
+            self._tail, self._numbers = _block([], self._partition.dims), np.zeros(0, np.int64)
         self._open_segments(version, number)
         if self._known >= number:
             return True
@@ -408,6 +423,11 @@ def _state(tx: Transaction, partition: VectorPartition) -> tuple[int, int]:
     """Return the version, and the newest number."""
     row = tx.one("SELECT version, number FROM index_state WHERE owner = ?", partition.owner)
     return (row[0], row[1]) if row else (0, 0)
+
+
+def _removals(tx: Transaction, partition: VectorPartition) -> int:
+    row = tx.one("SELECT removals FROM index_state WHERE owner = ?", partition.owner)
+    return int(row[0]) if row else 0
 
 
 def _outdate(tx: Transaction, owner: str) -> None:

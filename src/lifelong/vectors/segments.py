@@ -126,6 +126,9 @@ class Block:
         if k < len(found):
             best = np.argpartition(near, len(found) - k)[len(found) - k :]
             found, near = found[best], near[best]
+        if self.codes is not None:
+            left = self.rows[found].any(axis=1)  # not those that were removed
+            found, near = found[left], near[left]
         return self.ids[found], near
 
     def _fits(self, only: VectorFilter) -> Mask | None:
@@ -238,6 +241,38 @@ class SegmentWriter:
         with self._path.open("rb+") as file:
             os.fsync(file.fileno())
         self._path.replace(self._path.with_name(str(self._name)))
+
+
+def overwrite(path: Path, ids: NDArray[np.int64], dims: int) -> None:
+    """Replace the vectors of these items in a segment's file by zeros, which are similar to nothing, durable on
+    return. A damaged file is deleted: it is made again."""
+    try:
+        with path.open("rb+") as file, mmap.mmap(file.fileno(), 0) as buffer:
+            count, found_dims = _HEADER.unpack_from(buffer)[4:6] if len(buffer) >= _HEADER.size else (-1, dims)
+            start, size = _layout(max(count, 0), dims)[-2:]
+            if count < 0 or found_dims != dims or len(buffer) != size:
+                raise SegmentDamaged("Its header is wrong.")  # noqa: TRY301
+            _zero(buffer, ids, count, dims, start)
+            buffer.flush()
+            os.fsync(file.fileno())
+    except FileNotFoundError:
+        return
+    except (SegmentDamaged, ValueError):
+        path.unlink(missing_ok=True)
+
+
+def _zero(buffer: mmap.mmap, ids: NDArray[np.int64], count: int, dims: int, start: int) -> None:
+    block = Block(*_arrays(buffer, count, dims))
+    places, known = block.places(ids)
+    if not known.any():
+        return
+    assert block.codes is not None, "a segment has codes"
+    block.rows[places[known]] = 0
+    block.codes[:, places[known]] = 0
+    view = memoryview(buffer)
+    checksums = crc32(view[_HEADER.size : start]), crc32(view[start:])
+    view.release()
+    _HEADER.pack_into(buffer, 0, *_HEADER.unpack_from(buffer)[:6], *checksums)
 
 
 def _file_id(status: os.stat_result) -> tuple[int, int]:

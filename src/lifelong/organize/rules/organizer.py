@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from lifelong.organize.draft import Draft
+from lifelong.organize.facts import Source
 from lifelong.organize.organizer import RunResult, Transcript
 
 
 class RulesOrganizer:
-    """Finds durable statements by rule and files them. `instead_of` says why it is used instead of the model that
-    was configured."""
+    """Quotes what deserves to last and files it by subject. `instead_of` says why it is used instead of the model
+    that was configured."""
 
     name = "rules"
 
-    def __init__(self, density: float, *, instead_of: str = "") -> None:
-        self._density = density
+    def __init__(self, *, instead_of: str = "") -> None:
         self._instead_of = instead_of
 
     def blocked_reason(self) -> str:
@@ -24,12 +24,18 @@ class RulesOrganizer:
 
     def organize(self, transcript: Transcript, draft: Draft) -> RunResult:
         from lifelong.organize.rules.filing import Filing  # its tables take a while, and few processes organize
-        from lifelong.organize.rules.statements import find_statements
+        from lifelong.organize.rules.quotes import find_stated
+        from lifelong.organize.rules.subjects import find_subjects, find_utterances
 
-        filing = Filing(draft)
-        filing.file(find_statements(transcript, density=self._density))
+        utterances = find_utterances(transcript)
+        is_web = any(one.record.provenance == "web" for one in transcript.records)
+        data_source: Source = "web" if is_web else "tool"
+        subjects = find_subjects(utterances)
+        filing = Filing(draft, subjects, transcript.project, data_source, foreground=transcript.foreground)
+        filing.file(list(find_stated(utterances)))
         pages = filing.write()
         refused = f" {filing.refused} were refused: the source is a tool or a web page." if filing.refused else ""
+        refused += f" {filing.held} wait for review: they rest on the agent's word." if filing.held else ""
         if not pages:
             return RunResult(f"NOTHING TO KEEP.{refused}")
         return RunResult(

@@ -20,6 +20,7 @@ from lifelong.serve.cli.options import (
     LimitOption,
     UserOption,
     command,
+    hint,
     open_memory,
 )
 from lifelong.serve.terminal import (
@@ -33,15 +34,20 @@ from lifelong.serve.terminal import (
     print_problem,
     print_table,
     print_text,
+    showing_progress,
+    styled,
     width,
 )
 
 if TYPE_CHECKING:
+    from lifelong.forget.audit import Audit, Finding
+    from lifelong.forget.scan import StoredSecret
     from lifelong.memory import Memory
 
 verbs = typer.Typer()
 
 WATCH_SECONDS = 2.0  # between two looks of `health --watch`
+MAX_FINDINGS_SHOWN = 20  # of each kind; `--json` has all
 
 
 @verbs.command()
@@ -142,8 +148,20 @@ def ledger(memory: Memory, limit: LimitOption = 20) -> Answer:
 
 
 @verbs.command()
-def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
+def doctor(
+    audit: Annotated[
+        bool, typer.Option("--memory", help="Also look through what each user's memory holds, and offer fixes.")
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(help="With --memory: how long to look at each user's memory, at most.", min=0)
+    ] = 60.0,
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+) -> None:
     """Check the whole database and the index of every user. Exits with 1 if anything is wrong.
+
+    With --memory, it also looks for secrets, facts without their records, contradictions, duplicates, plans whose
+    day is past and pages that are too long. Nothing is changed: each finding comes with the command that fixes it.
 
     Example: lifelong doctor --home ~/.lifelong
     """
@@ -151,22 +169,60 @@ def doctor(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None
     from lifelong.memory import Store
 
     problems: list[str] = []
-    with Store.open(existing_home(home).path) as store:
+    audits: list[Audit] = []
+    place = existing_home(home).path
+    with Store.open(place) as store:
         with in_progress("Reading the whole database …", quiet=as_json):
             problems += store.user().admin.check()
         for user in () if problems else store.users():
             with in_progress(f"Reading the index of {user} …", quiet=as_json):
                 problems += store.existing_user(user).admin.verify()
         health = None if problems else store.user().admin.health()
+        for user in store.users() if audit and not problems else ():
+            with showing_progress(f"The memory of {user}:", quiet=as_json) as progress:
+                found = store.existing_user(user).admin.audit(max_seconds=seconds, progress=progress)
+            audits.append(found)
     reasons = health.reasons if health else ()
     remarks = [] if health and health.status == "red" else [*reasons]
     problems += [] if remarks else reasons
     if as_json:
-        print_json({"sound": not problems, "problems": problems, "remarks": remarks})
+        memory = {"memory": audits} if audit else {}
+        print_json({"sound": not problems, "problems": problems, "remarks": remarks, **memory})
     else:
         _print_findings(problems, "The database is sound, the index is complete, and nothing is stuck.", remarks)
-    if problems:
+        for found in audits:
+            _print_audit(found, place)
+    if problems or not all(found.clean for found in audits):
         raise typer.Exit(1)
+
+
+def _print_audit(audit: Audit, home: Path) -> None:
+    """Print how many findings of each kind there are, and then each with its fix."""
+    looked = f"{counted(audit.facts, 'fact')}, {counted(audit.documents, 'document')} and "
+    looked += f"{counted(audit.lines, 'line')} of journal and notes"
+    if audit.clean:
+        print_done(f"The memory of {audit.user} is tidy: {looked}.")
+    else:
+        print_text(f"\nThe memory of {audit.user}: {counted(len(audit.findings), 'finding')} in {looked}.\n")
+        print_table(("kind", "found"), audit.counts.items())
+    for kind in audit.counts:
+        found = [one for one in audit.findings if one.kind == kind]
+        fixes = {one.fix for one in found}
+        print_text(f"\n{styled(f'{kind}: {len(found):,}', 'bold')}")
+        for one in found[:MAX_FINDINGS_SHOWN]:
+            sys.stdout.write(f"{styled(one_line(one.id), 'cyan')}  {_where(one)}{one_line(one.problem)}\n")
+            if len(fixes) > 1 or len(found) == 1:
+                sys.stdout.write(f"    {styled(hint(one_line(one.fix), home, audit.user), 'green')}\n")
+        if len(found) > MAX_FINDINGS_SHOWN:
+            print_text(f"… and {len(found) - MAX_FINDINGS_SHOWN:,} more: see them with --json")
+        if len(fixes) == 1 < len(found):
+            print_text(f"For all of them: {styled(hint(one_line(found[0].fix), home, audit.user), 'green')}")
+    for sentence in audit.left_out:
+        print_text(sentence)
+
+
+def _where(finding: Finding) -> str:
+    return "" if finding.path == finding.id else f"{styled(one_line(finding.path), 'dim')}  "
 
 
 def _print_findings(problems: Sequence[str], well: str, remarks: Sequence[str] = ()) -> None:
@@ -190,6 +246,51 @@ def verify(memory: Memory) -> Answer:
         lambda: _print_findings(faults, "The index is complete."),
         code=int(bool(faults)),
     )
+
+
+@verbs.command()
+def scan(
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Put a marker in the place of each, after asking.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Redact without asking.")] = False,
+    home: HomeOption = DEFAULT_HOME,
+    user: UserOption = DEFAULT_USER,
+    as_json: JsonOption = False,
+) -> None:
+    """Look for secrets that are stored, e.g. by an older version. Exits with 1 if any are left.
+
+    They are listed by place and kind, and never shown. Backups are not looked at.
+
+    Example: lifelong scan --redact
+    """
+    with open_memory(home, user) as memory:
+        found = memory.admin.scan()
+        if not as_json:
+            _print_secrets(found)
+        if found and redact and (yes or (not as_json and _confirmed(len(found)))):
+            report = memory.admin.redact()
+            left = report.left
+            if as_json:
+                print_json({"redacted": report.redacted, "left": left})
+            else:
+                print_done(f"{counted(len(report.redacted), 'place')} redacted.")
+                _print_secrets(left, none="Nothing is left.")
+        else:
+            left = tuple(found)
+            if as_json:
+                print_json({"redacted": (), "left": left})
+    if left:
+        raise typer.Exit(1)
+
+
+def _confirmed(count: int) -> bool:
+    return typer.confirm(f"Redact {counted(count, 'place')}? This cannot be undone")
+
+
+def _print_secrets(found: Sequence[StoredSecret], none: str = "No stored secret was found.") -> None:
+    cells = [(one.place, one.id, one.part, ", ".join(dict.fromkeys(one.kinds)), one.excerpt) for one in found]
+    print_table(("place", "id", "part", "kind", "around it"), cells, none)
 
 
 @verbs.command()
@@ -226,7 +327,7 @@ def backup(
     memory: Memory,
     target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
 ) -> Answer:
-    """Write a copy of the whole database while work goes on. Files of the home (users/) are not in it.
+    """Write a copy of the whole home, its database and the files of its users, while work goes on.
 
     Example: lifelong backup ~/backups/memory.db
     """
@@ -238,16 +339,37 @@ def backup(
     return Answer({"backup": target, "bytes": size}, lambda: print_done(message))
 
 
+@command(verbs, during="Forgetting what is too old …")
+def retention(
+    memory: Memory,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> Answer:
+    """Forget now what is older than the `retain_…_days` of lifelong.toml, as the schedule does.
+
+    Example: lifelong retention --dry-run
+    """
+    from lifelong.forget.retention import describe
+
+    report = memory.admin.retain(dry_run=dry_run)
+    if not memory.settings.continuity.retains_for_a_time:
+        message = "Nothing is forgotten by its age. Set a limit in lifelong.toml: continuity.retain_history_days"
+    elif said := describe(report):
+        message = f"Would forget: {said}." if dry_run else f"Forgotten: {said}. {report.left}".strip()
+    else:
+        message = "Nothing is too old."
+    return Answer(report, lambda: print_done(message))
+
+
 @verbs.command()
 def restore(
     source: Annotated[Path, typer.Argument(help="A file that `lifelong backup` wrote.")],
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a database; the old one is kept beside.")
+        bool, typer.Option("--force", help="Replace what is there; the old database and files are kept beside.")
     ] = False,
     home: HomeOption = DEFAULT_HOME,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a backup in place as the home's database, once it was checked.
+    """Put a backup in place as the home's database, with the files of its users, once it was checked.
 
     Example: lifelong restore ~/backups/memory.db --home ~/restored
     """
@@ -256,8 +378,65 @@ def restore(
     with in_progress("Reading the whole backup …", quiet=as_json):
         restored = put(source, home, force=force)
     if as_json:
-        print_json({"database": restored.database, "kept": restored.kept})
+        print_json(restored._asdict())
         return
-    if restored.kept:
-        print_done(f"What was there is kept as {restored.kept}.")
-    print_done(f"{restored.database} is in place. The journal and notes are files in users/: copy them yourself.")
+    for kept in filter(None, (restored.kept, restored.kept_files)):
+        print_done(f"What was there is kept as {kept}.")
+    if restored.files is None:
+        print_done(
+            f"{restored.database} is in place. This backup has no journal and notes, which are files in users/."
+        )
+    else:
+        print_done(f"{restored.database} is in place, with {counted(restored.files, 'file')} in users/.")
+
+
+@verbs.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="The folder to write. It must not exist yet, or be empty.")],
+    home: HomeOption = DEFAULT_HOME,
+    user: UserOption = DEFAULT_USER,
+    as_json: JsonOption = False,
+) -> None:
+    """Write everything of a user to a folder of JSON Lines and Markdown that `lifelong import` reads back.
+
+    Example: lifelong export ~/exported --user work
+    """
+    with open_memory(home, user) as memory, showing_progress("Exporting", quiet=as_json) as progress:
+        done = memory.export(folder, progress=progress)
+    if as_json:
+        print_json({"user": user, **done._asdict()})
+        return
+    records, files = counted(done.counts["records"], "record"), counted(done.files, "file")
+    print_done(f"{done.folder} has everything of {user}: {records}, {files}, {done.bytes:,} bytes.")
+
+
+@verbs.command("import")
+def import_(
+    folder: Annotated[Path, typer.Argument(help="A folder that `lifelong export` wrote.")],
+    user: Annotated[
+        str | None, typer.Option("--user", help="The user to make. Left out: as exported.", metavar="NAME")
+    ] = None,
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a user from an export, whole or not at all. The user must hold nothing yet.
+
+    Example: lifelong import ~/exported --user copy
+    """
+    from lifelong.home import existing_home
+    from lifelong.memory import Store
+
+    with Store.open(existing_home(home).path) as store, showing_progress("Importing", quiet=as_json) as progress:
+        done = store.import_user(folder, user, progress=progress)
+        waiting = store.user(done.user).admin.unindexed()
+    if as_json:
+        print_json({**done._asdict(), "unindexed": waiting})
+        return
+    for remark in done.remarks:
+        print_text(remark)
+    if done.renumbered:
+        print_text("Other users of this home have some of its ids, so records and sessions have new ones.")
+    if waiting:
+        print_text(f"{counted(waiting, 'item')} of the home wait for the index: let a worker run.")
+    records, files = counted(done.counts["records"], "record"), counted(done.files, "file")
+    print_done(f"The user {done.user} is imported: {records}, {files}.")

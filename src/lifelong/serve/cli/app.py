@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 SECTIONS: dict[str, dict[str, str]] = {
     "Begin": {"start": "init demo"},
     "Remember and recall": {
-        "memory": "add search context about list correct pin unpin feedback end-session organize receipt users"
+        "memory": "add search context about list correct pin unpin feedback end-session organize receipt users",
+        "forget": "forget forgotten",
     },
     "Look and change": {
         "contents": "documents journal experiences relations notes",
+        "review": "review",
         "sessions": "agents sessions inbox",
     },
     "Run": {"start": "serve worker mcp hook config"},
-    "Look after it": {"admin": "health stats ledger doctor verify rebuild backup restore"},
+    "Look after it": {
+        "admin": "health stats ledger doctor verify scan rebuild retention backup restore export import"
+    },
 }
 """The commands by section and by the module that has them."""
 
@@ -165,8 +169,10 @@ def _usage(error: typer.TyperException) -> str:
     if type(error).__name__ == "NoArgsIsHelpError":
         return message
     option = getattr(error, "option_name", "")
-    if context and context.parent is None and option in ("--home", "--user", "--json"):
-        return f"{option} stands after the command, as in: lifelong list {option}"
+    commands = getattr(context.command, "commands", None) if context else None  # of a group, such as `documents`
+    if context and commands and option in ("--home", "--user", "--json"):
+        first = next(iter(commands)) if context.parent else "list"
+        return f"{option} stands after the command, as in: {context.command_path} {first} {option}"
     message += "" if message.endswith((".", "?")) else "."
     return f"{message} See: {context.command_path} --help" if context else message
 

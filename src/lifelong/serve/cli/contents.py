@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lifelong.errors import InputError
 from lifelong.serve.cli.options import (
     DOCUMENT_ID,
     Answer,
@@ -202,6 +203,27 @@ def rollback(
     return Answer({"changeset": made}, lambda: print_done(message) if made else print_text(message))
 
 
+@command(documents, during="Tidying the documents …")
+def consolidate(
+    memory: Memory,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> Answer:
+    """Tidy the documents: merge what stands twice, move what is misplaced, split long pages, delete empty ones.
+
+    Example: lifelong documents consolidate --dry-run
+    """
+    result = memory.documents.consolidate(dry_run=dry_run)
+
+    def show() -> None:
+        print_text("\n".join((*result.steps, *result.left)) or result.reason or "There is nothing to tidy.")
+        if result.changeset:
+            sizes = f"{result.facts_before:,} facts are {result.facts_after:,} now"
+            undo = f"lifelong documents rollback {result.changeset}"
+            print_done(f"Done as changeset {result.changeset}: {sizes}. To undo it: {undo}")
+
+    return Answer(result, show)
+
+
 # The journal
 
 journal = noun("journal", "The journal: show it, write to it, compact it.")
@@ -373,7 +395,7 @@ def relations(
 
 # Notes
 
-notes = noun("notes", "What workers note from job to job: list, show, store.")
+notes = noun("notes", "What workers note from job to job: list, show, store, compact, restore.")
 
 WorkerArgument = Annotated[str, typer.Argument(help="The worker's name.")]
 
@@ -413,3 +435,44 @@ def store(
     """
     memory.notes.worker(worker).store(key, read_text(text))
     return Answer({"worker": worker, "key": key}, lambda: print_done(f"{worker} keeps the note {key}."))
+
+
+@command(notes, "compact", during="Compacting the notes …")
+def compact_notes(
+    memory: Memory,
+    worker: WorkerArgument,
+    force: Annotated[bool, typer.Option("--force", help="Even if there are not too many.")] = False,
+) -> Answer:
+    """Have a model write one note in place of a worker's notes, if there are too many. The archive keeps them.
+
+    Example: lifelong notes compact tester
+    """
+    _check_worker(memory, worker)
+    result = memory.notes.worker(worker).compact(force=force)
+    if not result.ran:
+        return Answer(result, lambda: print_text(f"Nothing was compacted: {result.reason.rstrip('.')}."))
+    message = (
+        f"{len(result.removed)} notes of {worker} were compacted, from {result.bytes_before:,} to "
+        f"{result.bytes_after:,} bytes. To undo it: lifelong notes restore {worker}"
+    )
+    return Answer(result, lambda: print_done(message))
+
+
+@command(notes, "restore")
+def restore_notes(memory: Memory, worker: WorkerArgument) -> Answer:
+    """Undo the last compaction of a worker's notes; called again, the one before. Newer notes stay as they are.
+
+    Example: lifelong notes restore tester
+    """
+    _check_worker(memory, worker)
+    back = memory.notes.worker(worker).restore()
+    if not back:
+        nothing = f"There is nothing to restore: no compaction of {worker}'s notes is left to undo."
+        return Answer({"restored": []}, lambda: print_text(nothing))
+    message = f"{worker} has these notes back: {', '.join(back)}."
+    return Answer({"restored": list(back)}, lambda: print_done(message))
+
+
+def _check_worker(memory: Memory, worker: str) -> None:
+    if worker not in memory.notes.workers():
+        raise InputError(f"{worker} keeps no notes. See: lifelong notes list")

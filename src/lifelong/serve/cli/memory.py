@@ -27,6 +27,7 @@ from lifelong.serve.cli.options import (
     command,
     find_agent,
     hint,
+    known_or_new,
     open_memory,
     read_text,
     several,
@@ -91,9 +92,9 @@ def add(
     """
     what = _messages(read_text(text), role, speaker, plain=plain)
     with open_memory(home, user, new=True) as memory:
-        who = find_agent(memory, agent, new=True)
         with in_progress("Storing …", quiet=as_json):
-            ids = memory.add(what, agent=who, at=at, key=key, speaker=speaker)
+            ids = memory.add(what, agent=known_or_new(memory, agent), at=at, key=key, speaker=speaker)
+        who = find_agent(memory, agent)
         if end:
             memory.end_session(who)
     if as_json:
@@ -236,7 +237,11 @@ def list_(
     Example: lifelong list --kind fact --subject Mara
     """
     found = memory.list(kind, subject, since, limit, before)
-    return Answer(found, lambda: print_hits(found, "Nothing is remembered. See: lifelong add --help"))
+    filtered = kind or subject or since or before
+    nothing = (
+        "Nothing matches. Leave out a filter." if filtered else "Nothing is remembered. See: lifelong add --help"
+    )
+    return Answer(found, lambda: print_hits(found, nothing))
 
 
 @command(verbs)

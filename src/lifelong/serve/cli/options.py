@@ -183,19 +183,27 @@ def parse_descriptor(name: str) -> Descriptor | None:
             return None
 
 
-def find_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
-    """Return the agent of this address, cache key or id, or the user's default agent where no name is given; where
-    it may be `new`, make it on first use."""
+def find_agent(memory: Memory, name: str) -> Agent:
+    """Return the agent of this address, cache key or id, or the user's default agent where no name is given."""
+    from lifelong.types import Agent
+
+    found = known_or_new(memory, name, new=False)
+    return found if isinstance(found, Agent) else memory.agent(found)
+
+
+def known_or_new(memory: Memory, name: str, *, new: bool = True) -> Agent | Descriptor | None:
+    """Return the agent of this address, cache key or id; where it may be `new` and is not known, what describes
+    it: it is made with the first record. None stands for the user's default agent."""
     from lifelong.collect.descriptors import Cron, cache_key, validate_descriptor
     from lifelong.errors import AgentNotFound
 
     if not name:
-        return memory.agent()
+        return None
     described = parse_descriptor(name)
     if described:
         validate_descriptor(described)
     if described and new and not isinstance(described, Cron):  # a cron job may be known under a name that stays
-        return memory.agent(described)
+        return described
     if AGENT_ID.fullmatch(name):
         return memory.agents.get(name)
     wanted = cache_key(described) if described else name
@@ -203,7 +211,7 @@ def find_agent(memory: Memory, name: str, *, new: bool = False) -> Agent:
         if agent.cache_key == wanted:
             return agent
     if described and new:
-        return memory.agent(described)
+        return described
     how = ", and a new one is named like cli/mara/main" if new else ""
     raise AgentNotFound(f"No agent of this user is called {name!r}{how}.")
 

@@ -116,6 +116,12 @@ def is_page(scope: Scope) -> bool:
     return "text/html" in accepted and not scope["path"].startswith("/api/")
 
 
+def is_from_page(headers: Headers) -> bool:
+    """Return whether a person sent it from the server's own page, as far as that can be told: a browser names the
+    page that it comes from (which the guard has checked), and a program shows a token."""
+    return "origin" in headers and "authorization" not in headers
+
+
 class Access:
     """Knows who has shown the token: in a header, or earlier, in a browser, whose cookie then counts as it. A
     cookie is of no use elsewhere and ends with the server. Without a token everybody has access."""

@@ -28,6 +28,7 @@ from pydantic import (
 from lifelong import types
 from lifelong.collect import descriptors
 from lifelong.collect.history import from_json
+from lifelong.forget.proof import Proof
 from lifelong.journal.records import Sensitivity
 from lifelong.memory import Memory, Store
 from lifelong.recall import recall_log
@@ -37,6 +38,7 @@ from lifelong.types import Document, ItemKind, Provenance, Reference
 USER_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 BACKUP_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 RECORD_PATTERN = r"^[rR]?\d{1,19}$"
+REVIEW_PATTERN = r"^[vV]?\d{1,18}$"
 MAX_MESSAGES = 10_000  # in one call
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(_DAY.pattern + r"[Tt ]\d", re.ASCII)
@@ -95,6 +97,11 @@ UserMemory = Annotated[Callable[..., Memory], Depends(_memory_of)]
 Moment = Annotated[AwareDatetime, BeforeValidator(_check_time)]
 Day = Annotated[date, BeforeValidator(_check_day)]
 RecordId = Annotated[int, Field(ge=0, lt=2**63)]
+ReviewId = Annotated[
+    str,
+    _fits(REVIEW_PATTERN, "Give the id of a review, such as v12"),
+    Path(pattern=REVIEW_PATTERN, examples=["v12"]),
+]
 RecordName = Annotated[
     str,
     _fits(RECORD_PATTERN, "Give the id of a record, such as r42"),
@@ -255,6 +262,74 @@ class Feedback(ItemRef):
     recall_id: RecordId | None = None
 
 
+class Forget(Body):
+    """What to forget: ids of hits or paths of documents, a session, an agent, a person or subject, words that all
+    must occur, a range of time (alone: every record in it). Nothing goes unless `dry_run` is false."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"ids": ["r42"]}, {"about": "Priya", "dry_run": False, "author": "mara"}]},
+    )
+
+    ids: list[str] = Field(default=[], max_length=1000, examples=[["r42", "~/memory/people/priya"]])
+    session: str | None = Field(None, description="A session's id.")
+    agent: str | None = Field(None, description="An agent's id: all its sessions, and the agent.")
+    about: str = Field("", examples=["Priya"])
+    matching: str = Field("", description="Words that all must occur.")
+    since: Moment | None = None
+    until: Moment | None = None
+    dry_run: bool = Field(True, description="Only say what would go. This is the default; false forgets it.")
+    prove: bool = Field(True, description="Then look for what is left of it, in tables, files and searches.")
+    author: str = Field("person", description="On whose word: the tombstones keep it.", examples=["mara"])
+
+
+class ForgetReport(BaseModel):
+    """What went, or would go (`preview`). Records by id, those that lost a part (`cut`); documents and files by
+    path; `facts` and `texts` in a preview only. `backups` were made before and still hold it. `complete` is false
+    where something is left to do, which the next start does; `left` says what."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: int
+    preview: bool
+    records: list[str] = Field(examples=[["r42"]])
+    cut: list[str]
+    documents: list[str] = Field(description="With every version.")
+    rewritten: list[str] = Field(description="Documents that are written again without it.")
+    facts: list[str]
+    texts: list[str] = Field(description="The beginning of each record, after its id.")
+    fact_count: int
+    lines: int = Field(description="Lines of the journal that go.")
+    remade: int = Field(description="Lines of the journal that are made again without it.")
+    paragraphs: int
+    experiences: int
+    sessions: int
+    agents: int
+    searches: int = Field(description="Logged searches.")
+    files: list[str] = Field(description="Files that are written again without it.")
+    backups: list[str]
+    complete: bool
+    left: str
+
+
+class Forgotten(BaseModel):
+    """What went, and the proof: none for a preview, or where none was asked for."""
+
+    report: ForgetReport
+    proof: Proof | None
+
+
+class Tombstone(BaseModel):
+    """That something was forgotten: a record by its number, or a document, a session or an agent by its id."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: str = Field(examples=["record"])
+    ref: str = Field(examples=["42"])
+    at: datetime
+    author: str = Field(examples=["person"])
+
+
 class Reset(Body):
     """Why the session ends; `emergency`: the context overflowed."""
 
@@ -335,6 +410,12 @@ class PastTime(Body):
     author: str = "person"
 
 
+class Consolidation(Body):
+    """How documents are tidied."""
+
+    dry_run: bool = False
+
+
 # Journal, notes, experiences
 
 
@@ -344,6 +425,12 @@ class NewJournalRecord(Body):
     text: str = Field(examples=["Mara prefers trains."])
     category: str = Field("note", examples=["user-preference"])
     sensitivity: Sensitivity = "operational"
+
+
+class RestoredNotes(BaseModel):
+    """The keys of the notes that are back."""
+
+    restored: list[str]
 
 
 class NoteContent(Body):
@@ -376,6 +463,21 @@ class AddedExperience(BaseModel):
     id: str | None
 
 
+# Reviews
+
+
+class Decision(Body):
+    """Who decides. Left out: the user."""
+
+    by: str = Field("", max_length=200, examples=["mara"])
+
+
+class OtherWords(Decision):
+    """What to write instead of what waits."""
+
+    text: str = Field(examples=["Mara prefers trains to planes."])
+
+
 # The home
 
 
@@ -394,7 +496,7 @@ class BackupName(Body):
 
 
 class Backup(BaseModel):
-    """A whole copy of the database."""
+    """A whole copy of the home."""
 
     path: str
     bytes: int

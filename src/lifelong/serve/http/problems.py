@@ -27,6 +27,8 @@ STATUSES: Mapping[type[Exception], int] = {
     errors.ConfigError: 409,  # the request is right; what it asks for is switched off
     LookupError: 404,
     errors.StaleWrite: 409,
+    errors.ReviewDecided: 409,
+    errors.NotAPerson: 403,
     errors.DocumentInUse: 409,
     errors.AgentDead: 409,
     errors.StorageConflict: 409,

@@ -5,25 +5,41 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from lifelong import types
 from lifelong.collect.descriptors import Strategy
+from lifelong.collect.tombstones import Tombstone
+from lifelong.errors import NotAPerson
+from lifelong.forget.audit import Audit
 from lifelong.journal.compaction import CompactionResult
 from lifelong.journal.notes import NotesCompactionResult
 from lifelong.journal.records import JournalRecord
 from lifelong.memory import Memory, Store
 from lifelong.models.ledger import Call
+from lifelong.organize.consolidation import ConsolidationResult
 from lifelong.organize.draft import Edit
 from lifelong.organize.facts import Fact
 from lifelong.organize.health import Health, Receipt
+from lifelong.organize.review import Review, ReviewState
 from lifelong.organize.worker import WorkDone
 from lifelong.recall import recall_log
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.relations import Relations
 from lifelong.serve.http import models
-from lifelong.serve.http.models import AsOf, Day, Limit, Moment, RecordId, RecordName, UserMemory, Version
+from lifelong.serve.http.guard import is_from_page
+from lifelong.serve.http.models import (
+    AsOf,
+    Day,
+    Limit,
+    Moment,
+    RecordId,
+    RecordName,
+    ReviewId,
+    UserMemory,
+    Version,
+)
 from lifelong.types import Changeset, Document, Hit, InboxItem, ItemKind, ItemState, Session, Stats, Turn
 
 memory_verbs = APIRouter(tags=["memory"])
@@ -36,19 +52,35 @@ notes = APIRouter(prefix="/notes", tags=["notes"])
 experiences = APIRouter(prefix="/experiences", tags=["experiences"])
 relations = APIRouter(prefix="/relations", tags=["relations"])
 inbox = APIRouter(prefix="/inbox", tags=["inbox"])
+reviews = APIRouter(prefix="/reviews", tags=["reviews"])
 users = APIRouter(prefix="/users", tags=["users"])
 admin = APIRouter(prefix="/admin", tags=["admin"])
 
 ROUTERS = (
     *(memory_verbs, agents, sessions, documents, changesets, journal, notes, experiences, relations, inbox),
-    *(users, admin),
+    *(reviews, users, admin),
 )
 
 After = Annotated[RecordId, Query(description="Only the records after this one.")]
 ChangesetId = Annotated[RecordId, Path()]
 
+MAX_AUDIT_SECONDS = 300
+
 # What an operation takes where no body is sent.
 DEFAULT_AGENT, ANY_MESSAGE, NAMED_BY_TIME = models.AgentRef(), models.Context(), models.BackupName()
+ANYBODY = models.Decision(by="")
+
+
+async def _check_person(request: Request) -> None:
+    """Refuse a program: it may be the agent on whose write a person is to decide."""
+    if not is_from_page(request.headers):
+        raise NotAPerson(
+            "Only a person may decide on what an agent wrote. Use the page at /review, or at the command line: "
+            "lifelong review"
+        )
+
+
+PersonOnly = Depends(_check_person)
 
 
 # The everyday verbs. `add` and `search` go to a thread once and by hand: for the answer of a plain `def`, FastAPI
@@ -118,6 +150,17 @@ def pin(body: models.ItemRef, memory: UserMemory) -> None:
 def unpin(body: models.ItemRef, memory: UserMemory) -> None:
     """Take an item out of every context: its pin goes, and it is no longer part of the core."""
     memory().unpin(body.item)
+
+
+@memory_verbs.post("/forget")
+def forget(body: models.Forget, memory: UserMemory) -> models.Forgotten:
+    """Remove something for good, with all that was made of it, and prove that it is gone. Without `"dry_run":
+    false` nothing is changed, and the answer says what would go."""
+    user_memory = memory()
+    what = body.model_dump(exclude={"ids", "prove"})
+    report = user_memory.forget(*body.ids, **what)
+    proof = user_memory.admin.prove_forgotten(report) if report and body.prove and not body.dry_run else None
+    return models.Forgotten(report=models.ForgetReport.model_validate(report), proof=proof)
 
 
 @memory_verbs.post("/feedback", status_code=204)
@@ -263,6 +306,17 @@ def rollback_to_time(body: models.PastTime, memory: UserMemory) -> Changeset | N
     return memory().documents.rollback_to(body.time, author=body.author)
 
 
+@documents.post("/consolidate")
+def consolidate_documents(
+    memory: UserMemory,
+    dry_run: Annotated[bool, Query(description="Only say what would be done.")] = False,
+    body: models.Consolidation | None = None,
+) -> ConsolidationResult:
+    """Tidy the documents: merge what stands twice, move what is misplaced, split long pages, delete empty ones. It
+    is one changeset, which can be rolled back; the answer says what was done, what was left, and why."""
+    return memory().documents.consolidate(dry_run=dry_run or (body is not None and body.dry_run))
+
+
 @documents.get("/{document_id}")
 def read_document(document_id: str, memory: UserMemory, as_of: AsOf = None) -> models.DocumentWithLinks:
     """Return the document of this id, now or as it was."""
@@ -403,9 +457,10 @@ def list_workers(memory: UserMemory) -> list[str]:
 
 @notes.get("/{worker}")
 def load_notes(
-    worker: str, memory: UserMemory, cap: Annotated[int, Query(ge=0, le=1_000_000)] = 8000
+    worker: str, memory: UserMemory, cap: Annotated[int | None, Query(ge=0, le=1_000_000)] = None
 ) -> models.Text:
-    """Return a worker's newest notes, as many as fit into `cap` characters, without secrets."""
+    """Return a worker's newest notes, as many as fit into `cap` characters, without secrets. Without a cap,
+    `continuity.notes_load_cap` counts."""
     return models.Text(text=memory().notes.worker(worker).load(cap))
 
 
@@ -416,9 +471,20 @@ def store_note(worker: str, key: str, body: models.NoteContent, memory: UserMemo
 
 
 @notes.post("/{worker}/compact")
-def compact_notes(worker: str, memory: UserMemory) -> NotesCompactionResult:
+def compact_notes(
+    worker: str,
+    memory: UserMemory,
+    force: Annotated[bool, Query(description="Even if there are not too many")] = False,
+) -> NotesCompactionResult:
     """Compact a worker's notes now, if there are too many. The answer says what was done, or why nothing was."""
-    return memory().notes.worker(worker).compact()
+    return memory().notes.worker(worker).compact(force=force)
+
+
+@notes.post("/{worker}/restore")
+def restore_notes(worker: str, memory: UserMemory) -> models.RestoredNotes:
+    """Undo the last compaction of a worker's notes; called again, the one before. Notes that were written since
+    stay as they are. `restored` names the notes that are back; it is empty where there is nothing to undo."""
+    return models.RestoredNotes(restored=list(memory().notes.worker(worker).restore()))
 
 
 @experiences.get("")
@@ -487,6 +553,41 @@ def retry_item(item_id: Annotated[RecordId, Path()], memory: UserMemory) -> mode
     return models.Retried(retried=memory().inbox.retry(item_id))
 
 
+@reviews.get("")
+def list_reviews(
+    memory: UserMemory,
+    state: Annotated[list[ReviewState], Query(description="In these states; may be repeated.")] = ["waiting"],  # noqa: B006
+    limit: Limit = 100,
+) -> list[Review]:
+    """List what agents wrote that waits for a person, newest first: what, why, from whom."""
+    return memory().reviews.list(*state, limit=limit)
+
+
+@reviews.get("/{review}")
+def get_review(review: ReviewId, memory: UserMemory) -> Review:
+    """Return one review."""
+    return memory().reviews.get(review)
+
+
+@reviews.post("/{review}/approve", dependencies=[PersonOnly])
+def approve_review(review: ReviewId, memory: UserMemory, body: models.Decision = ANYBODY) -> Review:
+    """Write what waits, or forget what was asked for. Only from the server's own page: a program is refused, since
+    it may be the agent whose write it is."""
+    return memory().reviews.approve(review, by=body.by)
+
+
+@reviews.post("/{review}/edit", dependencies=[PersonOnly])
+def edit_review(review: ReviewId, body: models.OtherWords, memory: UserMemory) -> Review:
+    """Approve with other words. Only from the server's own page."""
+    return memory().reviews.edit(review, body.text, by=body.by)
+
+
+@reviews.post("/{review}/refuse", dependencies=[PersonOnly])
+def refuse_review(review: ReviewId, memory: UserMemory, body: models.Decision = ANYBODY) -> Review:
+    """Drop what waits, and keep the decision. Only from the server's own page."""
+    return memory().reviews.refuse(review, by=body.by)
+
+
 @users.get("")
 def list_users(request: Request) -> list[str]:
     """List the default user, and all users that hold something."""
@@ -518,6 +619,16 @@ def verify(memory: UserMemory) -> list[str]:
     return memory().admin.verify()
 
 
+@admin.get("/audit")
+def audit(
+    memory: UserMemory,
+    max_seconds: Annotated[float, Query(ge=0, le=MAX_AUDIT_SECONDS, description="After these, it stops.")] = 20.0,
+) -> Audit:
+    """List secrets, facts without their records, contradictions, duplicates, plans whose day is past and pages
+    that are too long, each with the command that fixes it. Nothing is changed. Takes a while in a large memory."""
+    return memory().admin.audit(max_seconds=max_seconds)
+
+
 @admin.post("/rebuild", status_code=202)
 def rebuild(memory: UserMemory) -> None:
     """Rebuild the index of the home in the background. Search goes on meanwhile."""
@@ -526,7 +637,8 @@ def rebuild(memory: UserMemory) -> None:
 
 @admin.post("/backup", status_code=201)
 def backup(memory: UserMemory, body: models.BackupName = NAMED_BY_TIME) -> models.Backup:
-    """Write a whole copy of the database into the home's folder `backups`, while work goes on."""
+    """Write a whole copy of the home, its database and the files of its users, into the home's folder `backups`,
+    while work goes on."""
     user_memory = memory()
     folder = user_memory.home.path / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -539,6 +651,12 @@ def backup(memory: UserMemory, body: models.BackupName = NAMED_BY_TIME) -> model
 def ledger(memory: UserMemory, limit: Limit = 100) -> list[Call]:
     """List the user's calls of models and what each cost, newest first."""
     return memory().admin.ledger(limit)
+
+
+@admin.get("/forgotten", response_model=list[models.Tombstone])
+def list_forgotten(memory: UserMemory, limit: Limit = 100) -> list[Tombstone]:
+    """List what was forgotten, newest first: its kind and id, when, and on whose word. No text is kept."""
+    return memory().admin.forgotten(limit)
 
 
 @admin.get("/recall_log", response_model=list[models.Recalled])

@@ -177,7 +177,7 @@ def _list_memory(caller: Caller) -> Tool:
 
 def _line(hit: Hit) -> str:
     ended = f", ended {hit.until:%Y-%m-%d}" if hit.until else ""
-    return f"- {shortened(hit.text)} ({hit.at:%Y-%m-%d}, {hit.id}, by {hit.trust}{ended})"
+    return f"- {shortened(hit.text)} ({hit.at:%Y-%m-%d}, {hit.id}, by {hit.trust_label}{ended})"
 
 
 def _worker_name(client: str) -> str:

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
 from lifelong.memory import Store
-from lifelong.serve.page import documents, views
+from lifelong.serve.page import documents, forgetting, views
 from lifelong.serve.page.context import answer_not_found, route
 
 __all__ = ["answer_not_found", "routes"]
@@ -21,19 +21,28 @@ def routes(store: Store) -> list[BaseRoute]:
     mounts them checks who may see them, and sets the headers."""
     return [
         route(store, "/", views.overview),
+        route(store, "/audit", views.audit),
         route(store, "/search", views.search),
         route(store, "/browse", views.browse),
         route(store, "/items", views.judge_item, "POST"),
+        route(store, "/forget", forgetting.forget),
+        route(store, "/forget", forgetting.forget_now, "POST"),
+        route(store, "/forgotten", forgetting.forgotten),
         route(store, "/documents", documents.document),
+        route(store, "/edit", documents.edit),
+        route(store, "/edit", documents.save, "POST"),
         route(store, "/compare", documents.compare),
         route(store, "/changesets", documents.changesets),
         route(store, "/rollback", documents.rollback, "POST"),
         route(store, "/journal", views.journal),
         route(store, "/experiences", views.experiences),
         route(store, "/relations", views.relations),
+        route(store, "/about", views.about),
         route(store, "/sessions", views.sessions),
         route(store, "/records", views.record),
         route(store, "/inbox", views.inbox),
         route(store, "/retry", views.retry, "POST"),
+        route(store, "/review", views.review),
+        route(store, "/decide", views.decide, "POST"),
         Mount("/static", StaticFiles(packages=[("lifelong.serve.page", "static")]), name="static"),
     ]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
@@ -23,10 +23,11 @@ from starlette.routing import Route
 from lifelong.collect.descriptors import System, User
 from lifelong.errors import InputError, LifelongError
 from lifelong.memory import DEFAULT_USER, Memory, Store
+from lifelong.recall.items import public_id
 from lifelong.redaction import redact
 from lifelong.serve.error_hints import first_sentence
 from lifelong.serve.http import problems
-from lifelong.serve.http.guard import COOKIE, is_page
+from lifelong.serve.http.guard import COOKIE, is_from_page, is_page
 from lifelong.types import Agent
 from lifelong.validation import validate_position, validate_time
 
@@ -40,8 +41,18 @@ VIEWS = (
     ("l", "/relations", "Relations"),
     ("s", "/sessions", "Sessions"),
     ("i", "/inbox", "Inbox"),
+    ("r", "/review", "Review"),
 )
 """The views: the key that goes there after `g`, the path, the name."""
+
+PART_OF = {
+    "/browse": "/search",
+    "/forgotten": "/search",
+    "/about": "/relations",
+    "/compare": "/documents",
+    "/edit": "/documents",
+}
+"""Views that are not in the navigation, and the one there that each belongs to."""
 
 MESSAGES = {
     "useful": "Noted as useful. It ranks a little higher from now on.",
@@ -51,15 +62,22 @@ MESSAGES = {
     "pinned": "Pinned: it is in every context from now on.",
     "unpinned": "Unpinned: it is not put into every context any more.",
     "corrected": "Corrected. Your text is found from now on; what it corrects has ended.",
+    "saved": "Saved as a new version. The one before is in the history.",
+    "same": "Nothing was changed, so there is no new version.",
     "undone": "Rolled back. This is the changeset that did it; it can be rolled back, too.",
     "nothing": "Nothing to undo: it was undone before, or the documents changed since.",
     "retried": "Queued again. A worker takes it next.",
     "none": "Nothing to retry: nothing had failed.",
+    "approved": "Approved. It is remembered from now on, as the agent's word that you approved.",
+    "edited": "Approved in your words. They are remembered from now on.",
+    "refused": "Refused. It is not remembered; the decision is kept.",
+    "forgotten": "Approved. It was forgotten.",
 }
 """What the page says about the form that was sent before, by the parameter `done`. Only these, so that an address
 cannot put words on the page."""
 
 ERROR_TITLES = {
+    403: "Only a person may do that",
     404: "Not found",
     409: "It changed meanwhile",
     422: "That cannot be used",
@@ -84,6 +102,7 @@ TEMPLATES = Environment(
     undefined=StrictUndefined,
 )
 TEMPLATES.filters |= {"redacted": redact, "quoted": shlex.quote, "shortened": shortened}
+TEMPLATES.filters["journal_id"] = lambda ref: public_id("journal", ref)
 TEMPLATES.filters["cause"] = lambda cause: CAUSE_LABELS.get(cause, cause)
 
 View = Callable[["PageContext"], Response]
@@ -110,6 +129,8 @@ class PageContext:
     query: QueryParams
     form: Mapping[str, str] = field(default_factory=dict)
     has_login: bool = False
+    from_page: bool = False
+    """Whether a form of this page sent it, and not a program."""
 
     @cached_property
     def user(self) -> str:
@@ -123,7 +144,7 @@ class PageContext:
     @property
     def view(self) -> str:
         """The path of the view in the navigation that this one belongs to."""
-        return {"/browse": "/search", "/compare": "/documents"}.get(self.path, self.path)
+        return PART_OF.get(self.path, self.path)
 
     @cached_property
     def memory(self) -> Memory:
@@ -176,15 +197,20 @@ class PageContext:
 
     def show(self, template: str, **values: object) -> Response:
         """Render a template with what every page of a user has."""
-        about = {"zone": self.zone, "users": self.store.users()}
+        about = {"zone": self.zone, "users": self.store.users(), "waiting": self.memory.reviews.count()}
         return self.render(template, 200, **about, **values)
 
     def render(self, template: str, status: int, **values: object) -> Response:
         """Render a template that needs no memory."""
-        known = {"page": self, "url": self.url, "when": self.when, "day": self.day, "views": VIEWS}
+        known = {"page": self, "url": self.url, "when": self.when, "day": self.day, "views": VIEWS, "waiting": 0}
         message = MESSAGES.get(self.query.get("done", ""), "")
         html = TEMPLATES.get_template(template).render({**known, "message": message, **values})
         return HTMLResponse(html, status, {"Cache-Control": "no-store"})
+
+    def parts(self) -> Any:
+        """Return the macros of `parts.html`, for what is not rendered by a template."""
+        known = {"page": self, "url": self.url, "when": self.when, "day": self.day, "views": VIEWS}
+        return TEMPLATES.get_template("parts.html").make_module(known)
 
     def url(self, path: str, anchor: str = "", **query: object) -> str:
         """Return an address on the page, of the same user, without empty parameters."""
@@ -211,13 +237,16 @@ class PageContext:
 
     def return_with(self, done: str) -> Response:
         """Redirect to where the form was, and nowhere else, with a message."""
+        return RedirectResponse(self.return_address(done), 303)
+
+    def return_address(self, done: str = "") -> str:
+        """Return where the parameters `back` and `at` lead: to a view of the page, and nowhere else."""
         to = urlsplit(self.text("back"))
-        path = to.path if to.path in {view[1] for view in VIEWS} | {"/browse"} else "/"
+        path = to.path if to.path in {view[1] for view in VIEWS} | {"/browse", "/about"} else "/"
         kept = [(name, value) for name, value in QueryParams(to.query).multi_items() if name != "done"]
+        query_string = urlencode([*kept, *([("done", done)] if done else [])])
         anchor = self.text("at")
-        return RedirectResponse(
-            f"{path}?{urlencode([*kept, ('done', done)])}" + (f"#{anchor}" if anchor.isalnum() else ""), 303
-        )
+        return f"{path}{'?' if query_string else ''}{query_string}" + (f"#{anchor}" if anchor.isalnum() else "")
 
     def when(self, moment: datetime | None) -> Markup:
         return self._time(moment, "%b %Y, %H:%M")
@@ -245,6 +274,7 @@ def route(store: Store, path: str, view: View, method: str = "GET") -> Route:
 
     async def answer(request: Request) -> Response:
         page = PageContext(store, request.url.path, request.query_params, has_login=COOKIE in request.cookies)
+        page.from_page = is_from_page(request.headers)
         try:
             form = await request.form(max_files=0, max_fields=50) if method == "POST" else {}
         except HTTPException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
@@ -9,11 +10,11 @@ from typing import Literal, NamedTuple
 
 from starlette.responses import Response
 
-from lifelong.errors import DocumentNotFound
+from lifelong.errors import DocumentNotFound, StaleWrite
 from lifelong.memory import Memory
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import Edit, diff
-from lifelong.organize.facts import parse_facts
+from lifelong.organize.facts import Fact, parse_facts
 from lifelong.serve.page.context import PageContext, agent_name
 from lifelong.serve.page.markdown import render
 from lifelong.types import Changeset, Document
@@ -47,6 +48,7 @@ def document(page: PageContext) -> Response:
             raise
         versions = []  # nothing was written yet
     shown = found or (versions[0] if versions and not wanted.startswith("~") else None)
+    actions = _fact_actions(page, found) if found and not as_of else None
     links = [one for link in shown.links if (one := store.find(link, as_of))] if shown else []
     return page.show(
         "document.html",
@@ -57,10 +59,59 @@ def document(page: PageContext) -> Response:
         links=links,
         children=store.children(shown.id, as_of) if found and shown else [],
         max_children=MAX_CHILDREN if not page.text("id") else None,
-        body=render(shown.body, page.url, lambda target: _resolve(store, target, as_of)) if shown else "",
+        body=render(shown.body, page.url, lambda target: _resolve(store, target, as_of), actions) if shown else "",
+        is_current=bool(found) and not as_of,
         branches=_branches(store, shown.path if shown and page.text("id") else "", as_of),
         is_empty=not any(store.children(one.id, as_of) or one.body for one in store.roots(as_of)),
     )
+
+
+def _fact_actions(page: PageContext, document: Document) -> Callable[[Fact], str]:
+    """Return what gives the buttons beside a fact."""
+    facts = parse_facts(document.body)
+    ids = dict(zip(facts, page.memory.documents.fact_ids(document.id), strict=True)) if facts else {}
+    pinned = {one.id for one in page.memory.admin.pinned()}
+    parts = page.parts()
+
+    def actions(fact: Fact) -> str:
+        id_ = ids.get(fact, "")
+        return str(parts.menu(id_, id_, id_ in pinned, fact.current)) if id_ else ""
+
+    return actions
+
+
+def edit(page: PageContext) -> Response:
+    """Show a document's text in a form."""
+    found = page.memory.documents.read(page.text("id"))
+    return _edit_form(page, found, found.title, found.description, found.body)
+
+
+def save(page: PageContext) -> Response:
+    """Save a person's edit as a new version. Where the document changed meanwhile, show the form again with what
+    was written, so that nothing is lost."""
+    store, found = page.memory.documents, page.memory.documents.read(page.text("id"))
+    title, description = page.text("title"), page.text("description")
+    body = page.text("body").replace("\r\n", "\n")
+    version = page.number("version")
+    try:
+        made = store.write(
+            document_id=found.id,
+            expected_version=version,
+            slug=found.slug,
+            title=title,
+            description=description,
+            body=body,
+        )
+    except StaleWrite:
+        fault = f"The document changed while you edited version {version}; it is in version {found.version} now."
+        return _edit_form(page, found, title, description, body, fault)
+    return page.go("/documents", id=made.id, done="saved" if made.version != version else "same")
+
+
+def _edit_form(
+    page: PageContext, document: Document, title: str, description: str, body: str, fault: str = ""
+) -> Response:
+    return page.show("edit.html", document=document, title=title, description=description, body=body, fault=fault)
 
 
 def _branches(
@@ -139,7 +190,7 @@ def summarize(memory: Memory, changeset: Changeset) -> ChangesetSummary:
 
 
 def _made_by(memory: Memory, changeset: Changeset) -> str:
-    if changeset.cause != "run":
+    if changeset.cause != "run" or not changeset.session_id:
         return changeset.author
     session = memory.sessions.get(changeset.session_id)
     return f"memory-agent of {agent_name(memory.agents.get(session.agent_id))}"

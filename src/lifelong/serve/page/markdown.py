@@ -18,19 +18,21 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
-from lifelong.organize.facts import parse_fact
+from lifelong.organize.facts import Fact, parse_fact
 
 Url: TypeAlias = Callable[..., str]
 Resolve: TypeAlias = Callable[[str], str | None]
+Actions: TypeAlias = Callable[[Fact], str]
 
 _SAFE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
-_CITATION = re.compile(r"\[r\d[^\[\]\n]*\]")
+_CITATION = re.compile(r"\[[^\[\]\n]*\]")
 _TARGET = re.compile(r"\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
 
 
-def render(body: str, url: Url, resolve: Resolve) -> Markup:
-    """Return the HTML. `url` makes an address on the page; `resolve` gives the id of what a `[[target]]` names."""
-    return Markup(_MARKDOWN.render(body, {"url": url, "resolve": resolve}))
+def render(body: str, url: Url, resolve: Resolve, actions: Actions | None = None) -> Markup:
+    """Return the HTML. `url` makes an address on the page; `resolve` gives the id of what a `[[target]]` names;
+    `actions` gives the HTML of the buttons that follow a fact."""
+    return Markup(_MARKDOWN.render(body, {"url": url, "resolve": resolve, "actions": actions}))
 
 
 def _citation(state: StateInline, silent: bool) -> bool:
@@ -56,15 +58,32 @@ def _target(state: StateInline, silent: bool) -> bool:
 
 
 def _mark_facts(state: StateCore) -> None:
-    """Strike out the text of facts that ended, but not their citations."""
-    for opening, inline in zip(state.tokens, state.tokens[1:], strict=False):
+    """Strike out the text of facts that ended, but not their citations; after each fact comes what can be done
+    with it."""
+    facts: dict[int, Fact] = {}
+    for at, opening in enumerate(state.tokens[:-1]):
+        inline = state.tokens[at + 1]
         fact = parse_fact(inline.content) if opening.type == "paragraph_open" and inline.type == "inline" else None
         if not fact or not inline.children or inline.children[-1].type != "citation":
             continue
-        opening.attrSet("class", "fact" if fact.current else "fact ended")
+        facts[at + 2] = fact
+        marked = state.tokens[at - 1] if opening.hidden else opening  # a list item has no paragraph of its own
+        marked.attrSet("class", "fact" if fact.current else "fact ended")
         if not fact.current:
             struck = [Token("s_open", "s", 1), *inline.children[:-1], Token("s_close", "s", -1)]
             inline.children = [*struck, inline.children[-1]]
+    if state.env["actions"]:
+        state.tokens = [
+            one
+            for at, token in enumerate(state.tokens)
+            for one in (token, *([Token("actions", "", 0, meta={"fact": facts[at]})] if at in facts else []))
+        ]
+
+
+def _render_actions(
+    self: RendererProtocol, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+) -> str:
+    return str(env["actions"](tokens[idx].meta["fact"]))
 
 
 def _render_citation(
@@ -75,7 +94,9 @@ def _render_citation(
     def link(record: int) -> Markup:
         return Markup('<a href="{}">r{}</a>').format(url("/records", id=record), record)
 
-    parts = [link(record) for record in fact.records]
+    said = ", ".join(part for part in (fact.speaker, fact.day) if part)
+    parts = [Markup("{}").format(said)] if said else []
+    parts += [link(record) for record in fact.records]
     if fact.source:
         parts.append(Markup('<span class="badge data">{}, data</span>').format(fact.source))
     if fact.until:
@@ -109,6 +130,7 @@ def _markdown() -> MarkdownIt:
     made.inline.ruler.before("link", "target", _target)
     made.inline.ruler.before("link", "citation", _citation)
     made.core.ruler.push("facts", _mark_facts)
+    made.add_render_rule("actions", _render_actions)
     made.add_render_rule("citation", _render_citation)
     made.add_render_rule("target", _render_target)
     made.add_render_rule("link_open", _render_link)

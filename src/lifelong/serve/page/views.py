@@ -12,17 +12,23 @@ from typing import NamedTuple, cast, get_args
 
 from starlette.responses import Response
 
-from lifelong.errors import InputError
-from lifelong.journal.compaction import parse_blocks
+from lifelong.errors import InputError, NotAPerson
+from lifelong.journal.compaction import LongMemoryBlock, parse_blocks
 from lifelong.journal.records import JournalRecord, encode, parse
 from lifelong.journal.service import JournalService
+from lifelong.journal.summarize import parse_summary
 from lifelong.memory import Memory
 from lifelong.organize.health import Receipt
+from lifelong.organize.review import ReviewState
 from lifelong.recall.experiences import GROUPS, grouped
 from lifelong.recall.feedback import Verdict
+from lifelong.recall.index_writer import SEARCHABLE_TYPES
+from lifelong.recall.relations import Relations
+from lifelong.serve.forgetting import joined
 from lifelong.serve.page.context import PageContext, agent_name
-from lifelong.serve.page.documents import summarize
+from lifelong.serve.page.documents import diff_lines, summarize
 from lifelong.serve.page.graph import make_graph
+from lifelong.serve.terminal import counted
 from lifelong.types import (
     ITEM_KINDS,
     NOTHING_KNOWN,
@@ -33,24 +39,28 @@ from lifelong.types import (
     ItemKind,
     ItemState,
     Session,
+    SessionOutline,
     StoredRecord,
     ToolCall,
     nothing_known,
 )
 
 OVERVIEW_RECORDS = 8
+AUDIT_SECONDS = 10.0  # that somebody may wait for a page
 OVERVIEW_CHANGESETS = 6
 SEARCH_HITS = 10
 ITEMS_PER_PAGE = 30
 EXPERIENCES_PER_PAGE = 200
 EXPERIENCES_FOUND = 20
 MAX_EXPERIENCES = 1_000_000
+KNOWN_ITEMS = 50  # facts and records about somebody that are shown
 GRAPH_NEIGHBOURS = 14
 LISTED_ENTITIES = 40
 SESSIONS_PER_PAGE = 60
 RECORDS_PER_PAGE = 100
 RECORDS_BEFORE = 20  # ids before a record that are shown with it, if they are of its session
 INBOX_PER_PAGE = 100
+REVIEWS_PER_PAGE = 50
 JOURNAL_PER_PAGE = 200
 MAX_ARCHIVED = 500  # records of a month, the newest
 VERDICTS: tuple[Verdict, ...] = ("useful", "wrong", "outdated")
@@ -68,6 +78,11 @@ def overview(page: PageContext) -> Response:
         records=memory.list("record", limit=OVERVIEW_RECORDS),
         changes=[summarize(memory, one) for one in memory.documents.changesets(OVERVIEW_CHANGESETS)],
     )
+
+
+def audit(page: PageContext) -> Response:
+    """Show what should not be in the memory, and the command that fixes each."""
+    return page.show("audit.html", audit=page.memory.admin.audit(max_seconds=AUDIT_SECONDS))
 
 
 # What is remembered
@@ -140,6 +155,11 @@ def judge_item(page: PageContext) -> Response:
     raise InputError(f"Unknown action {action!r:.200}. Use a button of the page.")
 
 
+def _pinned(memory: Memory) -> set[str]:
+    """Return the ids of what is pinned."""
+    return {one.id for one in memory.admin.pinned()}
+
+
 def experiences(page: PageContext) -> Response:
     """Show the experiences, grouped."""
     memory = page.memory
@@ -156,6 +176,7 @@ def experiences(page: PageContext) -> Response:
         by=by,
         all_groups=GROUPS,
         groups=grouped(part.shown, by),
+        pinned=_pinned(memory),
         unknown=_unknown(found) if question else "",
         part=part,
     )
@@ -170,6 +191,32 @@ def relations(page: PageContext) -> Response:
     found = memory.relations.of(entity, GRAPH_NEIGHBOURS, ended=ended) if entity else None
     graphs = [make_graph(found, 760, 480), make_graph(found, 360, 440)] if found and found.neighbours else []
     return page.show("relations.html", entities=entities, entity=entity, ended=ended, found=found, graphs=graphs)
+
+
+def about(page: PageContext) -> Response:
+    """Show everything that is known about a person, a project or a thing: documents, facts, relations, records."""
+    memory = page.memory
+    entities = memory.relations.entities(LISTED_ENTITIES)
+    asked = page.text("name") or (entities[0] if entities else "")
+    related = memory.relations.of(asked, GRAPH_NEIGHBOURS) if asked else Relations("")
+    name = related.entity or asked
+    facts = memory.list("fact", name, limit=KNOWN_ITEMS) if name else []
+    facts.sort(key=lambda hit: hit.until is not None)
+    records = memory.list("record", name, limit=KNOWN_ITEMS) if name else []
+    found = memory.documents.find(related.path) if related.path else None
+    documents = [found] if found else []
+    known = ((len(documents), "document"), (len(facts), "fact"), (len(records), "record"))
+    return page.show(
+        "about.html",
+        name=name,
+        entities=entities,
+        related=related,
+        facts=facts,
+        records=records,
+        documents=documents,
+        limit=KNOWN_ITEMS,
+        summary=joined([counted(number, noun) for number, noun in known if number]),
+    )
 
 
 # Sessions and the inbox
@@ -191,9 +238,10 @@ def sessions(page: PageContext) -> Response:
     if chosen := page.text("id"):
         return _session(page, memory.sessions.get(chosen))
     found = memory.sessions.recent(SESSIONS_PER_PAGE + 1, page.text("before") or None)
-    groups: dict[str, list[Session]] = {}
-    for one in found[:SESSIONS_PER_PAGE]:
-        groups.setdefault(one.agent_id, []).append(one)
+    shown = found[:SESSIONS_PER_PAGE]
+    groups: dict[str, list[tuple[Session, SessionOutline]]] = {}
+    for one, outline in zip(shown, memory.sessions.outlines(shown), strict=True):
+        groups.setdefault(one.agent_id, []).append((one, outline))
     agents = [(_agent(memory, agent_id), some) for agent_id, some in groups.items()]
     more = found[SESSIONS_PER_PAGE - 1].id if len(found) > SESSIONS_PER_PAGE else ""
     return page.show("sessions.html", agents=agents, more=more)
@@ -214,6 +262,9 @@ def _session(page: PageContext, session: Session) -> Response:
     return page.show(
         "session.html",
         session=session,
+        outline=memory.sessions.outlines([session])[0],
+        pinned=_pinned(memory),
+        can_be_judged=SEARCHABLE_TYPES,
         agent=_agent(memory, session.agent_id),
         records=records,
         after=after,
@@ -254,6 +305,35 @@ def retry(page: PageContext) -> Response:
     return page.go("/inbox", done="retried" if retried else "none")
 
 
+# What waits for a person
+
+
+def review(page: PageContext) -> Response:
+    """Show what agents wrote that waits for a person, or what was decided."""
+    state = page.text("state") or "waiting"
+    found = page.memory.reviews.list(cast(ReviewState, state), limit=page.end_of(REVIEWS_PER_PAGE) + 1)
+    part = page.part(found, REVIEWS_PER_PAGE)
+    shown = [(one, diff_lines(one.change) if one.kind == "document" else []) for one in part.shown]
+    return page.show("review.html", state=state, states=get_args(ReviewState), part=part, shown=shown)
+
+
+def decide(page: PageContext) -> Response:
+    """Store what a person decided on a write that waits."""
+    if not page.from_page:
+        raise NotAPerson
+    reviews, which, action = page.memory.reviews, page.text("id"), page.text("do")
+    if action == "approve":
+        done = reviews.approve(which)
+        return page.go("/review", done="forgotten" if done.kind == "forget" else "approved")
+    if action == "edit":
+        reviews.edit(which, page.text("text"))
+        return page.go("/review", done="edited")
+    if action == "refuse":
+        reviews.refuse(which)
+        return page.go("/review", done="refused")
+    raise InputError(f"Unknown action {action!r:.200}. Use a button of the page.")
+
+
 # The journal
 
 
@@ -282,14 +362,22 @@ def journal(page: PageContext) -> Response:
             "journal.html",
             is_on=True,
             show=show,
-            blocks=parse_blocks(encode(text))[::-1],
+            blocks=[_summary(block) for block in parse_blocks(encode(text))[::-1]],
             text=text,
             archived=_archived(memory.journal),
             ended=memory.admin.ended("journal"),
+            pinned=_pinned(memory),
         )
     if show == "context":
         return page.show("journal.html", is_on=True, show=show, context=memory.journal.context())
     return _journal_records(page, memory.journal)
+
+
+def _summary(block: LongMemoryBlock) -> dict[str, object]:
+    """Return a block of LONGMEMORY.md, its lines by day, and how many more are in the archive."""
+    lines, more = parse_summary(block.text)
+    days = {line.day: [one for one in lines if one.day == line.day] for line in lines}
+    return {"day": block.day, "of": block.of, "days": days, "more": more}
 
 
 def _journal_records(page: PageContext, journal: JournalService) -> Response:
@@ -306,6 +394,7 @@ def _journal_records(page: PageContext, journal: JournalService) -> Response:
         days=_by_day(page, part.shown),
         part=part,
         ended=page.memory.admin.ended("journal"),
+        pinned=_pinned(page.memory),
         counts=counts.most_common(),
         chosen=chosen,
         category=category,

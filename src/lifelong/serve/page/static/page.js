@@ -47,6 +47,18 @@ function confirmations() {
   }
 }
 
+// A form that takes long says so, and is sent once.
+function busy() {
+  for (const form of all("form[data-busy]")) {
+    form.addEventListener("submit", () => {
+      const button = form.querySelector("button");
+      button.textContent = form.dataset.busy;
+      button.setAttribute("aria-busy", "true");
+      setTimeout(() => { button.disabled = true; });
+    });
+  }
+}
+
 // j and k move through the list; Tab goes on to the links and buttons of the selected item.
 function step(by) {
   const items = all("[data-item]").filter((item) => item.offsetParent !== null);
@@ -112,6 +124,7 @@ function live() {
 document.addEventListener("DOMContentLoaded", () => {
   themeSwitch();
   confirmations();
+  busy();
   live();
   document.addEventListener("keydown", key);
   for (const button of all("[data-open]")) button.addEventListener("click", () => one("#" + button.dataset.open).showModal());

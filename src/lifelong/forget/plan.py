@@ -1,0 +1,402 @@
+"""What goes when something is forgotten: found first, so that a person can look at it before anything changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+
+from lifelong.collect.agents import Agents
+from lifelong.collect.descriptors import MemoryAgent
+from lifelong.collect.sessions import Sessions
+from lifelong.collect.tombstones import Tombstones
+from lifelong.errors import InputError, ItemNotFound
+from lifelong.forget.documents import DocumentErasure
+from lifelong.journal.records import first_record_of
+from lifelong.organize.document_rows import DocumentRows
+from lifelong.organize.facts import Fact
+from lifelong.recall.analyzer import analyze
+from lifelong.recall.index_writer import facts_of, text_of
+from lifelong.recall.items import FoundItem, Items
+from lifelong.storage.base import NO_LIMIT, Transaction
+from lifelong.text.names import NAMELESS
+from lifelong.text.sentences import sentences
+from lifelong.text.words import content_words, fold
+from lifelong.types import Document, to_micros
+
+MAX_SENTENCE_CHARS = 2_000
+MIN_WORD_CHARS = 3  # a word so short is a part of many others
+LABELS = (
+    "User",
+    "Assistant",
+    "Agent",
+    "System",
+    "Host",
+    "text",
+    "speaker",
+    "name",
+    "arguments",
+    "failed",
+    "summary",
+)
+"""What lines of the journal call those who have no name, and what the rows of records call their parts."""
+FORGOTTEN = "[forgotten]"
+"""What stands in a record in the place of a part that was forgotten."""
+
+_WORD = re.compile(r"[^\W_](?:[\w'\u2019-]*[^\W_])?")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_INSERTED = re.compile(r"\[[^\[\]]*\]")
+_IDS_PER_QUERY = 500
+
+
+@dataclass(slots=True)
+class ErasurePlan:
+    """What goes. `records` has what stays of each record's text, "" where the whole record goes; `documents` go
+    with every version; `facts` by the refs of their items; `lines` and `paragraphs` are in files; `experiences` by
+    id; `sessions` and `agents` go as rows. `turns` has the records by session, `items` what has vectors.
+    `sentences` and `words` were said in it, and are taken out of summaries; not stored once it is done.
+    `changed` and `aged` are the lines of `files` that went, were made again, or went by their age.
+    `journal_until` and `recalls_until` are times (0: none) before which all of the journal's files, and of the log
+    of searches, goes."""
+
+    records: dict[int, str] = field(default_factory=dict)
+    documents: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    paragraphs: list[str] = field(default_factory=list)
+    experiences: list[str] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
+    agents: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    turns: dict[str, list[int]] = field(default_factory=dict)
+    items: list[int] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    aged: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    journal_until: int = 0
+    recalls_until: int = 0
+    everything: bool = False
+    """The whole user goes."""
+
+    def __bool__(self) -> bool:
+        return any(
+            (self.records, self.documents, self.facts, self.lines, self.paragraphs, self.experiences)
+        ) or bool(self.sessions or self.agents)
+
+    def dump(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def load(cls, text: str) -> ErasurePlan:
+        """Return the plan of a row; an empty one where all is done but for the database's file."""
+        if not text:
+            return cls()
+        fields = json.loads(text)
+        fields["records"] = {int(number): left for number, left in fields["records"].items()}
+        return cls(**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class WhatToForget:
+    """What a person names: ids as search and list show them, paths of documents, sessions, agents, a person or
+    subject, words that must occur, a range of time. A range alone means every record in it; together with another,
+    it narrows that."""
+
+    ids: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    about: str = ""
+    matching: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def check(self) -> None:
+        if not any((self.ids, self.sessions, self.agents, self.about, self.matching, self.since, self.until)):
+            raise InputError(
+                "Say what to forget: ids (r12, f7), a document's path, a session, an agent, about=, matching=, or "
+                "a range of time. A whole user goes with store.forget_user(name)."
+            )
+        if self.since and self.until and self.until <= self.since:
+            raise InputError("The range of time is empty: `until` must be later than `since`.")
+
+
+class Planner:
+    """Find what must go of one owner's memory, in a transaction that only reads."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+        self._items = Items(tx, owner)
+        self._documents = DocumentErasure(tx, owner)
+        self._plan = ErasurePlan()
+
+    def plan(self, what: WhatToForget) -> ErasurePlan:
+        """Return all that goes."""
+        what.check()
+        for id_ in what.ids:
+            self._add_id(id_)
+        for session_id in what.sessions:
+            self._add_session(Sessions(self._tx).get(self._owner, session_id).id, what)
+        for agent_id in what.agents:
+            self._add_agent(agent_id, what)
+        if what.about and what.matching:
+            matching = {one.id for one in self._holding(what.matching)}
+            self._add_found((one for one in self._naming(what.about) if one.id in matching), what)
+        elif what.about:
+            self._add_found(self._about(what.about), what)
+        elif what.matching:
+            self._add_found(self._holding(what.matching), what)
+        if (what.since or what.until) and not any(
+            (what.ids, what.sessions, what.agents, what.about, what.matching)
+        ):
+            self._add_records(self._in_range(what))
+        return self._plan
+
+    def sessions_before(self, until: datetime) -> list[str]:
+        """Return the sessions that ended before this time and hold nothing newer, also those of memory-agents."""
+        rows = self._tx.all(
+            "SELECT s.id FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE a.owner = ? AND s.ended_at < ? "
+            "AND NOT EXISTS (SELECT 1 FROM session_history h WHERE h.session_id = s.id AND h.at >= ?)",
+            *(self._owner, to_micros(until), to_micros(until)),
+        )
+        return sorted(row[0] for row in rows)
+
+    # What is named
+
+    def _add_id(self, id_: str) -> None:
+        if id_.startswith("~") or (id_[:1] == "d" and DocumentRows(self._tx, self._owner).find(id_)):
+            self._add_document(id_)
+            return
+        try:
+            self._add_item(self._items.look_up(id_))
+        except ItemNotFound:
+            found = re.fullmatch(r"r(\d{1,18})", id_.strip().lower(), re.ASCII)
+            number = found[1] if found else ""
+            if number and self._own_records([int(number)]):  # a tool call is not an item
+                self._add_records([int(number)])
+                return
+            if stone := Tombstones(self._tx, self._owner).find("record", number):
+                raise ItemNotFound(f"{id_} was forgotten on {stone.at:%Y-%m-%d} by {stone.author}.") from None
+            raise
+
+    def _add_item(self, found: FoundItem) -> None:
+        match found.kind:
+            case "record":
+                self._add_records([int(found.ref)])
+            case "fact":
+                self._add_fact(found)
+            case "experience":
+                self._plan.experiences.append(found.ref)
+                self._plan.sentences.append(found.text)
+            case _:
+                (self._plan.paragraphs if "#" in found.ref else self._plan.lines).append(found.ref)
+                if first := first_record_of(found.ref):
+                    self._add_records(self._turn(first))
+                else:
+                    self._plan.sentences.append(found.text)
+
+    def _add_document(self, name: str) -> None:
+        rows = DocumentRows(self._tx, self._owner)
+        document = rows.at(name) if name.startswith("~") else rows.find(name)
+        if document is None:
+            raise ItemNotFound(f"No document of this user lies at {name}. See: lifelong documents")
+        below = rows.walk(document)
+        self._plan.documents += [one.id for one in below]
+        for one in below:
+            for ref, fact, _ in facts_of(one):
+                self._add_sources(fact, ref)
+
+    def _add_fact(self, found: FoundItem) -> None:
+        document = DocumentRows(self._tx, self._owner).last(found.container)
+        versions = DocumentRows(self._tx, self._owner).versions(found.container) if document else []
+        for version in reversed(versions):
+            for ref, fact, _ in facts_of(version):
+                if ref == found.ref.partition("@")[0]:
+                    self._plan.facts.append(ref)
+                    self._add_sources(fact, ref)
+                    return
+        self._plan.facts.append(found.ref.partition("@")[0])
+
+    def _add_sources(self, fact: Fact, ref: str) -> None:
+        """Forget what a fact came from: of a record that is quoted, the quoted part."""
+        self._plan.facts.append(ref)
+        rows = self._own_records(fact.records)
+        for number, (kind, data) in rows.items():
+            text = text_of(kind, data)
+            known = self._plan.records.get(number, text)
+            self._plan.records[number] = cut(known, fact.text) if fact.day and known else ""
+
+    def _add_session(self, session_id: str, what: WhatToForget) -> None:
+        records = self._in_range(what, "s.id = ?", session_id)
+        if what.since is None and what.until is None:
+            self._plan.sessions.append(session_id)
+        self._add_records(records)
+
+    def _add_agent(self, agent_id: str, what: WhatToForget) -> None:
+        agent = Agents(self._tx).get(self._owner, agent_id)
+        for session in Sessions(self._tx).of_agent(agent.id):
+            self._add_session(session.id, what)
+        if what.since is None and what.until is None:
+            self._plan.agents.append(agent.id)
+            if keeper := Agents(self._tx).find(self._owner, MemoryAgent(agent.id)):
+                self._plan.agents.append(keeper.id)
+                self._plan.sessions += [one.id for one in Sessions(self._tx).of_agent(keeper.id)]
+
+    def _add_found(self, found: Iterable[FoundItem], what: WhatToForget) -> None:
+        for one in found:
+            if (what.since and one.at < what.since) or (what.until and one.at >= what.until):
+                continue
+            if one.kind == "fact" and one.record_id:
+                self._plan.facts.append(one.ref.partition("@")[0])
+                self._add_records(self._own_records([one.record_id]))
+            else:
+                self._add_item(one)
+
+    def _add_records(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._plan.records[number] = ""
+
+    # What is found
+
+    def _about(self, name: str) -> Iterator[FoundItem]:
+        """Yield what a person said, what the documents named after them hold, and what names them."""
+        wanted = " ".join(name.split())
+        if not content_words(wanted):
+            raise InputError(f"{name!r:.200} names nobody. Give a name or a subject.")
+        for one in DocumentRows(self._tx, self._owner).walk():
+            if _is_named(one, wanted):
+                self._add_document(one.path)
+        yield from self._naming(wanted)
+
+    def _naming(self, name: str) -> Iterator[FoundItem]:
+        """Yield what somebody said, and what holds their name, its words in this order."""
+        yield from self._items.get(self._items.said_by(" ".join(name.split()), NO_LIMIT)).values()
+        words = r"\s+".join(map(re.escape, fold(name).split()))
+        named = re.compile(rf"(?<!\w){words}(?!\w)")
+        for one in self._holding(name):
+            if named.search(fold(one.text or text_of(one.type, one.data))):
+                yield one
+
+    def _holding(self, text: str) -> Iterator[FoundItem]:
+        """Yield the items that hold every word of a text, as a word."""
+        stems = [int(stem) for stem in analyze(text).stems]
+        if not stems:
+            raise InputError(f"{text!r:.200} has no word that could be looked for. Give a longer one.")
+        ids = self._items.holding(stems, NO_LIMIT)
+        words = fold(text).split()
+        for start in range(0, len(ids), _IDS_PER_QUERY):
+            for one in self._items.get(ids[start : start + _IDS_PER_QUERY]).values():
+                said = fold(one.text or text_of(one.type, one.data))
+                if all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said) for word in words):
+                    yield one
+
+    def _in_range(self, what: WhatToForget, which: str = "", *params: str) -> list[int]:
+        """Return the owner's records in a range of time, without those of memory-agents."""
+        rows = self._tx.all(
+            "SELECT h.id FROM session_history h JOIN sessions s ON s.id = h.session_id JOIN agents a "
+            "ON a.id = s.agent_id WHERE a.owner = ? AND a.kind <> 'memory-agent' AND h.at >= ? AND h.at < ?"
+            f"{' AND ' + which if which else ''} ORDER BY h.id",
+            self._owner,
+            to_micros(what.since) if what.since else 0,
+            to_micros(what.until) if what.until else NO_LIMIT,
+            *params,
+        )
+        return [row[0] for row in rows]
+
+    def _turn(self, first: int) -> list[int]:
+        """Return the records of the turn that begins with this one: up to where the user speaks again."""
+        rows = self._tx.all(
+            "SELECT h.id, h.type FROM session_history h JOIN session_history f ON f.session_id = h.session_id "
+            "WHERE f.id = ? AND h.id >= f.id ORDER BY h.id",
+            first,
+        )
+        own = [*self._own_records([row[0] for row in rows])]
+        ends = [row[0] for row in rows if row[1] == "user_message" and row[0] > first]
+        return [id_ for id_ in own if not ends or id_ < ends[0]]
+
+    def _own_records(self, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Return those of the records that are the owner's: type and data."""
+        rows = self._tx.many(
+            "SELECT h.id, h.type, h.data FROM session_history h JOIN sessions s ON s.id = h.session_id "
+            "JOIN agents a ON a.id = s.agent_id WHERE a.owner = ? AND h.id = ?",
+            [(self._owner, number) for number in numbers],
+        )
+        return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def store_plan(tx: Transaction, owner: str, plan: ErasurePlan, author: str, now: datetime) -> int:
+    """Store an erasure that is to be done. Return its number."""
+    return tx.insert(
+        "erasures (owner, at, author, state, plan, report)",
+        [(owner, to_micros(now), author, "pending", plan.dump(), "")],
+    )[0]
+
+
+def _is_named(document: Document, name: str) -> bool:
+    """Return whether a document is about this person or subject, by its title."""
+    title, wanted = fold(document.title).split(), fold(name).split()
+    if not title or document.path.count("/") <= 2 or title[0] in NAMELESS:
+        return False
+    return title[: len(wanted)] == wanted
+
+
+def cut(text: str, quote: str) -> str:
+    """Return a text with `[forgotten]` in the place of what a quote took from it; empty if nothing else was said,
+    or the quote is not there word for word."""
+    left = text
+    for piece in _INSERTED.sub("\0", quote).split("\0"):
+        words = piece.split()
+        if not words:
+            continue
+        left, times = re.subn(r"\s+".join(map(re.escape, words)), FORGOTTEN, left)
+        if not times:
+            return ""
+    said = left.replace(FORGOTTEN, " ")
+    return left.strip() if content_words(said) else ""
+
+
+def sentences_of(texts: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the sentences that were said before and are not said any more, given each text before and after."""
+    gone: dict[str, None] = {}
+    for before, after in texts:
+        for one in sentences(before):
+            if one not in after and len(one) <= MAX_SENTENCE_CHARS:
+                gone[" ".join(one.split())] = None
+    return [*gone]
+
+
+def said_in(kind: str, data: str) -> str:
+    """Return what was said in a record; of a tool's call, the texts that it was given."""
+    if text := text_of(kind, data):
+        return text
+    try:
+        return " ".join(_leaves(json.loads(data).get("arguments")))
+    except (ValueError, AttributeError, RecursionError):
+        return data
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _leaves(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _leaves(one)
+
+
+def pattern_of(words: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds one of the words, as a word, in a folded text."""
+    forms = sorted({re.escape(fold(word)) for word in words}, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)" if forms else r"(?!)")
+
+
+def words_of(texts: Iterable[str], limit: int) -> list[str]:
+    """Return the words of texts that say most, as they are written: the longest first."""
+    found = {word for text in texts for word in _WORD.findall(text)}
+    telling = (one for one in found if len(one) > MIN_WORD_CHARS and not _DAY.fullmatch(one))
+    return sorted(telling, key=lambda one: (-len(one), one))[:limit]

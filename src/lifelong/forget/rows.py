@@ -1,0 +1,404 @@
+"""Take records out of the database, and out of all that was made of them there. Everything happens in the caller's
+transaction, so that a preview can be had by rolling it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from lifelong.collect.agents import Agents
+from lifelong.collect.descriptors import MemoryAgent
+from lifelong.collect.history import History, IndexableRecord, RecordRow
+from lifelong.collect.sessions import Sessions
+from lifelong.collect.tombstones import Tombstones
+from lifelong.forget.documents import DocumentErasure, RecordTexts, changeset_of, erase_items
+from lifelong.forget.plan import FORGOTTEN, LABELS, ErasurePlan, pattern_of, said_in, sentences_of, words_of
+from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
+from lifelong.organize.inbox import Inbox
+from lifelong.organize.review import ReviewRows
+from lifelong.recall.analyzer import analyze, text_words
+from lifelong.recall.index_writer import reindex_records, text_of
+from lifelong.recall.items import FoundItem, Items
+from lifelong.storage.base import NO_LIMIT, Transaction
+from lifelong.text.words import fold
+from lifelong.types import from_micros
+
+MAX_WORDS = 500  # of what is forgotten at a time, that are looked for elsewhere
+MAX_VOCABULARY_WORDS = 2_000
+MAX_HOLDERS = 50  # items with the same word that are read
+FIRST_HOLDERS = 4  # of these, those that are read first
+FOLLOWING = 3  # records after a forgotten one, whose facts may quote it as the question that they answer
+
+Retell = Callable[[Transaction, str, int, int], str]
+"""Returns the transcript of a session's records (after, until]; empty where nothing is left."""
+
+
+class ForgottenRecord(NamedTuple):
+    """A record that goes, or loses a part: its number, its session, its agent, its row, and what it said."""
+
+    id: int
+    session_id: str
+    agent_id: str
+    agent_kind: str
+    recorded_at: int
+    row: RecordRow
+    said: str
+
+
+@dataclass(slots=True)
+class ErasedRows:
+    """What went from the database: records by number, those that lost a part, documents that went and that were
+    written again, by path; facts by their texts."""
+
+    records: list[int] = field(default_factory=list)
+    cut: list[int] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
+    rewritten: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    experiences: list[str] = field(default_factory=list)
+    recalls: int = 0
+
+
+class RowErasure:
+    """Erase from the rows of one owner."""
+
+    def __init__(self, tx: Transaction, owner: str, author: str, now: datetime, retell: Retell) -> None:
+        self._tx = tx
+        self._owner = owner
+        self._author = author
+        self._now = now
+        self._retell = retell
+        self._items = Items(tx, owner)
+        self._documents = DocumentErasure(tx, owner)
+
+    def erase(self, plan: ErasurePlan, records: Mapping[int, str]) -> ErasedRows:
+        """Erase these of the plan's records, and the documents and facts that it names. What is left to do, in
+        files and vectors, is added to the plan."""
+        found = self._load(records)
+        self._lock(found)
+        changed = {one.id: records[one.id] for one in found}
+        erased = ErasedRows(
+            sorted(id_ for id_, left in changed.items() if not left),
+            sorted(id_ for id_, left in changed.items() if left),
+        )
+        texts = self._texts(found, changed, plan)
+        at = DocumentRows(self._tx, self._owner).lock(self._now)
+        concerned = self._documents.concerned([*changed, *self._following(found)])
+        concerned |= {ref.partition("#")[0] for ref in plan.facts}
+        paths = self._paths(concerned | {*plan.documents})
+        facts = self._facts_in(concerned | {*plan.documents})
+        done = self._documents.erase(concerned, plan.documents, plan.facts, texts)
+        self._erase_records(found, changed)
+        said = {fold(word) for word in words_of(changed.values(), NO_LIMIT)}
+        words = [
+            word
+            for word in self._only_here([*(one.said for one in _spoken(found)), *plan.sentences], plan)
+            if fold(word) not in said
+        ]
+        refs = self._facts_holding(words)
+        again = self._documents.erase({ref.partition("#")[0] for ref in refs}, (), refs, texts)
+        gone, rewritten = {*done.gone, *again.gone}, {*done.rewritten, *again.rewritten}
+        self._documents.rename(self._named_by(words, rewritten))
+        self._add_experiences(words, plan)
+        ids = {*done.items, *again.items}
+        keys = {*done.keys, *again.keys, *(f"record:{one.id}" for one in found)}
+        ids |= {*self._items.ids_of("record", [str(one.id) for one in found])}
+        erase_items(self._tx, self._owner, ids, keys)
+        self._index_again(found, changed)
+        self._documents.commit(rewritten - gone, changeset_of(self._owner, self._author, at))
+        self._retell_transcripts(found)
+        self._clean_notes(found, words)
+        erased.recalls = self._clean_log(changed, words)
+        sentences = [*plan.sentences, *(text for ref, text in facts.items() if f"fact:{ref}" in keys)]
+        ReviewRows(self._tx, self._owner).erase(erased.records, [*words, *sentences])
+        Tombstones(self._tx, self._owner).add("document", gone, self._author, self._now)
+        erased.documents = sorted(paths.get(id_, id_) for id_ in gone)
+        erased.rewritten = sorted(paths.get(id_, id_) for id_ in rewritten - gone)
+        erased.facts = sorted({text for ref, text in facts.items() if f"fact:{ref}" in keys})
+        plan.items = sorted({*plan.items, *ids})
+        plan.words = sorted({*plan.words, *words})[:MAX_WORDS]
+        for one in found:
+            plan.turns.setdefault(one.session_id, []).append(one.id)
+        return erased
+
+    def erase_places(self, sessions: Collection[str], agents: Collection[str]) -> None:
+        """Delete sessions and agents whose records are gone, with all that belongs to them. One in which something
+        was said since stays."""
+        keepers = "SELECT s.id FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE a.kind = 'memory-agent' "
+        for session_id in sessions:
+            is_keepers = self._tx.one(f"{keepers} AND s.id = ?", session_id)
+            if not is_keepers and self._tx.one("SELECT 1 FROM session_history WHERE session_id = ?", session_id):
+                continue
+            for table in ("session_history", "turns", "journal_progress", "inbox"):
+                self._tx.run(f"DELETE FROM {table} WHERE session_id = ?", session_id)
+            self._tx.run("DELETE FROM sessions WHERE id = ?", session_id)
+        for agent_id in agents:
+            if self._tx.one("SELECT 1 FROM sessions WHERE agent_id = ?", agent_id):
+                continue
+            for table in ("inbox", "append_keys"):
+                self._tx.run(f"DELETE FROM {table} WHERE agent_id = ?", agent_id)
+            self._tx.run("DELETE FROM agents WHERE id = ? AND owner = ?", agent_id, self._owner)
+        Tombstones(self._tx, self._owner).add("session", sessions, self._author, self._now)
+        Tombstones(self._tx, self._owner).add("agent", agents, self._author, self._now)
+
+    def erase_recalls(self, until: int) -> int:
+        """Delete the searches from the log that are older. Return how many."""
+        return self._tx.run("DELETE FROM recalls WHERE owner = ? AND at < ?", self._owner, until)
+
+    def erase_experiences(self, ids: Collection[str]) -> list[int]:
+        """Delete experiences. Return the ids of their items."""
+        items = self._items.ids_of("experience", ids)
+        erase_items(self._tx, self._owner, items, [f"experience:{id_}" for id_ in ids])
+        self._tx.many(
+            "DELETE FROM experiences WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in sorted(ids)]
+        )
+        self._end_nothing("experience", ids)
+        return items
+
+    def _end_nothing(self, kind: str, refs: Iterable[str]) -> None:
+        self._tx.many(
+            "DELETE FROM ends WHERE owner = ? AND kind = ? AND ref = ?", [(self._owner, kind, ref) for ref in refs]
+        )
+
+    # Records
+
+    def _load(self, records: Iterable[int]) -> list[ForgottenRecord]:
+        rows = self._tx.many(
+            "SELECT h.id, h.session_id, s.agent_id, a.kind, h.recorded_at, h.type, h.provenance, h.at, h.data "
+            "FROM session_history h JOIN sessions s ON s.id = h.session_id JOIN agents a ON a.id = s.agent_id "
+            "WHERE a.owner = ? AND h.id = ?",
+            [(self._owner, record) for record in records],
+        )
+        return [
+            ForgottenRecord(id_, session_id, agent, kind, stored, (type_, by, at, data), said_in(type_, data))
+            for id_, session_id, agent, kind, stored, type_, by, at, data in rows
+        ]
+
+    def _lock(self, found: Sequence[ForgottenRecord]) -> None:
+        """Lock the agents, and those that organize what they said: none of them commits meanwhile."""
+        agents = {one.agent_id for one in found}
+        keepers = (Agents(self._tx).find(self._owner, MemoryAgent(one)) for one in agents)
+        Agents(self._tx).lock({*agents, *(one.id for one in keepers if one)})
+        for session_id in sorted({one.session_id for one in found}):
+            Sessions(self._tx).find_for_update(session_id)
+
+    def _texts(
+        self, found: Sequence[ForgottenRecord], changed: Mapping[int, str], plan: ErasurePlan
+    ) -> RecordTexts:
+        """Return what the records say that facts of the concerned documents may cite."""
+        before = {one.id: one.said for one in found}
+        new = sentences_of((one.said, changed[one.id]) for one in _spoken(found))
+        plan.sentences = [*dict.fromkeys([*plan.sentences, *new])]
+        cited = self._documents.cited_by(self._documents.concerned(changed)) - changed.keys()
+        others = {one.id: text_of(one.row[0], one.row[3]) for one in self._load(cited)}
+        return RecordTexts(changed, before, others)
+
+    def _following(self, found: Sequence[ForgottenRecord]) -> set[int]:
+        rows = self._tx.many(
+            "SELECT id FROM session_history WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?",
+            [(one.session_id, one.id, FOLLOWING) for one in found],
+        )
+        return {row[0] for row in rows}
+
+    def _erase_records(self, found: Sequence[ForgottenRecord], changed: Mapping[int, str]) -> None:
+        gone = [one for one in found if not changed[one.id]]
+        tombstones, cut = Tombstones(self._tx, self._owner), [one for one in found if changed[one.id]]
+        tombstones.add_records([(one.id, one.row) for one in gone], self._author, self._now)
+        tombstones.add_parts([(one.id, one.row) for one in cut], self._author, self._now)
+        self._tx.many("DELETE FROM session_history WHERE id = ?", [(one.id,) for one in gone])
+        self._tx.many(
+            "UPDATE session_history SET data = ? WHERE id = ?",
+            [(_with_text(one.row[3], left), one.id) for one in found if (left := changed[one.id])],
+        )
+        every = [(one.id,) for one in found]
+        self._tx.many("UPDATE append_keys SET digest = '' WHERE record_id = ?", every)
+        self._tx.many(
+            "DELETE FROM citations WHERE owner = ? AND record_id = ?", [(self._owner, o.id) for o in gone]
+        )
+        self._tx.many(
+            "DELETE FROM ends WHERE owner = ? AND kind <> 'fact' AND by_record = ?",
+            [(self._owner, one.id) for one in gone],
+        )
+        self._tx.many(
+            "DELETE FROM corrections WHERE owner = ? AND record_id = ?", [(self._owner, one.id) for one in gone]
+        )
+        self._end_nothing("record", [str(one.id) for one in gone])
+
+    def _index_again(self, found: Sequence[ForgottenRecord], changed: Mapping[int, str]) -> None:
+        left = [
+            IndexableRecord(
+                *(one.id, one.session_id, one.agent_id, one.agent_kind),
+                (*one.row[:3], _with_text(one.row[3], changed[one.id])),
+                from_micros(one.recorded_at),
+            )
+            for one in found
+            if changed[one.id]
+        ]
+        if left:
+            reindex_records(self._tx, self._owner, left, self._now)
+
+    # What only they held
+
+    def _only_here(self, texts: Iterable[str], plan: ErasurePlan) -> list[str]:
+        """Return the words of texts that nothing else holds which was not made from records."""
+        going = {("record", str(record)) for record, left in plan.records.items() if not left}
+        for kind, refs in (("fact", plan.facts), ("experience", plan.experiences)):
+            going |= {(kind, ref) for ref in refs}
+        for kind in ("journal", "note"):
+            going |= {(kind, ref) for ref in (*plan.lines, *plan.paragraphs)}
+        names = self._names()
+        return [
+            word
+            for word in words_of(texts, MAX_WORDS)
+            if fold(word) not in names
+            and len(analyze(word).stems)  # a common word is in no index
+            and all(_is_made(one) or (one.kind, one.ref) in going for one in self._holding(word))
+        ]
+
+    def _names(self) -> set[str]:
+        """Return the words of what speakers, agents and the categories of documents are called."""
+        rows = self._tx.all("SELECT descriptor FROM agents WHERE owner = ?", self._owner)
+        rows += self._tx.all(
+            "SELECT title || ' ' || description FROM documents WHERE owner = ? AND parent_id IN ('', ?)",
+            *(self._owner, MEMORY_ID),
+        )
+        speakers = self._items.speakers()
+        names = [
+            *LABELS,
+            *speakers,
+            *(one[:100] for one in speakers),
+            *(row[0] for row in rows),
+        ]  # cut in the journal
+        return {fold(word) for word in words_of(names, NO_LIMIT)}
+
+    def _holding(self, word: str) -> Iterator[FoundItem]:
+        """Give the items that hold a word, as it is written but for its case: the newest of them. Few are read
+        first, since one is often enough."""
+        stems = [int(stem) for stem in analyze(word).stems]
+        ids = self._items.holding(stems, MAX_HOLDERS) if stems else []
+        folded = fold(word)
+        for some in (ids[:FIRST_HOLDERS], ids[FIRST_HOLDERS:]):
+            for one in self._items.get(some).values() if some else ():
+                if folded in fold(one.text or text_of(one.type, one.data)):
+                    yield one
+
+    def _facts_holding(self, words: Iterable[str]) -> set[str]:
+        """Return the refs of facts that hold a word that only forgotten records held."""
+        return {
+            one.ref.partition("@")[0]
+            for word in words
+            for one in self._holding(word)
+            if one.kind == "fact" and one.record_id
+        }
+
+    def _add_experiences(self, words: Iterable[str], plan: ErasurePlan) -> None:
+        """Add the experiences to the plan that hold such words and came from the journal."""
+        found = [
+            one for word in words for one in self._holding(word) if one.kind == "experience" and _is_made(one)
+        ]
+        plan.experiences = sorted({*plan.experiences, *(one.ref for one in found)})
+
+    def _named_by(self, words: Collection[str], documents: Iterable[str]) -> list[str]:
+        """Return those of the documents whose title, description or slug holds such a word."""
+        rows = self._tx.many(
+            "SELECT id, title, description, slug FROM documents WHERE owner = ? AND id = ?",
+            [(self._owner, id_) for id_ in documents],
+        )
+        named = pattern_of(words)
+        return sorted({id_ for id_, *names in rows if named.search(fold(" ".join(names)))})
+
+    def clean_words(self, texts: Iterable[str]) -> None:
+        """Delete the words of texts from the vocabulary that nothing holds any more."""
+        words = sorted({word for text in texts for word in text_words(text)})[:MAX_VOCABULARY_WORDS]
+        gone = [word for word in words if not any(True for _ in self._holding(word))]
+        self._tx.many("DELETE FROM words WHERE owner = ? AND word = ?", [(self._owner, word) for word in gone])
+
+    # What was written about them
+
+    def _retell_transcripts(self, found: Sequence[ForgottenRecord]) -> None:
+        """Write transcripts that wait without what was forgotten. A run that has one loses its lease."""
+        items = {
+            row
+            for one in found
+            for row in self._tx.all(
+                "SELECT id, agent_id, session_id, after_id, until_id FROM inbox WHERE session_id = ? "
+                "AND after_id < ? AND until_id >= ? AND state <> 'done'",
+                *(one.session_id, one.id, one.id),
+            )
+        }
+        for item_id, agent_id, session_id, after, until in sorted(items):
+            text = self._retell(self._tx, session_id, after, until)
+            Inbox(self._tx).rewrite(item_id, agent_id, text, self._now)
+
+    def _clean_notes(self, found: Sequence[ForgottenRecord], words: Collection[str]) -> None:
+        """Clean what runs noted: in changesets, in the sessions of memory-agents, and in errors."""
+        if not words:
+            return
+        telling = pattern_of(words)
+        notes = self._tx.all("SELECT id, note FROM changesets WHERE owner = ? AND note <> ''", self._owner)
+        self._tx.many(
+            "UPDATE changesets SET note = ? WHERE id = ?",
+            [("Something was forgotten.", id_) for id_, note in notes if telling.search(fold(note))],
+        )
+        for agent_id in {one.agent_id for one in found}:
+            keeper = Agents(self._tx).find(self._owner, MemoryAgent(agent_id))
+            for session in Sessions(self._tx).of_agent(keeper.id) if keeper else ():
+                for recorded in History(self._tx).find_since_id(session.id, 0):
+                    if telling.search(fold(getattr(recorded.record, "text", ""))):
+                        self._tx.run(
+                            "UPDATE session_history SET data = ? WHERE id = ?",
+                            *(json.dumps({"text": FORGOTTEN}), recorded.id),
+                        )
+        rows = self._tx.all("SELECT id, error FROM ledger WHERE owner = ? AND error <> ''", self._owner)
+        self._tx.many(
+            "UPDATE ledger SET error = ? WHERE id = ?",
+            [(FORGOTTEN, id_) for id_, error in rows if telling.search(fold(error))],
+        )
+
+    def _clean_log(self, records: Collection[int], words: Collection[str]) -> int:
+        """Delete the searches from the log that asked for it, or found it. Return how many."""
+        telling, found = pattern_of(words), {f'"r{record}"' for record in records}
+        rows = self._tx.all("SELECT id, question, hits FROM recalls WHERE owner = ?", self._owner)
+        gone = [
+            (id_,)
+            for id_, question, hits in rows
+            if telling.search(fold(question)) or any(one in hits for one in found)
+        ]
+        self._tx.many("DELETE FROM recalls WHERE id = ?", gone)
+        return len(gone)
+
+    # What is shown
+
+    def _paths(self, documents: Iterable[str]) -> dict[str, str]:
+        found = (DocumentRows(self._tx, self._owner).find(one) for one in documents)
+        return {one.id: one.path for one in found if one}
+
+    def _facts_in(self, documents: Iterable[str]) -> dict[str, str]:
+        rows = self._tx.many(
+            "SELECT document_id, fact, sentence FROM facts WHERE owner = ? AND document_id = ?",
+            [(self._owner, one) for one in documents],
+        )
+        return {f"{row[0]}#{row[1]}": row[2] for row in rows}
+
+
+def _is_made(one: FoundItem) -> bool:
+    """Return whether an item was made from records: it is no source of its own."""
+    match one.kind:
+        case "record" | "note":
+            return False
+        case "fact" | "experience":
+            return one.record_id is not None
+        case _:
+            return one.ref.startswith(("turn-", "compaction-", "LONGMEMORY.md#"))
+
+
+def _spoken(found: Iterable[ForgottenRecord]) -> list[ForgottenRecord]:
+    """Return those in which something was said; a memory-agent's notes of its work are in words of ours."""
+    return [one for one in found if one.agent_kind != "memory-agent"]
+
+
+def _with_text(data: str, text: str) -> str:
+    return json.dumps(json.loads(data) | {"text": text}, ensure_ascii=False, separators=(",", ":"))

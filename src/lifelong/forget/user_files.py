@@ -1,0 +1,82 @@
+"""The files of a user as they are: journal, archive, notes. An export and a backup take them along."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from lifelong.journal.files import JournalFiles, make_folder, sync
+
+DERIVED_FOLDERS = ("tmp", "index")
+"""Folders of a user with nothing of their own: locks, previous versions, and files made of vectors."""
+
+
+class CopiedFile(NamedTuple):
+    """A file that was copied: its path below the folder, its size, its checksum, and when it was changed last."""
+
+    path: str
+    bytes: int
+    sha256: str
+    modified: int
+
+
+def user_files(folder: Path) -> Iterator[Path]:
+    """Give the user's own files, in the order of their paths. A link to a file counts as the file, as everywhere;
+    folders behind a link do not count."""
+    if not folder.is_dir():
+        return
+    for top, folders, names in os.walk(folder):
+        here = Path(top)
+        folders[:] = sorted(name for name in folders if not (here == folder and name in DERIVED_FOLDERS))
+        for name in sorted(names):
+            if not name.endswith(".lock") and (here / name).is_file():
+                yield here / name
+
+
+def copy_user_files(folder: Path, target: Path) -> list[CopiedFile]:
+    """Copy the user's own files, durable on return. The journal's writers wait meanwhile."""
+    copied: list[CopiedFile] = []
+    with ExitStack() as held:
+        if folder.is_dir():
+            held.enter_context(JournalFiles(folder).writing())
+        for place in user_files(folder):
+            path = place.relative_to(folder)
+            copied.append(copy_file(place, target / path)._replace(path=path.as_posix()))
+    return copied
+
+
+def copy_file(source: Path, target: Path) -> CopiedFile:
+    """Copy a file with the time of its last change, for its owner alone, durable on return."""
+    make_folder(target.parent)
+    digest, size = hashlib.sha256(), 0
+    with source.open("rb") as reading, open_private(target) as writing:
+        modified = os.fstat(reading.fileno()).st_mtime_ns
+        while chunk := reading.read(1 << 20):
+            writing.write(chunk)
+            digest.update(chunk)
+            size += len(chunk)
+        writing.flush()
+        os.fsync(writing.fileno())
+    os.utime(target, ns=(modified, modified))
+    return CopiedFile(target.name, size, digest.hexdigest(), modified)
+
+
+def open_private(path: Path):  # type: ignore[no-untyped-def]  # as `open` does
+    """Open a new file for writing bytes, for its owner alone."""
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+
+
+def sync_folders(folder: Path) -> None:
+    """Make the entries of a folder, and of all below it, survive a power cut."""
+    for top, _, _ in os.walk(folder):
+        sync(Path(top))
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder and all in it, if it is there."""
+    shutil.rmtree(folder, ignore_errors=True)
