@@ -258,7 +258,7 @@ def test_a_person_logs_in_and_out(visit: Visit, serving: ExitStack, store: Store
     page.get_by_label("Token").fill("guess")
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("alert")).to_contain_text("That token is wrong.")
-    assert page.get_by_role("alert").evaluate("e => getComputedStyle(e).color") == "rgb(179, 38, 30)"
+    expect(page.get_by_role("alert")).to_have_css("color", "rgb(179, 38, 30)")
     page.get_by_label("Token").fill("open-sesame")
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url("**/search?q=Lisbon")

@@ -150,12 +150,12 @@ def test_two_hundred_users_cost_no_threads_and_no_connections(store: Store) -> N
     threads, files = threading.active_count(), open_files(store.home.path)
     for number in range(200):
         memory = store.user(f"user-{number}")
-        memory.add(f"My code word is apple{number}.")
+        memory.add(f"My dog is called Apple{number}.")
         if number % 20 == 0:
-            [hit] = memory.search("What is my code word?", 1)
-            assert f"apple{number}" in hit.text
-            context = memory.context("What is my code word?")
-            assert re.findall(r"apple\d+", context) == [f"apple{number}"]
+            [hit] = memory.search("What is my dog called?", 1)
+            assert f"Apple{number}" in hit.text
+            context = memory.context("What is my dog called?")
+            assert re.findall(r"Apple\d+", context) == [f"Apple{number}"]
     assert len(store.users()) == 202
     assert threading.active_count() <= threads + 2, "those that commit and that write the recall log"
     assert open_files(store.home.path) <= files + 8

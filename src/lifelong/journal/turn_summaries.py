@@ -42,6 +42,7 @@ MAX_CHARS = 200  # of a request, and of a reply, in whole sentences;
 MAX_SENTENCE_CHARS = 400  # of the first one, if it is longer
 _INTRODUCTION = re.compile(r"[:\uff1a][*_\s]*\Z")  # "Here are some tips:" takes the next sentence along
 _MAX_READ_CHARS = 10_000  # of a text, from its start
+_HALF_MARKER = re.compile(r"\[secret:[^\]]*$")
 _RECORDS_PER_READ = 500
 _TURNS_PER_WRITE = 200
 
@@ -233,7 +234,7 @@ def _first_sentences(text: str) -> str:
     between words."""
     found, text = "", without_injected(text)
     if len(text) > _MAX_READ_CHARS:
-        text = text[:_MAX_READ_CHARS].rsplit(None, 1)[0]  # half a word may be half a secret
+        text = _cut(text, _MAX_READ_CHARS)
     for sentence in sentences(redact(text)):
         if found and len(found) + len(sentence) >= MAX_CHARS and not _INTRODUCTION.search(found):
             break
@@ -243,5 +244,10 @@ def _first_sentences(text: str) -> str:
     found = redact(found)  # a line break may separate a secret from its name
     if len(found) <= MAX_SENTENCE_CHARS:
         return found
-    cut = found[: MAX_SENTENCE_CHARS - 1]
-    return f"{cut.rpartition(' ')[0] or cut}…"
+    return f"{_cut(found, MAX_SENTENCE_CHARS - 1)}…"
+
+
+def _cut(text: str, limit: int) -> str:
+    """Return the start of the text in whole words: half a word may be half a secret, and half a marker says nothing."""
+    words = text[:limit].rsplit(None, 1)
+    return _HALF_MARKER.sub("", words[0] if words else "").rstrip()
