@@ -248,6 +248,6 @@ def _first_sentences(text: str) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
-    """Return the start of the text in whole words: half a word may be half a secret, half a marker says nothing."""
+    """Return the start of the text in whole words: half a word may be half a secret, half a marker is noise."""
     words = text[:limit].rsplit(None, 1)
     return _HALF_MARKER.sub("", words[0] if words else "").rstrip()
