@@ -13,8 +13,8 @@ help:  ## what there is to do
 run: $(READY)  ## see it work: a memory grows from sample conversations, then its page opens
 	$(BIN)/lifelong demo --serve
 
-test: lint  ## every test, on SQLite and on PostgreSQL
-	$(BIN)/pytest -n logical --dist worksteal --cov
+test: lint  ## every test, on SQLite and on PostgreSQL (COVERAGE=--cov: with coverage)
+	$(BIN)/pytest -n logical --dist worksteal $(COVERAGE)
 
 lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff check .
