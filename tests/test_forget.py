@@ -236,8 +236,12 @@ def test_a_forgotten_record_does_not_come_back(mara: Memory, clock: FakeClock) -
     mara.forget(f"r{number}")
     assert mara.append(agent, said, key="k1") == number
     assert mara.append(agent, said) == number
+    again = mara.add([said, UserMessage("I live in Porto.", at=said.at)])
+    assert len(again) == 1, "what is not stored has no id"
+    assert [(one.kind, one.ref, one.author) for one in again.forgotten] == [("record", str(number), "person")]
     assert_gone(mara, "Vorpal")
     assert mara.append(agent, UserMessage("The Vorpal release is on Friday.")) != number
+    assert mara.add(said.text, at=clock()).forgotten == ()
     with pytest.raises(ItemNotFound, match="was forgotten on"):
         mara.forget(f"r{number}")
     stone = mara.admin.forgotten()[0]

@@ -233,9 +233,12 @@ def _print_report(report: ForgetReport, proof: Proof | None, backup: str, *, is_
 def forgotten(memory: Memory, limit: LimitOption = 20) -> Answer:
     """List what was forgotten, the newest first: what it was, when, and on whose word. No text is kept.
 
+    Users of the home that were forgotten whole are listed, too, without their names.
+
     Example: lifelong forgotten
     """
-    found = memory.admin.forgotten(limit)
+    stones = [*memory.admin.forgotten(limit), *memory.store.forgotten_users()]
+    found = sorted(stones, key=lambda one: one.at, reverse=True)[:limit]
     cells = [(one.at, one.kind, f"r{one.ref}" if one.kind == "record" else one.ref, one.author) for one in found]
     value = [one._asdict() for one in found]
     return Answer(

@@ -203,10 +203,23 @@ class Add(Body):
         return self.agent if isinstance(self.agent, str | None) else to_descriptor(self.agent)
 
 
+class Tombstone(BaseModel):
+    """That something was forgotten: a record by its number, or a document, a session or an agent by its id."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: str = Field(examples=["record"])
+    ref: str = Field(examples=["42"])
+    at: datetime
+    author: str = Field(examples=["person"])
+
+
 class Added(BaseModel):
-    """The records are durable under these ids, in the order in which they were sent."""
+    """The records are durable under these ids, in the order in which they were sent. `forgotten` are those that
+    had been forgotten and came again with their own times: they are not stored, and are not among the ids."""
 
     ids: list[str] = Field(examples=[["r42", "r43"]])
+    forgotten: list[Tombstone] = Field(default=[], examples=[[]])
 
 
 class Search(Body):
@@ -317,17 +330,6 @@ class Forgotten(BaseModel):
 
     report: ForgetReport
     proof: Proof | None
-
-
-class Tombstone(BaseModel):
-    """That something was forgotten: a record by its number, or a document, a session or an agent by its id."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    kind: str = Field(examples=["record"])
-    ref: str = Field(examples=["42"])
-    at: datetime
-    author: str = Field(examples=["person"])
 
 
 class Reset(Body):
