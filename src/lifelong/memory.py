@@ -341,8 +341,8 @@ class Memory:
         when it was said, `speaker` who said it, where the messages do not say. With an idempotency `key`, a retry
         stores nothing and returns the first ids; the same key with other messages is an `InputError`.
 
-        A record that was forgotten, and comes again word for word with its own time, is not stored: it has no id in
-        the list, and the list's `forgotten` says when it was forgotten and by whom. Said at another time, or
+        A record that was forgotten, and comes again word for word with its own time, is not stored: it has no id
+        in the list, and the list's `forgotten` says when it was forgotten and by whom. Said at another time, or
         without `at`, it is a new record."""
         records = to_records(what, at=at, speaker=speaker)
         if agent is None or isinstance(agent, Descriptor):
@@ -388,9 +388,10 @@ class Memory:
         return self._parts.shared.recorder.end_turn(self.user, agent_id) if agent_id else None
 
     def end_session(self, agent: Agent | str | None = None) -> None:
-        """Say that the conversation is over: the agent sleeps, and what is new is marked to be organized."""
+        """Say that the conversation is over: its session ends, the agent sleeps, and what is new is marked to be
+        organized. What is added next opens a new session."""
         if agent_id := self._id_of(agent):
-            self._parts.shared.lifecycle.sleep(self.user, agent_id, self._clock())
+            self._parts.shared.lifecycle.end_session(self.user, agent_id, self._clock())
             self._parts.journal.end_session(agent_id)
             self._parts.shared.wake()
 
@@ -518,11 +519,14 @@ class Memory:
         """Remove something for good, with all that was made of it, and return what went. `ids` are those that
         search and list show, or paths of documents; `about` is a person or a subject, `matching` words that all
         must occur; `since` and `until` narrow what is named otherwise, or stand for every record between them.
-        With `dry_run` nothing is changed: the report says what would go.
+        With `dry_run` nothing is changed: the report says what would go, and its `stays` what repeats it or names
+        only the person's first name, and would stay.
 
+        `about` a full name takes what has the first name alone, too, if nobody else who is known here has it.
         A fact goes with the part of the records that it quotes; facts that rest on forgotten records alone go, and
         summaries are made again. `memory.admin.prove_forgotten(report)` looks for what is left of it."""
-        from lifelong.forget.plan import WhatToForget
+        from lifelong.forget.plan import Planner, Staying, WhatToForget
+        from lifelong.forget.preview import ForgetPreview
 
         what = WhatToForget(
             tuple(validate_name(one, "An id") for one in ids),
@@ -534,7 +538,15 @@ class Memory:
             validate_time(until, "until") if until else None,
         )
         eraser = self._parts.eraser
-        return eraser.preview(what) if dry_run else eraser.forget(what, validate_name(author, "The author"))
+        if not dry_run:
+            return eraser.forget(what, validate_name(author, "The author"))
+        report = eraser.preview(what)
+
+        def stays(tx: Transaction) -> tuple[Staying, ...]:
+            planner = Planner(tx, self.user)
+            return planner.stays(what, planner.plan(what))
+
+        return ForgetPreview.of(report, self._read(stays))
 
     # What is kept, and where
 

@@ -175,6 +175,8 @@ def _print_json(report: ForgetReport, proof: Proof | None) -> None:
 
 
 def _print_preview(report: ForgetReport) -> None:
+    from lifelong.forget.preview import ForgetPreview
+    from lifelong.redaction import redact
     from lifelong.serve.forgetting import joined, what_goes, what_is_made_again
 
     if not report:
@@ -185,6 +187,10 @@ def _print_preview(report: ForgetReport) -> None:
     print_text(f"In all: {joined(what_goes(report))}, with what the index holds of them.")
     if again := what_is_made_again(report):
         print_text(f"Written again without it: {joined(again)}, and the summaries that were made with it.")
+    if isinstance(report, ForgetPreview) and report.stays:
+        print_text("This would stay. To forget it, too, name its id:")
+        shown = [(one.id, one.why, redact(one.text)) for one in report.stays[:MAX_SHOWN]]
+        print_table(("which", "why it is shown", "text"), shown)
     if report.backups:
         print_text(f"Backups that will still hold it, unless they were deleted: {', '.join(report.backups)}")
 

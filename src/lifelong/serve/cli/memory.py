@@ -18,7 +18,7 @@ from lifelong.serve.cli.options import (
     HomeOption,
     JsonOption,
     KindOption,
-    LimitOption,
+    NeighbourLimit,
     SinceOption,
     TextArgument,
     UserOption,
@@ -46,6 +46,7 @@ from lifelong.serve.terminal import (
     print_text,
     styled,
 )
+from lifelong.validation import MAX_LISTED
 
 if TYPE_CHECKING:
     from lifelong.collect.tombstones import Tombstone
@@ -118,8 +119,8 @@ def _not_stored(stone: Tombstone) -> str:
     number, _, part = stone.ref.partition(".")
     return (
         f"Not stored: {'a part of this' if part else 'this'} was forgotten on {stone.at.astimezone():%Y-%m-%d} by "
-        f"{stone.author}, as r{number}, and stays forgotten. To have it back, add it without --at, or with another "
-        "time: it is then a new record."
+        f"{stone.author}, as r{number}, and stays forgotten. To have it back, add it without --at, or with "
+        "another time: it is then a new record."
     )
 
 
@@ -245,7 +246,7 @@ def list_(
     kind: Annotated[KindOption | None, typer.Option(help="Only these.")] = None,
     subject: Annotated[str | None, typer.Option(help="A name, or some words.", show_default=False)] = None,
     since: SinceOption = None,
-    limit: LimitOption = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=MAX_LISTED)] = 20,
     before: Annotated[
         str | None, typer.Option(help="Continue after this id.", metavar="ID", show_default=False)
     ] = None,
@@ -266,7 +267,7 @@ def list_(
 def about(
     memory: Memory,
     name: Annotated[str, typer.Argument(help="A person, a project or a thing.")],
-    limit: LimitOption = 20,
+    limit: NeighbourLimit = 20,
 ) -> Answer:
     """Show everything about somebody or something: facts, relations, recent records.
 

@@ -296,6 +296,16 @@ class Forget(Body):
     author: str = Field("person", description="On whose word: the tombstones keep it.", examples=["mara"])
 
 
+class Staying(BaseModel):
+    """A record that would stay although it repeats what goes, or has only the first name of the person."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str = Field(examples=["r43"])
+    text: str
+    why: str = Field(examples=["repeats what goes"])
+
+
 class ForgetReport(BaseModel):
     """What went, or would go (`preview`). Records by id, those that lost a part (`cut`); documents and files by
     path; `facts` and `texts` in a preview only. `backups` were made before and still hold it. `complete` is false
@@ -323,6 +333,9 @@ class ForgetReport(BaseModel):
     backups: list[str]
     complete: bool
     left: str
+    stays: list[Staying] = Field(
+        default=[], description="In a preview: what repeats it or has only the first name, and would stay."
+    )
 
 
 class Forgotten(BaseModel):
