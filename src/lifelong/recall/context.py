@@ -60,7 +60,15 @@ MAX_RELEVANT = 10
 MAX_EXPERIENCES = 8
 MIN_WORDS = 3  # of a text that says something, unless it stands
 CORE_SHARE = 0.7  # of the room that the core may take
-RANK_SHARES = (1.0, 0.3, 0.3, 0.3, 0.4, 0.15)  # of the core's room that lines of a rank may take while others wait
+RANK_SHARES = (
+    1.0,
+    1.0,
+    0.3,
+    0.3,
+    0.3,
+    0.4,
+    0.15,
+)  # of the core's room that lines of a rank may take while others wait
 EXPERIENCE_SHARE = 4  # one part in this many is reserved for experiences
 SAME_SHARE = 0.5  # of the words that two lines about one record share, if they say the same
 RECENT_RECORDS = 20  # that are read for what the conversation is about, and who is in it
@@ -189,7 +197,7 @@ class ContextBuilder:
         room = min(self._core_cap, int(CORE_SHARE * context.room))
         new = {id(line.hit) for line in _once([_Line(one, "") for one, _ in core], shown)}
         fitting = context.balanced([(one, of) for one, of in core if id(one) in new], room)
-        return shown + context.add_lines(CORE, [_Line(one, f"core: {of}") for one, of in fitting], room)
+        return shown + context.add_lines(CORE, [_Line(one, f"core: {of}") for one, of in fitting])
 
     def _relevant(
         self, conversation: Conversation, later: NewerStatements, *, without_session: bool
@@ -334,9 +342,22 @@ class _ContextText:
 
     def balanced(self, core: Sequence[tuple[Hit, Kind]], room: int) -> list[tuple[Hit, Kind]]:
         """Return the lines of the core that fit into the room, in order. Those of one rank take no more than their
-        share while others wait, except what protects somebody."""
+        share while others wait, except what protects somebody: that may take all that is left of the context, and
+        where there is still no room for its whole text, only its own sentences are shown."""
         chosen: set[int] = set()
-        left = room - self.cost(CORE)
+        left = self.room - self.cost(CORE)
+        core = list(core)
+        for at, (one, kind) in enumerate(core):
+            if RANKS[kind]:
+                continue
+            brief = replace(one, text=_protecting(one.text))
+            for each in (one, brief):
+                if (cost := self.cost(context_line(each)) - 1) <= left:
+                    core[at] = each, kind
+                    chosen.add(at)
+                    left -= cost
+                    break
+        left = min(left, room - (self.room - left))
         for shares in (RANK_SHARES, [1.0] * len(RANK_SHARES)):
             taken: Counter[int] = Counter()
             for at, (one, kind) in enumerate(core):
@@ -367,6 +388,12 @@ class _ContextText:
     def __str__(self) -> str:
         opens, closes = self._fence
         return "\n\n".join([opens, *self._parts, closes]) if self._parts else ""
+
+
+def _protecting(text: str) -> str:
+    """Return the sentences of a text that protect somebody: allergies and what concerns the health."""
+    found = [one for one in sentences(text) if any(RANKS[each.kind] == 0 for each in standing(one))]
+    return " ".join(found) or text
 
 
 def _cut(one: Hit, question: str) -> Hit:

@@ -40,12 +40,13 @@ Passing = Literal["passing"]
 """What is only true of a day, asked for once, or unsure."""
 
 RANKS: dict[Kind, int] = {
-    **dict.fromkeys(("allergy", "diet", "health"), 0),
-    "never": 1,
-    **dict.fromkeys(("name", "home", "work", "family"), 2),
-    **dict.fromkeys(("limit", "style", "preference"), 3),
-    "rule": 4,
-    "convention": 5,
+    **dict.fromkeys(("allergy", "health"), 0),
+    "diet": 1,
+    "never": 2,
+    **dict.fromkeys(("name", "home", "work", "family"), 3),
+    **dict.fromkeys(("limit", "style", "preference"), 4),
+    "rule": 5,
+    "convention": 6,
 }
 """What comes first: what protects somebody, then who the user is, then preferences, then conventions."""
 
