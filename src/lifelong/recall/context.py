@@ -159,8 +159,9 @@ class ContextBuilder:
             lines = _once([line for line in found if not _is_outdated(line.hit, later)], shown)
             shown += context.add_lines(HEADING, lines[:MAX_EXPERIENCES], question=focus)
         if not relevant_only:
-            recent = self._recent(tokens, context, shown)
-            context.add(recent, self._recent(tokens, context, shown, explain=True) if explain else recent)
+            recent = self._recent(conversation, tokens, context, shown)
+            explained = self._recent(conversation, tokens, context, shown, explain=True) if explain else recent
+            context.add(recent, explained)
         self._log(agent_id, focus, shown)
         return str(context)
 
@@ -298,11 +299,27 @@ class ContextBuilder:
         return [line for line in lines if line.hit.id not in gone]
 
     def _recent(
-        self, tokens: int | None, context: _ContextText, shown: Sequence[Hit], *, explain: bool = False
+        self,
+        conversation: Conversation,
+        tokens: int | None,
+        context: _ContextText,
+        shown: Sequence[Hit],
+        *,
+        explain: bool = False,
     ) -> str:
-        """Return the journal, without the lines of what is shown already."""
+        """Return the journal, without the lines of what is shown already. Before a message, turns that
+        share no word with it are left out, and all of the journal where nothing else is in it."""
         records = {one.record_id for one in shown if one.record_id}
         lines = self._database.read(lambda tx: {summary_line_id(tx, record) for record in records})
+        if conversation.is_asked and self._journal.enabled:
+            asked = content_stems(conversation.message)
+            strange = {
+                one.id: one.category == "turn-summary" and asked.isdisjoint(content_stems(one.text))
+                for one in self._journal.recent_records()
+            }
+            if strange and all(strange.values()):
+                return ""
+            lines |= {line for line, is_strange in strange.items() if is_strange}
         return without_fence(
             self._journal.context(
                 tokens,

@@ -226,8 +226,8 @@ _BEGINNING: dict[Kind, str] = {
     "never": r"""
 never\b(?! (?:mind|been|had|was|knew|happier|better|ask))(?= \S+ \S)
 |(?:don't|dont|do not) (?!(?:know|think|worry|mind|care|ask|bother|get me|believe|see|understand|tell me
-|say)\b)\w
-|ni \w+, ni\b|ne \w+ (?:pas|jamais|plus)\b|n'\w+ (?:pas|jamais|plus)\b
+|say|forget)\b)\w
+|ni \w+, ni\b|ne \w+ (?:pas|jamais|plus)\b|n'(?!oubli)\w+ (?:pas|jamais|plus)\b
 |pas d(?:e |')\w+|kein\w* \w+ (?:bitte|mehr)\b""",
     "style": r"""
 du reicht|be (?:terse|brief|concise|direct|blunt|polite|formal|informal)\b|get to the point|fass dich kurz
