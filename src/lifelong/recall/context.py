@@ -195,9 +195,10 @@ class ContextBuilder:
         shown = context.add_lines(PINNED, [_Line(one, "pinned") for one in pinned])
         if left_out := [one.id for one in pinned if one not in shown]:
             log.warning("a context has no room for pinned items: %s", ", ".join(left_out))
-        room = min(self._core_cap, int(CORE_SHARE * context.room))
+        most = min(self._core_cap, context.room)
+        room = min(most, int(CORE_SHARE * context.room))
         new = {id(line.hit) for line in _once([_Line(one, "") for one, _ in core], shown)}
-        fitting = context.balanced([(one, of) for one, of in core if id(one) in new], room)
+        fitting = context.balanced([(one, of) for one, of in core if id(one) in new], room, most)
         return shown + context.add_lines(CORE, [_Line(one, f"core: {of}") for one, of in fitting])
 
     def _relevant(
@@ -357,12 +358,12 @@ class _ContextText:
             self.taken += self.cost(text)
             self._parts.append(explained)
 
-    def balanced(self, core: Sequence[tuple[Hit, Kind]], room: int) -> list[tuple[Hit, Kind]]:
+    def balanced(self, core: Sequence[tuple[Hit, Kind]], room: int, most: int) -> list[tuple[Hit, Kind]]:
         """Return the lines of the core that fit into the room, in order. Those of one rank take no more than their
-        share while others wait, except what protects somebody: that may take all that is left of the context, and
-        where there is still no room for its whole text, only its own sentences are shown."""
+        share while others wait, except what protects somebody: that may take more, at most `most`, and where there is
+        still no room for its whole text, only its own sentences are shown."""
         chosen: set[int] = set()
-        left = self.room - self.cost(CORE)
+        left = most - self.cost(CORE)
         core = list(core)
         for at, (one, kind) in enumerate(core):
             if RANKS[kind]:
@@ -374,7 +375,7 @@ class _ContextText:
                     chosen.add(at)
                     left -= cost
                     break
-        left = min(left, room - (self.room - left))
+        left = min(left, room - (most - left))
         for shares in (RANK_SHARES, [1.0] * len(RANK_SHARES)):
             taken: Counter[int] = Counter()
             for at, (one, kind) in enumerate(core):
