@@ -46,7 +46,6 @@ from lifelong.serve.terminal import (
     print_text,
     styled,
 )
-from lifelong.validation import MAX_LISTED
 
 if TYPE_CHECKING:
     from lifelong.collect.tombstones import Tombstone
@@ -246,7 +245,7 @@ def list_(
     kind: Annotated[KindOption | None, typer.Option(help="Only these.")] = None,
     subject: Annotated[str | None, typer.Option(help="A name, or some words.", show_default=False)] = None,
     since: SinceOption = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=MAX_LISTED)] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=10_000)] = 20,
     before: Annotated[
         str | None, typer.Option(help="Continue after this id.", metavar="ID", show_default=False)
     ] = None,

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias, get
 import typer
 
 from lifelong.serve.terminal import in_progress, print_json
-from lifelong.validation import MAX_COUNT, MAX_NEIGHBOURS
 
 if TYPE_CHECKING:
     from lifelong.collect.descriptors import Descriptor
@@ -33,8 +32,8 @@ HomeOption = Annotated[
 ]
 UserOption = Annotated[str, typer.Option("--user", help="Whose memory.", metavar="NAME")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-LimitOption = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=MAX_COUNT)]
-NeighbourLimit = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=MAX_NEIGHBOURS)]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=1_000_000)]
+NeighbourLimit = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=1_000)]
 TextArgument = Annotated[str | None, typer.Argument(help="The text. Left out, or '-': from standard input.")]
 
 SHARED = {
