@@ -360,8 +360,8 @@ class _ContextText:
 
     def balanced(self, core: Sequence[tuple[Hit, Kind]], room: int, most: int) -> list[tuple[Hit, Kind]]:
         """Return the lines of the core that fit into the room, in order. Those of one rank take no more than their
-        share while others wait, except what protects somebody: that may take more, at most `most`, and where there is
-        still no room for its whole text, only its own sentences are shown."""
+        share while others wait, except what protects somebody: that may take more, at most `most`, and where
+        there is still no room for its whole text, only its own sentences are shown."""
         chosen: set[int] = set()
         left = most - self.cost(CORE)
         core = list(core)
