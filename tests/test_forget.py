@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lifelong import Memory, Store, ToolCall, User, UserMessage
 from lifelong.errors import InputError, ItemNotFound, UserNotFound
 from lifelong.forget.plan import ErasurePlan, store_plan
+from lifelong.forget.preview import ForgetPreview
 from lifelong.organize.facts import parse_facts
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock
@@ -267,12 +268,14 @@ def test_a_full_name_takes_the_first_name_along_where_nobody_else_has_it(mara: M
     called, bloom = tell(mara, "Rose called about taxes."), tell(mara, "Each rose of the garden is in bloom.")
     place = tell(mara, "New York is far from the sea.", "New shoes cost a fortune.")
     shown = mara.forget(about="Rose Raman", dry_run=True)
+    assert isinstance(shown, ForgetPreview)
     assert called[0] in shown.records
     assert bloom[0] not in shown.records
     assert [one.id for one in shown.stays] == bloom
     assert mara.forget(about="New York", dry_run=True).records == (place[0],)
     tell(mara, "Rose Shah said she joins on Monday.")
     shown = mara.forget(about="Rose Raman", dry_run=True)
+    assert isinstance(shown, ForgetPreview)
     assert called[0] not in shown.records
     assert (called[0], "names only Rose") in {(one.id, one.why) for one in shown.stays}
 
@@ -283,6 +286,7 @@ def test_a_dry_run_names_the_reply_that_repeats_what_goes(mara: Memory) -> None:
     repeats, *_ = mara.add({"role": "assistant", "content": "Noted. A salary of 5400 a month is good to know."})
     mara.add({"role": "assistant", "content": "Shall we plan the holidays now?"})
     shown = mara.forget(said, dry_run=True)
+    assert isinstance(shown, ForgetPreview)
     assert [(one.id, one.why) for one in shown.stays] == [(repeats, "repeats what goes")]
 
 
